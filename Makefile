@@ -250,6 +250,7 @@ $(GEN)/%_rules.c: $(RULES)/%.rules build/rulec
 # ------------------------------------------------------------------------------------------------------------- tests
 # A test may need more libraries: LIBS_<name> := -lmpfr
 LIBS_test_image = $(LLVM_LIBS)
+LIBS_test_pool = -Wl,--wrap=pthread_cond_wait,--wrap=pthread_cond_signal
 # The library looks for its module, and its compiler process, beside itself; in a test, "itself" is the executable.
 BESIDE = $(addprefix $(B)/$(1)/,$(notdir $(MODULE) $(COMPILER)))
 tests: $(UNIT) $(PROPERTY) $(CAMPAIGN) $(if $(COMPILER),$(addsuffix /compile_faults,$(addprefix $(B)/,unit campaign))) \

@@ -207,6 +207,44 @@ VF_API vf_value vf_gather_batched(vf_value x, vf_value indices, int axis, int ba
 VF_API vf_value vf_scatter(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
 VF_API vf_value vf_scatter_add(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
 
+/* Writes through views: x with the elements that a target names replaced by those of u, or combined with
+ * them. A target is vf_address(x), the positions of the elements of x, i64, in its shape, or any chain of
+ * views and gathers of that: what the chain would read of x. It names no element twice, except that a gather
+ * may: then VF_WRITE_SET keeps the last in row-major order of u, VF_WRITE_ADD and VF_WRITE_SUB count all, in
+ * that order, and other operations are refused. Padding is nowhere. u broadcasts to the shape of the target
+ * and promotes to the dtype of x. Quotients are of floats, bits of integers and truth values. */
+typedef enum vf_write_op {
+  VF_WRITE_SET,
+  VF_WRITE_ADD,
+  VF_WRITE_SUB,
+  VF_WRITE_MUL,
+  VF_WRITE_DIV,
+  VF_WRITE_MIN,
+  VF_WRITE_MAX,
+  VF_WRITE_AND,
+  VF_WRITE_OR,
+  VF_WRITE_XOR
+} vf_write_op;
+VF_API vf_value vf_address(vf_value x);
+VF_API vf_value vf_assign(vf_value x, vf_value target, vf_value u, vf_write_op op);
+
+/* A reference: an input that a run changes in the caller's memory, or a view of one. It has a newest version,
+ * which each update replaces; what was read before stays what it was. An update is seen by all views of the
+ * reference, whenever they were made. In a run its memory is an input, and may overlap nothing else; it holds
+ * the newest version afterwards. `target` is as in vf_assign. Not inside of functions that vf_cond, loops,
+ * vf_vmap and the like call: pass values to these. */
+typedef struct vf_ref {
+  vf_value target; /* positions of the elements that it names, in its shape: views of it make views of it */
+  int number;
+} vf_ref;
+VF_API vf_ref vf_ref_input(vf_graph *graph, const char *name, vf_dtype dtype, int rank, const int64_t *shape);
+/* The view that target, views or gathers of r.target, makes: vf_ref_view(r, vf_permute(r.target, ...)). */
+VF_API vf_ref vf_ref_view(vf_ref r, vf_value target);
+VF_API vf_value vf_ref_get(vf_ref r); /* what the reference or view holds now; padding reads 0 */
+/* The elements become u, or are combined with it. Returns the newest version of the whole. */
+VF_API vf_value vf_ref_set(vf_ref r, vf_value u);
+VF_API vf_value vf_ref_update(vf_ref r, vf_value u, vf_write_op op);
+
 /* Along one axis, in its order; the shape stays. The result up to each element, that included, of the
  * operations above: dtypes, accumulation and NaN are theirs. From the last element to the first: vf_flip
  * before and after; without the element itself: vf_apply(..., "axis=0 exclusive=true"). Gradients of all but

@@ -180,7 +180,9 @@ ir_ref ir_float(ir_graph *graph, ir_dtype dtype, double value);
 ir_ref ir_int(ir_graph *graph, ir_dtype dtype, int64_t value);
 /* Does the operation update its first operand at computed indices? It becomes two kernels, of which the first
  * fills the buffer. */
-static inline bool ir_is_scatter(ir_op op) { return op == IR_OP_SCATTER || op == IR_OP_SCATTER_ADD; }
+static inline bool ir_is_scatter(ir_op op) {
+  return op == IR_OP_SCATTER || op == IR_OP_SCATTER_ADD || op == IR_OP_ASSIGN;
+}
 static inline bool ir_is_const(const ir_graph *graph, ir_ref ref,
                                int64_t *value) { /* integer, bool or index */
   const ir_node *n = ir_get(graph, ref);
@@ -241,10 +243,12 @@ enum { IR_PAD_CONSTANT, IR_PAD_EDGE, IR_PAD_REFLECT, IR_PAD_WRAP };
  * KEPT, and what an iteration stores is read in later iterations only. */
 enum { IR_LOCAL_ONCE, IR_LOCAL_KEPT, IR_LOCAL_AHEAD };
 enum { IR_GATHER_CHECK, IR_GATHER_CLIP, IR_GATHER_FILL }; /* an out-of-range index: error, nearest, zero */
+enum { IR_WRITE_SET, IR_WRITE_ADD }; /* what ASSIGN does with an element: replaces it, adds to it */
 /* Accesses that bypass the caches: none; all; stores to three quarters of the memory. */
 enum { IR_NO_STREAM, IR_STREAM, IR_STREAM_MOST };
 enum { IR_SERIAL, IR_UNROLL, IR_VECTOR, IR_THREAD }; /* bindings: what runs the iterations of a loop */
-extern const char *const ir_pad_modes[4], *const ir_gather_modes[3], *const ir_bindings[4];
+extern const char *const ir_pad_modes[4], *const ir_gather_modes[3], *const ir_write_ops[2],
+                                                                         *const ir_bindings[4];
 
 /* bounds.c */
 ir_bounds ir_bounds_of(ir_graph *graph,

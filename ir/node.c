@@ -12,6 +12,7 @@ const ir_op_info ir_ops[IR_OP_COUNT] = {
 
 const char *const ir_pad_modes[4] = {"constant", "edge", "reflect", "wrap"};
 const char *const ir_gather_modes[3] = {"check", "clip", "fill"};
+const char *const ir_write_ops[2] = {"set", "add"};
 const char *const ir_bindings[4] = {"serial", "unroll", "vector", "thread"};
 
 ir_ref ir_tuple(ir_graph *g, const ir_ref *items, uint32_t count) {

@@ -49,7 +49,8 @@ typedef struct ir_slot {
  *   ARGSORT the indices that they have there: to, from
  * The five slots of a carried value: its initial value; a moving slot, its value in the current iteration; a
  * moving slot, where the current iteration writes the next value; the result; a spare buffer of the same
- * size. Iterations write alternately to the last two (double buffering). */
+ * size. Iterations write alternately to the last two (double buffering). Where these are one slot, iterations
+ * change it in place, and use the first moving slot alone. */
 typedef enum ir_step_kind {
   IR_STEP_KERNEL,
   IR_STEP_COPY,

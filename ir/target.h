@@ -30,7 +30,11 @@ enum {
   IR_MAX_INTERLEAVED = 4,
   /* elements between neighbours up to which whole vectors are read and elements picked from them; those
    * further apart are loaded one by one (codegen/llvm/memory.c) */
-  IR_MAX_PICKED_STEP = 4
+  IR_MAX_PICKED_STEP = 4,
+  /* registers beside the sums of a tile and the vectors of columns of several terms, for elements of the rows
+   * that several terms share: with fewer LLVM 14 spills sums of tiles of 11 rows by 2 vectors and 3 terms,
+   * which take half as long again */
+  IR_SHARED_REGISTERS = 8
 };
 
 typedef struct ir_target {

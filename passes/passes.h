@@ -66,10 +66,18 @@ typedef struct pass_shaping {
   pass_compared compared;
 } pass_shaping;
 
+/* An input that the caller may have changed in its memory, and the result that is to be there afterwards. A
+ * run gets one address for both. */
+typedef struct pass_reference {
+  uint32_t input, result; /* numbers in pass_options.inputs and among the results */
+} pass_reference;
+
 typedef struct pass_options {
   const ir_target *target;
   const ir_ref *inputs; /* nodes that get the first slots, in this order, used or not */
   size_t input_count;
+  const pass_reference *references;
+  size_t reference_count;
   pass_observer observer; /* may be NULL */
   void *user;
   bool verify;           /* run the verifier after every step */

@@ -14,6 +14,7 @@
 #include "passes/loops/gpu/gpu.h"
 #include "passes/lower/lower.h"
 #include "passes/pack/pack.h"
+#include "passes/schedule/in_place.h"
 #include "passes/schedule/schedule.h"
 #include "passes/strategy.h"
 
@@ -39,6 +40,8 @@ typedef struct pass_state {
   uint32_t *slot_of; /* slots.slot_of */
   bool keeps_loops;  /* kernels are made once: nobody looks at what a pass leaves, or has a part in it */
   pass_alternatives alternatives;
+  in_place *writes;
+  uint8_t *stored; /* by node up to the results: must it lie in memory? NULL: none must */
 } pass_state;
 
 static void physicalize(pass_state *s) {
@@ -81,8 +84,8 @@ static void batch_stream(pass_state *s) { s->root = pass_batch_stream(s->g, s->r
 
 static void schedule(pass_state *s) {
   const pass_options *o = s->options;
-  if (pass_schedule(s->g, s->root, o->target, s->strategy, s->inputs, o->input_count, s->not_fused, s->plan,
-                    s->error) != IR_OK)
+  if (pass_schedule(s->g, s->root, o->target, s->strategy, s->inputs, o->input_count, s->not_fused, s->stored,
+                    s->plan, s->error) != IR_OK)
     s->root = 0;
 }
 
@@ -161,6 +164,7 @@ static void loops(pass_state *s) {
 
 static void regroup(pass_state *s);
 static void compare_alternatives(pass_state *s);
+static void write_in_place(pass_state *s);
 
 /* The verifier checks graphs and kernels at the level of the operations that they hold. */
 #define GRAPH          PASS_ON_GRAPH, IR_LEVEL_TENSOR
@@ -196,6 +200,8 @@ const pass_info pass_table[] = {
      "a plan: a step for each value that lies in memory, or for several in one loop over rows", NULL},
     {"regroup", "regroup", regroup, GRAPH_OF_PLAN, PASS_BOTH, "a plan",
      "a plan whose row groups of symbolic sizes folding accepts", "schedule"},
+    {"in_place", "in_place", write_in_place, GRAPH_OF_PLAN, PASS_BOTH, "a plan",
+     "a plan whose writes change the memory of values that nothing needs any more", "schedule"},
     {"alternatives", "alternatives", compare_alternatives, GRAPH_OF_PLAN, PASS_CPU, "a plan",
      "a plan that stores what kernels would take longer without", NULL},
     {"views", "fold", fold_views, KERNEL_OF_PLAN, PASS_BOTH, "one step of a plan",
@@ -412,6 +418,55 @@ static void compare_alternatives(pass_state *s) {
                            .nodes = s->g->count};
   bool done = pass_alternatives_begin(a) && each_kernel(s, compare_kernel) && pass_alternatives_insert(a);
   pass_alternatives_free(a);
+  s->root = done ? results : 0;
+}
+
+/* writes */
+
+static bool visit_write(pass_state *s, size_t k) {
+  return schedule_in_place_visit(s->writes, k, &s->slots, s->slot_of);
+}
+
+/* Schedules once more with the values in memory that writes cannot store while they read what they replace.
+ */
+static bool store_overlapping(pass_state *s) {
+  const pass_info *own = s->row;
+  size_t at = find_pass(own->reruns);
+  bool done = true;
+  ir_plan_free(s->plan);
+  while (done && &pass_table[at] != own) done = run_pass(s, &at, -1);
+  s->row = own;
+  return done;
+}
+
+static void write_in_place(pass_state *s) {
+  enum {
+    MOST_ROUNDS = 8 /* each moves readers of several versions [2 in the tests]; further ones are copied */
+  };
+  const pass_options *o = s->options;
+  ir_ref results = s->root;
+  if (!schedule_has_writes(s->g, s->plan) && !o->reference_count) return;
+  size_t nodes = (size_t)results + 1;
+  bool done = (s->stored = ir_alloc(s->g->mem, nodes)) != NULL, again = true;
+  if (done) memset(s->stored, 0, nodes);
+  else ir_fail(s->error, IR_ERR_MEMORY, "out of memory scheduling writes");
+  bool shared = s->strategy->steps & PASS_CPU; /* steps use the caller's memory; GPUs have copies of arrays */
+  size_t references = shared ? o->reference_count : 0;
+  uint8_t *stored = s->stored;
+  for (int rounds = 0; done && again; rounds++) {
+    s->writes = schedule_in_place_begin(s->g, s->plan, s->g->count, o->references, references, shared);
+    pass_index_begin(s->g);
+    done = s->writes && each_kernel(s, visit_write);
+    bool moved = done && schedule_in_place_reorder(s->writes, rounds < MOST_ROUNDS),
+         overlaps = done && !moved && stored && schedule_in_place_overlaps(s->writes, stored);
+    again = moved || overlaps;
+    done = done && (again || schedule_in_place_end(s->writes));
+    schedule_in_place_free(s->writes);
+    s->root = results;
+    if (overlaps) done = store_overlapping(s), stored = NULL;
+  }
+  ir_free(s->g->mem, s->stored, nodes);
+  s->stored = NULL;
   s->root = done ? results : 0;
 }
 

@@ -65,6 +65,15 @@ typedef struct pass_rows {
   bool tiled;         /* there are contractions */
 } pass_rows;
 
+/* What the panels of a contraction's columns depend on. */
+typedef struct pass_product {
+  ir_dtype dtype;
+  int64_t terms; /* 0: not known */
+  int64_t rows, columns;
+  int64_t window; /* terms of the innermost range, along which the rows are a sliding window: neighbouring
+                     rows share all but one element of it; 0: they are none */
+} pass_product;
+
 typedef struct pass_strategy {
   int steps; /* PASS_CPU or PASS_GPU: the steps of the pipeline (passes/passes.h) that are for it */
 
@@ -75,11 +84,9 @@ typedef struct pass_strategy {
   /* Bytes that rows processed together may take, where a view lays them across the lanes: longer ones are
    * stored in another order (passes/lower/materialize.c). 0: rows never are. */
   int64_t transposed_rows_bytes;
-  /* Columns in a panel of a packed operand of so many, of a contraction of so many terms (0: not known) and
-   * rows: those of a tile, or of the vectors that hold them all. NULL: operands of contractions are never
-   * packed (passes/pack/pack.c). */
-  int64_t (*panel_columns)(const ir_target *target, ir_dtype dtype, int64_t terms, int64_t rows,
-                           int64_t columns);
+  /* Columns in a panel of a packed operand: those of a tile, or of the vectors that hold them all. NULL:
+   * operands of contractions are never packed (passes/pack/pack.c). */
+  int64_t (*panel_columns)(const ir_target *target, const pass_product *product);
 
   /* Fusion: which kernels share loops over rows, and how many rows an iteration has (passes/fuse). */
 
@@ -111,11 +118,17 @@ typedef struct pass_strategy {
   /* Lanes along the terms of a reduction of elements of so many bytes, where there are enough terms. On
    * processors it is a number of bytes, not of the machine: it decides the order of additions. */
   int (*lanes_of_terms)(const struct loop_nest *n, int bytes);
+  /* Are prefixes of a few terms combined in steps that double, all lanes at once (passes/loops/prefix.c), or
+   * is each its terms in sequence? It decides the order of additions. */
+  bool combines_prefixes;
   /* Bytes of locals that a kernel needs for exchanges between its lanes. */
   int64_t (*exchange_bytes)(const ir_target *target);
   /* Terms of a sum that an iteration adds one after the other where its accumulators exceed the registers:
    * each is then loaded and stored once for all of them. */
   int64_t spilled_terms;
+  /* Terms of the innermost loop of a sum up to which they are written out inside the loop around it; 0: they
+   * never are. */
+  int64_t inner_terms;
   /* body, with what comes later along the range, which goes over memory once, fetched into a cache. */
   ir_ref (*read_ahead)(const struct loop_nest *n, ir_ref body, ir_ref range);
   /* The value of a REDUCE, a product, whose operands are staged in locals; 0: they are read where they are.

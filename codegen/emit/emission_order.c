@@ -1,6 +1,8 @@
 /* The order of emission (emission_order.h). */
 #include "codegen/emit/emission_order.h"
 
+#include "ir/target.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,9 +277,51 @@ static void emit_prefetches(cg_order *o, size_t first) {
   emit_listed(o, end);
 }
 
+/* Is it a term of a sum, in several unrolled values, that is added to another term? */
+static bool continues_sum(const cg_order *o, ir_ref ref) {
+  const ir_node *n = ir_get(o->g, ref);
+  return n->op == IR_OP_FMA && ir_op_of(o->g, n->src[2]) == IR_OP_FMA && !o->values[n->src[2]] &&
+         cg_unroll_count(o, cg_lanes(o->nest, ref)) > 1 &&
+         !(o->emits->is_by_lane && o->emits->is_by_lane(o->emitter, ref));
+}
+
+/* Vectors that the loads among those listed from `first` on read, and the sums of a term. */
+static size_t vectors_listed(const cg_order *o, size_t first) {
+  size_t read = 0, sums = 0;
+  for (size_t i = first; i < o->list_count; i++) {
+    ir_ref ref = o->list[i];
+    size_t count = cg_unroll_count(o, cg_lanes(o->nest, ref));
+    if (ir_op_of(o->g, ref) == IR_OP_LOAD && o->nest->width[ref] > 1) read += count;
+    if (ir_op_of(o->g, ref) == IR_OP_FMA && count > sums) sums = count;
+  }
+  return read + sums;
+}
+
+/* Where the terms of a sum are written out, and the vectors that all of them read do not fit into the
+ * registers beside the sums, emits one after the other, among those listed from `first` on, each with what it
+ * reads. Otherwise they are left to the compiler, which loads once what several terms read: a window of 3 for
+ * 7 rows has 9 elements of a row of an image, not 21. */
+static void emit_terms(cg_order *o, size_t first) {
+  size_t end = o->list_count;
+  if (!o->emits->registers ||
+      vectors_listed(o, first) + IR_SHARED_REGISTERS <= o->emits->registers(o->emitter))
+    return;
+  for (size_t i = first; i < end && !o->failed; i++) {
+    if (!continues_sum(o, o->list[i])) continue;
+    for (ir_ref term = ir_src(o->g, o->list[i], 2), next = o->list[i]; term; term = next, next = 0) {
+      cg_begin_visit(o);
+      cg_visit(o, term);
+      list_visited(o, true);
+      emit_prefetches(o, end);
+      emit_listed(o, end);
+    }
+  }
+}
+
 void cg_emit_visited(cg_order *o, bool reads) {
   size_t first = o->list_count;
   list_visited(o, reads);
+  if (reads) emit_terms(o, first);
   emit_prefetches(o, first);
   emit_listed(o, first);
 }

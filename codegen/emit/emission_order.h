@@ -40,6 +40,7 @@ typedef struct cg_emits {
   bool (*is_by_lane)(void *emitter, ir_ref ref);
   void (*after_lanes)(void *emitter, ir_ref ref); /* emits what comes after the values of all lanes */
   void (*lane)(void *emitter, ir_ref ref); /* emits the value of the current lanes, into the node's array */
+  uint32_t (*registers)(void *emitter);    /* vectors that registers hold; NULL: not known */
   bool threads_run; /* each call does at least one iteration of the loop over threads */
 } cg_emits;
 

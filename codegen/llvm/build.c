@@ -98,6 +98,19 @@ LLVMValueRef cg_shuffle_down(cg_emitter *e, LLVMValueRef a, uint32_t count, uint
   return LLVMBuildShuffleVector(e->b, a, LLVMGetPoison(LLVMTypeOf(a)), LLVMConstVector(order, width), "");
 }
 
+/* In the odd ones of the runs of `size` elements of a, the last element of the run before; in the others that
+ * of b. backwards: elements are counted from the last one. */
+LLVMValueRef cg_run_ends(cg_emitter *e, LLVMValueRef a, LLVMValueRef b, uint32_t size, uint32_t width,
+                         bool backwards) {
+  LLVMValueRef order[CG_MAX_LANES];
+  for (uint32_t i = 0; i < width; i++) {
+    uint32_t at = backwards ? width - 1 - i : i, end = at / size * size - 1;
+    uint32_t from = at / size % 2 ? (backwards ? width - 1 - end : end) : width + i;
+    order[i] = LLVMConstInt(LLVMInt32TypeInContext(e->context), from, 0);
+  }
+  return LLVMBuildShuffleVector(e->b, a, b, LLVMConstVector(order, width), "");
+}
+
 LLVMValueRef cg_any(cg_emitter *e, LLVMValueRef mask, uint32_t width) {
   if (width == 1) return mask;
   LLVMValueRef bits = LLVMBuildBitCast(e->b, mask, LLVMIntTypeInContext(e->context, width), "");

@@ -107,6 +107,8 @@ bool cg_is_by_lane(void *emitter, ir_ref ref) {
                                  !cg_tile_of(e->nest, ref, e->target->vector_bytes, IR_MAX_PICKED_STEP, &t));
 }
 
+uint32_t cg_registers(void *emitter) { return (uint32_t)((cg_emitter *)emitter)->target->registers; }
+
 void cg_after_lanes(void *emitter, ir_ref ref) {
   cg_emitter *e = emitter;
   cg_target_align_stack(e->context, e->function, e->target); /* there are more values than registers */

@@ -25,9 +25,9 @@ static void start_function(cg_emitter *e, const char *symbol) {
   LLVMPositionBuilderAtEnd(e->b, cg_block(e));
 }
 
-static const cg_emits emits = {
-    cg_emit_unrolled, cg_emit_running, cg_emit_lanes,  NULL,         cg_emit_store, cg_emit_update,
-    cg_visit_scaled,  cg_is_by_lane,   cg_after_lanes, cg_emit_lane, false};
+static const cg_emits emits = {cg_emit_unrolled, cg_emit_running, cg_emit_lanes,   NULL,
+                               cg_emit_store,    cg_emit_update,  cg_visit_scaled, cg_is_by_lane,
+                               cg_after_lanes,   cg_emit_lane,    cg_registers,    false};
 
 static void start_emitter(cg_emitter *e, const cg_request *request, cg_nest *nest, ir_error *error) {
   LLVMContextRef context = LLVMContextCreate();

@@ -47,6 +47,7 @@ typedef struct cg_emitter {
   LLVMBuilderRef b;
   LLVMValueRef function, buffers, begin, end, scratch;
   LLVMValueRef status; /* address of the launch's status word */
+  LLVMValueRef zeros;  /* address of eight bytes that are zero; NULL until it is needed */
   LLVMTypeRef i1, i64, f32, f64, pointer;
   unsigned invariant, weights, nontemporal; /* metadata kinds */
   cg_anchor anchors[CG_ANCHORS];            /* the last ones, in turn */
@@ -74,6 +75,7 @@ const char *cg_target_store_fence(const ir_target *target); /* orders nontempora
 /* loop.c: as cg_emits says */
 void cg_emit_running(void *emitter, uint32_t loop);
 void cg_emit_lanes(void *emitter, uint32_t loop);
+LLVMValueRef cg_emit_prefix(cg_emitter *e, ir_ref ref);
 
 /* emit.c */
 /* The kernel's body, in e->function. Failures are in e->order. */
@@ -83,6 +85,7 @@ void cg_emit_unrolled(void *emitter, ir_ref ref, void *unrolled);
 bool cg_is_by_lane(void *emitter, ir_ref ref);
 void cg_after_lanes(void *emitter, ir_ref ref);
 void cg_emit_lane(void *emitter, ir_ref ref);
+uint32_t cg_registers(void *emitter);
 LLVMValueRef cg_value(cg_emitter *e, ir_ref ref);                 /* at the current lanes, in its own width */
 LLVMValueRef cg_fetch(cg_emitter *e, ir_ref ref, uint32_t width); /* splatted to width; an index as 64 bits */
 /* As cg_fetch, for an index, in so many bits. */
@@ -179,6 +182,8 @@ LLVMValueRef cg_call(cg_emitter *e, const char *name, unsigned nargs, LLVMValueR
 LLVMValueRef cg_select(cg_emitter *e, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef cg_shuffle(cg_emitter *e, LLVMValueRef a, int first, int step, uint32_t width);
 LLVMValueRef cg_shuffle_down(cg_emitter *e, LLVMValueRef a, uint32_t count, uint32_t width);
+LLVMValueRef cg_run_ends(cg_emitter *e, LLVMValueRef a, LLVMValueRef b, uint32_t size, uint32_t width,
+                         bool backwards);
 LLVMValueRef cg_any(cg_emitter *e, LLVMValueRef mask, uint32_t width); /* i1: some element is true */
 LLVMValueRef cg_resize(cg_emitter *e, LLVMValueRef a, unsigned bits, uint32_t width, bool is_signed);
 unsigned cg_bits_of(LLVMValueRef a);       /* of one element of an integer or float value */

@@ -152,6 +152,19 @@ static LLVMValueRef tree_of_elements(cg_emitter *e, ir_op op, ir_dtype dtype, LL
   return LLVMBuildExtractElement(e->b, v, LLVMConstInt(e->i64, 0, 0), "");
 }
 
+/* Step k combines lanes whose number has bit k with the last lane of the 2^k before their own (Sklansky
+ * 1960), the others with the identity. Suffixes count lanes from the last one. */
+LLVMValueRef cg_emit_prefix(cg_emitter *e, ir_ref ref) {
+  const ir_node *n = ir_get(e->g, ref);
+  ir_dtype dtype = (ir_dtype)n->dtype;
+  uint32_t width = e->nest->width[ref];
+  LLVMValueRef v = cg_fetch(e, n->src[0], width), identity = cg_fetch(e, n->src[1], width);
+  for (uint32_t size = 1; size < width; size *= 2)
+    v = cg_combine(e, (ir_op)ir_arg_int(n), dtype, width, v,
+                   cg_run_ends(e, v, identity, size, width, ir_arg_mode(n) == 1));
+  return v;
+}
+
 static LLVMValueRef combine_unrolled(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, uint32_t number,
                                      ir_ref body) {
   size_t count = (size_t)e->nest->loops[number].extent;

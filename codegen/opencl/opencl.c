@@ -178,6 +178,7 @@ ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, co
                                  NULL,
                                  NULL,
                                  NULL,
+                                 NULL,
                                  true};
   ir_error own = {0};
   *out = (cg_blob){0};

@@ -181,6 +181,38 @@ static oc_value ternary_node(oc_emitter *e, ir_ref ref) {
   return oc_unknown_op(e, (ir_op)n->op, (ir_dtype)n->dtype);
 }
 
+/* In the odd ones of the runs of `size` elements of a, the last element of the run before; in the others that
+ * of b. backwards: elements are counted from the last one. */
+static oc_value run_ends(oc_emitter *e, oc_value a, oc_value b, uint32_t size, bool backwards) {
+  const char *order = "";
+  for (uint32_t i = 0; i < a.width; i++) {
+    uint32_t at = backwards ? a.width - 1 - i : i, end = at / size * size - 1;
+    uint32_t from = at / size % 2 ? (backwards ? a.width - 1 - end : end) : a.width + i;
+    order = oc_text(e, "%s, %u", order, from);
+  }
+  return oc_make(e, a.kind, a.width, OC_ATOM, "VF_SHUFFLE_%u(%s, %s, %s%s)", a.width,
+                 oc_type(oc_unsigned(a.kind), a.width).text, a.text, b.text, order);
+}
+
+/* The steps of cg_emit_prefix (codegen/llvm/loop.c). All lanes are in one subvector (passes/loops/prefix.c).
+ */
+static oc_value prefix_node(oc_emitter *e, ir_ref ref) {
+  const ir_node *n = ir_get(e->g, ref);
+  ir_dtype dtype = (ir_dtype)n->dtype;
+  uint32_t width = oc_width(e, e->nest->width[ref]);
+  if (oc_subvectors(e, e->nest->width[ref]) > 1) return oc_unknown_op(e, (ir_op)n->op, dtype);
+  oc_value v = oc_at(e, n->src[0]), identity = oc_at(e, n->src[1]);
+  bool masks = dtype == IR_BOOL && width > 1;
+  unsigned kind = masks ? OC_INT : v.kind;
+  identity = oc_temporary(e, masks ? oc_mask(e, identity, kind, width) : oc_splat(e, identity, width));
+  v = masks ? oc_mask(e, v, kind, width) : oc_splat(e, v, width);
+  for (uint32_t size = 1; size < width && !e->order.failed; size *= 2) {
+    v = oc_temporary(e, v);
+    v = oc_combine(e, (ir_op)ir_arg_int(n), dtype, v, run_ends(e, v, identity, size, ir_arg_mode(n) == 1));
+  }
+  return v;
+}
+
 /* Casts, and operations of kernels, by name; the others by class. */
 oc_value oc_emit_value(oc_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
@@ -190,6 +222,7 @@ oc_value oc_emit_value(oc_emitter *e, ir_ref ref) {
   case IR_OP_RANGE: return lane_index(e, ref);
   case IR_OP_LOAD: return oc_emit_load(e, ref);
   case IR_OP_BOUND: return oc_emit_bound(e, ref);
+  case IR_OP_PREFIX: return prefix_node(e, ref);
   case IR_OP_CAST: return cast_node(e, ref);
   case IR_OP_BITCAST: return oc_bitcast(e, ir_dtype_of(e->g, n->src[0]), dtype, oc_at(e, n->src[0]));
   default: break;

@@ -60,6 +60,8 @@ struct vf_graph {
   size_t name_length;
   ir_named *inputs, *outputs, *variables; /* in order of declaration */
   size_t input_count, input_cap, output_count, output_cap, variable_count, variable_cap;
+  ir_named *references; /* of inputs that a run changes: their newest versions, in order of declaration */
+  size_t reference_count, reference_cap;
   fe_constant *constants;
   size_t constant_count, constant_cap;
 };
@@ -91,7 +93,10 @@ const ir_named *fe_graph_named(const ir_named *list, size_t count, const char *n
  * is short. */
 bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, const char *name,
                   size_t length, ir_ref ref);
-/* The request that compiles the outputs. False after failing: a builder's error, or no outputs. Free the
+/* What is compiled: the outputs, then the newest versions of references that have been written. The caller
+ * frees the list, of *count entries; NULL when memory is short. */
+ir_named *fe_graph_results(const vf_graph *graph, size_t *count);
+/* The request that compiles them. False after failing: a builder's error, or no outputs. Free the
  * request before adding names to the graph, whose counts give its size. */
 bool fe_graph_request(vf_graph *graph, fe_request *out, ir_error *error);
 void fe_graph_request_free(vf_graph *graph, fe_request *request);

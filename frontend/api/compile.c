@@ -36,8 +36,10 @@ static bool list_params(const fe_request *r, ir_named **list, size_t *n, size_t 
       continue;
     good = IR_RESERVE(g->mem, *list, *cap, *n + 1);
     if (!good) break;
-    (*list)[(*n)++] = constant ? (ir_named){NULL, 0, ref}
-                               : (ir_named){ir_name_text(g, node->arg), ir_name_length(g, node->arg), ref};
+    (*list)[(*n)++] = constant ? (ir_named){.ref = ref}
+                               : (ir_named){.name = ir_name_text(g, node->arg),
+                                            .length = ir_name_length(g, node->arg),
+                                            .ref = ref};
   }
   ir_free(g->mem, listed, count);
   ir_free(g->mem, nodes, node_cap * sizeof *nodes);
@@ -62,9 +64,11 @@ static void put_request(const fe_request *r, ir_text *out) {
   ir_named *params = NULL, *results = ir_alloc(mem, tuple->nsrc * sizeof *results);
   size_t count = 0, cap = 0;
   if (results && list_params(r, &params, &count, &cap)) {
-    for (uint32_t i = 0; i < tuple->nsrc; i++) results[i] = (ir_named){NULL, 0, tuple->src[i]};
+    for (uint32_t i = 0; i < tuple->nsrc; i++) results[i] = (ir_named){.ref = tuple->src[i]};
     ir_print_named(r->graph, "g", 1, params, count, results, tuple->nsrc, out);
     if (r->var_count) put_variables(r, out);
+    for (size_t i = 0; i < r->reference_count; i++)
+      ir_textf(out, "reference %u %u\n", r->references[i].input, r->references[i].result);
     if (r->schedule) ir_textf(out, "schedule\n%s\n", r->schedule);
   } else {
     out->failed = true;
@@ -106,7 +110,11 @@ void fe_copy_free(fe_copy *c) {
 }
 
 pass_options fe_pass_options(const fe_request *r, const ir_target *target) {
-  pass_options options = {.target = target, .inputs = r->inputs, .input_count = r->input_count};
+  pass_options options = {.target = target,
+                          .inputs = r->inputs,
+                          .input_count = r->input_count,
+                          .references = r->references,
+                          .reference_count = r->reference_count};
 #ifdef IR_CHECK
   options.verify = true;
 #endif

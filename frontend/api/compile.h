@@ -11,6 +11,8 @@ typedef struct fe_request {
   ir_ref results;       /* TUPLE of tensors */
   const ir_ref *inputs; /* leaves in the order of a run's arguments; other INPUTs follow in node order */
   size_t input_count;
+  const pass_reference *references; /* inputs that a run changes in the caller's memory */
+  size_t reference_count;
   const ir_ref *vars; /* variables that the caller declares; the program lists by name those that it uses */
   size_t var_count;
   const char *name;            /* for messages; not part of the key */

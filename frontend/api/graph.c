@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontend/api/api.h"
+#include "frontend/api/references.h"
 #include "frontend/report/dump.h"
 #include "frontend/text/reader.h"
 #include "ir/print/print.h"
@@ -33,6 +34,7 @@ void fe_graph_free(vf_graph *g) {
   ir_free(mem, g->inputs, g->input_cap * sizeof *g->inputs);
   ir_free(mem, g->outputs, g->output_cap * sizeof *g->outputs);
   ir_free(mem, g->variables, g->variable_cap * sizeof *g->variables);
+  ir_free(mem, g->references, g->reference_cap * sizeof *g->references);
   fe_places_free(&g->places, mem);
   fe_statements_free(&g->statements, mem);
   ir_graph_free(&g->ir);
@@ -76,7 +78,7 @@ bool fe_graph_add(vf_graph *g, ir_named **list, size_t *count, size_t *cap, cons
     ir_fail(&g->error, IR_ERR_MEMORY, "out of memory naming %.60s", name);
     return false;
   }
-  (*list)[(*count)++] = (ir_named){ir_name_text(&g->ir, id), length, ref};
+  (*list)[(*count)++] = (ir_named){.name = ir_name_text(&g->ir, id), .length = length, .ref = ref};
   return true;
 }
 
@@ -122,12 +124,50 @@ void vf_graph_clear_error(vf_graph *g) {
   g->said_call = false;
 }
 
-/* False after failing: a builder's error, no outputs. */
+/* Has the reference been written? */
+static bool is_written(const vf_graph *g, const ir_named *reference) {
+  return fe_graph_named(g->inputs, g->input_count, reference->name, reference->length)->ref != reference->ref;
+}
+
+static size_t result_count(const vf_graph *g) {
+  size_t count = g->output_count;
+  for (size_t i = 0; i < g->reference_count; i++) count += is_written(g, &g->references[i]);
+  return count;
+}
+
+ir_named *fe_graph_results(const vf_graph *g, size_t *count) {
+  *count = result_count(g);
+  ir_named *list = ir_alloc(g->ir.mem, *count * sizeof *list);
+  size_t n = 0;
+  for (size_t i = 0; i < g->output_count && list; i++) list[n++] = g->outputs[i];
+  for (size_t i = 0; i < g->reference_count && list; i++)
+    if (is_written(g, &g->references[i])) list[n++] = g->references[i];
+  return list;
+}
+
+/* False after failing: a builder's error, nothing to compute. */
 static bool can_compile(const vf_graph *g, ir_error *error) {
+  size_t results = result_count(g);
   if (g->error.status) *error = g->error;
-  else if (g->is_session || g->output_count == 0 || g->output_count > UINT32_MAX)
+  else if (g->is_session || results == 0 || results > UINT32_MAX)
     ir_fail(error, IR_ERR_INVALID, "graph @%.60s has no outputs; name one with vf_output", g->name);
   return !error->status;
+}
+
+/* The results as they are compiled. */
+static ir_ref firm_results(vf_graph *g, ir_ref *refs, pass_reference *references, size_t *reference_count) {
+  size_t count;
+  ir_named *results = fe_graph_results(g, &count);
+  ir_ref made = 0;
+  bool good = results != NULL;
+  for (size_t i = 0; i < count && good; i++)
+    good = (refs[i] = fe_firm_result(&g->ir, g->inputs, g->input_count, &results[i])) != 0;
+  if (good) {
+    *reference_count = fe_list_references(g->inputs, g->input_count, results, count, references);
+    made = ir_tuple(&g->ir, refs, (uint32_t)count);
+  }
+  ir_free(g->ir.mem, results, count * sizeof *results);
+  return made;
 }
 
 bool fe_graph_request(vf_graph *g, fe_request *out, ir_error *error) {
@@ -137,30 +177,48 @@ bool fe_graph_request(vf_graph *g, fe_request *out, ir_error *error) {
                       .var_count = g->variable_count,
                       .observer = fe_watch_observer(&g->context->watch)};
   if (!can_compile(g, error)) return false;
-  size_t inputs = g->input_count, outputs = g->output_count, variables = g->variable_count;
-  ir_ref *refs = ir_alloc(g->ir.mem, (inputs + variables + outputs) * sizeof *refs);
-  if (refs) {
+  size_t inputs = g->input_count, variables = g->variable_count;
+  ir_ref *refs = ir_alloc(g->ir.mem, (inputs + variables + result_count(g)) * sizeof *refs);
+  pass_reference *references = ir_alloc(g->ir.mem, inputs * sizeof *references);
+  out->inputs = refs;
+  out->references = references;
+  if (refs && references) {
     for (size_t i = 0; i < inputs; i++) refs[i] = g->inputs[i].ref;
     for (size_t i = 0; i < variables; i++) refs[inputs + i] = g->variables[i].ref;
-    for (size_t i = 0; i < outputs; i++) refs[inputs + variables + i] = g->outputs[i].ref;
-    out->inputs = refs;
     out->vars = refs + inputs;
     g->ir.error = error;
-    out->results = ir_tuple(&g->ir, refs + inputs + variables, (uint32_t)outputs);
+    out->results = firm_results(g, refs + inputs + variables, references, &out->reference_count);
     g->ir.error = &g->error;
   }
   if (out->results) return true;
-  if (refs) fe_graph_request_free(g, out);
+  fe_graph_request_free(g, out);
   ir_fail(error, IR_ERR_MEMORY, "out of memory listing the outputs of a graph");
   return false;
 }
 
 void fe_graph_request_free(vf_graph *g, fe_request *request) {
-  size_t count = g->input_count + g->variable_count + g->output_count;
+  size_t count = g->input_count + g->variable_count + result_count(g);
   ir_free(g->ir.mem, (ir_ref *)request->inputs, count * sizeof(ir_ref));
+  ir_free(g->ir.mem, (pass_reference *)request->references, g->input_count * sizeof *request->references);
 }
 
 /* text */
+
+static bool add_reference(vf_graph *g, const ir_named *input, ir_ref newest) {
+  if (!fe_graph_add(g, &g->references, &g->reference_count, &g->reference_cap, input->name, input->length,
+                    newest))
+    return false;
+  g->references[g->reference_count - 1].reference = true;
+  return true;
+}
+
+static ir_ref newest_of(const ir_parsed_graph *block, const ir_named *input) {
+  for (size_t i = 0; i < block->result_count; i++) {
+    const ir_named *r = &block->results[i];
+    if (r->reference && r->length == input->length && !memcmp(r->name, input->name, r->length)) return r->ref;
+  }
+  return input->ref;
+}
 
 static bool adopt_variables(vf_graph *g, const ir_parsed_graph *block) {
   for (size_t i = 0; i < block->var_count; i++) {
@@ -173,10 +231,13 @@ static bool adopt_variables(vf_graph *g, const ir_parsed_graph *block) {
     const ir_named *p = &block->params[i];
     if (!fe_graph_add(g, &g->inputs, &g->input_count, &g->input_cap, p->name, p->length, p->ref))
       return false;
+    g->inputs[g->input_count - 1].reference = p->reference;
     fe_graph_note_batch(g, p->ref);
+    if (p->reference && !add_reference(g, p, newest_of(block, p))) return false;
   }
   for (size_t i = 0; i < block->result_count; i++) {
     const ir_named *r = &block->results[i];
+    if (r->reference) continue;
     ir_ref firm = op_default_dtype(&g->ir, r->ref);
     fe_graph_note_batch(g, firm);
     if (!firm || !fe_graph_add(g, &g->outputs, &g->output_count, &g->output_cap, r->name, r->length, firm))
@@ -238,13 +299,16 @@ char *vf_graph_text(vf_graph *g, vf_error *error) {
   } else if (g->error.status) {
     failure = g->error;
   } else {
-    static const ir_named none;
     ir_text text;
+    size_t count;
+    ir_named *results = fe_graph_results(g, &count);
     ir_text_init(&text, g->ir.mem);
     g->ir.error = &failure;
-    ir_print_named(&g->ir, g->name, g->name_length, g->inputs, g->input_count,
-                   g->outputs ? g->outputs : &none, g->output_count, &text);
+    if (results)
+      ir_print_named(&g->ir, g->name, g->name_length, g->inputs, g->input_count, results, count, &text);
+    else text.failed = true;
     g->ir.error = &g->error;
+    ir_free(g->ir.mem, results, count * sizeof *results);
     made = fe_text_out(g->context, &text, &failure);
   }
   fe_report(error, &failure);
@@ -252,20 +316,25 @@ char *vf_graph_text(vf_graph *g, vf_error *error) {
 }
 
 static void dump_stage(vf_graph *g, const char *stage, ir_text *out, ir_error *error) {
+  size_t count;
+  ir_named *results = fe_graph_results(g, &count);
   const ir_parsed_graph block = {.kind = IR_BLOCK_GRAPH,
                                  .name = g->name,
                                  .name_length = g->name_length,
                                  .params = g->inputs,
                                  .param_count = g->input_count,
-                                 .results = g->outputs,
-                                 .result_count = g->output_count};
+                                 .results = results,
+                                 .result_count = count};
   fe_dump_options options = {.module = rt_context_codegen(g->context->runtime),
                              .context = g->context->runtime,
                              .observer = fe_watch_observer(&g->context->watch)};
-  if (fe_stage_find(stage, &options.stage, error) != IR_OK) return;
-  options.target = rt_context_target(g->context->runtime, error);
-  if (options.target) fe_dump(&g->ir, &block, &options, out, error);
-  else ir_fail(error, IR_ERR_MEMORY, "out of memory describing the processor");
+  if (!results) ir_fail(error, IR_ERR_MEMORY, "out of memory listing the outputs of a graph");
+  else if (fe_stage_find(stage, &options.stage, error) == IR_OK) {
+    options.target = rt_context_target(g->context->runtime, error);
+    if (options.target) fe_dump(&g->ir, &block, &options, out, error);
+    else ir_fail(error, IR_ERR_MEMORY, "out of memory describing the processor");
+  }
+  ir_free(g->ir.mem, results, count * sizeof *results);
 }
 
 char *vf_graph_dump(vf_graph *g, const char *stage, vf_error *error) {

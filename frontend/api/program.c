@@ -37,7 +37,10 @@ struct vf_program {
   rt_value_list sizes;
   size_t *bytes;       /* of the used ports, else 0; where there are no variables */
   fe_witness *witness; /* NULL: no index can be out of range */
-  char *names;         /* of ports and variables */
+  uint32_t
+      *references; /* inputs that a run changes, in the order of the runtime's results behind the outputs */
+  size_t reference_count;
+  char *names; /* of ports and variables */
   size_t names_size;
 };
 
@@ -55,14 +58,16 @@ static bool allocate_arrays(vf_program *p) {
   p->names = ir_alloc(mem, p->names_size);
   p->constants = ir_alloc(mem, p->constant_count * sizeof *p->constants);
   p->bytes = ir_alloc(mem, port_count(p) * sizeof *p->bytes);
-  return p->bytes && p->constants && p->ports && p->variables && p->inputs_from && p->variables_from &&
-         p->dims && p->names;
+  p->references = ir_alloc(mem, p->counts[VF_INPUT] * sizeof *p->references);
+  return p->references && p->bytes && p->constants && p->ports && p->variables && p->inputs_from &&
+         p->variables_from && p->dims && p->names;
 }
 
 static void free_program(vf_program *p) {
   const ir_mem *mem = &p->context->mem;
   ir_free(mem, p->ports, port_count(p) * sizeof *p->ports);
   ir_free(mem, p->bytes, port_count(p) * sizeof *p->bytes);
+  ir_free(mem, p->references, p->counts[VF_INPUT] * sizeof *p->references);
   ir_free(mem, p->variables, p->variable_count * sizeof *p->variables);
   ir_free(mem, p->inputs_from, p->runtime_inputs * sizeof *p->inputs_from);
   ir_free(mem, p->variables_from, p->runtime_variables * sizeof *p->variables_from);
@@ -116,17 +121,18 @@ static bool add_ports(vf_program *p, const vf_graph *g, uint32_t *number_of, cha
 /* Which ports the outputs depend on, and the constants that they do. */
 static bool mark_used(vf_program *p, const vf_graph *g) {
   const ir_mem *mem = &p->context->mem;
-  ir_ref *roots = ir_alloc(mem, g->output_count * sizeof *roots), *live = NULL;
-  size_t count = 0, cap = 0;
-  for (size_t i = 0; roots && i < g->output_count; i++) roots[i] = g->outputs[i].ref;
-  bool good = roots && ir_reachable(&g->ir, roots, g->output_count, &live, &count, &cap) == IR_OK;
+  ir_ref *roots = ir_alloc(mem, (g->output_count + g->reference_count) * sizeof *roots), *live = NULL;
+  size_t count = 0, cap = 0, n = 0;
+  for (size_t i = 0; roots && i < g->output_count; i++) roots[n++] = g->outputs[i].ref;
+  for (size_t i = 0; roots && i < g->reference_count; i++) roots[n++] = g->references[i].ref;
+  bool good = roots && ir_reachable(&g->ir, roots, n, &live, &count, &cap) == IR_OK;
   for (size_t i = 0; i < port_count(p) && good; i++) {
     p->ports[i].used = i >= g->input_count;
     for (size_t k = 0; k < count && !p->ports[i].used; k++) p->ports[i].used = live[k] == g->inputs[i].ref;
   }
   for (size_t k = 0, n = 0; k < count && good && n < p->constant_count; k++)
     if (ir_op_of(&g->ir, live[k]) == IR_OP_RESOURCE) p->constants[n++] = live[k];
-  ir_free(mem, roots, g->output_count * sizeof *roots);
+  ir_free(mem, roots, (g->output_count + g->reference_count) * sizeof *roots);
   ir_free(mem, live, cap * sizeof *live);
   return good;
 }
@@ -204,7 +210,15 @@ static bool match_inputs(vf_program *p, const vf_graph *g, ir_error *error) {
   return true;
 }
 
-static vf_program *make_handle(vf_graph *g, rt_program *program, ir_error *error) {
+/* The request lists them in the order of the inputs, as the graph does. */
+static void list_references(vf_program *p, const fe_request *request) {
+  for (size_t i = 0; i < request->reference_count; i++) p->references[i] = request->references[i].input;
+  p->reference_count = request->reference_count;
+  p->direct &= !p->reference_count;
+  for (size_t i = 0; i < p->reference_count; i++) p->ports[p->references[i]].used = true;
+}
+
+static vf_program *make_handle(vf_graph *g, const fe_request *request, rt_program *program, ir_error *error) {
   vf_program *p = ir_alloc(&g->context->mem, sizeof *p);
   if (!p) {
     rt_program_release(program);
@@ -228,6 +242,7 @@ static vf_program *make_handle(vf_graph *g, rt_program *program, ir_error *error
   if (!allocate_arrays(p)) ir_fail(error, IR_ERR_MEMORY, "out of memory making program @%.60s", g->name);
   if (!error->status) p->witness = fe_witness_make(g, error);
   if (!error->status && describe_program(p, g, error) && match_inputs(p, g, error)) {
+    list_references(p, request);
     fe_context_retain(g->context);
     return p;
   }
@@ -245,7 +260,7 @@ vf_program *vf_compile(vf_graph *g, vf_error *error) {
     unsigned failures = fe_failures(g->context);
     rt_program *program;
     if (fe_compile(g->context->runtime, &request, &program, &failure) == IR_OK)
-      p = make_handle(g, program, &failure);
+      p = make_handle(g, &request, program, &failure);
     fe_graph_request_free(g, &request);
     fe_report_as_memory(g->context, failures, &failure);
   }
@@ -308,18 +323,24 @@ typedef ir_status (*runner)(const rt_program *program, void *const *inputs, void
 static ir_status run_in_order(const vf_program *p, runner run, const void *const *inputs,
                               void *const *outputs, const int64_t *variables, ir_error *error) {
   const ir_mem *mem = &p->context->mem;
-  void *few_inputs[FEW], **in = few_inputs;
+  void *few_inputs[FEW], **in = few_inputs, *few_outputs[FEW], **out = few_outputs;
+  size_t results = p->reference_count ? p->counts[VF_OUTPUT] + p->reference_count : 0;
   int64_t few_variables[FEW], *values = few_variables;
   if (p->runtime_inputs > FEW) in = ir_alloc(mem, p->runtime_inputs * sizeof *in);
   if (p->runtime_variables > FEW) values = ir_alloc(mem, p->runtime_variables * sizeof *values);
-  if (in && values) {
+  if (results > FEW) out = ir_alloc(mem, results * sizeof *out);
+  if (in && values && out) {
+    for (size_t i = 0; i < results; i++) /* references lie where the inputs do */
+      out[i] = i < p->counts[VF_OUTPUT] ? outputs[i]
+                                        : (void *)(uintptr_t)inputs[p->references[i - p->counts[VF_OUTPUT]]];
     for (size_t i = 0; i < p->runtime_inputs; i++) in[i] = (void *)(uintptr_t)inputs[p->inputs_from[i]];
     for (size_t i = 0; i < p->runtime_variables; i++) values[i] = variables[p->variables_from[i]];
-    run(p->program, in, outputs, values, error);
+    run(p->program, in, results ? out : outputs, values, error);
   } else {
     ir_fail(error, IR_ERR_MEMORY, "out of memory for a run");
   }
   if (in != few_inputs) ir_free(mem, in, p->runtime_inputs * sizeof *in);
+  if (out != few_outputs) ir_free(mem, out, results * sizeof *out);
   if (values != few_variables) ir_free(mem, values, p->runtime_variables * sizeof *values);
   return error->status;
 }
@@ -369,7 +390,7 @@ static bool check_buffers(const vf_program *p, const void *const *inputs, void *
   return good;
 }
 
-static bool refuse_overlap(const vf_program *p, const fe_overlap *o, ir_error *error) {
+static bool refuse_overlap(const vf_program *p, const fe_overlap_pair *o, ir_error *error) {
   ir_fail(
       error, IR_ERR_INVALID,
       "program @%.60s: output %.60s overlaps %s %.60s in memory; give each output memory that nothing else "
@@ -380,11 +401,31 @@ static bool refuse_overlap(const vf_program *p, const fe_overlap *o, ir_error *e
   return false;
 }
 
+/* A run changes the memory of references: no other input may lie there. */
+static bool check_references(const vf_program *p, const void *const *inputs, const size_t *bytes,
+                             ir_error *error) {
+  for (size_t r = 0; r < p->reference_count; r++) {
+    uint32_t own = p->references[r];
+    size_t i = 0;
+    while (i < p->counts[VF_INPUT] && (i == own || !fe_overlap(inputs[own], bytes[own], inputs[i], bytes[i])))
+      i++;
+    if (i == p->counts[VF_INPUT]) continue;
+    ir_fail(error, IR_ERR_INVALID,
+            "program @%.60s: input %.60s overlaps the reference %.60s in memory, which the run changes; give "
+            "each "
+            "memory of its own",
+            rt_program_name(p->program), p->ports[i].name, p->ports[own].name);
+    return false;
+  }
+  return true;
+}
+
 static inline bool check_overlaps(const vf_program *p, const void *const *inputs, void *const *outputs,
                                   const size_t *bytes, ir_error *error) {
-  fe_overlap found;
-  return !fe_overlap_find(inputs, p->counts[VF_INPUT], outputs, p->counts[VF_OUTPUT], bytes, &found) ||
-         refuse_overlap(p, &found, error);
+  fe_overlap_pair found;
+  return (!fe_overlap_find(inputs, p->counts[VF_INPUT], outputs, p->counts[VF_OUTPUT], bytes, &found) ||
+          refuse_overlap(p, &found, error)) &&
+         (!p->reference_count || check_references(p, inputs, bytes, error));
 }
 
 /* The same where sizes follow from variables. */
@@ -412,9 +453,9 @@ static bool check_sized(const vf_program *p, const void *const *inputs, void *co
 static void run_checked(const vf_program *p, const void *const *inputs, void *const *outputs,
                         const int64_t *variables, ir_error *error) {
   if (!p) ir_fail(error, IR_ERR_INVALID, "run: the program is NULL");
-  else if (!outputs || (!inputs && p->counts[VF_INPUT]))
+  else if ((!outputs && p->counts[VF_OUTPUT]) || (!inputs && p->counts[VF_INPUT]))
     ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of %s is NULL", rt_program_name(p->program),
-            outputs ? "inputs" : "outputs");
+            outputs || !p->counts[VF_OUTPUT] ? "inputs" : "outputs");
   else if (check_values(p, variables, error) && check_buffers(p, inputs, outputs, variables, error) &&
            check_sized(p, inputs, outputs, variables, error))
     run_in_order(p, rt_program_run, inputs, outputs, variables, error);

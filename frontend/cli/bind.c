@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "frontend/api/references.h"
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
 #include "frontend/files/arrays.h"
@@ -153,7 +154,10 @@ static bool find_vars(cli_binder *b, ir_ref results) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
   out->params = malloc((out->array_count + 1) * sizeof *out->params);
-  if (!out->params) return false;
+  out->references = malloc((out->array_count + 1) * sizeof *out->references);
+  if (!out->params || !out->references) return false;
+  out->reference_count = fe_list_references(b->block->params, b->block->param_count, b->block->results,
+                                            b->block->result_count, out->references);
   for (size_t i = 0; i < out->array_count; i++) out->params[i] = b->block->params[i].ref;
   out->params[out->array_count] = results;
   bool ok = ir_reachable_inside(g, out->params, out->array_count + 1, &live, &count, &cap) == IR_OK;
@@ -232,6 +236,8 @@ fe_request cli_request(cli_graph *s, const ir_parsed_graph *block, ir_ref result
                       .results = results,
                       .inputs = values->params,
                       .input_count = values->array_count,
+                      .references = values->references,
+                      .reference_count = values->reference_count,
                       .vars = values->vars,
                       .var_count = values->var_count,
                       .name = block->name,
@@ -264,6 +270,7 @@ void cli_binding_free(cli_binding *b) {
   for (size_t i = 0; b->arrays && i < b->array_count; i++) fe_array_free(&cli_array_mem, &b->arrays[i]);
   free(b->arrays);
   free(b->params);
+  free(b->references);
   ir_free(&ir_mem_libc, b->vars, b->var_cap * sizeof *b->vars);
   ir_free(&ir_mem_libc, b->values, b->value_cap * sizeof *b->values);
   *b = (cli_binding){0};

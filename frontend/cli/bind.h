@@ -38,6 +38,8 @@ typedef struct cli_binding {
   ir_ref *vars; /* the variables that parameters and results mention */
   int64_t *values;
   size_t var_count, var_cap, value_cap;
+  pass_reference *references; /* parameters that a run changes, and the results that they become */
+  size_t reference_count;
 } cli_binding;
 
 /* Read every parameter's value, solve the variables (sizes: those given as --size) and check all shapes. The

@@ -44,6 +44,13 @@ ir_status cli_buffers_open(cli_buffers *b, const rt_program *program, const ir_p
   find_inputs(b, program, block, values);
   for (size_t i = 0; i < b->output_count; i++)
     if (make_output(b, i, program, block, values, error) != IR_OK) return error->status;
+  for (size_t r = 0; r < values->reference_count; r++) {
+    const pass_reference *at = &values->references[r];
+    const fe_array *a = &b->outputs[at->result];
+    for (size_t i = 0; i < rt_program_input_count(program); i++)
+      if (strcmp(rt_program_input(program, i).name, block->params[at->input].name) == 0) b->in[i] = a->data;
+    if (a->bytes && values->arrays[at->input].data) memcpy(a->data, values->arrays[at->input].data, a->bytes);
+  }
   return IR_OK;
 }
 

@@ -11,7 +11,8 @@ typedef struct cli_buffers {
   size_t output_count;
 } cli_buffers;
 
-/* Inputs are the values of the block's parameters, which stay the caller's; outputs are allocated.
+/* Inputs are the values of the block's parameters, which stay the caller's; outputs are allocated. References
+ * are copied to their outputs, which are inputs as well.
  * IR_ERR_MEMORY names the result that does not fit. */
 ir_status cli_buffers_open(cli_buffers *out, const rt_program *program, const ir_parsed_graph *block,
                            const cli_binding *values, ir_error *error);

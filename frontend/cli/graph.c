@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frontend/api/compiling.h"
+#include "frontend/api/references.h"
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/trace.h"
@@ -56,9 +57,9 @@ static void open_chain(cli_graph *s, const char *text) {
     *block = (ir_parsed_graph){
         .kind = IR_BLOCK_GRAPH, .name = "chain", .name_length = 5, .root = root, .line = 1, .column = 1};
     if (add_named(m->mem, &block->params, &block->param_count, &block->param_cap,
-                  (ir_named){"x", 1, buffer}) &&
+                  (ir_named){.name = "x", .length = 1, .ref = buffer}) &&
         add_named(m->mem, &block->results, &block->result_count, &block->result_cap,
-                  (ir_named){"y", 1, made}))
+                  (ir_named){.name = "y", .length = 1, .ref = made}))
       return;
   }
   ir_fail(g->error, IR_ERR_MEMORY, "out of memory reading a chain");
@@ -116,7 +117,7 @@ const ir_parsed_graph *cli_graph_pick(const cli_graph *s, const char *word, cons
 ir_ref cli_graph_results(cli_graph *s, const ir_parsed_graph *block) {
   ir_ref *firm = malloc(block->result_count * sizeof *firm), made = 0;
   for (size_t i = 0; firm && i < block->result_count; i++)
-    firm[i] = op_default_dtype(&s->g, block->results[i].ref);
+    firm[i] = fe_firm_result(&s->g, block->params, block->param_count, &block->results[i]);
   if (firm) made = ir_tuple(&s->g, firm, (uint32_t)block->result_count);
   free(firm);
   if (!made) {

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "frontend/api/references.h"
 #include "frontend/report/dump_steps.h"
 #include "ir/print/print.h"
 #include "passes/batch/batch.h"
@@ -10,16 +11,21 @@
 bool fe_block_request(ir_graph *g, const ir_parsed_graph *block, const ir_observer *observer,
                       fe_request *out) {
   ir_ref *inputs = ir_alloc(g->mem, (block->param_count + block->result_count) * sizeof *inputs);
+  pass_reference *references = ir_alloc(g->mem, block->param_count * sizeof *references);
   *out = (fe_request){.graph = g,
                       .inputs = inputs,
                       .input_count = block->param_count,
+                      .references = references,
                       .name = block->name,
                       .observer = observer};
-  if (!inputs) return false;
+  if (!inputs || !references) return false;
+  out->reference_count =
+      fe_list_references(block->params, block->param_count, block->results, block->result_count, references);
   ir_ref *results = inputs + block->param_count;
   for (size_t i = 0; i < block->param_count; i++) inputs[i] = block->params[i].ref;
   for (size_t i = 0; i < block->result_count; i++)
-    if (!(results[i] = op_default_dtype(g, block->results[i].ref))) return false;
+    if (!(results[i] = fe_firm_result(g, block->params, block->param_count, &block->results[i])))
+      return false;
   out->results = ir_tuple(g, results, (uint32_t)block->result_count);
   return out->results != 0;
 }
@@ -27,6 +33,7 @@ bool fe_block_request(ir_graph *g, const ir_parsed_graph *block, const ir_observ
 void fe_block_request_free(ir_graph *g, const ir_parsed_graph *block, fe_request *request) {
   size_t count = block->param_count + block->result_count;
   ir_free(g->mem, (ir_ref *)request->inputs, count * sizeof *request->inputs);
+  ir_free(g->mem, (pass_reference *)request->references, block->param_count * sizeof *request->references);
 }
 
 void fe_put_graph(const ir_parsed_graph *b, fe_copy *copy, ir_ref root, ir_text *out) {
@@ -39,10 +46,15 @@ void fe_put_graph(const ir_parsed_graph *b, fe_copy *copy, ir_ref root, ir_text 
   }
   ir_named *results = params + b->param_count;
   for (size_t i = 0; i < b->param_count; i++)
-    params[i] =
-        (ir_named){b->params[i].name, b->params[i].length, pass_physical_leaf(g, copy->request.inputs[i])};
+    params[i] = (ir_named){.name = b->params[i].name,
+                           .length = b->params[i].length,
+                           .reference = b->params[i].reference,
+                           .ref = pass_physical_leaf(g, copy->request.inputs[i])};
   for (size_t i = 0; i < b->result_count; i++)
-    results[i] = (ir_named){b->results[i].name, b->results[i].length, ir_src(g, root, (uint32_t)i)};
+    results[i] = (ir_named){.name = b->results[i].name,
+                            .length = b->results[i].length,
+                            .ref = ir_src(g, root, (uint32_t)i),
+                            .reference = b->results[i].reference};
   ir_print_named(g, b->name, b->name_length, params, b->param_count, results, b->result_count, out);
   ir_free(g->mem, params, count * sizeof *params);
 }

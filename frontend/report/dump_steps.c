@@ -45,6 +45,10 @@ static void put_loop(const printer *p, const ir_step *s) {
     put_slots(p, "  carries ", slots + 1, 1);
     put_slots(p, " from ", slots, 1);
     put_slots(p, " to ", slots + 3, 1);
+    if (slots[4] == slots[3]) {
+      ir_text_str(p->out, ", in place\n");
+      continue;
+    }
     put_slots(p, ", written to ", slots + 2, 1);
     put_slots(p, ", alternating with ", slots + 4, 1);
     ir_text_str(p->out, "\n");

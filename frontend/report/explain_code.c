@@ -88,7 +88,7 @@ static void note_code(code *c) {
     if (n->op == IR_OP_LOAD) note_load(c, ref);
     int64_t bytes = n->dtype == IR_INDEX ? 0 : ir_dtypes[n->dtype].bytes;
     if (bytes > c->widest && in_vector_loop(c, ref)) c->widest = bytes;
-    c->updates |= n->op == IR_OP_UPDATE;
+    c->updates |= n->op == IR_OP_UPDATE && n->nsrc > 4; /* with ranges whose iterations may meet */
     c->streams |= n->op == IR_OP_STORE && ir_arg_mode(n);
   }
 }

@@ -42,13 +42,26 @@ static usage usage_of(const fe_explained *e, ir_ref value) {
   return u;
 }
 
-/* The scatter whose updates the kernel stores into the buffer of the kernel before; 0: there is none. */
+/* The scatter, or write, whose updates the kernel stores into a buffer that holds its first operand; 0: there
+ * is none. A kernel of such a value that writes another buffer than the value's own copies it. */
 static ir_ref scatter_of(const fe_explained *e, size_t number) {
   ir_ref value = e->values[number];
   const ir_step *step = &e->plan->steps[number];
-  bool scatters = value && ir_is_scatter(ir_op_of(e->g, value));
-  bool filled = number && step[-1].kind == IR_STEP_KERNEL && step[-1].slots[0] == step->slots[0];
-  return scatters && filled ? value : 0;
+  bool scatters = value && ir_is_scatter(ir_op_of(e->g, value)), own = false;
+  for (uint32_t i = 0; i < step->stored_count && scatters; i++) {
+    const ir_stored *b = &e->plan->stored[step->first_stored + i];
+    own |= b->node == value && b->slot == step->slots[0];
+  }
+  return own ? value : 0;
+}
+
+/* Does the kernel fill the buffer that the next one updates? */
+static bool is_fill(const fe_explained *e, size_t number) {
+  if (number + 1 >= e->plan->step_count || e->plan->steps[number + 1].kind != IR_STEP_KERNEL) return false;
+  ir_ref scatter = scatter_of(e, number + 1);
+  const ir_step *step = &e->plan->steps[number];
+  return scatter && !scatter_of(e, number) && step->slots[0] == step[1].slots[0] &&
+         ir_src(e->g, scatter, 0) == e->values[number];
 }
 
 /* The most bytes of the value in one iteration of the group's shared loops. */
@@ -99,11 +112,16 @@ static void put_reason(const fe_explained *e, size_t number) {
   const ir_slot *slot = &e->plan->slots[e->plan->steps[number].slots[0]];
   ir_text_str(e->out, "  why     ");
   if (scatter_of(e, number)) {
-    ir_text_str(e->out, "updates what the previous kernel stored, in the order of the indices\n");
+    bool writes = n->op == IR_OP_ASSIGN, filled = number && is_fill(e, number - 1);
+    ir_textf(e->out, "updates %s%s\n",
+             filled ? "what the previous kernel stored"
+                    : "in place an array that nothing else needs any more",
+             writes ? "" : ", in the order of the indices");
     return;
   }
-  if (number + 1 < e->plan->step_count && scatter_of(e, number + 1)) {
-    ir_text_str(e->out, "the initial value of a scatter: the next kernel updates it\n");
+  if (is_fill(e, number)) {
+    ir_textf(e->out, "the initial value of a %s: the next kernel updates it\n",
+             ir_op_of(e->g, e->values[number + 1]) == IR_OP_ASSIGN ? "write" : "scatter");
     return;
   }
   if (slot->kind == IR_SLOT_OUTPUT) {
@@ -192,7 +210,8 @@ fe_kernel_work fe_work_of(const fe_explained *e, size_t number) {
     ir_ref updates = ir_src(e->g, scatter, 2);
     written =
         pass_mul_int(e->g, elements_of(e->g, updates), (int64_t)ir_dtypes[ir_dtype_of(e->g, updates)].bytes);
-    if (ir_op_of(e->g, scatter) == IR_OP_SCATTER_ADD) read = pass_add(e->g, read, written);
+    bool sums = ir_op_of(e->g, scatter) == IR_OP_ASSIGN && ir_arg_mode(ir_get(e->g, scatter)) == IR_WRITE_ADD;
+    if (sums || ir_op_of(e->g, scatter) == IR_OP_SCATTER_ADD) read = pass_add(e->g, read, written);
   }
   return (fe_kernel_work){read, written, operations_of(e, l, e->values[number])};
 }

@@ -241,6 +241,18 @@ static ir_ref elements_read(const reader *x, uint32_t number, ir_ref elements, t
   return reads_all_sampled(g, sum, elements) ? elements : pass_min(g, sum, elements);
 }
 
+/* Does the kernel load elements of what it writes, as writes in place do? */
+static bool is_loaded(const reader *x, uint32_t number) {
+  ir_graph *g = x->e->g;
+  for (size_t i = 0; i < x->r->count; i++) {
+    ir_ref load = x->r->order[i];
+    if (ir_op_of(g, load) != IR_OP_LOAD) continue;
+    const ir_node *from = ir_get(g, ir_src(g, load, 0));
+    if (from->op == IR_OP_PARAM && ir_arg_int(from) == number) return true;
+  }
+  return false;
+}
+
 ir_ref fe_bytes_read(const fe_explained *e, size_t number) {
   const ir_step *step = &e->plan->steps[number];
   ir_regions regions;
@@ -252,7 +264,8 @@ ir_ref fe_bytes_read(const fe_explained *e, size_t number) {
     return total;
   }
   const reader x = {e, &regions};
-  for (uint32_t i = ir_written_slots(step); i < step->slot_count; i++) {
+  for (uint32_t i = 0; i < step->slot_count; i++) {
+    if (i < ir_written_slots(step) && !is_loaded(&x, i)) continue;
     const ir_slot *slot = &e->plan->slots[step->slots[i]];
     int64_t bytes = ir_dtypes[ir_dtype_of(e->g, slot->value)].bytes;
     total = pass_add(e->g, total, pass_mul_int(e->g, elements_read(&x, i, slot->elements, t), bytes));

@@ -204,6 +204,7 @@ static ir_status eval_one(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   case IR_CLASS_REDUCE: return ir_eval_reduce(run, ref, out);
   case IR_CLASS_CONTRACT: return ir_eval_matmul(run, ref, out);
   case IR_CLASS_INDIRECT:
+    if (op == IR_OP_ASSIGN) return ir_eval_assign(run, ref, out);
     return op == IR_OP_GATHER ? ir_eval_gather(run, ref, out) : ir_eval_scatter(run, ref, out);
   case IR_CLASS_ORDERED: return ir_eval_ordered(run, ref, out);
   case IR_CLASS_LEAF:

@@ -80,7 +80,7 @@ bool ir_eval_next(int64_t *coord, const int64_t *shape, uint32_t rank);
 enum { IR_SHAPE_TEXT = 22 * IR_MAX_RANK + 3 };
 const char *ir_eval_shape_text(const int64_t *shape, uint32_t rank, char *text);
 
-/* Evaluate a node whose operands have values: an elementwise one, a view, GATHER, SCATTER or SCATTER_ADD, a
+/* Evaluate a node whose operands have values: an elementwise one, a view, one of IR_CLASS_INDIRECT, a
  * reduction, MATMUL, CUSTOM, or one of IR_CLASS_ORDERED. They set shape, elements and taints of *out, which
  * comes with the node's dtype; ir_eval_custom makes out->results instead. A failure is recorded in
  * run->error. In any case the run owns what *out holds. */
@@ -88,6 +88,9 @@ ir_status ir_eval_elementwise(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_view(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_scatter(ir_eval_run *run, ir_ref ref, ir_slot *out);
+ir_status ir_eval_assign(ir_eval_run *run, ir_ref ref, ir_slot *out);
+/* The sum in the accumulation dtype: f32 for narrower floats, held as double. */
+ir_value ir_eval_add(ir_value a, ir_value b, ir_dtype dtype);
 ir_status ir_eval_reduce(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_matmul(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_custom(ir_eval_run *run, ir_ref ref, ir_slot *out);

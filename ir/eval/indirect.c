@@ -111,8 +111,7 @@ ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   return status;
 }
 
-/* The sum in the accumulation dtype: f32 for narrower floats, held as double. */
-static ir_value add_elements(ir_value a, ir_value b, ir_dtype dtype) {
+ir_value ir_eval_add(ir_value a, ir_value b, ir_dtype dtype) {
   if (!ir_is_float(dtype))
     return ir_value_cast((ir_value){.i = (int64_t)((uint64_t)a.i + (uint64_t)b.i)}, IR_I64, dtype);
   double exact = a.f + b.f;
@@ -137,7 +136,7 @@ static ir_status apply_updates(ir_eval_run *run, ir_ref ref, const indirection *
     }
     if (!p.readable) continue;
     ir_value update = ir_value_load(updates->data + (size_t)i * bytes, out->dtype);
-    values[p.data_index] = adds ? add_elements(values[p.data_index], update, out->dtype) : update;
+    values[p.data_index] = adds ? ir_eval_add(values[p.data_index], update, out->dtype) : update;
     if (!out->taint) continue;
     uint32_t taint = updates->taint ? updates->taint[i] : 0;
     if (!adds || taint) out->taint[p.data_index] = taint;

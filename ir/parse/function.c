@@ -46,6 +46,14 @@ ir_ref ir_parse_function(ir_parser *p, const ir_token *name) {
     return (ir_ref)ir_lex_fail_at(&p->lex, name->line, name->column,
                                   "unknown graph, found '@%.*s', expected a graph defined above",
                                   (int)(name->length > 40 ? 40 : name->length), name->text);
+  for (size_t i = 0; i < block->param_count; i++)
+    if (block->params[i].reference)
+      return (ir_ref)ir_lex_fail_at(
+          &p->lex, name->line, name->column,
+          "a graph with references is no function, found '@%.*s' with '%%%.40s: ref', "
+          "expected a graph whose parameters are values; pass the value and return "
+          "the next one",
+          (int)(name->length > 40 ? 40 : name->length), name->text, block->params[i].name);
   block->called = true;
   if (!declare_all(p, name, block)) return 0;
   ir_ref func = p->symbols[id].func ? p->symbols[id].func : close_block(p, block);

@@ -8,6 +8,7 @@
 typedef struct ir_symbol {
   uint32_t value_epoch, var_epoch, range_epoch, graph_known; /* graph_known: index of the block + 1 */
   ir_ref value, var, range, func; /* func: the block as a function, once it has been called */
+  uint32_t reference_epoch;       /* of a value that may be defined again */
 } ir_symbol;
 
 /* An operator, parenthesis or call whose operands are still being read. */

@@ -271,7 +271,8 @@ static bool parse_update(kernel_parser *k) {
   return push_effect(k, make_node(k, IR_OP_UPDATE, IR_NONE, adds ? IR_OP_ADD : 0)) && end_line(p);
 }
 
-static bool parse_reduce(kernel_parser *k, ir_ref *out) {
+/* What follows the word `reduce`, `prefix` or `suffix`. */
+static bool parse_reduce(kernel_parser *k, ir_op kind, int64_t mode, ir_ref *out) {
   ir_parser *p = k->p;
   ir_token word = p->lex.token;
   ir_dtype dtype;
@@ -295,7 +296,7 @@ static bool parse_reduce(kernel_parser *k, ir_ref *out) {
     ir_ref ref = ir_parse_range_lookup(p, &range);
     if (!ref || !push_source(k, ref)) return false;
   } while (ir_lex_accept(&p->lex, ','));
-  return parse_dtype_suffix(p, &dtype) && (*out = make_node(k, IR_OP_REDUCE, dtype, op)) != 0;
+  return parse_dtype_suffix(p, &dtype) && (*out = make_node(k, kind, dtype, ir_pack_arg(op, mode))) != 0;
 }
 
 static int find_word(const ir_attr *a, const char *const *words, int count) {
@@ -379,7 +380,9 @@ static bool parse_value(kernel_parser *k) {
     if (ir_token_is(&word, "for")) return parse_for(k, &name);
     ir_lex_next(&p->lex);
     bool ok = ir_token_is(&word, "load")     ? parse_load(k, &value)
-              : ir_token_is(&word, "reduce") ? parse_reduce(k, &value)
+              : ir_token_is(&word, "reduce") ? parse_reduce(k, IR_OP_REDUCE, 0, &value)
+              : ir_token_is(&word, "prefix") ? parse_reduce(k, IR_OP_PREFIX, 0, &value)
+              : ir_token_is(&word, "suffix") ? parse_reduce(k, IR_OP_PREFIX, 1, &value)
                                              : parse_generic(k, &word, &value);
     ir_parse_release(p);
     if (!ok) return false;

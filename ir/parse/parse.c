@@ -106,7 +106,8 @@ ir_ref ir_parse_lookup(ir_parser *p, const ir_token *name) {
 
 bool ir_parse_add_named(ir_parser *p, ir_named **list, size_t *count, size_t *cap, int64_t id, ir_ref ref) {
   if (!IR_RESERVE(p->graph->mem, *list, *cap, *count + 1)) return ir_parse_memory(p);
-  (*list)[(*count)++] = (ir_named){ir_name_text(p->graph, id), ir_name_length(p->graph, id), ref};
+  (*list)[(*count)++] =
+      (ir_named){.name = ir_name_text(p->graph, id), .length = ir_name_length(p->graph, id), .ref = ref};
   return true;
 }
 
@@ -119,7 +120,7 @@ typedef struct statement {
   size_t attr_count, attr_cap;
 } statement;
 
-/* `%x: f32[480,n]`, or a variable declared ahead of its use: `n=1..64` */
+/* `%x: f32[480,n]`, `%x: ref f32[480,n]`, or a variable declared ahead of its use: `n=1..64` */
 static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
   ir_token name = p->lex.token;
   ir_dtype dtype;
@@ -131,14 +132,20 @@ static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
                           "bad parameters, found an expression, expected a variable as in n=1..8");
   }
   if (!ir_parse_name(p, '%', &name, "bad parameter") ||
-      !ir_lex_expect(&p->lex, ':', "missing type of a parameter") ||
-      !ir_parse_type(p, &dtype, &batch, &shape))
+      !ir_lex_expect(&p->lex, ':', "missing type of a parameter"))
     return false;
+  bool reference = ir_lex_is_word(&p->lex, "ref");
+  if (reference) ir_lex_next(&p->lex);
+  if (!ir_parse_type(p, &dtype, &batch, &shape)) return false;
   int64_t id = ir_parse_intern(p, &name);
   if (id < 0) return ir_parse_memory(p);
   ir_ref ref = ir_leaf(p->graph, IR_OP_INPUT, dtype, batch, shape, id);
-  return ref && ir_parse_define(p, &name, ref) &&
-         ir_parse_add_named(p, &out->params, &out->param_count, &out->param_cap, id, ref);
+  if (!ref || !ir_parse_define(p, &name, ref) ||
+      !ir_parse_add_named(p, &out->params, &out->param_count, &out->param_cap, id, ref))
+    return false;
+  out->params[out->param_count - 1].reference = reference;
+  if (reference) p->symbols[id].reference_epoch = p->epoch;
+  return true;
 }
 
 static void fail_type(ir_parser *p, const ir_token *name, ir_ref value, const ir_token *type) {
@@ -234,6 +241,31 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
   return made;
 }
 
+/* The name of a reference may be given to its next version, which has its type. */
+static bool define(ir_parser *p, const ir_token *name, ir_ref value) {
+  int64_t id = ir_parse_intern(p, name);
+  if (id < 0) return ir_parse_memory(p);
+  ir_symbol *s = &p->symbols[id];
+  if (s->value_epoch != p->epoch || s->reference_epoch != p->epoch) return ir_parse_define(p, name, value);
+  ir_graph *g = p->graph;
+  bool same = ir_dtype_of(g, value) == ir_dtype_of(g, s->value) &&
+              same_sizes(p, ir_batch(g, s->value), ir_batch(g, value), 0) &&
+              same_sizes(p, ir_shape(g, s->value), ir_shape(g, value), 0);
+  if (!same) {
+    ir_text have, want;
+    ir_text_init(&have, g->mem), ir_text_init(&want, g->mem);
+    ir_print_type(g, value, &have), ir_print_type(g, s->value, &want);
+    ir_lex_fail_at(&p->lex, name->line, name->column,
+                   "a version of the reference '%%%.*s' of another type, found %.100s, expected %.100s",
+                   (int)(name->length > 40 ? 40 : name->length), name->text, ir_text_get(&have),
+                   ir_text_get(&want));
+    ir_text_free(&have), ir_text_free(&want);
+    return false;
+  }
+  s->value = value;
+  return true;
+}
+
 static bool define_results(ir_parser *p, statement *s, ir_ref made) {
   bool tuple = ir_op_of(p->graph, made) == IR_OP_TUPLE;
   uint32_t count = tuple ? ir_get(p->graph, made)->nsrc : 1;
@@ -248,7 +280,7 @@ static bool define_results(ir_parser *p, statement *s, ir_ref made) {
           !check_type(p, &s->names[i], value))
         return false;
     }
-    if (!ir_parse_define(p, &s->names[i], value)) return false;
+    if (!define(p, &s->names[i], value)) return false;
   }
   return true;
 }
@@ -280,28 +312,62 @@ static bool parse_statement(ir_parser *p, statement *s) {
   return ok;
 }
 
+static bool add_result(ir_parser *p, ir_parsed_graph *out, int64_t id, ir_ref value) {
+  if (id < 0) return ir_parse_memory(p);
+  if (!ir_parse_add_named(p, &out->results, &out->result_count, &out->result_cap, id, value)) return false;
+  if (!IR_RESERVE(p->graph->mem, p->operands, p->operand_cap, p->operand_count + 1))
+    return ir_parse_memory(p);
+  p->operands[p->operand_count++] = value;
+  return true;
+}
+
+/* The newest versions of references that have one are results of their names, after the others. A parameter
+ * that has become another's version is copied, so that it has a line of its own. */
+static bool add_references(ir_parser *p, ir_parsed_graph *out) {
+  for (size_t i = 0; i < out->param_count; i++) {
+    const ir_named *param = &out->params[i];
+    int64_t id = param->reference ? ir_get(p->graph, param->ref)->arg : -1;
+    ir_ref value = id < 0 ? 0 : p->symbols[id].value;
+    if (!value || value == param->ref) continue;
+    if (ir_op_of(p->graph, value) == IR_OP_INPUT && p->builder->apply)
+      value = p->builder->apply(p->builder->user, p->graph, "stored", 6, &value, 1, NULL, 0, out->line,
+                                out->column);
+    if (!value || !add_result(p, out, id, value)) return false;
+    out->results[out->result_count - 1].reference = true;
+  }
+  return true;
+}
+
+/* Are there newest versions, so that a graph may have no other results? */
+static bool writes_references(const ir_parser *p, const ir_parsed_graph *out) {
+  for (size_t i = 0; i < out->param_count; i++)
+    if (out->params[i].reference &&
+        p->symbols[ir_get(p->graph, out->params[i].ref)->arg].value != out->params[i].ref)
+      return true;
+  return false;
+}
+
 static bool parse_return(ir_parser *p, ir_parsed_graph *out) {
   p->lex.by_line = true;
   ir_lex_next(&p->lex);
   p->operand_count = 0;
-  do {
-    ir_token name = p->lex.token;
-    bool named = ir_lex_is(&p->lex, '%') && !name.first;
-    ir_ref value;
-    char place[24];
-    if (named ? !ir_parse_name(p, '%', &name, "bad result") || !(value = ir_parse_lookup(p, &name))
-              : !ir_parse_operand(p, &value))
-      return false;
-    int64_t id =
-        named ? ir_parse_intern(p, &name)
-              : ir_name(p->graph, place, (size_t)snprintf(place, sizeof place, "%zu", out->result_count));
-    if (id < 0) return ir_parse_memory(p);
-    if (!ir_parse_add_named(p, &out->results, &out->result_count, &out->result_cap, id, value)) return false;
-    if (!IR_RESERVE(p->graph->mem, p->operands, p->operand_cap, p->operand_count + 1))
-      return ir_parse_memory(p);
-    p->operands[p->operand_count++] = value;
-  } while (ir_lex_accept(&p->lex, ','));
-  if (!ir_parse_statement_end(p)) return false;
+  bool none = ir_lex_is(&p->lex, '}') && writes_references(p, out);
+  if (!none) do {
+      ir_token name = p->lex.token;
+      bool named = ir_lex_is(&p->lex, '%') && !name.first;
+      ir_ref value;
+      char place[24];
+      if (named ? !ir_parse_name(p, '%', &name, "bad result") || !(value = ir_parse_lookup(p, &name))
+                : !ir_parse_operand(p, &value))
+        return false;
+      int64_t id =
+          named ? ir_parse_intern(p, &name)
+                : ir_name(p->graph, place, (size_t)snprintf(place, sizeof place, "%zu", out->result_count));
+      if (named && id >= 0 && p->symbols[id].reference_epoch == p->epoch)
+        return name_error(p, &name, "a reference is a result by itself", "a value, or nothing");
+      if (!add_result(p, out, id, value)) return false;
+    } while (ir_lex_accept(&p->lex, ','));
+  if (!add_references(p, out) || !ir_parse_statement_end(p)) return false;
   p->lex.by_line = false;
   out->root = ir_tuple(p->graph, p->operands, (uint32_t)p->operand_count);
   return out->root && ir_lex_expect(&p->lex, '}', "unexpected text after return");

@@ -41,6 +41,8 @@ typedef struct ir_named {
   const char *name; /* NUL-terminated, without % */
   size_t length;
   ir_ref ref;
+  bool
+      reference; /* a parameter that is input and output at once; a result: its newest version, of its name */
 } ir_named;
 
 typedef enum ir_block_kind { IR_BLOCK_GRAPH, IR_BLOCK_KERNEL, IR_BLOCK_INDEX } ir_block_kind;

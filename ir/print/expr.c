@@ -115,6 +115,7 @@ static bool put_arg_attribute(ir_printer *pr, const ir_node *n, const char *befo
   else if (strcmp(kind, "bool") == 0) word = mode ? "true" : "false";
   else if (strcmp(kind, "pad_mode") == 0) word = mode < 4 ? ir_pad_modes[mode] : "?";
   else if (strcmp(kind, "gather_mode") == 0) word = mode < 3 ? ir_gather_modes[mode] : "?";
+  else if (strcmp(kind, "write_op") == 0) word = mode < 2 ? ir_write_ops[mode] : "?";
   else if (strcmp(kind, "binding") == 0) word = mode < 4 ? ir_bindings[mode] : "?";
   if (strcmp(kind, "level") == 0) {
     ir_textf(pr->out, "%s%s=%d", before, name, mode);

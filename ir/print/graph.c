@@ -96,7 +96,7 @@ static void put_params(ir_printer *pr, const ir_named *params, size_t count) {
     } else {
       ir_put_name(pr, params[i].ref);
     }
-    ir_text_str(pr->out, ": ");
+    ir_text_str(pr->out, params[i].reference ? ": ref " : ": ");
     ir_put_type(pr, params[i].ref);
     if (params[i].ref == pr->focus) pr->focus_to = pr->out->len;
   }
@@ -109,7 +109,8 @@ static bool inputs_of(const ir_graph *g, const ir_ref *nodes, size_t count, ir_n
     const ir_node *node = ir_get(g, nodes[i]);
     if (node->op != IR_OP_INPUT) continue;
     if (!IR_RESERVE(g->mem, *list, *cap, *n + 1)) return false;
-    (*list)[(*n)++] = (ir_named){ir_name_text(g, node->arg), ir_name_length(g, node->arg), nodes[i]};
+    (*list)[(*n)++] = (ir_named){
+        .name = ir_name_text(g, node->arg), .length = ir_name_length(g, node->arg), .ref = nodes[i]};
   }
   return true;
 }
@@ -119,20 +120,21 @@ static void name_results(ir_printer *pr, const ir_named *results, size_t count) 
   for (size_t i = 0; i < count; i++) {
     if (!results[i].name) continue;
     reserve_number(pr, results[i].name, results[i].length);
-    if (!pr->names[results[i].ref] && is_defined(pr, results[i].ref))
+    if (!results[i].reference && !pr->names[results[i].ref] && is_defined(pr, results[i].ref))
       pr->names[results[i].ref] = IR_PRINT_RESULT | (uint32_t)i;
   }
 }
 
-/* Must result i have an alias line because its value is known by another name: the name of an input, or of an
- * earlier result? A result without a line needs none if its name is its place, as in `return true`. */
+/* Must result i have an alias line, as newest versions of references have at the end, or because its value is
+ * known by another name: the name of an input, or of an earlier result? A result without a line needs none if
+ * its name is its place, as in `return true`. */
 static bool needs_alias(const ir_printer *pr, const ir_named *results, size_t i) {
   const ir_node *n = ir_get(pr->graph, results[i].ref);
   const char *name = results[i].name;
   uint32_t known = pr->names[results[i].ref];
   size_t length = 0;
   char place[24] = "";
-  if (!name) return false;
+  if (!name || results[i].reference) return name != NULL;
   if (n->op == IR_OP_INPUT)
     name = ir_name_text(pr->graph, n->arg), length = ir_name_length(pr->graph, n->arg);
   else if (known & IR_PRINT_RESULT) {
@@ -167,7 +169,7 @@ static void put_results(ir_printer *pr, const ir_named *results, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (needs_alias(pr, results, i) && !is_repeated(results, i)) put_alias(pr, &results[i]);
   ir_text_str(pr->out, "  return");
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count && !results[i].reference; i++) { /* references come last */
     ir_text_str(pr->out, i ? ", " : " ");
     if (needs_alias(pr, results, i)) {
       ir_text_str(pr->out, "%");
@@ -302,7 +304,7 @@ static void put_root(ir_printer *pr, const char *name, size_t length, ir_ref roo
   ir_named *results = ir_alloc(pr->graph->mem, count * sizeof *results);
   if (results) {
     for (uint32_t i = 0; i < count; i++)
-      results[i] = (ir_named){NULL, 0, n->op == IR_OP_TUPLE ? n->src[i] : root};
+      results[i] = (ir_named){.ref = n->op == IR_OP_TUPLE ? n->src[i] : root};
     put_graph(pr, name, length, NULL, 0, results, count);
     ir_free(pr->graph->mem, results, count * sizeof *results);
   } else {

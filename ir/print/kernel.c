@@ -138,10 +138,16 @@ static void put_update(kernel_printer *k, const ir_node *n) {
   }
 }
 
+/* A REDUCE may have an index beside its value; a PREFIX has the identity. */
+static uint32_t combined_operands(const ir_node *n) {
+  int64_t op = ir_arg_int(n);
+  return 1 + (n->op == IR_OP_PREFIX || op == IR_OP_ARGMAX || op == IR_OP_ARGMIN);
+}
+
 static bool well_formed_reduce(const kernel_printer *k, const ir_node *n) {
   int64_t op = ir_arg_int(n);
-  if (n->op != IR_OP_REDUCE || op <= 0 || op >= IR_OP_COUNT) return false;
-  uint32_t operands = 1 + (op == IR_OP_ARGMAX || op == IR_OP_ARGMIN);
+  if ((n->op != IR_OP_REDUCE && n->op != IR_OP_PREFIX) || op <= 0 || op >= IR_OP_COUNT) return false;
+  uint32_t operands = combined_operands(n);
   for (uint32_t i = operands; i < n->nsrc; i++)
     if (op_of(k, n->src[i]) != IR_OP_RANGE) return false;
   return n->nsrc > operands;
@@ -149,8 +155,9 @@ static bool well_formed_reduce(const kernel_printer *k, const ir_node *n) {
 
 static void put_reduce(kernel_printer *k, const ir_node *n) {
   int64_t op = ir_arg_int(n);
-  uint32_t operands = 1 + (op == IR_OP_ARGMAX || op == IR_OP_ARGMIN);
-  ir_textf(k->pr->out, "reduce %s", ir_ops[op].text);
+  uint32_t operands = combined_operands(n);
+  bool suffix = n->op == IR_OP_PREFIX && ir_arg_mode(n);
+  ir_textf(k->pr->out, "%s %s", suffix ? "suffix" : ir_ops[n->op].text, ir_ops[op].text);
   for (uint32_t i = 0; i < n->nsrc; i++) {
     ir_text_str(k->pr->out, i == operands ? " over " : i ? ", " : " ");
     if (i < operands) ir_put_operand(k->pr, n->src[i], false);

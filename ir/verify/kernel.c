@@ -107,6 +107,20 @@ static bool verify_reduce(kernel_verifier *k, ir_ref ref) {
          (counts || ir_verify_fail(k->v, ref, "the dtype of argmax and argmin must be an integer dtype"));
 }
 
+static bool verify_prefix(kernel_verifier *k, ir_ref ref) {
+  const ir_node *n = ir_get(k->graph, ref);
+  if (!k->shaped) return ir_verify_fail(k->v, ref, "prefixes over lanes may appear in kernels only");
+  if (!combines(ir_arg_int(n)) || ir_arg_mode(n) > 1)
+    return ir_verify_fail(k->v, ref, "it must combine by add, mul, min, max, and, or");
+  if (n->nsrc != 3) return ir_verify_fail(k->v, ref, "it must have a value, an identity and one range");
+  if (!expect_dtype(k, ref, 0, (ir_dtype)n->dtype) || !expect_dtype(k, ref, 1, (ir_dtype)n->dtype) ||
+      !expect_op(k, ref, 2, IR_OP_RANGE))
+    return false;
+  ir_ref loop = k->regions.loop_of[n->src[2]];
+  return (loop && ir_arg_mode(ir_get(k->graph, loop)) == IR_VECTOR) ||
+         ir_verify_fail(k->v, ref, "its range must be that of a vector loop");
+}
+
 static bool power_of_two(int64_t value) { return value >= 1 && (value & (value - 1)) == 0; }
 
 static bool verify_loop(kernel_verifier *k, ir_ref ref) {
@@ -203,6 +217,7 @@ static bool verify_node(kernel_verifier *k, ir_ref ref) {
   case IR_OP_UPDATE: return verify_update(k, ref);
   case IR_OP_BOUND: return verify_bound(k, ref);
   case IR_OP_REDUCE: return verify_reduce(k, ref);
+  case IR_OP_PREFIX: return verify_prefix(k, ref);
   case IR_OP_LOOP: return verify_loop(k, ref);
   case IR_OP_CARRY:
   case IR_OP_GET: return verify_carry(k, ref);

@@ -237,11 +237,26 @@ static bool verify_batch(ir_verifier *v, ir_ref ref) {
   return true;
 }
 
+/* Types alone: the builder checks that the positions are a chain of views that names each element once. */
+static bool verify_assign(ir_verifier *v, ir_ref ref) {
+  const ir_graph *g = v->graph;
+  const ir_node *n = ir_get(g, ref);
+  if (ir_arg_mode(n) > IR_WRITE_ADD) return ir_verify_fail(v, ref, "op must be set or add");
+  if (ir_dtype_of(g, n->src[1]) != IR_I64) return ir_verify_fail(v, ref, "positions must be i64");
+  if (ir_rank(g, n->src[1]) != ir_rank(g, n->src[2]))
+    return ir_verify_fail(v, ref, "the updates must have the shape of the positions");
+  if (ir_rank(g, ref) != ir_rank(g, n->src[0]))
+    return ir_verify_fail(v, ref, "the result must have the shape of the first operand");
+  return (ir_arg_mode(n) != IR_WRITE_ADD || n->dtype != IR_BOOL) ||
+         ir_verify_fail(v, ref, "truth values do not add up");
+}
+
 /* Ranks of indices and updates. Sizes are not compared: equal sizes may be written differently. */
 static bool verify_indirect(ir_verifier *v, ir_ref ref) {
   const ir_graph *g = v->graph;
   const ir_node *n = ir_get(g, ref);
   if (ir_ops[n->op].cls != IR_CLASS_INDIRECT) return true;
+  if (n->op == IR_OP_ASSIGN) return verify_assign(v, ref);
   uint32_t rank = ir_rank(g, n->src[0]), index_rank = ir_rank(g, n->src[1]),
            batch = (uint32_t)ir_arg_small(n);
   if (ir_arg_int(n) >= rank)

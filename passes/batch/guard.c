@@ -19,7 +19,8 @@ typedef struct guard {
 } guard;
 
 static bool is_checked(const ir_node *n) {
-  return ir_ops[n->op].cls == IR_CLASS_INDIRECT && ir_arg_mode(n) == IR_GATHER_CHECK;
+  bool indexed = ir_ops[n->op].cls == IR_CLASS_INDIRECT && n->op != IR_OP_ASSIGN;
+  return indexed && ir_arg_mode(n) == IR_GATHER_CHECK;
 }
 
 static bool is_endless(const ir_graph *g, const ir_node *n) {

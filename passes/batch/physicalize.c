@@ -21,10 +21,13 @@ static ir_ref view(ir_graph *g, ir_op op, ir_ref x, const ir_ref *dims, uint32_t
   return x ? ir_make_tensor(g, op, ir_dtype_of(g, x), ir_tuple(g, dims, rank), 0, src, 1 + count) : 0;
 }
 
-static ir_ref shape_of(ir_graph *g, ir_ref node) {
+/* The sizes of p->batch, then the shape of the node, which has that batch or is to have it. */
+static ir_ref shape_of(const physical *p, ir_ref node) {
   ir_ref dims[2 * IR_MAX_RANK];
-  uint32_t rank = ir_physical(g, node, dims);
-  return ir_tuple(g, dims, rank);
+  uint32_t rank = ir_rank(p->g, node);
+  if (p->rank) memcpy(dims, ir_get(p->g, p->batch)->src, p->rank * sizeof *dims);
+  if (rank) memcpy(dims + p->rank, ir_get(p->g, ir_shape(p->g, node))->src, rank * sizeof *dims);
+  return ir_tuple(p->g, dims, p->rank + rank);
 }
 
 ir_ref pass_physical_aligned(const physical *p, ir_ref x) {
@@ -57,7 +60,8 @@ static const struct {
     {"pads", BATCH_RULE_NO_PADS},
 };
 /* Attributes of these kinds do not concern axes. */
-static const char *const axis_free_kinds[] = {"bool", "dtype", "value", "expr", "pad_mode", "gather_mode"};
+static const char *const axis_free_kinds[] = {"bool",     "dtype",       "value",   "expr",
+                                              "pad_mode", "gather_mode", "write_op"};
 
 static bool find_batch_rule(const char *name, const char *kind, batch_rule *out) {
   *out = BATCH_RULE_NONE;
@@ -72,9 +76,9 @@ static bool find_batch_rule(const char *name, const char *kind, batch_rule *out)
 }
 
 /* The entries of a list attribute for batch axis i; returns their number. */
-static uint32_t put_batch_rule(physical *p, ir_ref node, batch_rule how, uint32_t i, ir_ref *out) {
+static uint32_t put_batch_rule(physical *p, batch_rule how, uint32_t i, ir_ref *out) {
   ir_graph *g = p->g;
-  ir_ref size = ir_src(g, ir_batch(g, node), i), zero = ir_index(g, 0);
+  ir_ref size = ir_src(g, p->batch, i), zero = ir_index(g, 0);
   switch (how) {
   case BATCH_RULE_ORDER: out[0] = ir_index(g, i); return 1;
   case BATCH_RULE_SIZES: out[0] = size; return 1;
@@ -92,7 +96,7 @@ static uint32_t put_batch_rule(physical *p, ir_ref node, batch_rule how, uint32_
 static uint32_t put_list(physical *p, ir_ref node, batch_rule how, uint32_t at, uint32_t count) {
   ir_graph *g = p->g;
   const ir_node *n = ir_get(g, node);
-  for (uint32_t i = 0; i < p->rank; i++) count += put_batch_rule(p, node, how, i, p->src + count);
+  for (uint32_t i = 0; i < p->rank; i++) count += put_batch_rule(p, how, i, p->src + count);
   for (; at < n->nsrc; at++) {
     bool is_axis = how == BATCH_RULE_AXES || how == BATCH_RULE_ORDER;
     p->src[count++] = is_axis ? ir_index(g, ir_get(g, n->src[at])->arg + p->rank) : n->src[at];
@@ -124,7 +128,7 @@ static ir_ref by_attributes(physical *p, ir_ref node) {
     else if (strcmp(kind, "value") == 0 || strcmp(kind, "expr") == 0) src[count++] = n->src[at++];
     else if (kind[0] == '[') count = put_list(p, node, how, at, count);
   }
-  if (good) made = ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape_of(g, node), arg, src, count);
+  if (good) made = ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape_of(p, node), arg, src, count);
   else
     ir_fail(g->error, IR_ERR_UNSUPPORTED,
             "%s: the operation has no rule for batch axes, and its result is %s; use it on values without "
@@ -201,19 +205,66 @@ static ir_ref indirect(physical *p, ir_ref node) {
   ir_graph *g = p->g;
   const ir_node *n = ir_get(g, node);
   bool shared = ir_batch(g, n->src[1]) != 0 || ir_arg_small(n) > 0;
-  if (n->op == IR_OP_GATHER && shared && !ir_batch(g, n->src[0]) && ir_arg_small(n) == 0)
-    return gather_anywhere(p, node);
+  bool own = ir_batch(g, n->src[0]) || p->target; /* has the data the batch axes? */
+  if (n->op == IR_OP_GATHER && shared && !own && ir_arg_small(n) == 0) return gather_anywhere(p, node);
   ir_ref src[3];
   for (uint32_t i = 0; i < n->nsrc && i < 3; i++)
     src[i] = i == 1 && !shared ? p->map[n->src[i]] : pass_physical_aligned(p, n->src[i]);
   int64_t arg =
       ir_pack_args(ir_arg_int(n) + p->rank, ir_arg_mode(n), shared ? ir_arg_small(n) + (int)p->rank : 0);
-  return ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape_of(g, node), arg, src, n->nsrc);
+  return ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape_of(p, node), arg, src, n->nsrc);
+}
+
+/* The views of a target, the last applied first, and the IOTA below them. */
+static bool list_target(const physical *p, ir_ref at, ir_ref **list, size_t *count, size_t *cap) {
+  for (;; at = ir_src(p->g, at, 0)) {
+    if (!IR_RESERVE(p->g->mem, *list, *cap, *count + 1))
+      return ir_fail(p->g->error, IR_ERR_MEMORY, "out of memory making batch axes ordinary") == IR_OK;
+    (*list)[(*count)++] = at;
+    if (ir_op_of(p->g, at) == IR_OP_IOTA) return true;
+  }
+}
+
+/* The positions of all arrays of the batch together: its axes, then one that counts in each array. */
+static ir_ref all_positions(const physical *p, ir_ref iota) {
+  ir_graph *g = p->g;
+  ir_ref dims[IR_MAX_RANK + 1];
+  memcpy(dims, ir_get(g, p->batch)->src, p->rank * sizeof *dims);
+  dims[p->rank] = ir_dim(g, iota, 0);
+  ir_ref count = op_numel(g, dims, p->rank + 1), made = count ? op_iota(g, IR_I64, &count, 1, 0) : 0;
+  return made ? op_reshape_known(g, made, dims, p->rank + 1) : 0;
+}
+
+/* A write: its target is made again of positions in the array of the whole batch, whatever batch it has. */
+static ir_ref assign(physical *p, ir_ref node) {
+  ir_graph *g = p->g;
+  const ir_node *n = ir_get(g, node);
+  ir_ref *list = NULL, *own = NULL, at = 0;
+  size_t count = 0, cap = 0, own_cap = 0;
+  bool good = list_target(p, n->src[1], &list, &count, &cap) && IR_RESERVE(g->mem, own, own_cap, count);
+  for (size_t i = 0; i < count && good; i++) own[i] = p->map[list[i]];
+  p->target = true;
+  for (size_t i = count; i-- > 0 && good;) {
+    ir_op op = ir_op_of(g, list[i]);
+    at = op == IR_OP_IOTA ? all_positions(p, list[i])
+                          : (op == IR_OP_GATHER ? indirect : by_attributes)(p, list[i]);
+    good = (p->map[list[i]] = at) != 0;
+  }
+  p->target = false;
+  ir_ref x = pass_physical_aligned(p, n->src[0]), u = pass_physical_aligned(p, n->src[2]);
+  for (size_t i = 0; i < count && own; i++) p->map[list[i]] = own[i];
+  ir_free(g->mem, list, cap * sizeof *list);
+  ir_free(g->mem, own, own_cap * sizeof *own);
+  if (!good || !x || !u) return 0;
+  return ir_make_tensor(g, IR_OP_ASSIGN, (ir_dtype)n->dtype, shape_of(p, node), n->arg, (ir_ref[]){x, at, u},
+                        3);
 }
 
 ir_ref pass_physical_leaf(ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
-  return ir_batch(g, node) ? ir_leaf(g, (ir_op)n->op, (ir_dtype)n->dtype, 0, shape_of(g, node), n->arg)
+  ir_ref dims[2 * IR_MAX_RANK];
+  uint32_t rank = ir_physical(g, node, dims);
+  return ir_batch(g, node) ? ir_leaf(g, (ir_op)n->op, (ir_dtype)n->dtype, 0, ir_tuple(g, dims, rank), n->arg)
                            : node;
 }
 
@@ -250,6 +301,7 @@ static const rule rules[IR_OP_COUNT] = {
     [IR_OP_GATHER] = indirect,
     [IR_OP_SCATTER] = indirect,
     [IR_OP_SCATTER_ADD] = indirect,
+    [IR_OP_ASSIGN] = assign,
     [IR_OP_COND] = pass_physical_call,
     [IR_OP_WHILE] = pass_physical_call,
     [IR_OP_SCAN] = pass_physical_call,

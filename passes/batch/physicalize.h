@@ -10,6 +10,7 @@ typedef struct physical {
   size_t map_size;
   ir_ref batch;  /* of the node being processed, or of its results; 0: none */
   uint32_t rank; /* number of its axes */
+  bool target;   /* the node is a view of a target, and the map has its operand in that batch */
   ir_ref src[2 + 4 * IR_MAX_RANK];
 } physical;
 

@@ -198,6 +198,19 @@ static kernel_cost integer_cost(const ir_graph *g, const ir_node *n, uint32_t wi
   }
 }
 
+/* A shuffle and an operation in each step; the steps double. */
+static kernel_cost prefix_cost(const ir_graph *g, const ir_node *n, uint32_t width, const ir_target *target) {
+  ir_node step = *n;
+  step.op = (uint8_t)ir_arg_int(n);
+  kernel_cost one = ir_is_float((ir_dtype)n->dtype) ? float_cost(g, &step, width, target)
+                                                    : integer_cost(g, &step, width),
+              all = {0};
+  one.unit[KERNEL_SHUFFLE] += 1;
+  one.latency += MOVE_CYCLES;
+  for (uint32_t by = 1; by < width; by *= 2) all = both(all, one);
+  return times(all, kernel_registers(width, kernel_register_bytes((ir_dtype)n->dtype), target));
+}
+
 kernel_cost kernel_cost_of(const ir_graph *g, ir_ref ref, uint32_t width, const ir_target *target) {
   const ir_node *n = ir_get(g, ref);
   ir_dtype dtype = (ir_dtype)n->dtype, from = n->nsrc ? ir_dtype_of(g, n->src[0]) : dtype;
@@ -207,6 +220,7 @@ kernel_cost kernel_cost_of(const ir_graph *g, ir_ref ref, uint32_t width, const 
   case IR_OP_BITCAST: return (kernel_cost){0};
   case IR_OP_CAST: return cast_cost(g, n, width, target);
   case IR_OP_WHERE: return alu(registers, MOVE_CYCLES);
+  case IR_OP_PREFIX: return prefix_cost(g, n, width, target);
   case IR_OP_RARE: return alu(registers + 1, 0); /* the test; its branch is predicted */
   case IR_OP_BOUND: return alu(6 * kernel_registers(width, kernel_register_bytes(from), target), 6);
   case IR_OP_FLOORDIV:

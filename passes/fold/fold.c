@@ -333,7 +333,7 @@ ir_ref fold_at(folder *f, ir_ref node, const pass_point *p) {
   return f->failed ? 0 : answer_of(f, root);
 }
 
-static pass_point output_point(folder *f, ir_ref node) {
+pass_point fold_output_point(folder *f, ir_ref node) {
   pass_point p = {.rank = ir_rank(f->g, node)};
   for (uint32_t i = 0; i < p.rank; i++) {
     f->next_range = i;
@@ -387,7 +387,7 @@ ir_ref pass_drop_params(ir_graph *g, ir_ref store, pass_slots *slots) {
 }
 
 static ir_ref fold_store(folder *f, ir_ref value, ir_ref param) {
-  pass_point p = output_point(f, value);
+  pass_point p = fold_output_point(f, value);
   ir_ref index = pass_flatten(f->g, &pass_canonical, ir_shape(f->g, value), &p),
          result = fold_at(f, value, &p);
   return ir_make(f->g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, index, result}, 3);
@@ -399,7 +399,9 @@ ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) 
   folder f = {.g = g, .slots = slots, .output = own ? value : 0};
   slots->param_count = 0;
   ir_ref param = fold_param(&f, value, target), effect;
-  effect = updates ? fold_scatter(&f, value, param) : fold_store(&f, value, param);
+  effect = !updates                             ? fold_store(&f, value, param)
+           : ir_op_of(g, value) == IR_OP_ASSIGN ? fold_assign(&f, value, param)
+                                                : fold_scatter(&f, value, param);
   folder_free(&f);
   return pass_drop_params(g, effect, slots);
 }
@@ -418,7 +420,7 @@ bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid) {
   slot_of[leaf] = 1;
   pass_slots slots = {.slot_of = slot_of, .count = count, .params = &param};
   folder f = {.g = g, .slots = &slots, .leaf_index = ir_index(g, 0), .leaf_valid = ir_bool(g, false)};
-  pass_point p = output_point(&f, chain);
+  pass_point p = fold_output_point(&f, chain);
   bool done = fold_at(&f, chain, &p) != 0;
   *index = f.leaf_index, *valid = f.leaf_valid;
   folder_free(&f);

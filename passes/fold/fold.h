@@ -30,6 +30,10 @@ ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots);
  * iterations of the group, is common to all. Values that later ones read lie in LOCALs. 0 after failing, and,
  * without a message, where slots->refused. */
 ir_ref pass_fold_row_group(ir_graph *g, const ir_row_group *row_group, pass_slots *slots);
+/* overwritten.c: does a scatter or a write, as far as it reads its first operand, read only elements that it
+ * replaces by what it computes of them, or does not replace? Then it may change the memory of that operand.
+ * slot_of: the table of `slots`, which is the same afterwards. False after failing, too. */
+bool fold_only_overwritten(ir_graph *g, ir_ref write, uint32_t target, pass_slots *slots, uint32_t *slot_of);
 /* Drops parameters that nothing under root reads, and renumbers the others; 0 when memory is short. */
 ir_ref pass_drop_params(ir_graph *g, ir_ref root, pass_slots *slots);
 /* The access that a chain of views makes to its leaf: index and validity over ranges ridx0.. of the chain's
@@ -90,6 +94,8 @@ ir_ref fold_at(folder *f, ir_ref node, const pass_point *p);
 ir_ref fold_param(folder *f, ir_ref node, uint32_t slot);
 /* A new range; the constant 0 where the extent is 1. */
 ir_ref fold_range(folder *f, ir_ref extent);
+/* Ranges ridx0.. over the axes of the node, which are the first of the kernel. */
+pass_point fold_output_point(folder *f, ir_ref node);
 void fold_discard_answers(folder *f); /* discards all answers */
 void folder_free(folder *f);
 
@@ -105,6 +111,10 @@ ir_ref fold_filled(folder *f, ir_ref inside, ir_ref value, ir_ref fill);
 ir_ref fold_gather(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_point *p);
 /* The UPDATE of a scatter; the buffer holds its first operand by then. */
 ir_ref fold_scatter(folder *f, ir_ref node, ir_ref param);
+
+/* assign.c: the effect of a write: a STORE where the target names each element once and has no padding, or
+ * else an UPDATE. The buffer holds the first operand by then. */
+ir_ref fold_assign(folder *f, ir_ref node, ir_ref param);
 
 /* fused.c: the load of a value that an earlier effect of the row group has put into its local; 0: there is
  * none, or on failure. */

@@ -306,6 +306,8 @@ void schedule_uses(scheduler *s) {
   pass_sharing_begin(&s->sharing, s->live, s->count);
   pass_epilogues(s->g, s->live, s->count, s->results, s->result_count, s->epilogues);
   for (uint32_t i = 0; i < s->result_count; i++) s->flags[s->results[i]] |= STORED;
+  for (size_t i = 0; i < s->count && s->stored; i++)
+    if (s->stored[s->live[i]]) s->flags[s->live[i]] |= STORED;
   collect_uses(s);
   bound_fusion(s);
 }

@@ -25,6 +25,7 @@ typedef struct scheduler {
   const ir_target *target;
   const pass_strategy *strategy; /* the target's */
   const uint8_t *not_fused;      /* by node: no fused row group may compute it; NULL: any may */
+  const uint8_t *stored;         /* by node: it lies in memory in any case; NULL: none does */
   ir_plan *plan;
   ir_error *error;
   bool failed; /* error says why */

@@ -232,8 +232,10 @@ ir_ref loop_store_body(loop_place *p) {
   p->before[0] = 0;
   if (alone && (to[count] = n->strategy->stage_product(p, from[count], to))) count++;
   n->lanes = around.range, n->lane_count = around.count;
+  for (uint32_t i = 0; i < around.count; i++)
+    if (around.bindings[i] == IR_VECTOR) n->vector = around.range[i];
   ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, count));
-  n->lanes = NULL, n->lane_count = 0;
+  n->lanes = NULL, n->lane_count = 0, n->vector = 0;
   for (uint32_t i = around.count; i-- > 0;)
     effect = loop_wrap(n->g, around.range[i], around.bindings[i], effect);
   ir_ref all[] = {p->before[0], p->before[1], effect};

@@ -93,6 +93,7 @@ typedef struct loop_nest {
   uint32_t bound_count;
   const ir_ref *lanes; /* ranges of the lane loops and unrolled loops around the store being emitted */
   uint32_t lane_count;
+  ir_ref vector;           /* that of the vector loop among them; 0: there is none */
   bool shares;             /* several stores stand inside these loops */
   bool has_locals;         /* some of these stores write locals that others read */
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */

@@ -28,6 +28,8 @@ enum {
   /* nodes of fully unrolled terms: those of 64 products of two loads, as of a window of 16 terms for four
    * elements. Unrolled, they need no loops and share what they load; code grows with them */
   MAX_UNROLLED_OPERATIONS = 192,
+  /* the same of the terms of an innermost loop in a tile: seven terms of 24 products of two loads */
+  MAX_INNER_OPERATIONS = 512,
   /* reductions below one store [2 in the workloads]; of more: refused (IR_ERR_INTERNAL) */
   MAX_REDUCTIONS = 128
 };
@@ -91,6 +93,20 @@ ir_ref reduce_index_of(reduction *r, ir_ref extent) {
   return index;
 }
 
+/* Operations of one term in all unrolled iterations of the axes. */
+static int64_t operations_of(const reduction *r) {
+  ir_graph *g = r->n->g;
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  int64_t operations = 0;
+  if (ir_reachable(g, &r->body, 1, &live, &count, &cap) == IR_OK)
+    for (size_t i = 0; i < count; i++)
+      operations += ir_dtype_of(g, live[i]) != IR_INDEX && ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_LEAF;
+  ir_free(g->mem, live, cap * sizeof *live);
+  for (uint32_t a = 0; a < r->n->axis_count; a++) operations *= r->n->axes[a].unroll;
+  return operations;
+}
+
 /* Terms that are added in one iteration of the innermost loop: several where the accumulators of all unrolled
  * iterations are more than the registers. */
 static int64_t terms_together(const reduction *r) {
@@ -100,17 +116,24 @@ static int64_t terms_together(const reduction *r) {
   return spills ? r->n->strategy->spilled_terms : 1;
 }
 
+/* so_far and `count` terms from `first` on, one after the other. */
+static ir_ref add_terms(const reduction *r, ir_ref range, ir_ref body, ir_ref so_far, ir_ref first,
+                        int64_t count) {
+  ir_graph *g = r->n->g;
+  for (int64_t i = 0; i < count && so_far; i++) {
+    ir_ref at = pass_add(g, first, ir_index(g, i)), term = pass_substitute(g, body, &range, &at, 1);
+    so_far = term ? make_combined(r, so_far, term) : 0;
+  }
+  return so_far;
+}
+
 /* A loop over terms first to first + count * each - 1, `each` in an iteration, one after the other. */
 static ir_ref terms_loop(const reduction *r, ir_ref range, ir_ref body, ir_ref init, ir_ref first,
                          ir_ref count, int64_t each) {
   ir_graph *g = r->n->g;
-  ir_ref step = loop_fresh_range(r->n, count), so_far = make_carry(r, step);
+  ir_ref step = loop_fresh_range(r->n, count);
   ir_ref begin = pass_add(g, first, pass_mul_int(g, step, each));
-  for (int64_t i = 0; i < each && so_far; i++) {
-    ir_ref at = pass_add(g, begin, ir_index(g, i)), term = pass_substitute(g, body, &range, &at, 1);
-    so_far = term ? make_combined(r, so_far, term) : 0;
-  }
-  return value_loop(g, step, IR_SERIAL, init, so_far);
+  return value_loop(g, step, IR_SERIAL, init, add_terms(r, range, body, make_carry(r, step), begin, each));
 }
 
 /* The terms of a run, `each` in an iteration, then those that are left. */
@@ -123,14 +146,28 @@ static ir_ref run_of_several(const reduction *r, ir_ref range, ir_ref body, ir_r
   return terms_loop(r, range, body, value, pass_sub(g, extent, left), left, 1);
 }
 
+/* The terms of the innermost range, if they are so few that they are written out inside the loop around them,
+ * whose every iteration would end a loop with a branch that is not foreseen; otherwise 0. */
+static int64_t inner_terms(const reduction *r) {
+  int64_t terms;
+  bool known =
+      r->range_count > 1 && ir_is_const(r->n->g, ir_src(r->n->g, r->ranges[r->range_count - 1], 0), &terms);
+  bool few = known && !r->blocked && terms <= r->n->strategy->inner_terms;
+  return few && terms * operations_of(r) <= MAX_INNER_OPERATIONS ? terms : 0;
+}
+
 /* The loops over r->ranges around body. */
 static ir_ref serial_loops(const reduction *r, ir_ref body) {
   ir_graph *g = r->n->g;
   ir_ref value = body;
-  int64_t together = terms_together(r);
+  int64_t together = terms_together(r), inner = together > 1 ? 0 : inner_terms(r);
   for (uint32_t i = r->range_count; i-- > 0;) {
     bool innermost = i + 1 == r->range_count, chained = !r->blocked && i > 0;
     ir_ref init = chained ? make_carry(r, r->ranges[i - 1]) : r->identity;
+    if (innermost && inner) {
+      value = add_terms(r, r->ranges[i], body, init, ir_index(g, 0), inner);
+      continue;
+    }
     if (innermost && together > 1) {
       value = run_of_several(r, r->ranges[i], body, init, together);
       continue;
@@ -222,39 +259,26 @@ static int64_t few_terms(const reduction *r, const ir_ref *ranges, uint32_t coun
   return terms;
 }
 
-/* Operations of one term in all unrolled iterations of the axes. */
-static int64_t operations_of(const reduction *r) {
-  ir_graph *g = r->n->g;
-  ir_ref *live = NULL;
-  size_t count = 0, cap = 0;
-  int64_t operations = 0;
-  if (ir_reachable(g, &r->body, 1, &live, &count, &cap) == IR_OK)
-    for (size_t i = 0; i < count; i++)
-      operations += ir_dtype_of(g, live[i]) != IR_INDEX && ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_LEAF;
-  ir_free(g->mem, live, cap * sizeof *live);
-  for (uint32_t a = 0; a < r->n->axis_count; a++) operations *= r->n->axes[a].unroll;
-  return operations;
-}
-
-/* The body without prefetches of what it reads in sequence along the range. */
-static ir_ref without_prefetches(const reduction *r, ir_ref range) {
+/* body without prefetches of what it reads in sequence along the range; 0: without any. */
+static ir_ref without_prefetches(const reduction *r, ir_ref body, ir_ref range) {
   ir_graph *g = r->n->g;
   ir_ref loads[LOOP_MAX_LOADS], plain[LOOP_MAX_LOADS];
-  uint32_t count = affine_find_range(g, r->body, IR_OP_LOAD, loads, LOOP_MAX_LOADS), used = 0;
+  uint32_t count = affine_find_range(g, body, IR_OP_LOAD, loads, LOOP_MAX_LOADS), used = 0;
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *l = ir_get(g, loads[i]);
     int64_t stride;
-    if (l->arg == 0 || !affine_stride(g, l->src[1], range, &stride) || stride != 1) continue;
+    if (l->arg == 0) continue;
+    if (range && (!affine_stride(g, l->src[1], range, &stride) || stride != 1)) continue;
     loads[used] = loads[i];
     plain[used++] = ir_make(g, IR_OP_LOAD, (ir_dtype)l->dtype, 0, l->src, l->nsrc);
   }
-  return used ? pass_substitute(g, r->body, loads, plain, used) : r->body;
+  return used ? pass_substitute(g, body, loads, plain, used) : body;
 }
 
 /* A few terms in sequence, fully unrolled. Of those in one cache line, the first one prefetches. */
 static ir_ref reduce_written_out(const reduction *r, const ir_ref *ranges, uint32_t count, int64_t terms) {
   ir_graph *g = r->n->g;
-  ir_ref value = r->identity, plain = without_prefetches(r, ranges[count - 1]);
+  ir_ref value = r->identity, plain = without_prefetches(r, r->body, ranges[count - 1]);
   int64_t line = IR_CACHE_LINE_BYTES / ir_dtypes[ir_dtype_of(g, r->body)].bytes;
   for (int64_t t = 0; t < terms && value && plain; t++) {
     ir_ref at[IR_MAX_RANK + 1];
@@ -362,7 +386,10 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   memcpy(all, ranges, count * sizeof *all);
   int64_t terms = is_index_reduction || n->lanes_in_reduction ? 0 : few_terms(&r, ranges, count);
   if (terms && count == 1 && chooses_by_index(g, node, NULL, 0)) { /* some terms become constants */
+    reduce_prefix prefix;
     tell_order(&r, all, ranges, count, false);
+    if (n->strategy->combines_prefixes && reduce_read_prefix(&r, ranges[0], &prefix))
+      return reduce_over_prefix(&r, &prefix, without_prefetches(&r, prefix.term, 0));
     return reduce_written_out(&r, ranges, count, terms);
   }
   reduce_end_at_mask(&r, ranges, count);

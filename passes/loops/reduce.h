@@ -53,6 +53,16 @@ ir_ref reduce_only_inside(const reduction *r, ir_ref body, ir_ref at);
  * index, and the test is removed. */
 void reduce_end_at_mask(reduction *r, ir_ref *ranges, uint32_t count);
 
+/* prefix.c: the terms 0 to `last` of a few. Their order depends on `terms` alone. */
+typedef struct reduce_prefix {
+  ir_ref range, term; /* the reduced range; a term, whether selected or not */
+  ir_ref last;        /* index of the last one selected, below `terms` */
+  int64_t terms;
+} reduce_prefix;
+bool reduce_read_prefix(const reduction *r, ir_ref range, reduce_prefix *out);
+/* plain: the term without prefetches */
+ir_ref reduce_over_prefix(const reduction *r, const reduce_prefix *p, ir_ref plain);
+
 /* argmax.c: argmax, argmin over one range */
 ir_ref reduce_to_index(reduction *r, ir_ref range);
 

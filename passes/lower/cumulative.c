@@ -2,9 +2,9 @@
  * BLOCK elements; each block is reduced to its total; the totals form a shorter axis, treated in the same
  * way; and each element combines its block's elements up to itself with all earlier blocks.
  *
- * Within a block every element reads the whole block and selects the elements up to itself: BLOCK operations
- * for each element, in two kernels for each of log(n) / log(BLOCK) levels. Selecting, and never multiplying
- * by a mask, keeps infinities and NaNs where they belong.
+ * Within a block every element reads the whole block and selects the elements up to itself. Loops make fewer
+ * operations of that (passes/loops/prefix.c). Selecting, and never multiplying by a mask, keeps infinities
+ * and NaNs where they belong.
  *
  * Error of a sum. A level adds BLOCK - 1 roundings to those of its totals, and one where earlier blocks are
  * added. An axis of BLOCK^k elements has k levels, so each sum has at most 15 k + k - 1 roundings: 127 for

@@ -214,6 +214,38 @@ ir_ref op_gather_batched(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, in
 ir_ref op_scatter(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir_ref updates, int64_t axis, int mode,
                   int64_t batch);
 
+/* passes/ops/build/assign.c. The positions of the elements of an array, i64, in its shape: element i, in
+ * row-major order, is i. */
+ir_ref op_address(ir_graph *g, const ir_ref *shape, size_t rank);
+typedef enum op_write {
+  OP_WRITE_SET,
+  OP_WRITE_ADD,
+  OP_WRITE_SUB,
+  OP_WRITE_MUL,
+  OP_WRITE_DIV,
+  OP_WRITE_MIN,
+  OP_WRITE_MAX,
+  OP_WRITE_AND,
+  OP_WRITE_OR,
+  OP_WRITE_XOR,
+  OP_WRITE_COUNT
+} op_write;
+extern const char *const op_writes[OP_WRITE_COUNT];
+/* x with the elements that the target names replaced by those of u, or combined with them; u broadcasts to
+ * the shape of the target and promotes to the dtype of x. The target is a chain of views and gathers of
+ * op_address of x: it names no element twice, but by gathers, of which the last `set` stays, and `add` adds
+ * all. Padding is nowhere. */
+ir_ref op_assign(ir_graph *g, ir_ref x, ir_ref target, ir_ref u, op_write op);
+/* The same of a target that is checked first: it may also name elements several times. */
+ir_ref op_read(ir_graph *g, ir_ref target, ir_ref x);
+/* What a target of op_assign names in x, which has as many elements as positions were counted: its views
+ * applied to x, with zeros for padding. */
+ir_ref op_view_at(ir_graph *g, ir_ref target, ir_ref x);
+/* The newest version of x as a write of x: itself if it is made of x by writes and scatters alone. Both have
+ * one type. */
+ir_ref op_next_version(ir_graph *g, ir_ref x, ir_ref newest);
+bool op_target_gathers(const ir_graph *g, ir_ref target); /* may it name an element twice? */
+
 /* passes/ops/compose/ordered.c. Along one axis. CUMSUM CUMPROD CUMMAX CUMMIN: over each element and all
  * before it, or all after it if reverse; exclusive: without the element itself, so that the first result is 0
  * or 1 (not for CUMMAX, CUMMIN: the maximum of no elements is undefined). */

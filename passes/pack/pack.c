@@ -79,7 +79,7 @@ static const double MIN_GAIN = 1.05; /* how much better than the usual order, wh
  * and 1.0 to 1.1; estimated, 0.77 to 0.81 for 7 x 7, and 0.91 to 0.94 for the others. */
 static const double MIN_GAIN_CONSTANT = 1.2;
 /* vectors that are not aligned: those of 64 bytes cross a line, and take two reads of the cache */
-static const double UNALIGNED = 1.1;
+static const double UNALIGNED = 1.25;
 static const double GATHERED = 4; /* columns that are not contiguous: each takes a load of its own */
 
 typedef struct packer {
@@ -345,20 +345,38 @@ static int64_t known_terms(const pass_contraction *c) {
   return terms;
 }
 
-/* Elements of the axis along which tiles have their rows, as passes/loops/accesses.c chooses it: of the kept
- * axes of the rows' operand, those long enough for a tile if there are any, the one with the smallest stride.
- * Should loops run over another one, panels are of a width that suits it less. */
-static int64_t tile_axis(const packing *k) {
+/* The axis along which tiles have their rows, as passes/loops/accesses.c chooses it: of the kept axes of the
+ * rows' operand, those long enough for a tile if there are any, the one with the smallest stride. Should
+ * loops run over another one, panels are of a width that suits it less. IR_MAX_RANK: there is none. */
+static uint32_t tile_axis(const packing *k) {
   enum { ENOUGH = 6 }; /* rows of a whole tile (LOOP_TILE_ROWS) */
   const pass_contraction *c = k->c;
   int64_t size = 1, least = INT64_MAX;
+  uint32_t axis = IR_MAX_RANK;
   for (uint32_t i = 0; i < c->rank; i++) {
     if (has_axis(c->reduced, i) || !has_axis(k->rows->varies, i) || has_axis(k->columns->varies, i)) continue;
     int64_t height = c->size[i] < ENOUGH ? c->size[i] : ENOUGH, best = size < ENOUGH ? size : ENOUGH,
             step = axis_stride(c, k->rows, i);
-    if (height > best || (height == best && step < least)) size = c->size[i], least = step;
+    if (height > best || (height == best && step < least)) size = c->size[i], least = step, axis = i;
   }
-  return size;
+  return axis;
+}
+
+/* What panels are chosen for. */
+static pass_product product_of(const packing *k) {
+  const pass_contraction *c = k->c;
+  pass_product p = {.dtype = c->dtype,
+                    .terms = k->weights ? KEY_BLOCK : known_terms(c),
+                    .rows = 1,
+                    .columns = c->size[k->column]};
+  uint32_t axis = tile_axis(k);
+  if (axis == IR_MAX_RANK) return p;
+  p.rows = c->size[axis];
+  int64_t step = axis_stride(c, k->rows, axis);
+  for (uint32_t i = 0; i < c->rank && p.terms; i++)
+    if (has_axis(c->reduced, i) && c->size[i] > 1 && axis_stride(c, k->rows, i) == step)
+      p.window = c->size[i];
+  return p;
 }
 
 /* Does a kernel that copies the operand run once? */
@@ -407,8 +425,8 @@ static ir_ref packed(packer *p, ir_ref sum) {
   if (in_blocks && !rescaled.late && rescaled.depth) k.weights = &c.operand[rescaled.path[0].through];
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
   if (p->strategy->panel_columns && choose_column(&k)) {
-    int64_t width = p->strategy->panel_columns(p->target, c.dtype, k.weights ? KEY_BLOCK : known_terms(&c),
-                                               tile_axis(&k), c.size[k.column]);
+    pass_product product = product_of(&k);
+    int64_t width = p->strategy->panel_columns(p->target, &product);
     ir_ref columns = in_form(&k, k.columns, k.columns_form, width),
            rows = in_form(&k, k.rows, k.rows_form, 0);
     bool swapped = k.columns == &c.operand[0];

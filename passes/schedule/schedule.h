@@ -13,11 +13,11 @@
 
 /* Chooses which values are in memory. The plan gets a kernel step for each of them that is computed, with its
  * tensor node as kernel, one for each fused row group, and steps for nodes that call functions. `not_fused`:
- * by node up to the results, 1 for those that no fused row group may compute; NULL: there are none. On
- * failure the plan is freed. */
+ * by node up to the results, 1 for those that no fused row group may compute; `stored`: likewise, 1 for those
+ * that lie in memory whatever else is decided; NULL: there are none. On failure the plan is freed. */
 ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const pass_strategy *strategy,
-                        const ir_ref *inputs, size_t input_count, const uint8_t *not_fused, ir_plan *plan,
-                        ir_error *error);
+                        const ir_ref *inputs, size_t input_count, const uint8_t *not_fused,
+                        const uint8_t *stored, ir_plan *plan, ir_error *error);
 
 /* The number of elements of a tensor, for its slot; 0 when memory is short. */
 ir_ref pass_slot_elements(ir_graph *g, ir_ref node);

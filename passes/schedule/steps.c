@@ -345,12 +345,13 @@ void schedule_function(scheduler *s, schedule_scope *f) { plan_function(s, f, NU
 /* the pass */
 
 ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const pass_strategy *strategy,
-                        const ir_ref *inputs, size_t input_count, const uint8_t *not_fused, ir_plan *plan,
-                        ir_error *error) {
+                        const ir_ref *inputs, size_t input_count, const uint8_t *not_fused,
+                        const uint8_t *stored, ir_plan *plan, ir_error *error) {
   scheduler s = {.g = g,
                  .target = target,
                  .strategy = strategy,
                  .not_fused = not_fused,
+                 .stored = stored,
                  .plan = plan,
                  .error = error,
                  .nodes = (size_t)results + 1};

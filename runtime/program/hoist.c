@@ -227,19 +227,19 @@ static ir_status compute(const hoisting *h, uint32_t number, ir_error *error) {
   rt_program *p = h->p;
   const rt_plan_step *s = &p->plan.steps[number];
   size_t threads = (size_t)rt_pool_threads(p->pool), each = rt_scratch_of(p, number);
-  int64_t status = 0, count, work;
+  int64_t status = 0, count, work, flops;
   rt_block scratch = {0};
   rt_entry entry;
   if (!constant_value(p, s->count, &count) || !constant_value(p, s->work, &work) || count <= 0) return IR_OK;
+  if (!constant_value(p, s->flops, &flops)) flops = RT_NO_VALUE;
   rt_image_entry(p->code.base, p->code.size, s->kernel, &entry);
   if (each && !rt_arena_acquire(&p->context->arenas, each * threads, &scratch))
     return short_of_memory(p, error);
   rt_step step = {.function = (cg_kernel)(uintptr_t)(p->code.base + entry.offset),
                   .params = s->slot_count,
                   .number = number,
-                  .count = count,
-                  .grain = rt_grain(count, work),
                   .scratch_each = each};
+  rt_split(&step, count, work, flops, (int)threads);
   h->buffers[s->slot_count] = &status;
   rt_launch(p, &step, h->buffers, scratch.base);
   rt_arena_release(&p->context->arenas, &scratch);

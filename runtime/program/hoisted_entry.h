@@ -8,7 +8,7 @@
 #include "runtime/cache/digest.h"
 #include "runtime/cache/disk.h"
 
-/* The least work (rt_grain: bytes and scalar operations) of computing an array for which it is looked up.
+/* The least work (rt_split: bytes and scalar operations) of computing an array for which it is looked up.
  * Finding an entry and mapping it takes 8 to 10 us. So does copying 64 KiB, which are read and written, into
  * another order, at 15 GB/s; most orders take longer. */
 enum { RT_STORE_WORK = 128 << 10 };

@@ -138,7 +138,7 @@ static ir_status compile_all(rt_context *c, const char *name, job **jobs, size_t
   qsort(jobs, count, sizeof *jobs, larger_first);
   for (size_t i = 0; i < count && c->device->table->ask; i++)
     jobs[i]->is_asked = c->device->table->ask(c, jobs[i]->key, &jobs[i]->asked);
-  rt_pool_run(c->pool, compile_some, &b, (int64_t)count, 1);
+  rt_pool_run(c->pool, compile_some, &b, (int64_t)count, 1, RT_POOL_LONG);
   stats->compile_ns += ir_now_ns() - start;
   stats->compiled += (uint32_t)count;
   for (size_t i = 0; i < count; i++)

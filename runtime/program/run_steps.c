@@ -53,14 +53,20 @@ static ir_status read_predicate(const rt_run_context *r, const rt_step *s, bool 
 
 /* carried values */
 
-/* Before the first iteration. carry_slots: the five slots of each carried value; first: the one of the two
- * buffers that this iteration writes. */
-static void begin_carries(const rt_run_context *r, const uint32_t *carry_slots, uint32_t count,
-                          uint32_t first) {
-  for (uint32_t k = 0; k < count; k++, carry_slots += RT_CARRY) {
-    *moving_address(r, carry_slots[RT_CARRY_THIS]) = address(r, carry_slots[RT_CARRY_INIT]);
+/* Before the first iteration. s->sources from `at` on: the five slots of each carried value; first: the one
+ * of the two buffers that this iteration writes. A value whose buffers are one is changed in it. */
+static ir_status begin_carries(const rt_run_context *r, const rt_step *s, uint32_t at, uint32_t count,
+                               uint32_t first) {
+  ir_status status = IR_OK;
+  for (uint32_t k = 0; k < count && !status; k++, at += RT_CARRY) {
+    const uint32_t *carry_slots = s->sources + at;
+    bool in_place = carry_slots[RT_CARRY_SPARE] == carry_slots[RT_CARRY_RESULT];
+    void *init = address(r, carry_slots[RT_CARRY_INIT]), *result = address(r, carry_slots[RT_CARRY_RESULT]);
+    if (in_place) status = copy_bytes(r, result, init, bytes_of(r, s, at));
+    *moving_address(r, carry_slots[RT_CARRY_THIS]) = in_place ? result : init;
     *moving_address(r, carry_slots[RT_CARRY_NEXT]) = address(r, carry_slots[first]);
   }
+  return status;
 }
 
 /* After an iteration: the next one reads the buffer that this one wrote, and writes the buffer `next` (double
@@ -114,7 +120,8 @@ static ir_status run_while(const rt_run_context *r, const rt_step *s) {
   const rt_plan_step *plan = plan_step(r, s);
   uint32_t first = rt_first_carry(plan), next = RT_CARRY_RESULT;
   const uint32_t *carries = s->sources + first;
-  begin_carries(r, carries, plan->carries, next);
+  ir_status begun = begin_carries(r, s, first, plan->carries, next);
+  if (begun) return begun;
   for (int64_t iteration = 0; s->count < 0 || iteration < s->count; iteration++) {
     ir_status status = run_first(r, s);
     if (status) return status;
@@ -135,7 +142,8 @@ static uint32_t buffer_before(int64_t left) { return left & 1 ? RT_CARRY_SPARE :
 static ir_status run_scan(const rt_run_context *r, const rt_step *s) {
   const rt_plan_step *plan = plan_step(r, s);
   const uint32_t *carries = s->sources + rt_first_carry(plan);
-  begin_carries(r, carries, plan->carries, buffer_before(s->count - 1));
+  ir_status begun = begin_carries(r, s, rt_first_carry(plan), plan->carries, buffer_before(s->count - 1));
+  if (begun) return begun;
   if (s->count > 0) begin_slices(r, s, plan);
   for (int64_t left = s->count - 1; left >= 0; left--) {
     ir_status status = run_first(r, s);

@@ -167,6 +167,26 @@ static const operation operations[] = {
      SIGNED},
     {"%u = shrink %b bounds=[[0,2],[1,3]]\n%y = slice_update %a, %u start=[1,-3]", SIGNED},
     {"%y = slice_update %a, 0.5 start=[0,2] size=[3,1]", SIGNED},
+    {"%w = address %a\n%y = assign %a, %w, %b", SIGNED},
+    {"%w = address %a\n%t = permute %w order=[1,0]\n%s = shrink %t bounds=[[1,3],[0,3]]\n%u = shrink %b "
+     "bounds=[[0,2],[1,4]]\n%y = assign %a, %s, %u op=add",
+     SIGNED},
+    {"%w = address %a\n%f = flip %w axes=[1]\n%s = stride %f steps=[2,-2]\n%u = shrink %b "
+     "bounds=[[1,3],[2,4]]\n%y = assign %a, %s, %u op=mul",
+     SIGNED},
+    {"%w = address %a\n%r = reshape %w shape=[2,6]\n%s = point %r index=1 axis=0\n%y = assign %a, %s, 0.5 "
+     "op=div",
+     SIGNED},
+    {"%w = address %a\n%s = pad %w pads=[[1,0],[0,2]]\n%u = pad %b pads=[[0,1],[1,1]] value=0.7\n%y = assign "
+     "%a, %s, %u op=sub",
+     SIGNED},
+    {"%w = address %a\n%i = data values=[2,0,2]\n%g = gather %w, %i axis=0\n%y = assign %a, %g, %b", SIGNED},
+    {"%w = address %a\n%i = data values=[1,1,-4,9]\n%g = gather %w, %i axis=1 mode=clip\n%f = flip %g "
+     "axes=[1]\n%y = assign %a, %f, %b op=add",
+     SIGNED},
+    {"%w = address %a\n%t = permute %w order=[1,0]\n%s = shrink %t bounds=[[1,4],[0,3]]\n%v = shrink %a "
+     "bounds=[[0,3],[0,3]]\n%x = assign %a, %s, %v\n%y = assign %x, %w, %b op=mul",
+     SIGNED},
     {"%y = cumsum %a axis=0", SIGNED},
     {"%y = cumsum %a axis=1 exclusive=true reverse=true", SIGNED},
     {"%y = cumprod %a axis=0 reverse=true", SIGNED},
@@ -234,6 +254,8 @@ static const char *const symbolic[] = {
     "%u = mul %t, %t\n%y = scatter %q, %i, %u\nreturn %y\n}\n",
     "graph @s(%p: f64[n=2..5,3], %q: f64[3,n]) {\n%i = data values=[0,1,0]\n%t = permute %q order=[1,0]\n"
     "%u = mul %t, %t\n%y = scatter_add %p, %i, %u axis=1\nreturn %y\n}\n",
+    "graph @s(%p: f64[n=2..5,3], %q: f64[3,n]) {\n%a = address %p\n%t = permute %a order=[1,0]\n"
+    "%y = assign %p, %t, %q op=mul\nreturn %y\n}\n",
     "graph @s(%p: f64[n=2..5,3], %q: f64[3,n]) {\n%t = matmul %p, %q\n%y = matmul %q, %t\nreturn %y\n}\n",
     "graph @s(%p: f64[n=2..5,3]) {\n%y = shrink %p bounds=[[1,n],[0,2]]\nreturn %y\n}\n",
     "graph @s(%p: f64[n=2..5,3]) {\n%y = point %p index=n-1 axis=0\nreturn %y\n}\n",
@@ -523,6 +545,9 @@ static const char *const steps[] = {
     "%iN = data values=[2,0,2,1]\n%N = scatter_add %1, %iN, %2 axis=1",
     "%iN = data values=[2,0,2]\n%N = scatter %1, %iN, %2",
     "%tN = shrink %2 bounds=[[0,2],[1,3]]\n%N = slice_update %1, %tN start=[1,1]",
+    "%pN = address %1\n%sN = stride %pN steps=[1,-2]\n%tN = shrink %2 bounds=[[0,3],[1,3]]\n%N = assign %1, "
+    "%sN, %tN op=mul",
+    "%pN = address %1\n%iN = data values=[2,0,2]\n%gN = gather %pN, %iN\n%N = assign %1, %gN, %2",
     "%tN = concat %1, %2 axis=0\n%N = stride %tN steps=[-2,1]",
     "%tN = stack %1, %2 axis=1\n%uN = reshape %tN shape=[6,4]\n%N = shrink %uN bounds=[[2,5],[0,4]]",
     "%N = fma %1, %2, %1",

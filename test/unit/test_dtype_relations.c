@@ -36,7 +36,7 @@ static const struct {
     {'z', "bitcast"},
     {'t', "any all"},
     {'x', "argmax argmin argsort"},
-    {'g', "gather scatter"},
+    {'g', "gather scatter assign"},
     {'a', "scatter_add"},
 };
 
@@ -89,7 +89,7 @@ static bool refused(ir_op op, char relation, ir_dtype a, ir_dtype t) {
   uint32_t count = ir_ops[op].operands < 0 ? 2 : (uint32_t)ir_ops[op].operands;
   for (uint32_t i = 0; i < count; i++) {
     bool index = (relation == 'g' || relation == 'a') && i == 1;
-    ir_dtype dtype = index ? IR_I32 : relation == 'w' && i == 0 ? IR_BOOL : a;
+    ir_dtype dtype = index ? (op == IR_OP_ASSIGN ? IR_I64 : IR_I32) : relation == 'w' && i == 0 ? IR_BOOL : a;
     src[i] = ir_leaf(&g, IR_OP_INPUT, dtype, 0, shape, ir_name(&g, &"xyz"[i], 1));
   }
   int64_t level = op == IR_OP_BATCH || op == IR_OP_UNBATCH ? ir_pack_arg(0, 1) : 0;

@@ -5,6 +5,8 @@
 #include "test/lib/folder.h"
 #include "test/lib/unit.h"
 
+#include <string.h>
+
 #define MIB ((int64_t)1 << 20)
 
 /* A machine whose cache keeps `keeps` bytes of what is copied. From there on ordinary stores take `slower` as
@@ -42,7 +44,7 @@ static void the_share_of_the_last_cache_is_found(void **state) {
 
 /* Measured again among other neighbours, keys stay: at the edge either answer of the probe keeps the size. */
 static void small_differences_change_nothing(void **state) {
-  static const double near[] = {1.02, 1.1, 1.2};
+  static const double near[] = {1.12, 1.17, 1.22};
   for (size_t i = 0; i < sizeof near / sizeof *near; i++)
     for (int64_t l3 = 4 * MIB; l3 <= 128 * MIB; l3 *= 2)
       assert_int_equal(decided((model){0, 0, 0, near[i], 0.5}, l3, false).l3_bytes, l3);
@@ -50,11 +52,40 @@ static void small_differences_change_nothing(void **state) {
   assert_true(decided((model){32 * MIB, 0, 0.7, 2, 1.01}, 32 * MIB, true).reads_past);
 }
 
+/* Every second answer is that of a cache which neighbours have filled. */
+static double disturbed(void *user, int pair, int64_t bytes) {
+  int *asked = user;
+  return pair == BENCH_PROBE_READ || ++*asked % 2 == 0 ? 1.02 : 2;
+}
+
+static void a_disturbance_gives_nothing_up(void **state) {
+  int asked = 0;
+  ir_target t = {.l2_bytes = 2 * MIB, .l3_bytes = 32 * MIB};
+  bench_settings_decide(&(bench_probe){&asked, disturbed}, &t);
+  assert_int_equal(t.l3_bytes, 32 * MIB);
+}
+
 static void prefetches_are_used_where_they_gain(void **state) {
   assert_true(decided((model){32 * MIB, 0, 0.7, 2, 1.06}, 32 * MIB, false).reads_past);
   assert_false(decided((model){32 * MIB, 0, 0.7, 2, 0.5}, 32 * MIB, true).reads_past);
   /* nothing exceeds the cache: there is nothing to read past it */
   assert_false(decided((model){1024 * MIB, 0, 0.7, 2, 1.5}, 256 * MIB, true).reads_past);
+}
+
+/* The order in which the loops of a pair run. */
+static char order[256];
+static void ordinary(float *to, const float *from, size_t n) { strcat(order, "o"); }
+static void nontemporal(float *to, const float *from, size_t n) { strcat(order, "n"); }
+
+static void each_loop_is_timed_after_itself(void **state) {
+  bench_kit kit = {{NULL}};
+  kit.loops[BENCH_COPY] = ordinary, kit.loops[BENCH_COPY_NONTEMPORAL] = nontemporal;
+  float data[1] = {0};
+  *order = 0;
+  bench_probe_ratio(&kit, data, BENCH_PROBE_COPY, 64 * MIB);
+  assert_int_equal(strlen(order) % 6, 0);
+  assert_true(strlen(order) > 0);
+  for (size_t i = 0; order[i]; i += 6) assert_memory_equal(order + i, "ooonnn", 6);
 }
 
 static rt_context *context_in(const char *folder) {
@@ -94,4 +125,5 @@ static void contexts_find_what_was_kept(void **state) {
 }
 
 UNIT_TESTS(the_share_of_the_last_cache_is_found, small_differences_change_nothing,
-           prefetches_are_used_where_they_gain, contexts_find_what_was_kept)
+           prefetches_are_used_where_they_gain, each_loop_is_timed_after_itself,
+           a_disturbance_gives_nothing_up, contexts_find_what_was_kept)

@@ -408,6 +408,18 @@ static void test_verify_kernels(void **state) {
             "    store p0[ridx0] = %1\n  }\n}\n",
       IR_LEVEL_LOOP,
       "broken reduce: `%1 = reduce add %0 over ridx0 : f32`: a kernel must hold loops, not reductions");
+  check_broken(LOOP0 "    %0 = load p1[ridx0] : f32\n    %1 = prefix add %0, f32(0.0) over ridx0 : f32\n"
+                     "    store p0[ridx0] = %1\n  }\n}\n",
+               IR_LEVEL_LOOP,
+               "broken prefix: `%1 = prefix add %0, f32(0.0) over ridx0 : f32`: its range must be that of a "
+               "vector loop");
+  check_broken(
+      "kernel @k(p0: f32[8], p1: f32[8]) {\n  for ridx0 in 0..8 vector {\n    %0 = load p1[ridx0] : f32\n"
+      "    %1 = suffix sub %0, f32(0.0) over ridx0 : f32\n    store p0[ridx0] = %1\n  }\n}\n",
+      IR_LEVEL_LOOP,
+      "broken prefix: `%1 = suffix sub %0, f32(0.0) over ridx0 : f32`: it must combine by add, mul, min, "
+      "max, "
+      "and, or");
   check_broken(LOOP0 "    store p0[ridx0//(ridx0-1)] = f32(0.0)\n  }\n}\n", IR_LEVEL_LOOP,
                "broken floordiv: `(ridx0//(ridx0-1))`: a divisor must be proven >= 1, but this one may be as "
                "low as -1");

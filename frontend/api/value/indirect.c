@@ -28,6 +28,15 @@ SCATTER_WHOLE(scatter_add, SCATTER_ADD)
 SCATTER_ALONG(scatter_along_axis, SCATTER)
 SCATTER_ALONG(scatter_add_along_axis, SCATTER_ADD)
 
+_Static_assert((int)VF_WRITE_XOR == OP_WRITE_XOR,
+               "operations of writes have the numbers of passes/ops/ops.h");
+FE_BUILDER(address, (vf_value x), fe_begin(&c, "address", &x, 1),
+           op_address(c.ir, op_dims(c.ir, x.id), ir_rank(c.ir, x.id)))
+FE_BUILDER(assign, (vf_value x, vf_value target, vf_value u, vf_write_op op),
+           fe_begin(&c, "assign", (vf_value[]){x, target, u}, 3) &&
+               ((unsigned)op < OP_WRITE_COUNT || fe_refuse(&c, "there is no operation %d", (int)op)),
+           op_assign(c.ir, x.id, target.id, u.id, (op_write)op))
+
 FE_BUILDER(take_along_axis, (vf_value x, vf_value indices, int axis, vf_gather_mode mode),
            begin_indirect(&c, "take_along_axis", (vf_value[]){x, indices}, 2, mode),
            op_take_along_axis(c.ir, x.id, indices.id, axis, (int)mode))

@@ -4,6 +4,7 @@
 #ifndef VIEWFOLD_FRONTEND_CLI_BENCH_SETTINGS_H
 #define VIEWFOLD_FRONTEND_CLI_BENCH_SETTINGS_H
 
+#include "frontend/cli/bench/limits.h"
 #include "runtime/runtime.h"
 
 /* Pairs of loops that are compared. */
@@ -16,6 +17,11 @@ typedef struct bench_probe {
   /* The time of the first loop of a pair over that of the second, both over so many bytes in all. */
   double (*ratio)(void *user, int pair, int64_t bytes);
 } bench_probe;
+
+/* That, measured with loops of a kit: each runs before it is timed, on the caches as it leaves them
+ * itself. Non-temporal stores to lines that ordinary ones have left in a cache take twice the time. data: so
+ * many bytes, touched before. */
+double bench_probe_ratio(const bench_kit *kit, float *data, int pair, int64_t bytes);
 
 /* The most bytes that a probe is asked for. */
 #define BENCH_PROBE_BYTES ((int64_t)256 << 20)

@@ -310,6 +310,7 @@ void loop_choose_vectors(loop_nest *n) {
   loop_axis *interleaved = reduce_count ? NULL : loop_alternating(n, last, lanes);
   if (interleaved) last = interleaved;
   if (interleaved) most = ir_bounds_of(n->g, last->extent).hi;
+  while (triangle && 2 * (int64_t)lanes <= most) lanes *= 2; /* whole blocks (prefix.c) */
   int64_t most_lanes = varies(n, last) ? most / MIN_VECTORS : most;
   if (lanes > most_lanes && most_lanes < most && !reduce_count)
     return; /* a few elements, without a loop for each */

@@ -9,6 +9,11 @@
  * take a tenth less time than one; three, which evict one another, take a fifth more; and 1 3/4 take a tenth
  * less than where the first reader prefetches as well.
  *
+ * Where the second reader stores past the caches, what is on its way to memory leaves less room for what
+ * comes from there. If the first reader computes long enough for each line, as it does where it sums up the
+ * blocks of a scan, it prefetches in place of the second one: scans of rows of 4 and 16 KiB in 64 MiB take 12
+ * to 16 % less time, those of 32 KiB the same; of 1 KiB 4 % more, as do scaled rows, whose sums take no time.
+ *
  * Loops that sweep over memory once gain nothing while they compute little: the processor looks many elements
  * ahead by itself. Of a long chain of operations it sees only the next few elements, and the loop prefetches
  * what memory delivers during its latency: a tanh takes 8 % less on Zen 5, eight operations on two arrays,
@@ -41,17 +46,19 @@ static ir_ref unless_last(ir_graph *g, ir_ref index, ir_ref range) {
   return pass_substitute(g, index, &least, &first, 1);
 }
 
-/* Elements from a row to the one that is prefetched; 0: none is. */
-static int64_t elements_ahead(const loop_nest *n, ir_ref load) {
+/* Bytes from a row to the next one; 0: nothing is prefetched. */
+static int64_t row_bytes_of(const loop_nest *n, ir_ref load) {
   ir_graph *g = n->g;
   const ir_node *l = ir_get(g, load);
   int64_t row, bytes = ir_dtypes[l->dtype].bytes;
   if (ir_op_of(g, l->src[0]) != IR_OP_PARAM || l->arg != 0) return 0;
   ir_ref range = n->axes[n->axis_count - 1].range;
   if (!affine_stride(g, unless_last(g, l->src[1], range), range, &row) || row <= 0) return 0;
-  if (row > MAX_ROW_BYTES || row * bytes < MIN_ROW_BYTES || row * bytes > MAX_ROW_BYTES) return 0;
-  return row * ((AHEAD_BYTES + row * bytes - 1) / (row * bytes));
+  return row > MAX_ROW_BYTES || row * bytes < MIN_ROW_BYTES || row * bytes > MAX_ROW_BYTES ? 0 : row * bytes;
 }
+
+/* Bytes from a row to the one that is prefetched. */
+static int64_t bytes_ahead(int64_t row) { return row * ((AHEAD_BYTES + row - 1) / row); }
 
 /* The loads of each store of a group. */
 typedef struct group_loads {
@@ -95,24 +102,47 @@ static bool write_rows(const loop_nest *n, const ir_ref *stores, uint32_t count)
   return false;
 }
 
+/* Has the value of a store a reduction of a few terms, which lanes add up again and again? */
+static bool sums_blocks(ir_graph *g, ir_ref store) {
+  ir_ref reduces[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(g, store, IR_OP_REDUCE, reduces, LOOP_MAX_NODES);
+  bool blocks = false;
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *r = ir_get(g, reduces[i]);
+    blocks |= ir_bounds_of(g, ir_src(g, r->src[r->nsrc - 1], 0)).hi <= PASS_FEW_TERMS;
+  }
+  return blocks;
+}
+
+/* Do the loads of store number `at` prefetch rows of a parameter? The second store that reads it does, but
+ * where that one stores past the caches, and the first one sums up blocks of long rows, the first. */
+static bool is_prefetcher(ir_graph *g, const group_loads *all, const ir_ref *stores, uint32_t count,
+                          uint32_t at, ir_ref param, int64_t row_bytes) {
+  uint32_t second = 0, first = 0;
+  while (second < count && readers_before(g, all, second + 1, param) < 2) second++;
+  while (first < second && readers_before(g, all, first + 1, param) < 1) first++;
+  bool early = second < count && row_bytes >= IR_PAGE_BYTES &&
+               ir_arg_mode(ir_get(g, stores[second])) != IR_NO_STREAM && sums_blocks(g, stores[first]);
+  return at == (early ? first : second);
+}
+
 /* The loads of store number `at` prefetch rows further on along the last axis of the nest that all stores
  * share. */
-static ir_ref fetch_ahead(const loop_nest *n, const group_loads *all, ir_ref store, uint32_t at,
-                          bool only_reads) {
+static ir_ref fetch_ahead(const loop_nest *n, const group_loads *all, const ir_ref *stores, uint32_t count,
+                          uint32_t at, bool only_reads) {
   ir_graph *g = n->g;
   ir_ref loads[LOOP_MAX_LOADS], made[LOOP_MAX_LOADS];
   uint32_t used = 0;
   for (uint32_t i = 0; i < all->count[at]; i++) {
     ir_ref load = all->load[at][i];
-    if (readers_before(g, all, at, ir_src(g, load, 0)) != 1) continue;
-    int64_t elements = elements_ahead(n, load);
-    if (!elements) continue;
-    int64_t bytes = elements * ir_dtypes[ir_dtype_of(g, load)].bytes;
+    int64_t row = row_bytes_of(n, load);
+    if (!row || !is_prefetcher(g, all, stores, count, at, ir_src(g, load, 0), row)) continue;
+    int64_t bytes = bytes_ahead(row), elements = bytes / ir_dtypes[ir_dtype_of(g, load)].bytes;
     if (only_reads && 2 * bytes <= n->target->l1_bytes) elements += elements / 4 * 3;
     loads[used] = load;
     made[used++] = loop_load_ahead(g, load, elements, IR_NO_STREAM);
   }
-  return used ? pass_substitute(g, store, loads, made, used) : store;
+  return used ? pass_substitute(g, stores[at], loads, made, used) : stores[at];
 }
 
 static bool prefetch_group(const loop_nest *n, ir_ref *stores, uint32_t count) {
@@ -121,7 +151,7 @@ static bool prefetch_group(const loop_nest *n, ir_ref *stores, uint32_t count) {
   for (uint32_t i = 0; i < count; i++)
     all.count[i] = affine_find_range(n->g, stores[i], IR_OP_LOAD, all.load[i], LOOP_MAX_LOADS);
   for (uint32_t i = 0; i < count; i++)
-    if (!(stores[i] = fetch_ahead(n, &all, stores[i], i, only_reads))) return false;
+    if (!(stores[i] = fetch_ahead(n, &all, stores, count, i, only_reads))) return false;
   return true;
 }
 

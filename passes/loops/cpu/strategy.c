@@ -55,9 +55,11 @@ const pass_strategy pass_on_cpu = {
     .choose_lanes = loop_choose_vectors,
     .bind_outermost = loop_bind_threads,
     .lanes_of_terms = lanes_of_terms,
+    .combines_prefixes = true,
     .exchange_bytes = exchange_bytes,
     /* a load and a store for eight additions that load: 17.3 ms for R3 with four, 16.8 with eight */
     .spilled_terms = 8,
+    .inner_terms = LOOP_INNER_TERMS,
     .read_ahead = loop_search_ahead,
     .stage_product = stage_product, /* they are packed before, and caches hold what tiles read again */
 

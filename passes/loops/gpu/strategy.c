@@ -42,6 +42,7 @@ const pass_strategy pass_on_gpu = {
     .bind_outermost = loop_bind_groups,
     .lanes_of_terms = lanes_of_terms,
     .exchange_bytes = loop_exchange_bytes,
+    .inner_terms = 0,   /* the device's compiler unrolls */
     .spilled_terms = 1, /* a work-item's sums stay in its registers */
     .read_ahead = read_ahead,
     .stage_product = loop_staged_product,

@@ -27,6 +27,24 @@ OP_FORM(take_along_axis, CHOICE, op_take_along_axis(a->g, a->x[0], a->x[1], c.ax
 OP_FORM(scatter_along_axis, CHOICE,
         op_scatter_along_axis(a->g, a->op, a->x[0], a->x[1], a->x[2], c.axis, c.mode))
 
+ir_ref op_form_assign(const op_args *a) {
+  int write = OP_WRITE_SET;
+  if (!op_args_choice(a, AT(op), op_writes, OP_WRITE_COUNT, &write)) return 0;
+  return op_assign(a->g, a->x[0], a->x[1], a->x[2], (op_write)write);
+}
+
+/* Of an operand, or of a shape. */
+ir_ref op_form_address(const op_args *a) {
+  op_list shape;
+  if ((a->n == 1) == (a->at[AT(shape)] != NULL))
+    return op_refuse(a->g, "%s: takes either an operand, whose positions it gives, or a shape", a->who);
+  if (a->n == 1)
+    return op_tensors(a->g, a->who, a->x, 1)
+               ? op_address(a->g, op_dims(a->g, a->x[0]), ir_rank(a->g, a->x[0]))
+               : 0;
+  return op_args_list(a, AT(shape), &shape) ? op_address(a->g, shape.items, shape.n) : 0;
+}
+
 ir_ref op_form_slice_update(const op_args *a) {
   op_list start, size;
   bool sized = a->at[AT(size)];

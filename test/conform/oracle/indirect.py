@@ -149,7 +149,31 @@ def slice_update(d):
     return Case([x, u], moved(x, y), start=begin, size=None if left_out else size)
 
 
+def address(d):
+    """Of an operand, or of its shape."""
+    x = d.operand(d.any_dtype(), d.shape())
+    want = Want("i64", np.arange(x.a.size).reshape(x.shape))
+    return Case([x], want) if d.chance(0.5) else Case([], want, shape=list(x.shape))
+
+
+def assign(d):
+    """Stores through a transposed or a gathered view; test/conform/writes.py tries all views and operations."""
+    x, axis, _ = data(d, d.any_dtype())
+    target, at = d.graph.apply("address", x.value), np.arange(x.a.size).reshape(x.shape)
+    if d.chance(0.5):
+        i, mode, chosen = index_input(d, d.shape(least=1, most=1, low=1, high=4), x.shape[axis])
+        if mode != "fill":
+            target, at = d.graph.apply("gather", target, i.value, axis=axis, mode=mode), np.take(at, chosen, axis)
+    target, at = d.graph.apply("permute", target, order=list(range(at.ndim))[::-1]), at.T
+    u = d.operand(x.dtype, tuple(1 if d.chance(0.1) else s for s in at.shape))
+    y = np.array(x.a).reshape(-1)
+    for place in np.ndindex(at.shape):
+        y[at[place]] = np.broadcast_to(u.a, at.shape)[place]
+    return Case([x, target, u], moved(x, y.reshape(x.shape)), op=d.one([None, "set"]))
+
+
 ROWS = {
+    "address": address, "assign": assign,
     "gather": gather, "take": take, "take_along_axis": take_along_axis, "scatter": scatter(False),
     "scatter_add": scatter(True), "scatter_along_axis": scatter_along_axis(False),
     "scatter_add_along_axis": scatter_along_axis(True), "slice_update": slice_update,

@@ -2,6 +2,8 @@
 
 == only entries are removed, and the command reports which
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] > out
+$ # folders have names of digests, any of which may be that of a folder below
+> mkdir run; mv .cache/??/* run; rmdir .cache/??; mv run .cache/ef
 $ cp "$(ls .cache/*/*.plan)" entry; umask 022; mkdir .cache/ab outside; cp entry outside/0123456789abcdef0123456789abcd.plan
 > n=0123456789abcdef0123456789abcd; cd .cache/ab
 > for f in notes.txt main.c $n.code $n.txt 1$n.code $n.code.bak .left-behind .12-3-4 .viewfold-1-2-3.tmp; do echo "my work" > $f; done

@@ -87,7 +87,7 @@ $ viewfold dump --graph rowwise --stage=loops product.vf | grep -c fma
 
 == a convolution: padding is done first, vector lanes are channels, the result is transposed back
 $ viewfold dump --graph conv --print-after=pack --target 'vector_bytes=64 registers=32' product.vf | grep stored
-  [..] = stored [..] : f32[1,1,1,1,1,32,3,3,64]
+  [..] = stored [..] : f32[1,1,2,1,1,32,3,3,32]
   [..] = stored [..] : f32[1,32,30,30]
   [..] = stored [..] : f32[1,1,28,28,64]
 

@@ -120,6 +120,7 @@ $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after parts
 \# after schedule
 \# after regroup
+\# after in_place
 \# after alternatives
 \# after views
 \# after fold

@@ -151,7 +151,7 @@ lanes 16 of f32, unroll factor 21
 == a tile overlaps the one before although the kernel adds what it could overwrite
 $ sh forms.sh residual loops
 loops ridx13 of 3 thread, ridx14 of 16, ridx16 of 16 vector, ridx17 of 14, ridx19 of 8 vector, ridx21 of 8 vector, ridx23 of 16 vector
-loops ridx10 of 14 thread, ridx14 of 2 unroll, ridx15 of 2 unroll, ridx16 of 8 vector, ridx17 of 48, ridx18 of 3, ridx19 of 3
+loops ridx10 of 14 thread, ridx14 of 2 unroll, ridx15 of 2 unroll, ridx16 of 8 vector, ridx17 of 48, ridx18 of 3
 
 == the operand of a narrow product is joined before
 $ sh forms.sh narrow fuses

@@ -60,10 +60,10 @@ $ grep -v '^#' loops > kernels.vf
 $ viewfold dump --stage=graph kernels.vf | cmp - kernels.vf
 $ viewfold dump --stage=asm --target 'registers=32 l3=65536 read_past=1' sums.vf | grep -c prefetchnta
 4
-$ viewfold dump --stage=loops --target 'registers=32 read_past=1' sums.vf | grep -c ahead
+$ viewfold dump --stage=loops --target 'registers=32 l2=2097152 l3=33554432 read_past=1' sums.vf | grep -c ahead
 ? 1
 0
-$ viewfold dump --stage=loops --target 'registers=32 l3=65536 read_past=0' sums.vf | grep -c ahead
+$ viewfold dump --stage=loops --target 'registers=32 l2=2097152 l3=65536 read_past=0' sums.vf | grep -c ahead
 ? 1
 0
 

@@ -11,7 +11,7 @@ kernel 0 nest 0: split a0 6; split a1 16; split a1 4; reorder a1.0 a0.0; thread 
 >>>
 
 == the applied moves are printed, and shape the loops
-$ viewfold dump --stage=loops --target vector_bytes=16 --schedule whole.txt product.vf > loops
+$ viewfold dump --stage=loops --target 'vector_bytes=16 registers=32' --schedule whole.txt product.vf > loops
 $ grep -e '# kernel' loops
 \# kernel 0 nest 0: split a0 6; split a1 16; split a1 4; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
 $ grep -o 'for .* in .* ' loops | head -6 | sed 's, *$,,'

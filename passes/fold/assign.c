@@ -1,0 +1,132 @@
+/* Folding writes: the target of a write is a tensor of positions, of which views are folded as those of any
+ * other tensor. What is left is the index of the store, and where it is valid. */
+#include "fold.h"
+
+#include "passes/index/affine.h"
+#include "passes/index/index.h"
+
+typedef struct position {
+  ir_ref index, valid;
+} position;
+
+/* A position that the kernel computes or loads. */
+static position runtime_position(folder *f, ir_ref value, ir_ref elements, ir_ref valid) {
+  ir_graph *g = f->g;
+  ir_ref named = ir_binary(g, IR_OP_GE, value, ir_int(g, IR_I64, 0));
+  ir_ref some = pass_and(g, valid, pass_compare(g, IR_OP_GT, elements, ir_index(g, 0)));
+  position p = {.valid = pass_and(g, some, named)};
+  p.index = ir_make(g, IR_OP_BOUND, IR_INDEX, ir_pack_arg(0, IR_GATHER_CLIP),
+                    (ir_ref[]){value, elements, p.valid}, 3);
+  return p;
+}
+
+/* The index that the folded position stands for. Padding makes it a choice of a number below 0. */
+static position read_position(folder *f, ir_ref value, ir_ref elements) {
+  ir_graph *g = f->g;
+  position p = {.valid = ir_bool(g, true)};
+  int64_t number;
+  while (ir_op_of(g, value) == IR_OP_WHERE && ir_is_const(g, ir_src(g, value, 2), &number) && number < 0) {
+    p.valid = pass_and(g, p.valid, ir_src(g, value, 0));
+    value = ir_src(g, value, 1);
+  }
+  if (ir_is_const(g, value, &number))
+    return number < 0 ? (position){ir_index(g, 0), ir_bool(g, false)}
+                      : (position){ir_index(g, number), p.valid};
+  if (ir_op_of(g, value) != IR_OP_CAST || ir_dtype_of(g, ir_src(g, value, 0)) != IR_INDEX)
+    return runtime_position(f, value, elements, p.valid);
+  p.index = ir_src(g, value, 0);
+  return p;
+}
+
+/* Ranges over the axes of the target, of which axis `first` has the first one. */
+static pass_point ordered_point(folder *f, ir_ref at, uint32_t first) {
+  pass_point p = {.rank = ir_rank(f->g, at)};
+  f->next_range = 0;
+  if (first < p.rank) p.at[first] = fold_range(f, ir_dim(f->g, at, first));
+  for (uint32_t i = 0; i < p.rank; i++)
+    if (i != first) p.at[i] = fold_range(f, ir_dim(f->g, at, i));
+  return p;
+}
+
+/* How the target may name elements several times. */
+typedef enum target_kind {
+  ONCE,     /* it does not */
+  BY_LOADS, /* only for points that differ in an index that a BOUND in the position is loaded at */
+  ANYWHERE
+} target_kind;
+
+/* A gather takes elements several times. Where its indices lie in memory, each of their coordinates is in the
+ * index of a load, which no simplification removes as long as the axis has several elements; points of the
+ * target that agree in all of those differ in the others, which count distinct elements. */
+static target_kind kind_of(const folder *f, ir_ref at) {
+  ir_graph *g = f->g;
+  target_kind kind = ONCE;
+  for (; ir_op_of(g, at) != IR_OP_IOTA; at = ir_src(g, at, 0)) {
+    const ir_node *n = ir_get(g, at);
+    if (n->op == IR_OP_GATHER) {
+      ir_ref indices = n->src[1];
+      bool stored = indices < f->slots->count && f->slots->slot_of[indices];
+      bool several = ir_bounds_of(g, ir_dim(g, n->src[0], (uint32_t)ir_arg_int(n))).hi > 1;
+      if (!stored || !several) return ANYWHERE;
+      kind = BY_LOADS;
+    } else if (ir_ops[n->op].cls != IR_CLASS_VIEW || n->nsrc == 0) {
+      return ANYWHERE;
+    }
+  }
+  return kind;
+}
+
+/* May two updates that differ along the axis write one element? */
+static bool may_collide(ir_graph *g, target_kind kind, ir_ref index, ir_ref range) {
+  enum { MOST_GATHERS = 8 /* of one target [2 in the tests]; of more, all axes may collide */ };
+  ir_ref bounds[MOST_GATHERS];
+  uint32_t count = kind == BY_LOADS ? affine_find_range(g, index, IR_OP_BOUND, bounds, MOST_GATHERS) : 0;
+  bool collides = kind == ANYWHERE || count == MOST_GATHERS;
+  for (uint32_t i = 0; i < count && !collides; i++) collides = affine_depends(g, bounds[i], range);
+  return collides;
+}
+
+static position fold_position(folder *f, ir_ref at, ir_ref param, const pass_point *p) {
+  ir_graph *g = f->g;
+  ir_ref named = fold_at(f, at, p);
+  position to = named ? read_position(f, named, ir_src(g, param, 0)) : (position){0};
+  if (!named || !(to.valid = pass_finalize_clauses(g, to.valid))) return (position){0};
+  to.index = ir_is_false(g, to.valid) ? ir_index(g, 0) : pass_simplify_given(g, to.index, to.valid);
+  return to;
+}
+
+/* The first axis along which updates go to different elements, so that threads can share them: updates are in
+ * the order of the ranges. The rank where there is none, and where any order will do. */
+static uint32_t shared_axis(ir_graph *g, target_kind kind, ir_ref index, const pass_point *p) {
+  uint32_t axis = 0;
+  while (axis < p->rank &&
+         (ir_op_of(g, p->at[axis]) != IR_OP_RANGE || may_collide(g, kind, index, p->at[axis])))
+    axis++;
+  return axis;
+}
+
+ir_ref fold_assign(folder *f, ir_ref node, ir_ref param) {
+  ir_graph *g = f->g;
+  const ir_node *n = ir_get(g, node);
+  ir_ref at = n->src[1], src[4 + IR_MAX_RANK];
+  uint32_t over = 0;
+  pass_point p = fold_output_point(f, at);
+  position to = fold_position(f, at, param, &p);
+  target_kind kind = kind_of(f, at);
+  bool ordered = to.index && kind != ONCE, adds = ir_arg_mode(n) == IR_WRITE_ADD;
+  uint32_t first = ordered ? shared_axis(g, kind, to.index, &p) : 0;
+  if (first > 0 && first < p.rank) {
+    fold_discard_answers(f);
+    p = ordered_point(f, at, first);
+    to = fold_position(f, at, param, &p);
+  }
+  ir_ref value = to.index ? fold_at(f, n->src[2], &p) : 0;
+  if (!value) return 0;
+  if (!ordered && !adds && ir_is_true(g, to.valid))
+    return ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, to.index, value}, 3);
+  for (uint32_t i = 0; i < p.rank && ordered; i++)
+    if (ir_op_of(g, p.at[i]) == IR_OP_RANGE && may_collide(g, kind, to.index, p.at[i]))
+      src[4 + over++] = p.at[i];
+  src[0] = param, src[1] = to.index, src[2] = to.valid, src[3] = value;
+  return ir_make(g, IR_OP_UPDATE, IR_NONE, adds ? IR_OP_ADD : 0, src, 4 + over);
+}
