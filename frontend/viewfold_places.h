@@ -268,6 +268,7 @@ static inline int vf_threefry2x32_at(const char *file, int line, const vf_value 
 #define vf_scatter_add(...) vf_at(vf_scatter_add(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_address(...) vf_at(vf_address(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_assign(...) vf_at(vf_assign(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_read(...) vf_at(vf_read(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_ref_get(...) vf_at(vf_ref_get(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_ref_set(...) vf_at(vf_ref_set(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_ref_update(...) vf_at(vf_ref_update(__VA_ARGS__), __FILE__, __LINE__)

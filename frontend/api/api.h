@@ -115,10 +115,12 @@ void fe_graph_release_constants(vf_graph *graph);
 
 /* frontend/session/tensor.c. fe_tensor_make: a realised tensor with a copy of the elements, which are unset
  * where `elements` is NULL. fe_tensor_memory: the elements of a realised tensor; valid until another tensor
- * is made or realised. */
+ * is made or realised. fe_tensor_clear: sets the elements of a realised tensor to zero; false when memory is
+ * short. */
 vf_tensor *fe_tensor_make(vf_context *context, vf_dtype dtype, int rank, const int64_t *shape,
                           const void *elements, ir_error *error);
 rt_memory *fe_tensor_memory(const vf_tensor *tensor);
+bool fe_tensor_clear(vf_tensor *tensor, ir_error *error);
 
 /* program.c: vf_program_run with addresses on the device (rt_program_run_placed), none of them NULL */
 ir_status fe_program_run_placed(const vf_program *program, const void *const *inputs, void *const *outputs,
