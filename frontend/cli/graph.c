@@ -96,13 +96,13 @@ static int list_graphs(const cli_graph *s, char *out, size_t size) {
   return count;
 }
 
-const ir_parsed_graph *cli_graph_pick(const cli_graph *s, const char *word, const char *name) {
+ir_parsed_graph *cli_graph_pick(cli_graph *s, const char *word, const char *name) {
   char names[400] = "";
-  const ir_parsed_graph *found = NULL;
+  ir_parsed_graph *found = NULL;
   int count = list_graphs(s, names, sizeof names);
   if (name && *name == '@') name++;
   for (size_t i = 0; i < s->module.count; i++) {
-    const ir_parsed_graph *block = &s->module.graphs[i];
+    ir_parsed_graph *block = &s->module.graphs[i];
     if (block->kind == IR_BLOCK_GRAPH &&
         (name ? strcmp(block->name, name) == 0 : count == 1 && !block->called))
       found = block;

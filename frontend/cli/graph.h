@@ -27,7 +27,7 @@ typedef struct cli_graph {
 int cli_graph_open(cli_graph *s, const char *command, const char *word, bool trace, struct cli_pairs *given);
 void cli_graph_close(cli_graph *s); /* also after a failure */
 /* The graph called `name`, or the only one when name is NULL. NULL after a message. */
-const ir_parsed_graph *cli_graph_pick(const cli_graph *s, const char *word, const char *name);
+ir_parsed_graph *cli_graph_pick(cli_graph *s, const char *word, const char *name);
 /* Its results as a TUPLE of tensors, literals among them with firm dtypes. 0 after a message. */
 ir_ref cli_graph_results(cli_graph *s, const ir_parsed_graph *block);
 

@@ -295,7 +295,36 @@ bool ir_parse_statement_end(ir_parser *p) {
          ir_lex_fail(&p->lex, "unexpected text after a statement", "the end of the line");
 }
 
-static bool parse_statement(ir_parser *p, statement *s) {
+size_t ir_statement_length(const char *text, const char *end) {
+  size_t length = 0;
+  for (const char *c = text; c < end && *c != '\n' && *c != '#' && *c != '}'; c++) {
+    if (*c == ':' && c > text && c[-1] == ' ') break;
+    if (*c != ' ' && *c != '\t' && *c != '\r') length = (size_t)(c - text) + 1;
+  }
+  return length;
+}
+
+/* Note the values that the statement has named, for whoever asks what a node was written as. */
+static bool note_values(ir_parser *p, const statement *s, const char *text, ir_ref floor,
+                        ir_parsed_graph *out) {
+  ir_graph *g = p->graph;
+  int64_t written = ir_name(g, text, ir_statement_length(text, p->lex.text + p->lex.length));
+  for (size_t i = 0; i < s->name_count; i++) {
+    int64_t id = ir_parse_intern(p, &s->names[i]);
+    if (id < 0 || written < 0 || !IR_RESERVE(g->mem, out->values, out->value_cap, out->value_count + 1))
+      return ir_parse_memory(p);
+    out->values[out->value_count++] = (ir_defined){.name = ir_name_text(g, id),
+                                                   .text = ir_name_text(g, written),
+                                                   .ref = p->symbols[id].value,
+                                                   .floor = floor,
+                                                   .end = g->count,
+                                                   .line = s->names[i].line};
+  }
+  return true;
+}
+
+static bool parse_statement(ir_parser *p, statement *s, ir_parsed_graph *out) {
+  ir_ref floor = p->graph->count;
   s->name_count = 0;
   p->lex.by_line = false;
   do {
@@ -305,8 +334,10 @@ static bool parse_statement(ir_parser *p, statement *s) {
     p->lex.by_line = true;
   } while (ir_lex_accept(&p->lex, ','));
   if (!ir_lex_expect(&p->lex, '=', "bad statement")) return false;
+  const char *text = p->lex.token.text;
   ir_ref made = parse_operation(p, s);
-  bool ok = made && define_results(p, s, made) && ir_parse_statement_end(p);
+  bool ok = made && define_results(p, s, made) && ir_parse_statement_end(p) &&
+            note_values(p, s, text, floor, out);
   ir_parse_release(p);
   p->lex.by_line = false;
   return ok;
@@ -380,7 +411,7 @@ static bool parse_graph(ir_parser *p, ir_parsed_graph *out) {
     ok = (first || ir_lex_expect(&p->lex, ',', "bad parameters")) && parse_param(p, out);
   ok = ok && ir_lex_expect(&p->lex, ')', "bad parameters") &&
        ir_lex_expect(&p->lex, '{', "missing body of the graph");
-  while (ok && ir_lex_is(&p->lex, '%')) ok = parse_statement(p, &s);
+  while (ok && ir_lex_is(&p->lex, '%')) ok = parse_statement(p, &s, out);
   if (ok && !ir_lex_is_word(&p->lex, "return"))
     ok = ir_lex_fail(&p->lex, ir_lex_is(&p->lex, '}') ? "missing return" : "bad statement",
                      "'%NAME = ...' or 'return'");
@@ -440,9 +471,17 @@ void ir_module_free(ir_module *module) {
     ir_free(module->mem, g->params, g->param_cap * sizeof *g->params);
     ir_free(module->mem, g->results, g->result_cap * sizeof *g->results);
     ir_free(module->mem, g->vars, g->var_cap * sizeof *g->vars);
+    ir_free(module->mem, g->values, g->value_cap * sizeof *g->values);
   }
   ir_free(module->mem, module->graphs, module->cap * sizeof *module->graphs);
   *module = (ir_module){.mem = module->mem};
+}
+
+const ir_defined *ir_defined_find(const ir_parsed_graph *block, const char *name, size_t length) {
+  for (size_t i = block->value_count; i-- > 0;)
+    if (strlen(block->values[i].name) == length && memcmp(block->values[i].name, name, length) == 0)
+      return &block->values[i];
+  return NULL;
 }
 
 const ir_parsed_graph *ir_module_find(const ir_module *module, const char *name) {
