@@ -14,6 +14,7 @@
 #include "frontend/cli/progress.h"
 #include "frontend/cli/test_data.h"
 #include "frontend/cli/trace.h"
+#include "frontend/report/summary.h"
 #include "frontend/report/times.h"
 #include "frontend/text/loop_schedule.h"
 
@@ -226,13 +227,15 @@ static int print_report(runner *r) {
   ir_text_init(&text, &ir_mem_libc);
   for (size_t i = 0; i < r->buffers.output_count; i++)
     if (!cli_pairs_find(&r->out, r->block->results[i].name))
-      cli_summary(r->block->results[i].name, &r->buffers.outputs[i], &text);
+      fe_summary(r->block->results[i].name, &r->buffers.outputs[i], &text);
   int status = CLI_OK;
   if (r->check && *r->check) {
     if (!cli_test_data_compare(&r->expected, r->block, r->buffers.outputs, &text, &r->s.error))
       status = r->s.error.status ? fail_run(r) : CLI_CHECK_FAILED;
-  } else if (r->check)
+  } else if (r->check) {
+    cli_taps()->function = NULL; /* the run has shown them */
     status = cli_check(&r->s, r->context, r->block, r->results, &r->inputs, r->buffers.outputs, &text);
+  }
   fputs(ir_text_get(&text), r->says);
   if (text.failed && !status) status = no_memory(r);
   ir_text_free(&text);

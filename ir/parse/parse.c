@@ -1,4 +1,5 @@
 /* The parser's state, and the parsing of tensor graphs and of files. */
+#include "ir/custom.h"
 #include "ir/parse/impl.h"
 
 #include <stdio.h>
@@ -336,8 +337,8 @@ static bool parse_statement(ir_parser *p, statement *s, ir_parsed_graph *out) {
   if (!ir_lex_expect(&p->lex, '=', "bad statement")) return false;
   const char *text = p->lex.token.text;
   ir_ref made = parse_operation(p, s);
-  bool ok = made && define_results(p, s, made) && ir_parse_statement_end(p) &&
-            note_values(p, s, text, floor, out);
+  bool ok =
+      made && define_results(p, s, made) && ir_parse_statement_end(p) && note_values(p, s, text, floor, out);
   ir_parse_release(p);
   p->lex.by_line = false;
   return ok;
@@ -378,6 +379,28 @@ static bool writes_references(const ir_parser *p, const ir_parsed_graph *out) {
   return false;
 }
 
+/* Values that are named, have an effect and are needed by no result: the first result is computed after them.
+ */
+static bool keep_effects(ir_parser *p, ir_parsed_graph *out) {
+  ir_graph *g = p->graph;
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  bool good = true;
+  for (size_t i = 0; i < out->value_count && good && g->customs && p->builder->apply; i++) {
+    ir_ref value = out->values[i].ref;
+    if (!ir_custom_has_effect(g, value)) continue;
+    if (!live) good = ir_reachable(g, p->operands, p->operand_count, &live, &count, &cap) == IR_OK;
+    size_t at = good ? ir_find_ref(live, count, value) : 0;
+    if (!good || (at < count && live[at] == value)) continue;
+    ir_ref pair[2] = {out->results[0].ref, value};
+    pair[0] = p->builder->apply(p->builder->user, g, "after", 5, pair, 2, NULL, 0, out->line, out->column);
+    good = pair[0] != 0;
+    out->results[0].ref = p->operands[0] = pair[0];
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return good;
+}
+
 static bool parse_return(ir_parser *p, ir_parsed_graph *out) {
   p->lex.by_line = true;
   ir_lex_next(&p->lex);
@@ -398,7 +421,7 @@ static bool parse_return(ir_parser *p, ir_parsed_graph *out) {
         return name_error(p, &name, "a reference is a result by itself", "a value, or nothing");
       if (!add_result(p, out, id, value)) return false;
     } while (ir_lex_accept(&p->lex, ','));
-  if (!add_references(p, out) || !ir_parse_statement_end(p)) return false;
+  if (!add_references(p, out) || !ir_parse_statement_end(p) || !keep_effects(p, out)) return false;
   p->lex.by_line = false;
   out->root = ir_tuple(p->graph, p->operands, (uint32_t)p->operand_count);
   return out->root && ir_lex_expect(&p->lex, '}', "unexpected text after return");

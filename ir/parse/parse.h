@@ -68,8 +68,8 @@ typedef struct ir_parsed_graph {
   size_t var_count, var_cap; /* in order of declaration */
   ir_defined *values;
   size_t value_count, value_cap; /* of a GRAPH, in order; of one name the last is the newest version */
-  int line, column;          /* of its name */
-  bool called;               /* a later graph calls it */
+  int line, column;              /* of its name */
+  bool called;                   /* a later graph calls it */
 } ir_parsed_graph;
 
 typedef struct ir_module {
