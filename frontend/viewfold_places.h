@@ -319,6 +319,8 @@ static inline int vf_threefry2x32_at(const char *file, int line, const vf_value 
 #define vf_avg_pool(...) vf_at(vf_avg_pool(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_constant_borrow(...) vf_at(vf_constant_borrow(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_arrays_constant(...) vf_at(vf_arrays_constant(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_tap(...) vf_at(vf_tap(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_print(...) vf_at(vf_print(__VA_ARGS__), __FILE__, __LINE__)
 /* end of these rows */
 /* clang-format on */
 
