@@ -72,6 +72,7 @@ static void put_kernels(show *s, const ir_parsed_graph *block, json_t *out) {
   }
   show_set(s, out, "kernel_listing", show_text(ir_text_get(&kernels.listing), kernels.listing.len));
   show_set(s, out, "kernels", rows_of(s, &kernels));
+  show_put_profile(s, block, kernels.row_count, out);
   show_set(s, out, "texts", show_packed(s, texts_of(s, &kernels)));
   fe_kernel_texts_free(&kernels);
 }

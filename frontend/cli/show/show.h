@@ -20,9 +20,10 @@ typedef struct show {
   cli_graph s;
   ir_target target;
   rt_module module;
-  json_t *rules; /* the rules that fired, by name */
-  int status;    /* exit status of the first stage that failed */
-  bool failed;   /* memory ran out; the data is incomplete */
+  json_t *rules;   /* the rules that fired, by name */
+  json_t *profile; /* that the page is to show, or NULL */
+  int status;      /* exit status of the first stage that failed */
+  bool failed;     /* memory ran out; the data is incomplete */
 } show;
 
 /* Making JSON: show_set, show_add and show_expression set s->failed when memory runs out. Bytes of a text
@@ -75,6 +76,26 @@ typedef struct show_words {
 } show_words;
 show_words show_words_of(const show_listing *listing, uint32_t line);
 
+/* The lines of one block. */
+typedef struct show_block_lines {
+  uint32_t first, end;
+  uint32_t *here; /* by ref: the line, and one, in this block */
+} show_block_lines;
+enum { SHOW_NO_LINE = UINT32_MAX };
+
+/* The line of an operand; SHOW_NO_LINE where it has none, as literals have. */
+uint32_t show_line_in(const show_block_lines *block, const ir_graph *g, ir_ref ref);
+bool show_is_leaf(const ir_graph *g, ir_ref ref);
+/* The statement of the user that asked for the node, the first one; 0: none is known. */
+uint32_t show_statement_of(const show_listing *listing, ir_ref ref);
+
+/* parts_data.c: adds to the data of a block:
+ *   "order": its lines that are no leaves, operands first
+ *   "parts": [[part around it or -1, from, end, class or -1], ..], where from and end are places in order
+ *     (frontend/report/parts.h)
+ *   "several": [[from, end, statement], ..] of statements of several operations */
+void show_put_parts(show *s, const show_listing *listing, const show_block_lines *block, json_t *out);
+
 /* Adds the listing to the data of a graph:
  *   "listing": its text
  *   "nodes": for each line [name, word, row, type, is it a leaf?, [lines of operands], [blocks of functions]]
@@ -101,6 +122,12 @@ typedef struct show_watch {
 } show_watch;
 void show_watch_begin(show_watch *w, show *s, ir_graph *g);
 void show_watch_end(show_watch *w, ir_graph *g, json_t *step);
+
+/* profile.c */
+/* Reads a profile into s->profile. False after ir_fail. */
+bool show_profile_read(show *s, const char *path, ir_error *error);
+/* "times": nanoseconds by the number of the kernel, if the profile is of the graph. */
+void show_put_profile(show *s, const ir_parsed_graph *block, size_t kernels, json_t *out);
 
 /* The page around the data. */
 bool show_page(const char *title, const json_t *data, ir_text *out);

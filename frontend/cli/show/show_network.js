@@ -43,7 +43,7 @@ class Network {
       return make("label", {}, label, select);
     };
     const heat = [["kind", "kind"], ["bytes", "bytes"]];
-    if (this.data.profile) heat.push(["time", "time"]);
+    if (this.data.times) heat.push(["time", "time"]);
     const folds = [["parts", "parts"], ["kernels", "parts and kernels"], ["nothing", "nothing"]];
     return make("div", { class: "bar" }, make("div", { class: "search" }, this.input, this.found, this.list),
       choice("fold by ", "fold", this.hasOrigins() ? folds : folds.filter(f => f[0] !== "kernels"), how => this.refold(how)),
@@ -129,7 +129,7 @@ class Network {
 
   /* Of a kernel: bytes that it moves, or nanoseconds. */
   amount(kernel) {
-    return this.colour === "time" ? this.data.profile?.kernels?.[kernel.number]?.ns ?? 0 : Math.max(0, kernel.bytes);
+    return this.colour === "time" ? this.data.times?.[kernel.number] ?? 0 : Math.max(0, kernel.bytes);
   }
   /* A kernel's amount belongs to the last of its operations. */
   amountOf(box) {
@@ -263,7 +263,7 @@ class Network {
     return bytes > 0 ? `, ${digits(bytes)} bytes read and written` : "";
   }
   describeKernel(k) {
-    const list = k.nodes.map(n => this.model.operations[n]), ns = this.data.profile?.kernels?.[k.number]?.ns;
+    const list = k.nodes.map(n => this.model.operations[n]), ns = this.data.times?.[k.number];
     const stage = i => this.link(this.stages.name(i), () => this.lookAt(this.stages.name(i)));
     this.fill(`kernel ${k.number}`, make("pre", { class: "line" }, make("code", {}, tinted(this.model.linesOf(k).join("\n")))),
       make("dl", {}, k.bytes >= 0 && this.row("bytes", `${digits(k.bytes)} read and written`), ns !== undefined && this.row("time", `${digits(ns)} ns`),

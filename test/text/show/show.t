@@ -226,6 +226,25 @@ $ viewfold show 'f32[2].permute(1)' -o page.html
 $ cat page.html
 kept
 
+== times of a profile, of the graph that it names
+$ echo '{"graph":"rows","kernels":[{"kernel":0,"ns":1250,"share":1},{"kernel":7,"ns":3}]}' > times.json
+$ viewfold show rows.vf --profile times.json | grep -oE '"times":[{][^}]*[}]|"name":"(rows|other)"'
+"name":"rows"
+"times":{"0":1250.0}
+"name":"other"
+
+== what is no profile is refused
+$ echo '{"kernels":[{"kernel":0}]}' > times.json
+$ viewfold show rows.vf --profile times.json -o page.html
+! viewfold show: times.json: no profile: a kernel has no time "ns"
+? 2
+$ echo '[' > times.json
+$ viewfold show rows.vf --profile times.json -o page.html
+! viewfold show: times.json: no profile: line 2: [..]
+? 2
+$ test -e page.html
+? 1
+
 == usage
 $ viewfold show
 ! viewfold show: no file given; for example: viewfold show 'f32[3,2].permute(1,0)' -o page.html
@@ -247,7 +266,7 @@ $ viewfold show rows.vf -o
 ! Try 'viewfold show --help'.
 ? 2
 $ viewfold show --help | head -1
-Usage: viewfold show [-o PAGE.html] [--graph NAME] FILE.vf|CHAIN
+Usage: viewfold show [-o PAGE.html] [--graph NAME] [--profile FILE] FILE.vf|CHAIN
 
 == without the compiler's module the page is still written, and says so
 $ cp "$(command -v viewfold)" alone
