@@ -217,12 +217,17 @@ $(B)/viewfold: $(CLI_OBJ) $(LIB_OBJ) $(B)/list $(filter %.o,$(WRAP))
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(CLI_OBJ) $(LIB_OBJ) $(WRAP) $(LIB_LIBS) -ljansson -o $@
 
-# The page of `viewfold show` as arrays: show_html, show_css, show_expression_js, ...
-SHOW_PAGE := $(addprefix frontend/cli/show/,show.html show.css show_expression.js show_step.js show.js)
-$(GEN)/show_page.h: $(SHOW_PAGE)
+# The page of `viewfold show` as arrays: show_html, show_css, show_expression_js, ..., and dagre_min_js, the library that
+# lays out its pictures: a file of a distribution's package, without which pages have no pictures, but all else.
+SHOW_PAGE := $(call find,$(addprefix frontend/cli/show/*.,html css js))
+DAGRE := $(firstword $(wildcard /usr/share/nodejs/dagre/dist/dagre.min.js))
+$(GEN)/show_page.h: $(SHOW_PAGE) $(DAGRE) $(GEN)/dagre
 	$(call say,PAGE,$@)
 	@mkdir -p $(@D)
-	@$(call as_arrays,,tr . _) > $@
+	@$(call as_arrays,,tr . _) > $@$(if $(DAGRE),,; echo 'static const char dagre_min_js[] = "";' >> $@)
+$(GEN)/dagre: FORCE
+	@mkdir -p $(@D)
+	@echo '$(DAGRE)' | cmp -s - $@ || echo '$(DAGRE)' > $@
 $(B)/obj/frontend/cli/show/page.o: $(GEN)/show_page.h
 
 # The graphs of `viewfold bench`: workload_V1, workload_V2, ...
@@ -232,7 +237,7 @@ $(GEN)/workloads.h: $(call find,frontend/workloads/*.vf)
 	@$(call as_arrays,workload_,sed 's/[.]vf$$//') > $@
 $(B)/obj/frontend/cli/bench/workload.o: $(GEN)/workloads.h
 # The files of a recipe as arrays, called PREFIX and what a filter makes of the file's name.
-as_arrays = for f in $^; do printf 'static const char %s[] = {\n' "$(1)$$(echo "$${f\#\#*/}" | $(2))"; \
+as_arrays = for f in $(filter %.html %.css %.js %.vf,$^); do printf 'static const char %s[] = {\n' "$(1)$$(echo "$${f\#\#*/}" | $(2))"; \
   od -An -v -tu1 "$$f" | sed 's/  *\([0-9][0-9]*\)/(char)\1,/g'; echo '0};'; done
 
 # ------------------------------------------------------------------------------------------- rules compiled to tables
@@ -361,6 +366,7 @@ PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
 
 test:
 	@CC='$(firstword $(CC))' sh .ci/deps install build llvm test
+	@sh .ci/deps install pages || true
 	@sh .ci/deps install opencl || true
 	@sh .ci/deps install conform minilm || true
 	+$(Q)$(MAKE) --no-print-directory test-build && times > build/times && awk 'NR == 2 { gsub("[ms]", " "); \

@@ -5,6 +5,7 @@
 
 #include "frontend/api/compile.h"
 #include "frontend/api/tuned.h"
+#include "frontend/report/dump_code.h"
 #include "frontend/report/dump_graph.h"
 #include "frontend/report/dump_kernels.h"
 #include "frontend/report/dump_steps.h"
@@ -12,7 +13,6 @@
 #include "ir/print/print.h"
 #include "passes/batch/batch.h"
 #include "passes/ops/ops.h"
-#include "runtime/cache/kernel_key.h"
 
 const fe_stage_info fe_stage_table[FE_STAGES] = {
     [FE_STAGE_GRAPH] = {"graph", "the graph as it was read: operations, attributes, types"},
@@ -109,37 +109,27 @@ static void dump_pass(void *user, const char *pass, ir_graph *g, ir_ref root, in
 
 /* code */
 
-static ir_status make_code(const dump *d, const ir_graph *g, ir_ref kernel, const char *symbol,
-                           cg_output want, cg_blob *text) {
-  const ir_target *target = d->options->target;
-  if (d->options->stage == FE_STAGE_OPENCL) return cg_opencl(g, kernel, symbol, target, text, d->error);
-  return rt_module_compile(d->options->module, g, kernel, symbol, target, want, text, d->error);
-}
-
-/* Print the code of a kernel as the runtime compiles it: under its symbol, from a copy read from its key. */
-static void put_code(dump *d, ir_ref kernel, cg_output want) {
+/* Print the code of a kernel. */
+static void put_code(dump *d, ir_ref kernel) {
   const ir_mem *mem = d->copy.graph.mem;
   rt_kernel_key key;
-  ir_graph g;
-  ir_ref copy = 0;
-  cg_blob text = {0};
+  ir_text text;
   if (rt_kernel_key_make(mem, &d->copy.graph, kernel, &key, d->error) != IR_OK) return;
-  if (ir_graph_init(&g, mem, d->error) == IR_OK) {
-    if (rt_kernel_key_read(&key, &g, &copy, d->error) == IR_OK &&
-        make_code(d, &g, copy, key.symbol, want, &text) == IR_OK) {
-      put_separator(d->out);
-      ir_text_add(d->out, text.bytes, text.size);
-      cg_blob_free(&text);
-    }
-    ir_graph_free(&g);
+  ir_text_init(&text, mem);
+  if (fe_put_code(&key, mem, d->options->stage, d->options->target, d->options->module, &text, d->error) ==
+      IR_OK) {
+    put_separator(d->out);
+    ir_text_add(d->out, ir_text_get(&text), text.len);
+    d->out->failed |= text.failed;
   }
+  ir_text_free(&text);
   rt_kernel_key_free(mem, &key);
 }
 
-static void put_all_code(dump *d, cg_output want) {
+static void put_all_code(dump *d) {
   if (d->options->stage == FE_STAGE_OPENCL) cg_opencl_prelude(d->options->target, d->out);
   for (size_t k = 0; k < d->plan.step_count && !d->error->status; k++)
-    if (d->plan.steps[k].kind == IR_STEP_KERNEL) put_code(d, d->plan.steps[k].kernel, want);
+    if (d->plan.steps[k].kind == IR_STEP_KERNEL) put_code(d, d->plan.steps[k].kernel);
 }
 
 /* one graph */
@@ -161,9 +151,9 @@ static void run_pipeline(dump *d) {
     if (!d->out->failed)
       fe_kernels_print(&d->kernels, &d->copy.graph, d->block, &d->plan, d->out, d->options);
     break;
-  case FE_STAGE_LLVM: put_all_code(d, CG_LLVM); break;
-  case FE_STAGE_ASM: put_all_code(d, CG_ASM); break;
-  case FE_STAGE_OPENCL: put_all_code(d, CG_LLVM); break;
+  case FE_STAGE_LLVM:
+  case FE_STAGE_ASM:
+  case FE_STAGE_OPENCL: put_all_code(d); break;
   default: break;
   }
 }

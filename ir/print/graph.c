@@ -62,11 +62,17 @@ static bool is_defined(const ir_printer *pr, ir_ref ref) {
   return is_line(pr, ref) || ir_op_of(pr->graph, ref) == IR_OP_RESULT;
 }
 
+/* A line or a parameter stands between `from` and the end of the text. */
+static void note_place(ir_printer *pr, ir_ref ref, size_t from) {
+  if (ref == pr->focus) pr->focus_from = from, pr->focus_to = pr->out->len;
+  if (pr->place) pr->place(pr->place_user, ref, from, pr->out->len);
+}
+
 static void put_line(ir_printer *pr, ir_ref ref) {
   const ir_node *n = ir_get(pr->graph, ref);
   bool several = ir_has_results((ir_op)n->op);
   ir_text_str(pr->out, "  ");
-  if (ref == pr->focus) pr->focus_from = pr->out->len;
+  size_t from = pr->out->len;
   if (several) ir_put_result_names(pr, ref);
   else ir_put_number(pr, ref);
   ir_text_str(pr->out, " = ");
@@ -81,7 +87,7 @@ static void put_line(ir_printer *pr, ir_ref ref) {
   ir_text_str(pr->out, " : ");
   if (several) ir_put_result_types(pr, ref);
   else ir_put_type(pr, ref);
-  if (ref == pr->focus) pr->focus_to = pr->out->len;
+  note_place(pr, ref, from);
   ir_text_str(pr->out, "\n");
 }
 
@@ -89,7 +95,7 @@ static void put_params(ir_printer *pr, const ir_named *params, size_t count) {
   ir_text_str(pr->out, "(");
   for (size_t i = 0; i < count; i++) {
     if (i) ir_text_str(pr->out, ", ");
-    if (params[i].ref == pr->focus) pr->focus_from = pr->out->len;
+    size_t from = pr->out->len;
     if (params[i].name) {
       ir_text_str(pr->out, "%");
       ir_lex_print_name(pr->out, params[i].name, params[i].length);
@@ -98,7 +104,7 @@ static void put_params(ir_printer *pr, const ir_named *params, size_t count) {
     }
     ir_text_str(pr->out, params[i].reference ? ": ref " : ": ");
     ir_put_type(pr, params[i].ref);
-    if (params[i].ref == pr->focus) pr->focus_to = pr->out->len;
+    note_place(pr, params[i].ref, from);
   }
   ir_text_str(pr->out, ") {\n");
 }
@@ -202,6 +208,7 @@ static void put_block(ir_printer *pr, const block *b, const ir_ref *nodes, size_
   ir_link_results(pr, nodes, count);
   name_results(pr, b->results, b->result_count);
   if (pr->reserved_count) qsort(pr->reserved, pr->reserved_count, sizeof *pr->reserved, ascending);
+  if (pr->place) pr->place(pr->place_user, b->func, pr->out->len, pr->out->len);
   ir_text_str(pr->out, "graph ");
   if (b->name) {
     ir_text_str(pr->out, "@");
@@ -336,6 +343,18 @@ void ir_print_parsed(const ir_graph *g, const ir_parsed_graph *block, ir_text *o
     if (ir_printer_init(&pr, g, out)) put_root(&pr, block->name, block->name_length, block->root);
     ir_printer_free(&pr);
   }
+}
+
+void ir_print_parsed_places(const ir_graph *g, const ir_parsed_graph *block, ir_print_place *place,
+                            void *user, ir_text *out) {
+  ir_printer pr;
+  if (ir_printer_init(&pr, g, out)) {
+    pr.place = place;
+    pr.place_user = user;
+    put_graph(&pr, block->name, block->name_length, block->params, block->param_count, block->results,
+              block->result_count);
+  }
+  ir_printer_free(&pr);
 }
 
 /* The line of `node` alone, from the listing of `root`, or of `block` if it is not NULL. */

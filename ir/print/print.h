@@ -13,6 +13,12 @@
 
 /* A parsed block with the names of its parameters and results kept. */
 void ir_print_parsed(const ir_graph *graph, const ir_parsed_graph *block, ir_text *out);
+/* A place in a listing: the line of a node, or a parameter, without indentation and newline; or, before the
+ * parameters and lines of each graph, its first line: the node is the FUNC of a function, or 0. */
+typedef void ir_print_place(void *user, ir_ref node, size_t from, size_t to);
+/* The same for a tensor graph, with a call for each place, in the order of the text. */
+void ir_print_parsed_places(const ir_graph *graph, const ir_parsed_graph *block, ir_print_place *place,
+                            void *user, ir_text *out);
 /* A tensor graph with given parameters (unused ones are listed too) and names of results. */
 void ir_print_named(const ir_graph *graph, const char *name, size_t name_length, const ir_named *params,
                     size_t param_count, const ir_named *results, size_t result_count, ir_text *out);
@@ -67,6 +73,8 @@ typedef struct ir_printer {
   uint8_t *inside; /* is a node in some function? NULL: no functions */
   ir_ref focus;    /* the node whose line is wanted, and the extent of that line in the text */
   size_t focus_from, focus_to;
+  ir_print_place *place; /* NULL: nobody asks for places */
+  void *place_user;
 } ir_printer;
 
 /* Makes the tables for the nodes that the graph has now; graph and text must outlive the printer. False, and

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from chromium import Chromium
+from chromium import Chromium, Failure
 
 # (chain, sizes of its variables): every prefix of a chain is a step of its page.
 CHAINS = [
@@ -78,10 +78,6 @@ def addresses(chain, sizes, folder):
     return {p: value - 1 if value else None for p, value in zip(positions, values, strict=True)}
 
 
-class Failure(Exception):
-    pass
-
-
 READING = """(() => {
   const out = document.querySelector(".inspector output"), agrees = document.querySelector(".verdict");
   const step = document.querySelector(".step.active"), tables = [...document.querySelectorAll(".inspector .work")];
@@ -122,7 +118,9 @@ LEGIBLE = """(() => {
   const poor = new Set();
   for (const e of document.querySelectorAll("body *")) {
     if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || !e.getClientRects().length) continue;
-    const behind = light(layers(e)), own = light([...layers(e), getComputedStyle(e).color]);
+    const drawn = e.localName === "text", box = drawn && e.closest("g").querySelector(":scope > .shell");
+    const back = box ? [...layers(e), getComputedStyle(box).fill] : layers(e);
+    const behind = light(back), own = light([...back, drawn ? getComputedStyle(e).fill : getComputedStyle(e).color]);
     const contrast = Math.max(own, behind) / Math.min(own, behind);
     if (contrast < 4.5) poor.add(`${e.localName}.${e.className}: contrast ${contrast.toFixed(2)}`);
   }
@@ -201,8 +199,8 @@ def check_chain(browser, chain, sizes, folder):
     return compared
 
 
-# Every element of every step: how many there are, and at which steps the strides give another address than
-# the expression.
+# Every element of every step of the chain that is shown: how many there are, and at which steps the strides give
+# another address than the expression.
 ALL_STEPS = """(() => {
   for (const d of document.querySelectorAll(".step > details")) if (!d.open) d.querySelector("summary").click();
   return document.querySelectorAll(".step").length;
@@ -218,21 +216,38 @@ ALL_ELEMENTS = """(() => {
   }
   return {count, differ};
 })()"""
+CHOOSE_CHAIN = """(() => {
+  const select = document.querySelector("select[name=chain]");
+  select.value = %d;
+  select.dispatchEvent(new Event("change"));
+  return [document.querySelectorAll(".step").length, document.querySelectorAll(".body").length];
+})()"""
 
 
-def check_graph(browser, folder):
-    """The chains of a whole graph, whose intermediate steps are closed until they are opened."""
+def check_graph_chains(browser, folder):
+    """The chains of a whole graph, which are drawn when they are asked for, one at a time."""
     page, graph = os.path.join(folder, "page.html"), os.path.join(os.path.dirname(__file__), "../../docs/demo/photo.vf")
     viewfold("show", graph, "-o", page)
     check_looks(browser, page)
     browser.open(page)
-    closed = browser.evaluate("document.querySelectorAll('.step').length - document.querySelectorAll('.body').length")
-    steps = browser.evaluate(ALL_STEPS)
+    if browser.evaluate("document.querySelectorAll('.step').length"):
+        raise Failure("chains of a graph are drawn before they are asked for")
+    browser.evaluate("document.querySelector('.fold-chains summary').click()")
     browser.evaluate("new Promise(done => setTimeout(done, 100))")
-    seen = browser.evaluate(ALL_ELEMENTS)
-    bodies = browser.evaluate("document.querySelectorAll('.body').length")
-    if closed == 0 or bodies != steps or seen["differ"] or seen["count"] < 1000:
-        raise Failure(f"{closed} of {steps} steps were closed, {bodies} are drawn, {json.dumps(seen)}")
+    elements = 0
+    for chain in range(browser.evaluate("document.querySelectorAll('select[name=chain] option').length")):
+        steps, drawn = browser.evaluate(CHOOSE_CHAIN % chain)
+        if steps > 1 and drawn == steps:
+            raise Failure(f"chain {chain}: all steps are drawn from the start")
+        browser.evaluate(ALL_STEPS)
+        browser.evaluate("new Promise(done => setTimeout(done, 100))")
+        seen = browser.evaluate(ALL_ELEMENTS)
+        bodies = browser.evaluate("document.querySelectorAll('.body').length")
+        if bodies != steps or seen["differ"] or not seen["count"]:
+            raise Failure(f"chain {chain}: {bodies} of {steps} steps are drawn, {json.dumps(seen)}")
+        elements += seen["count"]
+    if elements < 500:
+        raise Failure(f"only {elements} elements of chains of a graph")
 
 
 def pictures(browser, folder, out):
@@ -253,7 +268,7 @@ def main(arguments):
         with tempfile.TemporaryDirectory() as folder:
             chain = "photo.vf"
             try:
-                check_graph(browser, folder)
+                check_graph_chains(browser, folder)
                 for chain, sizes in CHAINS:
                     compared += check_chain(browser, chain, sizes, folder)
             except (Failure, ValueError) as failure:

@@ -9,6 +9,11 @@ import subprocess
 import tempfile
 import time
 
+
+class Failure(Exception):
+    """What a page shows is wrong."""
+
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -113,10 +118,21 @@ class Chromium:
         if place is None:
             raise ValueError(f"the page has no {selector}")
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
+        return place
+
+    def click(self, selector):
+        """Clicks in the middle of an element."""
+        x, y = self.hover(selector)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def press(self, key):
+        text = {"Enter": "\r", " ": " "}.get(key, "")
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key)
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, text=text if kind == "keyDown" else "")
+
+    def type(self, text):
+        self.call("Input.insertText", text=text)
 
     def screenshot(self, path, height=None):
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]

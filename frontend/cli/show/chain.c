@@ -1,16 +1,16 @@
 /* The chains of views in a graph, step by step: shape, index expression, strides, rewrites. */
 #include "frontend/cli/show/show.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/cli/index.h"
 #include "frontend/views/access.h"
 #include "frontend/views/textbook.h"
 #include "frontend/views/view.h"
-#include "ir/print/print.h"
 #include "passes/ops/ops.h"
 
-enum { CHAINS_MOST = 16, STEPS_HEAD = 10, STEPS_TAIL = 6, LINE_MOST = 300, EXPRESSION_MOST = 1 << 14 };
+enum { CHAINS_MOST = 48, STEPS_HEAD = 10, STEPS_TAIL = 6, LINE_MOST = 300, EXPRESSION_MOST = 1 << 14 };
 
 /* Is the node a view of its first operand alone, of the kinds that frontend/views/access.h handles? */
 static bool is_step(const ir_graph *g, ir_ref node) {
@@ -137,35 +137,24 @@ static void put_folded(show *s, path p, json_t *step) {
   ir_graph_free(&g);
 }
 
-/* Where the name at the beginning of a line ends: %1, %"two words". */
-static size_t name_length(const char *line) {
-  size_t at = 1;
-  if (line[at] != '"') return strcspn(line, " ");
-  for (at++; line[at] && line[at] != '"'; at++) at += line[at] == '\\' && line[at + 1];
-  return line[at] ? at + 1 : at;
+/* The name and the operation of the node's line; where it has none, its expression. */
+static void put_line(show *s, const show_listing *l, ir_ref node, json_t *out) {
+  uint32_t number = l->line_of[node];
+  if (!number) {
+    json_t *text = show_expression(s, &s->s.g, node);
+    show_set(s, out, "name", text);
+    show_set(s, out, "operation", json_incref(text));
+    return;
+  }
+  show_words w = show_words_of(l, number - 1);
+  size_t length = w.operation_length > LINE_MOST ? LINE_MOST : w.operation_length;
+  show_set(s, out, "name", show_text(w.name, w.name_length));
+  if (length) show_set(s, out, "operation", show_text(w.operation, length));
 }
 
-/* Split `%1 = permute %0 order=[1,0] : f32[2,3]` into the name and the operation without its type. */
-static void put_line(show *s, const ir_parsed_graph *block, ir_ref node, json_t *out) {
-  ir_text line;
-  ir_text_init(&line, &ir_mem_libc);
-  ir_print_parsed_line(&s->s.g, block, node, &line);
-  const char *text = ir_text_get(&line), *from = text;
-  size_t name = *text == '%' ? name_length(text) : 0;
-  if (strncmp(text + name, " = ", 3) == 0) from = text + name + 3;
-  size_t length = strlen(from);
-  for (const char *type = strstr(from, " : "); type; type = strstr(type + 1, " : "))
-    length = (size_t)(type - from);
-  if (length > LINE_MOST) length = LINE_MOST;
-  show_set(s, out, "name", show_text(name ? text : from, name ? name : length));
-  show_set(s, out, "operation", show_text(from, length));
-  s->failed |= line.failed;
-  ir_text_free(&line);
-}
-
-static json_t *one_step(show *s, const ir_parsed_graph *block, path p) {
+static json_t *one_step(show *s, const show_listing *l, path p) {
   json_t *step = json_object();
-  if (p.count > 1) put_line(s, block, p.nodes[0], step);
+  if (p.count > 1) put_line(s, l, p.nodes[0], step);
   show_set(s, step, "shape", shape_of(s, p.nodes[0]));
   put_folded(s, p, step);
   return step;
@@ -174,28 +163,17 @@ static json_t *one_step(show *s, const ir_parsed_graph *block, path p) {
 /* one chain */
 
 /* A parameter has only a name; any other leaf is the result of an operation. */
-static json_t *buffer_of(show *s, const ir_parsed_graph *block, ir_ref leaf) {
-  const ir_graph *g = &s->s.g;
-  const ir_node *n = ir_get(g, leaf);
+static json_t *buffer_of(show *s, const show_listing *l, ir_ref leaf) {
+  const ir_node *n = ir_get(&s->s.g, leaf);
   json_t *made = json_object();
-  if (n->op == IR_OP_INPUT) {
-    ir_text name;
-    ir_text_init(&name, &ir_mem_libc);
-    ir_text_str(&name, "%");
-    ir_lex_print_name(&name, ir_name_text(g, n->arg), ir_name_length(g, n->arg));
-    show_set(s, made, "name", show_text(ir_text_get(&name), name.len));
-    s->failed |= name.failed;
-    ir_text_free(&name);
-  } else {
-    put_line(s, block, leaf, made);
-  }
+  put_line(s, l, leaf, made);
   show_set(s, made, "dtype", json_string(ir_dtypes[n->dtype].name));
   show_set(s, made, "bytes", json_integer(ir_dtypes[n->dtype].bytes));
   show_set(s, made, "shape", shape_of(s, leaf));
   return made;
 }
 
-static json_t *one_chain(show *s, const ir_parsed_graph *block, ir_ref node) {
+static json_t *one_chain(show *s, const show_listing *l, ir_ref node) {
   ir_graph *g = &s->s.g;
   ir_ref *nodes = NULL;
   size_t length = 0, cap = 0;
@@ -208,14 +186,14 @@ static json_t *one_chain(show *s, const ir_parsed_graph *block, ir_ref node) {
     nodes[length++] = r;
     if (!is_step(g, r)) break;
   }
-  if (length) show_set(s, made, "buffer", buffer_of(s, block, nodes[length - 1]));
+  if (length) show_set(s, made, "buffer", buffer_of(s, l, nodes[length - 1]));
   for (size_t i = 0; i < length; i++) { /* from the leaf on */
     if (i == STEPS_HEAD && length > STEPS_HEAD + STEPS_TAIL) {
       size_t left_out = length - STEPS_HEAD - STEPS_TAIL;
       show_add(s, steps, json_pack("{s:I}", "left_out", (json_int_t)left_out));
       i += left_out;
     }
-    show_add(s, steps, one_step(s, block, (path){nodes + length - 1 - i, i + 1}));
+    show_add(s, steps, one_step(s, l, (path){nodes + length - 1 - i, i + 1}));
   }
   ir_free(g->mem, nodes, cap * sizeof *nodes);
   show_set(s, made, "steps", steps);
@@ -249,24 +227,55 @@ static ir_ref lone_buffer(const ir_graph *g, ir_ref results) {
   return n->nsrc == 1 && ir_op_of(g, n->src[0]) == IR_OP_INPUT ? n->src[0] : 0;
 }
 
-json_t *show_chains(show *s, const ir_parsed_graph *block, ir_ref results) {
+/* What the views of a chain are: chains of one digest have the same pictures. */
+static uint64_t digest_of(const ir_graph *g, ir_ref node) {
+  uint64_t sum = 0xcbf29ce484222325u;
+  for (;; node = ir_src(g, node, 0)) {
+    const ir_node *n = ir_get(g, node);
+    bool step = is_step(g, node);
+    const uint64_t what[] = {step ? n->op : 0, n->dtype, step ? (uint64_t)n->arg : 0, ir_shape(g, node)};
+    for (size_t i = 0; i < sizeof what / sizeof *what; i++) sum = (sum ^ what[i]) * 0x100000001b3u;
+    for (uint32_t i = 1; step && i < n->nsrc; i++) sum = (sum ^ n->src[i]) * 0x100000001b3u;
+    if (!step) return sum;
+    sum ^= sum >> 29;
+  }
+}
+
+static void add_chain(show *s, const show_listing *l, ir_ref node, json_t *known, json_t *made,
+                      size_t *left) {
+  char key[24];
+  snprintf(key, sizeof key, "%016llx", (unsigned long long)digest_of(&s->s.g, node));
+  json_t *nodes = json_object_get(known, key);
+  if (!nodes && json_array_size(made) == CHAINS_MOST) {
+    ++*left;
+    return;
+  }
+  if (!nodes) {
+    json_t *chain = one_chain(s, l, node);
+    nodes = json_array();
+    show_add(s, made, chain);
+    show_set(s, chain, "nodes", nodes);
+    show_set(s, known, key, json_incref(nodes));
+  }
+  if (l->line_of[node]) show_add(s, nodes, json_integer(l->line_of[node] - 1));
+}
+
+json_t *show_chains(show *s, const show_listing *l, ir_ref results) {
   ir_graph *g = &s->s.g;
   ir_ref *live = NULL;
   size_t count = 0, cap = 0, size = (size_t)results + 1, left_out = 0;
-  json_t *made = json_array();
+  json_t *made = json_array(), *known = json_object();
   uint8_t *ends = ir_alloc(g->mem, size);
   if (ends && ir_reachable(g, &results, 1, &live, &count, &cap) == IR_OK) {
     memset(ends, 0, size);
     if (!find_ends(g, live, count, ends) && lone_buffer(g, results)) ends[lone_buffer(g, results)] = 1;
-    for (size_t i = 0; i < count; i++) {
-      if (!ends[live[i]] || !reads_memory(g, live[i])) continue;
-      if (json_array_size(made) < CHAINS_MOST) show_add(s, made, one_chain(s, block, live[i]));
-      else left_out++;
-    }
+    for (size_t i = 0; i < count; i++)
+      if (ends[live[i]] && reads_memory(g, live[i])) add_chain(s, l, live[i], known, made, &left_out);
     if (left_out) show_add(s, made, json_pack("{s:I}", "left_out", (json_int_t)left_out));
   } else {
     s->failed = true;
   }
+  json_decref(known);
   ir_free(g->mem, ends, size);
   ir_free(g->mem, live, cap * sizeof *live);
   return made;

@@ -1,13 +1,11 @@
-/* The data of the page: graphs with their variables, chains, and texts of each stage of compilation. */
+/* The data of the page: graphs with their variables, listings, chains and kernels. */
 #include "frontend/cli/show/show.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "frontend/cli/cli.h"
-#include "frontend/report/dump.h"
-
-enum { STAGE_MOST = 1 << 18 };
+#include "frontend/report/kernel_texts.h"
 
 json_t *show_text(const char *bytes, size_t length) {
   json_t *made = json_stringn(bytes, length);
@@ -38,35 +36,51 @@ json_t *show_expression(show *s, const ir_graph *g, ir_ref expression) {
   return made;
 }
 
-/* stages */
+/* kernels */
 
-/* Truncate a text at the end of a line. Returns the number of lines left out. */
-static size_t cut_at_line(const ir_text *text, size_t *length) {
-  size_t lines = 0;
-  *length = text->len;
-  if (text->len <= STAGE_MOST) return 0;
-  for (*length = STAGE_MOST; *length > 0 && text->data[*length - 1] != '\n';) --*length;
-  for (size_t i = *length; i < text->len; i++) lines += text->data[i] == '\n';
-  return lines;
+/* [symbol, index, loops, llvm, asm] of each kernel that differs from those before it. */
+static json_t *texts_of(show *s, const fe_kernel_texts *k) {
+  json_t *made = json_array();
+  for (size_t i = 0; i < k->text_count; i++) {
+    json_t *one = json_array();
+    show_add(s, one, json_string(k->texts[i].symbol));
+    for (int stage = 0; stage < FE_KERNEL_STAGES; stage++)
+      show_add(s, one, show_text(ir_text_get(&k->texts[i].stages[stage]), k->texts[i].stages[stage].len));
+    show_add(s, made, one);
+  }
+  return made;
 }
 
-static json_t *one_stage(show *s, const ir_parsed_graph *block, fe_stage stage) {
-  fe_dump_options options = {.stage = stage, .target = &s->target, .module = &s->module};
+static json_t *rows_of(show *s, const fe_kernel_texts *k) {
+  json_t *made = json_array();
+  for (size_t i = 0; i < k->row_count; i++)
+    show_add(s, made, json_pack("[II]", (json_int_t)k->rows[i].text, (json_int_t)k->rows[i].bytes));
+  return made;
+}
+
+static void put_kernels(show *s, const ir_parsed_graph *block, json_t *out) {
   ir_error error = {0};
-  ir_text text;
-  size_t length, lines;
-  json_t *made = json_object();
-  ir_text_init(&text, &ir_mem_libc);
-  if (fe_dump(&s->s.g, block, &options, &text, &error) != IR_OK) {
-    if (!s->status) s->status = cli_failure("show", &error); /* later stages fail in the same way */
-    show_set(s, made, "error", show_text(error.text, strlen(error.text)));
+  fe_kernel_texts kernels;
+  if (fe_kernel_texts_make(&s->s.g, block, &s->target, &s->module, &kernels, &error) != IR_OK) {
+    s->status = cli_failure("show", &error);
+    show_set(s, out, "error", show_text(error.text, strlen(error.text)));
   }
-  lines = cut_at_line(&text, &length);
-  show_set(s, made, "name", json_string(fe_stage_table[stage].name));
-  show_set(s, made, "says", json_string(fe_stage_table[stage].says));
-  show_set(s, made, "text", show_text(ir_text_get(&text), length));
-  show_set(s, made, "left_out", json_integer((json_int_t)lines));
-  ir_text_free(&text);
+  if (kernels.code_error.status) {
+    const char *why = kernels.code_error.text;
+    if (!s->status) s->status = cli_failure("show", &kernels.code_error);
+    show_set(s, out, "code_error", show_text(why, strlen(why)));
+  }
+  show_set(s, out, "kernel_listing", show_text(ir_text_get(&kernels.listing), kernels.listing.len));
+  show_set(s, out, "kernels", rows_of(s, &kernels));
+  show_put_profile(s, block, kernels.row_count, out);
+  show_set(s, out, "texts", show_packed(s, texts_of(s, &kernels)));
+  fe_kernel_texts_free(&kernels);
+}
+
+static json_t *stages_of(show *s) {
+  json_t *made = json_array();
+  for (fe_stage stage = FE_STAGE_GRAPH; stage <= FE_STAGE_ASM; stage++)
+    show_add(s, made, json_pack("[ss]", fe_stage_table[stage].name, fe_stage_table[stage].says));
   return made;
 }
 
@@ -99,16 +113,17 @@ static json_t *variables_of(show *s, ir_ref results) {
 
 static json_t *one_graph(show *s, const ir_parsed_graph *block) {
   ir_ref results = cli_graph_results(&s->s, block);
-  json_t *made = json_object(), *stages = json_array();
-  if (!results) s->failed = true;
+  show_listing listing = {0};
+  json_t *made = json_object();
+  if (!results || !show_listing_make(&listing, &s->s.g, block)) s->failed = true;
   show_set(s, made, "name", show_text(block->name, block->name_length));
-  if (results) {
+  if (!s->failed) {
     show_set(s, made, "variables", variables_of(s, results));
-    show_set(s, made, "chains", show_chains(s, block, results));
+    show_put_listing(s, &listing, made);
+    show_set(s, made, "chains", show_chains(s, &listing, results));
+    put_kernels(s, block, made);
   }
-  for (fe_stage stage = FE_STAGE_GRAPH; stage <= FE_STAGE_ASM && !s->failed; stage++)
-    show_add(s, stages, one_stage(s, block, stage));
-  show_set(s, made, "stages", stages);
+  show_listing_free(&listing);
   return made;
 }
 
@@ -126,6 +141,7 @@ json_t *show_data(show *s, const char *word, const char *name) {
   }
   show_set(s, made, "version", json_string(VIEWFOLD_VERSION));
   show_set(s, made, "source", show_text(word, strlen(word)));
+  show_set(s, made, "stages", stages_of(s));
   show_set(s, made, "graphs", graphs);
   show_set(s, made, "rules", s->rules);
   if (s->failed) fputs("viewfold show: out of memory\n", stderr);

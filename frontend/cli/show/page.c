@@ -28,6 +28,10 @@ static void put_json(ir_text *out, const json_t *data) {
   free(text);
 }
 
+/* In the order in which they need one another. */
+static const char *const scripts[] = {show_expression_js, show_step_js,    show_stages_js,  show_model_js,
+                                      show_layout_js,     show_picture_js, show_network_js, show_js};
+
 bool show_page(const char *title, const json_t *data, ir_text *out) {
   const char *at = show_html;
   for (const char *marker; (marker = strchr(at, '@')); at = marker + 3) {
@@ -36,9 +40,11 @@ bool show_page(const char *title, const json_t *data, ir_text *out) {
     case 'T': put_html(out, title); break;
     case 'C': ir_text_str(out, show_css); break;
     case 'S':
-      ir_text_str(out, show_expression_js);
-      ir_text_str(out, show_step_js);
-      ir_text_str(out, show_js);
+      for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) ir_text_str(out, scripts[i]);
+      break;
+    case 'L':
+      ir_text_str(out, show_notices_js);
+      ir_text_str(out, dagre_min_js);
       break;
     case 'D': put_json(out, data); break;
     default: break;

@@ -11,7 +11,7 @@
 #include "runtime/cpu/target.h"
 
 static const char help_text[] =
-    "Usage: viewfold show [-o PAGE.html] [--graph NAME] FILE.vf|CHAIN\n"
+    "Usage: viewfold show [-o PAGE.html] [--graph NAME] [--profile FILE] FILE.vf|CHAIN\n"
     "\n"
     "Writes one page for a browser, complete in itself: nothing is fetched, nothing else is needed. FILE.vf "
     "`-` is\n"
@@ -19,6 +19,10 @@ static const char help_text[] =
     "\n"
     "  $ viewfold show 'f32[3,2].permute(1,0).reshape(3,2)' -o page.html\n"
     "\n"
+    "Of a file: a picture of the graph, whose parts open and close, with search, and for each operation its "
+    "line, kernel "
+    "and\n"
+    "code. "
     "For each step of a chain of views it shows the shape, strides, offset and mask (half-open), the "
     "elements and "
     "the\n"
@@ -30,6 +34,7 @@ static const char help_text[] =
     "Options:\n"
     "  -o FILE        write the page there; otherwise, and for `-`, to standard output\n"
     "  --graph NAME   this graph of the file; otherwise all\n"
+    "  --profile FILE   times of kernels that were measured, as JSON: the picture is coloured by them\n"
     "  --in NAME=VALUE   the value of a model's input that the importer must know, such as a shape\n"
     "\n"
     "Exit status: 0; 2 when the input is wrong or the page cannot be written; 3 when the code cannot be "
@@ -72,9 +77,10 @@ static int show_word(show *s, const char *word, const char *name, const char *pa
 }
 
 static int show_command(int argc, char **argv, cli_pairs *given) {
-  const char *word = NULL, *output = NULL, *name = NULL;
+  const char *word = NULL, *output = NULL, *name = NULL, *profile = NULL;
   const cli_option options[] = {{"-o", "a file to write", cli_last, &output},
                                 {"--graph", "a name", cli_last, &name},
+                                {"--profile", "a file of JSON", cli_last, &profile},
                                 {"--in", "NAME=VALUE", cli_pairs_add, given}};
   int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &word,
                              "one file at a time, found '%s' as well", argc, argv);
@@ -90,7 +96,9 @@ static int show_command(int argc, char **argv, cli_pairs *given) {
   if (status) return status;
   if (rt_target_host(&s.target, &error) != IR_OK || rt_module_init(&s.module, &how, &error) != IR_OK)
     return cli_failure("show", &error);
-  status = show_word(&s, word, name, output, given);
+  if (profile && !show_profile_read(&s, profile, &error)) status = cli_failure("show", &error);
+  if (!status) status = show_word(&s, word, name, output, given);
+  json_decref(s.profile);
   rt_module_free(&s.module);
   return status;
 }

@@ -119,27 +119,61 @@ function firstValue(v) {
 }
 
 class Graph {
-  constructor(data, titled) {
+  constructor(data, titled, number) {
     this.data = data, this.titled = titled;
     this.variables = new Map(data.variables.map(v => [v.name, firstValue(v)]));
-    this.stages = drawStages(data);
     this.element = make("section", { class: "graph" });
-    this.draw();
+    this.listed = data.chains.filter(c => !c.left_out);
+    this.left = data.chains.find(c => c.left_out);
+    this.at = 0;         // the chain that is drawn, of a graph; all are, of a chain
+    if (titled) this.network = new Network(this, data, `g${number}`);
+    this.stages = this.network?.stages ?? new Stages(data, () => {});
+    this.views = make("div", { class: "views-of-chains" });
+    if (titled) this.lay();
+    else this.draw();
+  }
+
+  /* Of a file: the graph first, chains when they are asked for. */
+  lay() {
+    const title = make("h2", {}, "graph ", make("code", {}, "@" + this.data.name));
+    const number = this.listed.length;
+    this.fold = make("details", { class: "fold-chains", ontoggle: () => this.fold.open && !this.chains && this.draw() },
+      make("summary", {}, number ? `Views: ${count(number, "chain")} that differ` : "No chains of views."), this.views);
+    this.element.replaceChildren(title, this.network.element, this.stages.element, ...number ? [this.fold] : [this.fold.firstChild]);
   }
 
   draw() {
-    const chains = this.data.chains.filter(c => !c.left_out), left = this.data.chains.find(c => c.left_out);
-    this.many = chains.length > 1;
+    const drawn = this.titled ? this.listed.slice(this.at, this.at + 1) : this.listed;
+    this.many = this.titled || drawn.length > 1;
     this.inspector = make("aside", { class: "inspector", "aria-label": "the element pointed at" });
-    this.chains = chains.map(c => new Chain(this, c));
-    const drawn = this.chains.map(c => c.draw());
-    const pictures = drawn.length ? make("div", { class: "chains" },
-      make("div", {}, drawn, left && paragraph("left-out", more(left.left_out, "chain"))), this.inspector)
+    this.chains = drawn.map(c => new Chain(this, c));
+    const sections = this.chains.map(c => c.draw());
+    const pictures = sections.length ? make("div", { class: "chains" }, make("div", {}, sections), this.inspector)
       : paragraph("lede", "No chains of views.");
-    const title = this.titled && make("h2", {}, "graph ", make("code", {}, "@" + this.data.name));
-    const parts = this.titled ? [this.stages, pictures] : [pictures, this.stages];
-    this.element.replaceChildren(...[title, this.drawVariables(), ...parts].filter(Boolean));
+    if (this.titled) {
+      this.views.replaceChildren(this.drawChoice(), this.drawVariables() ?? "", paragraph("lede", SAYS), pictures);
+    } else {
+      const parts = [this.drawVariables(), pictures, this.stages.element];
+      this.element.replaceChildren(...parts.filter(Boolean));
+    }
     this.chooseFirst();
+  }
+
+  /* chains of a graph */
+
+  chainOf(number) { return this.listed.find(c => c.nodes.includes(number)); }
+  openChain(number) {
+    this.at = this.listed.indexOf(this.chainOf(number));
+    this.fold.open = true;
+    this.draw();
+    this.fold.scrollIntoView({ block: "start" });
+  }
+  drawChoice() {
+    const route = c => c.steps.map(s => s.left_out ? "…" : s.operation?.split(" ")[0] ?? c.buffer.name).join(" → ");
+    const options = this.listed.map((c, i) => make("option", { value: i, selected: i === this.at ? "" : null },
+      `${c.steps.at(-1).name ?? c.buffer.name}: ${route(c)}${c.nodes.length > 1 ? ` (${c.nodes.length} alike)` : ""}`));
+    const select = make("select", { name: "chain", onchange: () => { this.at = +select.value, this.draw(); } }, options);
+    return make("p", { class: "of-chain" }, make("label", {}, "chain ", select), this.left && ` ${more(this.left.left_out, "chain")} differ from these.`);
   }
 
   chooseFirst() {
@@ -211,58 +245,24 @@ class Graph {
   }
 }
 
-/* ---------------------------------------------------------------------------------------------- stages */
-const TINTED = 1 << 16;   // longer code, in characters, is not coloured
-const WORDS = "graph|kernel|index|range|for|in|load|store|reduce|over|return|if|else|with|next|thread|vector|unroll"
-  + "|serial|reads|fuses|define|ret|br|phi";
-const CODE = new RegExp(`(ridx\\d+)|((?:^|\\s)#.*$|;.*$)|\\b(?:${WORDS})\\b`, "gm");
-
-function tinted(source) {
-  if (source.length > TINTED) return [source];
-  const parts = [];
-  let at = 0;
-  for (const m of source.matchAll(CODE)) {
-    const mark = m[1] ? axisMark(+m[1].slice(4), m[1]) : span(m[2] ? "k-note" : "k-word", m[0]);
-    parts.push(source.slice(at, m.index), mark);
-    at = m.index + m[0].length;
-  }
-  return [...parts, source.slice(at)];
-}
-
-let groups = 0;
-function drawStages({ stages }) {
-  const id = `stages${groups++}`, panel = make("div", { class: "stage", role: "tabpanel", id });
-  const select = i => {
-    const s = stages[i];
-    tabs.forEach((t, k) => {
-      t.setAttribute("aria-selected", k === i);
-      t.tabIndex = k === i ? 0 : -1;
-    });
-    panel.setAttribute("aria-labelledby", tabs[i].id);
-    panel.replaceChildren(paragraph("says", `${s.says[0].toUpperCase()}${s.says.slice(1)}.`),
-      s.error ? paragraph("failed", s.error) : "", make("pre", { tabindex: 0 }, make("code", {}, tinted(s.text))),
-      s.left_out ? paragraph("more", `${more(s.left_out, "line")}: viewfold dump --stage=${s.name}`) : "");
-  };
-  const move = (i, key) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[key], next = (i + step + tabs.length) % tabs.length;
-    if (!step) return;
-    select(next);
-    tabs[next].focus();
-  };
-  const tabs = stages.map((s, i) => make("button", {
-    type: "button", role: "tab", id: `${id}-${s.name}`, "aria-controls": id,
-    onclick: () => select(i), onkeydown: e => move(i, e.key),
-  }, s.name));
-  if (tabs.length) select(0);
-  return make("section", { class: "stages", "aria-label": "stages of compilation" },
-    make("div", { class: "tabs", role: "tablist" }, tabs), panel);
-}
-
 /* ---------------------------------------------------------------------------------------------- all of it */
-const DATA = JSON.parse(document.getElementById("data").textContent);
+const SAYS = "Where each element lies in memory. A colour is an address, so elements that share a colour "
+  + "share a cell; hatched elements are padding. Point at an element, or use the arrow keys.";
 const ONE_CHAIN = /^(bool|b?f16|f32|f64|[iu](8|16|32|64))\[/.test(DATA.source);   // otherwise it is a file
-document.body.append(make("div", { class: "page" },
+const GRAPHS = DATA.graphs.map((g, i) => new Graph(g, !ONE_CHAIN, i));
+document.body.append(make("div", { class: ONE_CHAIN ? "page" : "page wide" },
   make("header", {}, paragraph("brand", make("b", {}, "viewfold"), " show"), make("h1", {}, DATA.source),
-    paragraph("lede", "Where each element lies in memory. A colour is an address, so elements that share a colour "
-      + "share a cell; hatched elements are padding. Point at an element, or use the arrow keys.")),
-  make("main", {}, DATA.graphs.map(g => new Graph(g, !ONE_CHAIN).element))));
+    ONE_CHAIN && paragraph("lede", SAYS)),
+  make("main", {}, GRAPHS.map(g => g.element))));
+for (const g of GRAPHS) g.network?.begin();
+
+/* Back and forth in the history; a link to a part of the page. */
+function restore() {
+  const [, number, key] = location.hash.match(/^#g(\d+)(\w+)$/) ?? [];
+  for (const g of GRAPHS) if (g.network) {
+    if (number !== undefined && GRAPHS[+number] === g) g.network.restore(key);
+    else g.network.chooseNothing();
+  }
+}
+addEventListener("popstate", restore);
+if (location.hash) restore();

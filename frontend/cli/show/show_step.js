@@ -1,5 +1,7 @@
 /* One step of a chain: its expression, strides, elements, memory and rewrites. */
 
+const DATA = JSON.parse(document.getElementById("data").textContent);
+
 /* ---------------------------------------------------------------------------------------------- elements of HTML */
 function make(name, attributes, ...children) {
   const e = document.createElement(name);

@@ -1,4 +1,56 @@
 # `viewfold show`: the page as text.
+<<< layers.py
+import sys
+layers, size = int(sys.argv[1]), 16
+print(f"graph @net(%x0: f32[8,{size}], %mask: f32[8,8]" + "".join(f", %{w}{i}: f32[{size},{size}]" for i in range(layers) for w in "qkvou") + ") {")
+for i in range(layers):
+    print(f"""  %n{i} = layer_norm %x{i} axis=1
+  %a{i} = matmul %n{i}, %q{i}
+  %b{i} = matmul %n{i}, %k{i}
+  %c{i} = matmul %n{i}, %v{i}
+  %d{i} = permute %b{i} order=[1,0]
+  %e{i} = matmul %a{i}, %d{i}
+  %m{i} = exp %mask
+  %f{i} = add %e{i}, %m{i}
+  %g{i} = softmax %f{i} axis=1
+  %h{i} = matmul %g{i}, %c{i}
+  %i{i} = matmul %h{i}, %o{i}
+  %r{i} = add %x{i}, %i{i}
+  %s{i} = matmul %r{i}, %u{i}
+  %t{i} = relu %s{i}
+  %x{i + 1} = add %r{i}, %t{i}""")
+print(f"  return %x{layers}\n}}")
+>>>
+<<< sizes.py
+import base64, json, re, sys, zlib
+page = open(sys.argv[1]).read()
+graph = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))["graphs"][0]
+texts = json.loads(zlib.decompress(base64.b64decode(graph["texts"])))
+assert {k[0] for k in graph["kernels"]} == set(range(len(texts)))
+below = -(-len(page) // 100000) * 100
+print(f"{len(graph['kernels'])} kernels, {len(texts)} functions; the code is compressed, the page is below {below} kB")
+>>>
+<<< parts.py
+import collections, json, re, sys
+page = open(sys.argv[1]).read()
+graph = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))["graphs"][0]
+block = graph["blocks"][-1]
+parts, order = block["parts"], block["order"]
+assert sorted(order) == [i for i, n in enumerate(graph["nodes"]) if not n[4]]
+place = {line: i for i, line in enumerate(order)}
+assert all(place[u] < place[line] for line in order for u in graph["nodes"][line][5] if u in place)
+for around, first, end, _ in parts: assert around < 0 or parts[around][1] <= first < end <= parts[around][2]
+shown = collections.Counter(p[0] for p in parts)
+for i in [-1, *range(len(parts))]:
+    inside = [p for p in parts if p[0] == i]
+    whole = (parts[i][2] - parts[i][1] if i >= 0 else len(order)) - sum(p[2] - p[1] for p in inside) + len(inside)
+    assert whole <= 60, (i, whole)
+classes = collections.Counter(p[3] for p in parts)
+for number, times in sorted(classes.items(), reverse=True):
+    words = {" ".join(graph["words"][graph["nodes"][order[k]][1]] for k in range(p[1], p[2])) for p in parts if p[3] == number}
+    if number < 0: print(times, "pieces")
+    else: print(f"{times} parts of class {number}, of {len(words.pop().split())} operations"), words and print("not alike")
+>>>
 <<< rows.vf
 graph @rows(%x: f32[4,3]) {
   %p = pad %x pads=[[1,1],[0,0]]
@@ -38,18 +90,76 @@ $ grep -oF "\"index\":\"$(viewfold index 'f32[3,2].permute(1,0).pad((1,0),(0,0))
 $ grep -oE '"rule":"[a-z]' page.html | sort -u | wc -l | grep -c '[1-9]'
 1
 
-== the stages are the same as those of dump
+== the listing and the kernels are the same as those of dump
+<<< stages.py
+import base64, json, re, subprocess, sys, zlib
+page = open(sys.argv[1]).read()
+data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))
+def dump(stage):
+    return subprocess.run(["viewfold", "dump", "--stage=" + stage, sys.argv[2]], check=True, capture_output=True, text=True).stdout
+print(" ".join(name for name, _ in data["stages"]))
+for graph in data["graphs"]:
+    texts = graph["texts"]
+    if isinstance(texts, str): texts = json.loads(zlib.decompress(base64.b64decode(texts)))
+    print("graph", dump("graph") == graph["listing"], "kernels", dump("kernels") == graph["kernel_listing"])
+    for at, (stage, _) in enumerate(data["stages"][2:], 1):
+        print(stage, dump(stage) == "\n".join(texts[k[0]][at] for k in graph["kernels"]))
+>>>
 $ viewfold show rows.vf --graph rows -o page.html
-$ grep -oE '"name":"(graph|kernels|index|loops|llvm|asm)"' page.html
-"name":"graph"
-"name":"kernels"
-"name":"index"
-"name":"loops"
-"name":"llvm"
-"name":"asm"
 $ grep -c '"name":"other"' page.html
 0
 ? 1
+$ sed '/@other/,$d' rows.vf > one.vf
+$ viewfold show one.vf -o page.html && python3 -B stages.py page.html one.vf
+graph kernels index loops llvm asm
+graph True kernels True
+index True
+loops True
+llvm True
+asm True
+
+== kernels that are one function have their code once, and long texts are compressed
+$ python3 -B layers.py 12 > layers.vf
+$ viewfold show layers.vf -o page.html
+$ python3 -B sizes.py page.html
+169 kernels, 13 functions; the code is compressed, the page is below 300 kB
+
+== layers are found, and joined as the graph is
+$ python3 -B layers.py 12 > layers.vf
+$ viewfold show layers.vf -o page.html
+$ python3 -B parts.py page.html
+12 parts of class 0, of 28 operations
+$ python3 -B layers.py 300 > layers.vf
+$ viewfold show layers.vf -o page.html
+$ python3 -B parts.py page.html
+300 parts of class 0, of 28 operations
+11 pieces
+
+== a function that is called is a block of its own
+<<< loop.vf
+graph @step(%h: f32[3], %x: f32[3]) {
+  %s = add %h, %x
+  %t = tanh %s
+  return %t, %t
+}
+graph @loop(%h: f32[3], %xs: f32[5,3]) {
+  %last, %all = scan %h, %xs do=@step carries=1
+  return %last, %all
+}
+>>>
+$ viewfold show loop.vf | python3 -B -c '
+> import json, re, sys
+> graph = json.loads(re.search(r"id=.data.>(.*?)</script>", sys.stdin.read(), re.S).group(1))["graphs"][0]
+> for name, word, row, kind, leaf, operands, called in graph["nodes"]: print(name, graph["words"][word], graph["types"][kind], operands, called)
+> print([[b["first"], b["end"], b["order"]] for b in graph["blocks"]])'
+%a0 buffer f32[3] [] []
+%a1 buffer f32[3] [] []
+%0 add f32[3] [0, 1] []
+%1 tanh f32[3] [2] []
+%h input f32[3] [] []
+%xs input f32[5,3] [] []
+%last, %all scan f32[3], f32[5,3] [4, 5] [0]
+[[0, 4, [2, 3]], [4, 7, [6]]]
 
 == all graphs of a file, each with its variables
 $ viewfold show rows.vf | grep -oE '"name":"(rows|other|n)"(,"lo":"2","hi":"8","divisor":"1")?'
@@ -95,8 +205,8 @@ graph @"</script><script>alert(1)</script><!--"(%"</script>\"'\xff": f32[2,3]) {
 $ cp hostile.vf '<img src=x>&".vf'
 $ viewfold show '<img src=x>&".vf' -o page.html
 $ grep -oiE '</?(script|b|img)\b|<!--' page.html | sort | uniq -c | sed 's/^ *//'
-2 </script
-2 <script
+3 </script
+3 <script
 $ grep '<title>' page.html
 <title>&lt;img src=x&gt;&amp;&quot;.vf · viewfold</title>
 
@@ -115,6 +225,25 @@ $ viewfold show 'f32[2].permute(1)' -o page.html
 ? 2
 $ cat page.html
 kept
+
+== times of a profile, of the graph that it names
+$ echo '{"graph":"rows","kernels":[{"kernel":0,"ns":1250,"share":1},{"kernel":7,"ns":3}]}' > times.json
+$ viewfold show rows.vf --profile times.json | grep -oE '"times":[{][^}]*[}]|"name":"(rows|other)"'
+"name":"rows"
+"times":{"0":1250.0}
+"name":"other"
+
+== what is no profile is refused
+$ echo '{"kernels":[{"kernel":0}]}' > times.json
+$ viewfold show rows.vf --profile times.json -o page.html
+! viewfold show: times.json: no profile: a kernel has no time "ns"
+? 2
+$ echo '[' > times.json
+$ viewfold show rows.vf --profile times.json -o page.html
+! viewfold show: times.json: no profile: line 2: [..]
+? 2
+$ test -e page.html
+? 1
 
 == usage
 $ viewfold show
@@ -137,14 +266,14 @@ $ viewfold show rows.vf -o
 ! Try 'viewfold show --help'.
 ? 2
 $ viewfold show --help | head -1
-Usage: viewfold show [-o PAGE.html] [--graph NAME] FILE.vf|CHAIN
+Usage: viewfold show [-o PAGE.html] [--graph NAME] [--profile FILE] FILE.vf|CHAIN
 
 == without the compiler's module the page is still written, and says so
 $ cp "$(command -v viewfold)" alone
 $ ./alone show 'f32[3,2].permute(1,0)' -o page.html
 ! viewfold show: [..]viewfold-llvm.so[..]
 ? 3
-$ grep -oE '"error":"[^"]*viewfold-llvm.so' page.html | wc -l
-2
-$ grep -oE '"name":"loops"' page.html
-"name":"loops"
+$ grep -oE '"code_error":"[^"]*viewfold-llvm.so' page.html | wc -l
+1
+$ grep -oE 'kernel @chain_0[(]' page.html
+kernel @chain_0(
