@@ -76,14 +76,29 @@ static target_kind kind_of(const folder *f, ir_ref at) {
   return kind;
 }
 
-/* May two updates that differ along the axis write one element? */
+enum { MOST_GATHERS = 8 /* of one target [2 in the tests] */ };
+
+/* May two updates that differ along the axis write one element? Of more than MOST_GATHERS, all may. */
 static bool may_collide(ir_graph *g, target_kind kind, ir_ref index, ir_ref range) {
-  enum { MOST_GATHERS = 8 /* of one target [2 in the tests]; of more, all axes may collide */ };
   ir_ref bounds[MOST_GATHERS];
   uint32_t count = kind == BY_LOADS ? affine_find_range(g, index, IR_OP_BOUND, bounds, MOST_GATHERS) : 0;
   bool collides = kind == ANYWHERE || count == MOST_GATHERS;
   for (uint32_t i = 0; i < count && !collides; i++) collides = affine_depends(g, bounds[i], range);
   return collides;
+}
+
+/* Are the checked indices of gathers in the index in their ranges? A store elsewhere would change elements
+ * that no index names: the check ends the run, but a reference keeps what is stored. Of more than
+ * MOST_GATHERS, the bounded index serves. */
+static ir_ref are_in_range(folder *f, ir_ref index) {
+  ir_graph *g = f->g;
+  ir_ref bounds[MOST_GATHERS], valid = ir_bool(g, true);
+  uint32_t count = affine_find_range(g, index, IR_OP_BOUND, bounds, MOST_GATHERS);
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *n = ir_get(g, bounds[i]);
+    if (ir_arg_mode(n) == IR_GATHER_CHECK) valid = pass_and(g, valid, fold_in_axis(f, n->src[0], n->src[1]));
+  }
+  return valid;
 }
 
 static position fold_position(folder *f, ir_ref at, ir_ref param, const pass_point *p) {
@@ -122,6 +137,7 @@ ir_ref fold_assign(folder *f, ir_ref node, ir_ref param) {
   }
   ir_ref value = to.index ? fold_at(f, n->src[2], &p) : 0;
   if (!value) return 0;
+  if (ordered) to.valid = pass_and(g, to.valid, are_in_range(f, to.index));
   if (!ordered && !adds && ir_is_true(g, to.valid))
     return ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, to.index, value}, 3);
   for (uint32_t i = 0; i < p.rank && ordered; i++)

@@ -114,6 +114,8 @@ ir_ref fold_scatter(folder *f, ir_ref node, ir_ref param);
 
 /* assign.c: the effect of a write: a STORE where the target names each element once and has no padding, or
  * else an UPDATE. The buffer holds the first operand by then. */
+/* Is an integer read at run time an index of the axis? Negative ones count from its end. */
+ir_ref fold_in_axis(folder *f, ir_ref index, ir_ref size);
 ir_ref fold_assign(folder *f, ir_ref node, ir_ref param);
 
 /* fused.c: the load of a value that an earlier effect of the row group has put into its local; 0: there is

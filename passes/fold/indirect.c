@@ -3,8 +3,7 @@
 
 #include "passes/index/index.h"
 
-/* Is an integer read at run time an index of the axis? Negative ones count from its end. */
-static ir_ref in_axis(folder *f, ir_ref index, ir_ref size) {
+ir_ref fold_in_axis(folder *f, ir_ref index, ir_ref size) {
   ir_graph *g = f->g;
   ir_dtype wide = ir_dtype_of(g, index) == IR_U64 ? IR_U64 : IR_I64;
   ir_ref at = ir_cast(g, index, wide), end = ir_cast(g, size, wide), below = ir_binary(g, IR_OP_LT, at, end);
@@ -36,7 +35,7 @@ static ir_ref bound(folder *f, const ir_node *n, ir_ref index, ir_ref size, ir_r
 
 /* Is the index in the axis? No index is in an axis without elements. */
 static ir_ref has_place(folder *f, const ir_node *n, ir_ref index, ir_ref size) {
-  ir_ref inside = ir_arg_mode(n) == IR_GATHER_FILL ? in_axis(f, index, size) : ir_bool(f->g, true);
+  ir_ref inside = ir_arg_mode(n) == IR_GATHER_FILL ? fold_in_axis(f, index, size) : ir_bool(f->g, true);
   if (ir_bounds_of(f->g, size).lo >= 1) return inside;
   return pass_and(f->g, inside, pass_compare(f->g, IR_OP_GT, size, ir_index(f->g, 0)));
 }

@@ -3,8 +3,9 @@
  *   prop_grad --seed S --count N
  *   prop_grad --case SEED            one random composition again, by the seed in its report
  *
- * Every differentiable operation, each reading its operands through every layout, then N random compositions.
- * For each, in f64 by the reference evaluator, away from points where it is not smooth:
+ * Every differentiable operation, each reading its operands through every layout; every way of writing
+ * through views; then N random compositions. For each, in f64 by the reference evaluator, away from points
+ * where it is not smooth:
  * - the gradient of sum(w * y) equals finite differences of that sum to 1e-6;
  * - <J v, w> = <v, J^T w> to 1e-10, J v from forward mode;
  * - the same holds for second derivatives, reverse over reverse and forward over reverse;
@@ -16,6 +17,7 @@
 #include "passes/ops/ops.h"
 #include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
+#include "test/lib/write_cases.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -660,6 +662,12 @@ int main(int argc, char **argv) {
     }
   for (size_t s = 0; s < sizeof symbolic / sizeof *symbolic && !again; s++)
     for (uint64_t k = 0; k < 4 && failed < 5; k++, table++) check(seed + k, symbolic[s], SIGNED, k == 0);
+  for (size_t w = 0; w < write_case_count() && !again && failed < 5; w++) {
+    bool positive;
+    if (!write_case(w, text, sizeof text, &positive)) continue;
+    check(seed + w, text, positive ? POSITIVE : SIGNED, w % 8 == seed % 8);
+    table++;
+  }
   cases_run(&given, check_composition);
   if (!again) cases_run(&any, check_any);
   cases_close(&context, 1);

@@ -15,6 +15,7 @@ typedef struct chain {
   size_t count, cap;
   ir_ref leaf;
   bool gathers;
+  bool pads;
   bool padded_apart; /* some padding is not yet nowhere */
 } chain;
 
@@ -36,6 +37,7 @@ static bool list_chain(ir_graph *g, ir_ref at, chain *c) {
     }
     c->nodes[c->count++] = at;
     c->gathers |= n->op == IR_OP_GATHER;
+    c->pads |= n->op == IR_OP_PAD;
     c->padded_apart |= n->op == IR_OP_PAD && ir_get(g, n->src[1])->arg != NOWHERE;
   }
 }
@@ -205,6 +207,15 @@ static bool is_combined(op_write op, bool gathers, ir_dtype dtype) {
   return op > OP_WRITE_SUB || (op != OP_WRITE_SET && (dtype == IR_F16 || dtype == IR_BF16));
 }
 
+/* u, and 1 where the target is padding: there a divisor that is dropped may be 0, as the padding that is read
+ * is, and the derivative of a dropped quotient would be no number. */
+static ir_ref divisor(ir_graph *g, const chain *c, ir_ref x, ir_ref u) {
+  if (!c->pads) return u;
+  ir_ref all = op_grow(g, ir_bool(g, true), op_dims(g, x), ir_rank(g, x));
+  ir_ref named = all ? apply_chain(g, c, all, ir_bool(g, false)) : 0;
+  return named ? op_where(g, named, u, op_literal_float(g, 1)) : 0;
+}
+
 /* The write of u, which has the dtype of x, through a checked chain. */
 static ir_ref make_write(ir_graph *g, ir_ref x, ir_ref at, ir_ref u, op_write op, const chain *c) {
   ir_dtype dtype = ir_dtype_of(g, x);
@@ -214,7 +225,8 @@ static ir_ref make_write(ir_graph *g, ir_ref x, ir_ref at, ir_ref u, op_write op
   }
   if (is_combined(op, c->gathers, dtype)) {
     ir_ref fill = ir_const(g, dtype, (ir_value){.i = 0}), old = fill ? apply_chain(g, c, x, fill) : 0;
-    u = old ? op_binary(g, combining[op], old, u) : 0;
+    if (op == OP_WRITE_DIV) u = divisor(g, c, x, u);
+    u = old && u ? op_binary(g, combining[op], old, u) : 0;
   } else if (op == OP_WRITE_SUB) {
     u = op_unary(g, IR_OP_NEG, u);
   }
