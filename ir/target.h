@@ -50,6 +50,7 @@ typedef struct ir_target {
   int64_t l3_bytes; /* what arrays of one program can have of the last cache, a power of two: measured, or
                        else what the processor says, up to a limit (runtime/cpu/target.c) */
   bool reads_past;  /* measured: non-temporal prefetches speed up reading what exceeds the last cache */
+  bool reads_ahead; /* measured: ordinary prefetches do, where two rows of it are summed at a time */
   int group_items;  /* 0: iterations of a vector loop are vector lanes. Otherwise they are work-items: the
                        maximum work-group size, a power of two; a group shares the kernel's locals and has
                        barriers */

@@ -37,6 +37,7 @@ static const field fields[] = {
     FIELD("l2", FIELD_BYTES, RUNS_ANY, false, l2_bytes, "a power of two"),
     FIELD("l3", FIELD_BYTES, RUNS_ANY, true, l3_bytes, "a power of two"),
     FIELD("read_past", FIELD_BOOL, RUNS_ANY, true, reads_past, "0 or 1"),
+    FIELD("read_ahead", FIELD_BOOL, RUNS_ANY, true, reads_ahead, "0 or 1"),
     FIELD("lanes", FIELD_LANES, RUNS_SAME, false, group_items, "0 or a power of two up to 1024"),
     FIELD("together", FIELD_LANES, RUNS_SAME, false, together, "0 or a power of two up to 1024"),
     FIELD("matrix", FIELD_MATRIX, RUNS_SAME, false, matrix, "0 or 16"),
@@ -114,8 +115,8 @@ static ir_status override(ir_target *target, const char *settings, bool measured
       return ir_fail(
           error, IR_ERR_INVALID,
           "target: '%.*s' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-          "registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, lanes, together, matrix, local, "
-          "arguments, sort, parts",
+          "registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, read_ahead, lanes, together, "
+          "matrix, local, arguments, sort, parts",
           (int)(length < 80 ? length : 80), at);
     if (!set_field(&made, &fields[row], at + name + 1, length - name - 1))
       return ir_fail(error, IR_ERR_INVALID, "target: '%.*s': %s must be %s", (int)(length < 80 ? length : 80),

@@ -25,7 +25,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SSE = "vector_bytes=16 registers=16 masks=0"
 AVX2 = "vector_bytes=32 registers=16"
 TARGETS = [
-    "l3=2097152", "l3=8388608", "l3=67108864", "l3=536870912", "l3=2097152 read_past=1", "l3=536870912 read_past=1",
+    "l3=2097152", "l3=8388608", "l3=67108864", "l3=536870912", "l3=2097152 read_past=1", "l3=536870912 read_past=1 read_ahead=1",
     "l1=16384 l2=131072 l3=1048576", "l1=131072 l2=16777216 l3=67108864", f"{AVX2} l2=262144 l3=8388608",
     f"{AVX2} l2=1048576 l3=2097152 read_past=1", f"{SSE} l2=262144 l3=4194304", f"{SSE} dot2=0 l3=536870912",
 ]

@@ -93,6 +93,7 @@ static void every_field_is_in_the_text(void **state) {
                                          "l2=1",
                                          "l3=1",
                                          "read_past=%d",
+                                         "read_ahead=%d",
                                          "lanes=1",
                                          "local=1",
                                          "arguments=1",
@@ -112,6 +113,7 @@ static void every_field_is_in_the_text(void **state) {
                  0,
                  0,
                  !t.reads_past,
+                 !t.reads_ahead,
                  0,
                  0,
                  0,
@@ -146,13 +148,12 @@ static void bad_settings_are_refused(void **state) {
       {"triple=", "target: 'triple=': triple must be 1 to 63 characters"},
       {"fma=1 speed=9",
        "target: 'speed=9' is not a setting; use name=value with a name among triple, features, "
-       "vector_bytes, registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, lanes, together, matrix, "
-       "local, "
-       "arguments, sort, parts"},
+       "vector_bytes, registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, read_ahead, lanes, "
+       "together, matrix, local, arguments, sort, parts"},
       {"fma",
        "target: 'fma' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-       "registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, lanes, together, matrix, local, "
-       "arguments, sort, parts"},
+       "registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, read_ahead, lanes, together, "
+       "matrix, local, arguments, sort, parts"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     ir_target t = host(), before = t;
@@ -167,13 +168,13 @@ static void bad_settings_are_refused(void **state) {
 static void measured_settings(void **state) {
   ir_target t = host(), before = t;
   ir_error error = {0};
-  assert_int_equal(rt_target_set_measured(&t, "l3=67108864 read_past=1", &error), IR_OK);
+  assert_int_equal(rt_target_set_measured(&t, "l3=67108864 read_past=1 read_ahead=1", &error), IR_OK);
   assert_int_equal(t.l3_bytes, 64 << 20);
-  assert_true(t.reads_past);
+  assert_true(t.reads_past && t.reads_ahead);
   ir_text text;
   ir_text_init(&text, &ir_mem_libc);
   rt_target_measured_text(&t, &text);
-  assert_string_equal(ir_text_get(&text), "l3=67108864 read_past=1");
+  assert_string_equal(ir_text_get(&text), "l3=67108864 read_past=1 read_ahead=1");
   ir_text_free(&text);
   static const char *const others[] = {"vector_bytes=16", "features=", "l2=4096",
                                        "parts=0",         "l3=3",      "l3=4096 fma=0"};

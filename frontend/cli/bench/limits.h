@@ -13,6 +13,8 @@ enum { BENCH_CHUNK = 192 };
 enum {
   BENCH_READ,
   BENCH_READ_NONTEMPORAL, /* with non-temporal prefetches */
+  BENCH_READ_ROWS,        /* two rows at a time */
+  BENCH_READ_ROWS_AHEAD,  /* with prefetches */
   BENCH_COPY,
   BENCH_COPY_NONTEMPORAL,
   BENCH_FILL,

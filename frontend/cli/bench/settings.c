@@ -39,15 +39,24 @@ static void find_last_cache(const bench_probe *p, ir_target *t) {
  * from 64 on. So more is read than any processor here has. */
 #define GAIN 1.03
 
-static void find_reads_past(const bench_probe *p, ir_target *t) {
+static bool gains(const bench_probe *p, const ir_target *t, int pair, bool before) {
   int64_t bytes = 2 * t->l3_bytes; /* so that a pass finds nothing in the cache of the one before */
   if (bytes < BENCH_PROBE_BYTES / 2) bytes = BENCH_PROBE_BYTES / 2;
   if (bytes > BENCH_PROBE_BYTES) bytes = BENCH_PROBE_BYTES;
-  double ratio = bytes > t->l3_bytes ? p->ratio(p->user, BENCH_PROBE_READ, bytes) : 0;
-  t->reads_past = ratio >= (t->reads_past ? 1 : GAIN);
+  double ratio = bytes > t->l3_bytes ? p->ratio(p->user, pair, bytes) : 0;
+  return ratio >= (before ? 1 : GAIN);
 }
 
-static void (*const rows[])(const bench_probe *probe, ir_target *target) = {find_last_cache, find_reads_past};
+static void find_reads_past(const bench_probe *p, ir_target *t) {
+  t->reads_past = gains(p, t, BENCH_PROBE_READ, t->reads_past);
+}
+
+static void find_reads_ahead(const bench_probe *p, ir_target *t) {
+  t->reads_ahead = gains(p, t, BENCH_PROBE_ROWS, t->reads_ahead);
+}
+
+static void (*const rows[])(const bench_probe *probe, ir_target *target) = {find_last_cache, find_reads_past,
+                                                                            find_reads_ahead};
 
 void bench_settings_decide(const bench_probe *probe, ir_target *target) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) rows[i](probe, target);
@@ -76,7 +85,8 @@ static const struct {
   int streams;       /* arrays that they touch: the source is behind the target */
   int warm;          /* passes before a loop is timed */
 } pairs[] = {[BENCH_PROBE_COPY] = {BENCH_COPY, BENCH_COPY_NONTEMPORAL, 2, COPY_WARM},
-             [BENCH_PROBE_READ] = {BENCH_READ, BENCH_READ_NONTEMPORAL, 1, READ_WARM}};
+             [BENCH_PROBE_READ] = {BENCH_READ, BENCH_READ_NONTEMPORAL, 1, READ_WARM},
+             [BENCH_PROBE_ROWS] = {BENCH_READ_ROWS, BENCH_READ_ROWS_AHEAD, 1, READ_WARM}};
 
 static int64_t pass_ns(const bench_kit *kit, float *data, int loop, int streams, size_t floats, int repeats) {
   float sink[BENCH_CHUNK] __attribute__((aligned(64)));

@@ -11,6 +11,7 @@
 enum {
   BENCH_PROBE_COPY, /* ordinary stores, and non-temporal ones */
   BENCH_PROBE_READ, /* without prefetches, and with non-temporal ones */
+  BENCH_PROBE_ROWS, /* the same of two rows at a time, with ordinary prefetches */
 };
 typedef struct bench_probe {
   void *user;

@@ -11,6 +11,28 @@ enum {
                  (passes/loops/cpu/nontemporal.c) */
 };
 
+/* Two rows of 16 KiB at a time, as sums of rows read them (passes/loops/cpu/lanes.c); what is left of fewer
+ * is not read. FETCH is a prefetch of a line, or nothing. */
+#define ROWS(NAME, TARGET, VECTOR, LANES, LOAD, STORE, FETCH, SET, ADD)                                      \
+  TARGET static void NAME(float *to, const float *from, size_t n) {                                          \
+    enum { ROW = 4096, LINE = 16 };                                                                          \
+    VECTOR sum[2][2 * LINE / LANES], all = SET(0);                                                           \
+    for (size_t k = 0; k < 4 * LINE / LANES; k++)                                                            \
+      sum[k / (2 * LINE / LANES)][k % (2 * LINE / LANES)] = SET(0);                                          \
+    for (const float *row = from; row + 2 * ROW <= from + n; row += 2 * ROW)                                 \
+      for (size_t i = 0; i < ROW; i += 2 * LINE)                                                             \
+        for (size_t r = 0; r < 2; r++) {                                                                     \
+          for (size_t k = 0; k < 2; k++) FETCH(row + r * ROW + i + k * LINE + AHEAD);                        \
+          for (size_t k = 0; k < 2 * LINE / LANES; k++)                                                      \
+            sum[r][k] = ADD(sum[r][k], LOAD(row + r * ROW + i + k * LANES));                                 \
+        }                                                                                                    \
+    for (size_t k = 0; k < 4 * LINE / LANES; k++)                                                            \
+      all = ADD(all, sum[k / (2 * LINE / LANES)][k % (2 * LINE / LANES)]);                                   \
+    STORE(to, all);                                                                                          \
+  }
+#define NO_FETCH(AT)   (void)(AT)
+#define NEAR_FETCH(AT) __builtin_prefetch((AT), 0, 3)
+
 /* n is a multiple of BENCH_CHUNK, and buffers are aligned to a vector. STREAM is a non-temporal store,
  * PREFETCH a non-temporal prefetch, which may be of an address behind the array. */
 #define KIT(NAME, TARGET, VECTOR, LANES, LOAD, STORE, STREAM, PREFETCH, SET, ADD, MULTIPLY_ADD, FENCE)       \
@@ -29,6 +51,8 @@ enum {
       }                                                                                                      \
     STORE(to, ADD(ADD(sum[0], sum[1]), ADD(sum[2], sum[3])));                                                \
   }                                                                                                          \
+  ROWS(NAME##_rows, TARGET, VECTOR, LANES, LOAD, STORE, NO_FETCH, SET, ADD)                                  \
+  ROWS(NAME##_rows_ahead, TARGET, VECTOR, LANES, LOAD, STORE, NEAR_FETCH, SET, ADD)                          \
   TARGET static void NAME##_copy(float *to, const float *from, size_t n) {                                   \
     for (size_t i = 0; i < n; i += LANES) STORE(to + i, LOAD(from + i));                                     \
   }                                                                                                          \
@@ -53,9 +77,9 @@ enum {
     for (int k = 0; k < SUMS; k++) total = ADD(total, sum[k]);                                               \
     STORE(to, total);                                                                                        \
   }                                                                                                          \
-  static const bench_kit NAME##_kit = {{NAME##_read, NAME##_read_nontemporal, NAME##_copy,                   \
-                                        NAME##_copy_nontemporal, NAME##_fill, NAME##_fill_nontemporal,       \
-                                        NAME##_multiply_add}};
+  static const bench_kit NAME##_kit = {{NAME##_read, NAME##_read_nontemporal, NAME##_rows,                   \
+                                        NAME##_rows_ahead, NAME##_copy, NAME##_copy_nontemporal,             \
+                                        NAME##_fill, NAME##_fill_nontemporal, NAME##_multiply_add}};
 
 typedef float plain __attribute__((vector_size(16)));
 #define PLAIN_LOAD(AT)              (*(const plain *)(AT))

@@ -48,7 +48,6 @@ transposed_0
   store stream
   split a0 2; unroll a0.1; thread a0.0
 sum_0
-  load ahead 512
 sum_1
   split a0 256; split a0 4; unroll a0.1; vector a0.2; thread a0.0
 columns_0
@@ -72,7 +71,6 @@ transposed_0
   store stream
   split a0 2; unroll a0.1; thread a0.0
 sum_0
-  load ahead 512
 sum_1
   split a0 512; split a0 8; unroll a0.1; vector a0.2; thread a0.0
 columns_0
@@ -96,7 +94,6 @@ transposed_0
   store stream
   split a0 2; unroll a0.1; thread a0.0
 sum_0
-  load ahead 512
 sum_1
   split a0 512; split a0 8; unroll a0.1; vector a0.2; thread a0.0
 columns_0
@@ -120,7 +117,6 @@ transposed_0
   store stream
   split a0 2; unroll a0.1; thread a0.0
 sum_0
-  load ahead 512
 sum_1
   split a0 512; split a0 8; unroll a0.1; vector a0.2; thread a0.0
 columns_0
@@ -141,7 +137,6 @@ $ sh forms.sh 'vector_bytes=32 registers=16 masks=1 l1=32768 l2=524288 l3=335544
 transposed_0
   split a0 2; unroll a0.1; thread a0.0
 sum_0
-  load ahead 512
 sum_1
   split a0 512; split a0 8; unroll a0.1; vector a0.2; thread a0.0
 columns_0
@@ -162,7 +157,6 @@ transposed_0
   store stream
   split a0 2; unroll a0.1; thread a0.0
 sum_0
-  load ahead 512
 sum_1
   split a0 1024; split a0 16; unroll a0.1; vector a0.2; thread a0.0
 columns_0
@@ -180,7 +174,7 @@ product_1
   store stream
 
 == AVX-512, 32 MiB
-$ sh forms.sh 'vector_bytes=64 registers=32 masks=1 l1=32768 l2=1048576 l3=33554432'
+$ sh forms.sh 'vector_bytes=64 registers=32 masks=1 l1=32768 l2=1048576 l3=33554432 read_ahead=1'
   split a0 16; split a1 16; reorder a0.0 a1.0 a0.1 a1.1; unroll a0.1; vector a1.1; thread a0.0
 transposed_0
   split a0 2; unroll a0.1; thread a0.0
@@ -225,7 +219,6 @@ $ sh forms.sh 'vector_bytes=64 registers=32 masks=1 l1=32768 l2=2097152 l3=53687
 transposed_0
   split a0 2; unroll a0.1; thread a0.0
 sum_0
-  load ahead 512
 sum_1
   split a0 1024; split a0 16; unroll a0.1; vector a0.2; thread a0.0
 columns_0
@@ -246,7 +239,6 @@ transposed_0
   store stream
   split a0 2; unroll a0.1; thread a0.0
 sum_0
-  load ahead 512
 sum_1
   split a0 1024; split a0 16; unroll a0.1; vector a0.2; thread a0.0
 columns_0
@@ -288,7 +280,6 @@ transposed_0
   store stream
   split a0 2; unroll a0.1; thread a0.0
 sum_0
-  load ahead 512
 sum_1
   split a0 256; split a0 4; unroll a0.1; vector a0.2; thread a0.0
 columns_0

@@ -67,6 +67,25 @@ $ viewfold dump --stage=loops --target 'registers=32 l2=2097152 l3=65536 read_pa
 ? 1
 0
 
+== rows of a large matrix, alone or times a vector, are read two at a time, and prefetched where that was measured to be faster
+<<< rows_of.vf
+graph @sum(%a: f32[64,4096]) {
+  %y = sum %a axes=[1]
+  return %y
+}
+graph @vector(%a: f32[64,4096], %x: f32[4096]) {
+  %y = matmul %a, %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --graph sum --target 'l2=524288 read_ahead=1' rows_of.vf | grep -o -e 'split.*' -e 'load.*'
+split a0 2; unroll a0.1; thread a0.0
+load p1[[..]] ahead 512 : f32
+$ viewfold dump --stage=loops --graph vector --target 'l2=524288' rows_of.vf | grep -o -e 'split.*' -e 'load.*'
+split a0 2; unroll a0.1; thread a0.0
+load p2[[..]] : f32
+load p1[[..]] : f32
+
 == no non-temporal prefetch where rows are so short that the sums themselves are stored non-temporally
 <<< short.vf
 graph @short(%x: f32[65536,4]) {
