@@ -387,6 +387,16 @@ VF_API int vf_threefry2x32(const vf_value key[2], const vf_value counter[2], vf_
  */
 VF_API vf_value vf_einsum(const char *equation, const vf_value *x, int count);
 
+/* Splits, reorders, joins, repeats and reduces axes by letters, as in einops: "bhwc" to "bchw", "bhwc" to
+ * "b(hw)c", "b(hp=2)c" to "bhpc". A pattern tells the axes of an array in order: letters, each once, with a
+ * size, as in p=2, where none follows from the shape; numbers, axes of that size without a name; groups in
+ * ( ), one axis each, its first letter outermost; ... for any others, which stay in order. What `to` alone
+ * has is repeated, and has its size. A view: nothing is computed before it is read. Errors name the letter.
+ * vf_rearrange_reduce reduces what `from` alone has, by "sum", "mean", "max", "min", "prod", "any" or "all",
+ * with the dtypes of vf_sum and the others. */
+VF_API vf_value vf_rearrange(vf_value x, const char *from, const char *to);
+VF_API vf_value vf_rearrange_reduce(vf_value x, const char *from, const char *to, const char *reduce);
+
 /* Convolutions over count spatial axes: x is [batch, channels, spatial...], weight [channels of the result,
  * channels / groups, extents...] (of a transposed one [channels, channels of the result / groups,
  * extents...]), bias [channels of the result], or (vf_value){0} for none. Lists have one entry for each

@@ -312,12 +312,16 @@ static inline int vf_threefry2x32_at(const char *file, int line, const vf_value 
 #define vf_normal(...) vf_at(vf_normal(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_bernoulli(...) vf_at(vf_bernoulli(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_einsum(...) vf_at(vf_einsum(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_rearrange(...) vf_at(vf_rearrange(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_rearrange_reduce(...) vf_at(vf_rearrange_reduce(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_conv(...) vf_at(vf_conv(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_conv_transpose(...) vf_at(vf_conv_transpose(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_max_pool(...) vf_at(vf_max_pool(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_avg_pool(...) vf_at(vf_avg_pool(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_constant_borrow(...) vf_at(vf_constant_borrow(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_arrays_constant(...) vf_at(vf_arrays_constant(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_tap(...) vf_at(vf_tap(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_print(...) vf_at(vf_print(__VA_ARGS__), __FILE__, __LINE__)
 /* end of these rows */
 /* clang-format on */
 

@@ -1,6 +1,7 @@
-/* A key-value cache: attention of one position after the other over all that came before. Each run writes one row of the
- * keys and one of the values, at a position that is an input; one program serves all positions, and what it writes does
- * not depend on how many there are. The last position is compared with attention over whole arrays. */
+/* A key-value cache: attention of one position after the other over all that came before. Each run writes one
+ * row of the keys and one of the values, at a position that is an input; one program serves all positions,
+ * and what it writes does not depend on how many there are. The last position is compared with attention over
+ * whole arrays. */
 #include <math.h>
 #include <stdio.h>
 #include <viewfold.h>

@@ -1,6 +1,6 @@
-/* Conway's game of life on a board that each run changes in place: a glider on a torus. The edges of the board are its
- * opposite ones, which are copied into a frame around it by writes through views; the cells inside are then computed
- * from all nine shifts of the frame. */
+/* Conway's game of life on a board that each run changes in place: a glider on a torus. The edges of the
+ * board are its opposite ones, which are copied into a frame around it by writes through views; the cells
+ * inside are then computed from all nine shifts of the frame. */
 #include <stdio.h>
 #include <viewfold.h>
 
@@ -16,13 +16,13 @@ static void copy(vf_ref to, vf_ref from) { vf_ref_set(to, vf_ref_get(from)); }
 static void step(vf_ref board) {
   copy(part(board, 0, 1, 1, W - 1), part(board, H - 2, H - 1, 1, W - 1)); /* above: the last row */
   copy(part(board, H - 1, H, 1, W - 1), part(board, 1, 2, 1, W - 1));
-  copy(part(board, 0, H, 0, 1), part(board, 0, H, W - 2, W - 1)); /* left: the last column, with the corners */
+  copy(part(board, 0, H, 0, 1),
+       part(board, 0, H, W - 2, W - 1)); /* left: the last column, with the corners */
   copy(part(board, 0, H, W - 1, W), part(board, 0, H, 1, 2));
   vf_ref inside = part(board, 1, H - 1, 1, W - 1);
   vf_value alive = vf_ref_get(inside), around = vf_neg(alive);
   for (int r = 0; r < 3; r++)
-    for (int c = 0; c < 3; c++)
-      around = vf_add(around, vf_ref_get(part(board, r, r + ROWS, c, c + COLUMNS)));
+    for (int c = 0; c < 3; c++) around = vf_add(around, vf_ref_get(part(board, r, r + ROWS, c, c + COLUMNS)));
   vf_graph *g = alive.graph;
   vf_value born = vf_eq(around, vf_integer(g, 3)), stays = vf_eq(vf_add(around, alive), vf_integer(g, 3));
   vf_ref_set(inside, vf_logical_or(born, stays)); /* true is 1 in the board's dtype */

@@ -71,7 +71,7 @@ $ sh build.sh life && ./life
 == a key-value cache
 $ sh build.sh kv_cache && ./kv_cache
 256 positions, the last one within 1e-5: yes
-graph @advance: gather i64[256,16], %position axis=0: %position[0] is 256, but axis 0 of what it indexes has 256 elements ([..]kv_cache.c:14); indices are -256 to 255, or any with mode="clip" or mode="fill". The results are unspecified
+graph @advance: gather i64[256,16], %position axis=0: %position[0] is 256, but axis 0 of what it indexes has 256 elements ([..]kv_cache.c:15); indices are -256 to 255, or any with mode="clip" or mode="fill". The results are unspecified
 unchanged
 
 == views without arrays

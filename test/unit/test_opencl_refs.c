@@ -1,4 +1,5 @@
-/* References of the session on a device: realising writes moves no elements between the device and the host. */
+/* References of the session on a device: realising writes moves no elements between the device and the host.
+ */
 #include "frontend/viewfold.h"
 #include "test/lib/opencl.h"
 #include "test/lib/unit.h"
@@ -7,10 +8,11 @@ enum { ROWS = 64, COLUMNS = 96, STEPS = 4 };
 
 static vf_error error;
 
-/* Calls that move elements, or let the host see them. A program's index checks read a status word: here are none. */
+/* Calls that move elements, or let the host see them. A program's index checks read a status word: here are
+ * none. */
 static long transfers(void) {
-  static const char *const calls[] = {"EnqueueReadBuffer",  "EnqueueWriteBuffer", "EnqueueMapBuffer",
-                                      "EnqueueCopyBuffer",  "EnqueueFillBuffer",  "CreateBuffer",
+  static const char *const calls[] = {"EnqueueReadBuffer",    "EnqueueWriteBuffer", "EnqueueMapBuffer",
+                                      "EnqueueCopyBuffer",    "EnqueueFillBuffer",  "CreateBuffer",
                                       "EnqueueUnmapMemObject"};
   long count = 0;
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) count += opencl_count(calls[i]);
