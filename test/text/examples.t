@@ -59,6 +59,21 @@ point 1: error 0, by slope 0, by offset 0
 point 2: error 0, by slope 0, by offset 0
 point 3: error 16, by slope -24, by offset -8
 
+== a game of life in place
+$ sh build.sh life && ./life
+\#.........##
+............
+............
+............
+...........#
+\#...........
+
+== a key-value cache
+$ sh build.sh kv_cache && ./kv_cache
+256 positions, the last one within 1e-5: yes
+graph @advance: gather i64[256,16], %position axis=0: %position[0] is 256, but axis 0 of what it indexes has 256 elements ([..]kv_cache.c:15); indices are -256 to 255, or any with mode="clip" or mode="fill". The results are unspecified
+unchanged
+
 == views without arrays
 $ sh build.sh views && ./views
 V((6,3);(1,1);0)

@@ -111,7 +111,76 @@ static vf_value no_operation(vf_graph *g, vf_ref a) {
   return vf_ref_update(a, vf_number(g, 1), (vf_write_op)10);
 }
 
+static vf_value in_checkpoint(vf_graph *g, vf_ref a) {
+  vf_value x = vf_ref_get(a), y;
+  vf_checkpoint(write_inside, &a, 1, &x, 1, &y);
+  return y;
+}
+static vf_value in_vmap(vf_graph *g, vf_ref a) {
+  vf_value x = vf_ref_get(a), y = {0};
+  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
+  vf_vmap(g, &map, write_inside, &a, &x, &y);
+  return y;
+}
+static vf_value in_scan(vf_graph *g, vf_ref a) {
+  vf_value x = vf_ref_get(a), y = {0};
+  (void)g;
+  vf_scan(write_inside, &a, 1, &x, 0, NULL, 0, 3, false, &y, NULL);
+  return y;
+}
+static vf_value nothing(vf_graph *g, vf_ref a) {
+  (void)a;
+  return vf_ref_get((vf_ref){{g, 0, 0}, -1, 0});
+}
+static vf_value target_of_values(vf_graph *g, vf_ref a) {
+  (void)g;
+  return vf_ref_get(vf_ref_view(a, vf_ref_get(a)));
+}
+static vf_value positions_of_another(vf_graph *g, vf_ref a) {
+  return vf_ref_get(vf_ref_view(a, vf_address(vf_input(g, "b", VF_F32, VF_LIST(3)))));
+}
+static vf_value wider(vf_graph *g, vf_ref a) { return vf_ref_set(a, vf_input(g, "b", VF_F64, FOUR)); }
+static vf_value longer(vf_graph *g, vf_ref a) { return vf_ref_set(a, vf_input(g, "b", VF_F32, VF_LIST(5))); }
+static vf_value bits(vf_graph *g, vf_ref a) { return vf_ref_update(a, vf_number(g, 1), VF_WRITE_XOR); }
+static vf_value repeated(vf_graph *g, vf_ref a) {
+  vf_value two = vf_data(g, VF_I64, VF_LIST(2), (int64_t[]){1, 1});
+  return vf_ref_update(vf_ref_view(a, vf_gather(a.target, two, 0, VF_GATHER_CHECK)), vf_number(g, 2),
+                       VF_WRITE_MUL);
+}
+static vf_value outside(vf_graph *g, vf_ref a) {
+  return vf_ref_set(vf_ref_view(a, vf_shrink(a.target, VF_LIST(2, 6))), vf_number(g, 2));
+}
+static vf_value a_size(vf_graph *g, vf_ref a) { return vf_ref_set(a, vf_variable(g, "n", 1, 9, 1)); }
+
 static const refused_case refused[] = {
+    {"ref_update: a reference is not written inside of the function of a condition, a loop or vmap; pass its "
+     "value to the function, return the next one and write that",
+     in_checkpoint},
+    {"ref_update: a reference is not written inside of the function of a condition, a loop or vmap; pass its "
+     "value to the function, return the next one and write that",
+     in_vmap},
+    {"ref_update: a reference is not written inside of the function of a condition, a loop or vmap; pass its "
+     "value to the function, return the next one and write that",
+     in_scan},
+    {"ref_get: there is no such reference; a reference is what vf_ref_input, vf_ref_create or vf_ref_view "
+     "returned",
+     nothing},
+    {"read: the target f32[4] is made by assign; a target is a chain of views of the positions of x: address "
+     "%x, then views of that",
+     target_of_values},
+    {"read: the target counts 3 positions; x has shape f32[4], 4 elements; they are as many",
+     positions_of_another},
+    {"assign: the update has shape f64[4]; x has shape f32[4], and keeps its dtype; cast the update to f32",
+     wider},
+    {"assign: the update has shape f32[5]; x has shape f32[4], of which [4] is replaced; an update "
+     "broadcasts to that",
+     longer},
+    {"assign: x has shape f32[4]; op=xor takes integers or truth values", bits},
+    {"assign: the target gathers, and may name an element of x, of shape f32[4], several times; op=mul takes "
+     "a target without a gather, only set, add and sub any",
+     repeated},
+    {"shrink: bounds [2,6] do not fit axis 0; x has shape i64[4]; takes 0 <= begin <= end <= 4", outside},
+    {"assign: operand 3 is the index expression n, not a tensor", a_size},
     {"ref_update: a reference is not written inside of the function of a condition, a loop or vmap; pass its "
      "value to the function, return the next one and write that",
      in_condition},
@@ -131,8 +200,15 @@ static void test_refused(void **state) {
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
     vf_graph *g = api_graph(context, "refused");
     vf_ref a = vf_ref_input(g, "a", VF_F32, FOUR);
+    vf_ref_update(a, vf_number(g, 1), VF_WRITE_ADD);
     assert_false(vf_ok(refused[i].record(g, a)));
     api_check_reason(vf_graph_message(g), refused[i].reason);
+    float memory[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}; /* which nothing changes now */
+    const void *inputs[] = {memory, memory + 4};
+    vf_error error;
+    assert_null(vf_compile(g, &error));
+    assert_int_equal(vf_evaluate(g, inputs, NULL, NULL, &error), VF_ERR_INVALID);
+    CHECK(memory, 1, 2, 3, 4, 5, 6, 7, 8, 9);
   }
 }
 
