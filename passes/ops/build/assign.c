@@ -34,7 +34,7 @@ static bool list_chain(ir_graph *g, ir_ref at, chain *c) {
       return false;
     }
     c->nodes[c->count++] = at;
-    c->gathers |= n->op == IR_OP_GATHER;
+    c->gathers |= n->op == IR_OP_GATHER && !op_gathers_once(g, at);
     c->padded_apart |= n->op == IR_OP_PAD && ir_get(g, n->src[1])->arg != NOWHERE;
   }
 }
@@ -157,8 +157,10 @@ ir_ref op_read(ir_graph *g, ir_ref at, ir_ref x) {
   return made;
 }
 
-bool op_target_gathers(const ir_graph *g, ir_ref at) {
-  while (ir_ops[ir_op_of(g, at)].cls == IR_CLASS_VIEW) at = ir_src(g, at, 0);
+bool op_target_gathers(ir_graph *g, ir_ref at) {
+  while (ir_ops[ir_op_of(g, at)].cls == IR_CLASS_VIEW ||
+         (ir_op_of(g, at) == IR_OP_GATHER && op_gathers_once(g, at)))
+    at = ir_src(g, at, 0);
   return ir_op_of(g, at) == IR_OP_GATHER;
 }
 
