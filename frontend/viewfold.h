@@ -151,6 +151,20 @@ typedef enum vf_compile_mode {
   VF_COMPILE_PROCESS = 2 /* one for the context, from its first compilation until it is destroyed */
 } vf_compile_mode;
 
+/* A value that vf_tap or vf_print shows while a program runs; valid during the call. */
+typedef struct vf_tapped {
+  size_t size;      /* sizeof(vf_tapped) */
+  const char *name; /* of vf_tap; "" of vf_print */
+  const char *text; /* of vf_print, with the elements in it; NULL of vf_tap */
+  vf_dtype dtype;
+  int rank, batch_dims; /* the first batch_dims axes are those of the batches that the value is in */
+  const int64_t *shape;
+  const void *elements;
+} vf_tapped;
+/* Called in a thread that runs a program, in several at once where several run. It must not run, compile or
+ * record. */
+typedef void (*vf_tap_function)(void *user, const vf_tapped *tapped);
+
 /* A member that is zero takes its default: from the environment where a variable is named, else as said. */
 typedef struct vf_options {
   size_t size;            /* sizeof(vf_options) */
@@ -172,6 +186,8 @@ typedef struct vf_options {
   const char
       *compile_program; /* its path; default: viewfold-compile beside the library, in viewfold/ there, or in
                            ../lib/viewfold/ */
+  vf_tap_function tap;  /* receives what vf_tap and vf_print show (viewfold_inspect.h) */
+  void *tap_user;
 } vf_options;
 
 /* Owns caches, threads and settings. options may be NULL. NULL after failing: invalid settings
@@ -444,28 +460,6 @@ VF_API const char *vf_variable_name(const vf_program *program, int number); /* N
 VF_API bool vf_variable_range(const vf_program *program, int number, int64_t *lo, int64_t *hi,
                               int64_t *divisor);
 
-/* Where the program came from. */
-typedef struct vf_stats {
-  size_t size;                               /* sizeof(vf_stats), set by the caller */
-  uint32_t launches;                         /* kernels of one run; those in a loop or a branch count once */
-  uint32_t kernels;                          /* different ones */
-  uint32_t compiled, from_memory, from_disk; /* of the different ones */
-  int64_t compile_ns;
-} vf_stats;
-VF_API bool vf_program_stats(const vf_program *program,
-                             vf_stats *stats); /* false when an argument is NULL or size too small */
-
-/* What one run costs: bytes of all buffers of all kernels, operations on floats (a fused multiply-add is
- * two), bytes of intermediates and of memory private to threads. The body of a scan counts once for each
- * iteration; of a cond the more expensive branch counts; a while loop counts max_trips iterations, and one
- * where it has no bound. */
-typedef struct vf_cost {
-  size_t size; /* sizeof(vf_cost), set by the caller */
-  int64_t bytes, flops, temp_bytes;
-} vf_cost;
-VF_API vf_status vf_program_cost(const vf_program *program, const int64_t *variables, vf_cost *cost,
-                                 vf_error *error);
-
 /* -------------------------------------------------------------------------------------- tensors */
 /* A tensor is a value of the context's session, a graph that never ends, and computed when its elements are
  * first asked for: it is then realised, and what is recorded from it starts from its elements.
@@ -592,6 +586,7 @@ VF_API bool vf_cache_statistics(vf_context *context,
 #include "viewfold_view.h"
 #include "viewfold_custom.h"
 #include "viewfold_model.h"
+#include "viewfold_inspect.h"
 #include "viewfold_places.h" /* the last: its macros have the names of the functions */
 
 #endif

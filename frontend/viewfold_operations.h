@@ -228,15 +228,20 @@ typedef enum vf_write_op {
 VF_API vf_value vf_address(vf_value x);
 VF_API vf_value vf_assign(vf_value x, vf_value target, vf_value u, vf_write_op op);
 
-/* A reference: an input that a run changes in the caller's memory, or a view of one. It has a newest version,
- * which each update replaces; what was read before stays what it was. An update is seen by all views of the
- * reference, whenever they were made. In a run its memory is an input, and may overlap nothing else; it holds
- * the newest version afterwards. `target` is as in vf_assign. Not inside of functions that vf_cond, loops,
- * vf_vmap and the like call: pass values to these. */
+/* What the target names of an array with as many elements as the one whose positions it counts: the same view
+ * of x. vf_read(target, gradient) is the part of a gradient that belongs to a view. Padding reads 0. */
+VF_API vf_value vf_read(vf_value target, vf_value x);
+
+/* A reference: an array with an identity, or a view of one. vf_ref_input: an input that a run changes in the
+ * caller's memory; vf_ref_create: an array of the session. It has a newest version, which each update
+ * replaces; what was read before stays what it was. An update is seen by all views of the reference, whenever
+ * they were made. `target` is as in vf_assign. Updates are not recorded inside of functions that vf_cond,
+ * loops, vf_vmap and the like call: pass values to these. */
 typedef struct vf_ref {
   vf_value target; /* positions of the elements that it names, in its shape: views of it make views of it */
-  int number;
+  int number, view;
 } vf_ref;
+/* In a run its memory is an input, and may overlap nothing else; it holds the newest version afterwards. */
 VF_API vf_ref vf_ref_input(vf_graph *graph, const char *name, vf_dtype dtype, int rank, const int64_t *shape);
 /* The view that target, views or gathers of r.target, makes: vf_ref_view(r, vf_permute(r.target, ...)). */
 VF_API vf_ref vf_ref_view(vf_ref r, vf_value target);
@@ -244,6 +249,22 @@ VF_API vf_value vf_ref_get(vf_ref r); /* what the reference or view holds now; p
 /* The elements become u, or are combined with it. Returns the newest version of the whole. */
 VF_API vf_value vf_ref_set(vf_ref r, vf_value u);
 VF_API vf_value vf_ref_update(vf_ref r, vf_value u, vf_write_op op);
+/* A reference of the session: elements are copied; NULL: all zero. Updates are pending until it, or any
+ * tensor, is realised: then one program changes the reference in its memory, on its device, and computes the
+ * tensors that still need its old elements. While a tensor has the elements themselves, the reference gets
+ * new memory instead. Unlike values, a reference and its views stay valid when something is realised, except
+ * for views through a gather; vf_ref_target(r) is then what r.target was. After a run that failed for an
+ * index out of range it holds what the steps before left. After failing vf_ok(r.target) is false. */
+VF_API vf_ref vf_ref_create(vf_context *context, vf_dtype dtype, int rank, const int64_t *shape,
+                            const void *elements, vf_error *error);
+VF_API vf_value vf_ref_target(vf_ref r);
+/* Frees it, with all views; what is recorded from it stays. Once. Does nothing for references of graphs. */
+VF_API void vf_ref_release(vf_ref r);
+/* Compute what is pending, of all references. The first failure of a builder in the session is reported here,
+ * too. */
+VF_API vf_status vf_ref_realise(vf_ref r, vf_error *error);
+/* The same, and the elements of the whole array, valid until something is realised or r released. */
+VF_API const void *vf_ref_data(vf_ref r, vf_error *error);
 
 /* What a view takes of one axis. Positions are 0-based and count from the end where they are negative. The
  * encoded form is that of ND4J's and SameDiff's descriptors: a point 0,1,1,position,1; an interval
@@ -407,6 +428,16 @@ VF_API int vf_threefry2x32(const vf_value key[2], const vf_value counter[2], vf_
  * a label are equal or 1. Accumulates as vf_matmul does. At most 32 operands, contracted from left to right.
  */
 VF_API vf_value vf_einsum(const char *equation, const vf_value *x, int count);
+
+/* Splits, reorders, joins, repeats and reduces axes by letters, as in einops: "bhwc" to "bchw", "bhwc" to
+ * "b(hw)c", "b(hp=2)c" to "bhpc". A pattern tells the axes of an array in order: letters, each once, with a
+ * size, as in p=2, where none follows from the shape; numbers, axes of that size without a name; groups in
+ * ( ), one axis each, its first letter outermost; ... for any others, which stay in order. What `to` alone
+ * has is repeated, and has its size. A view: nothing is computed before it is read. Errors name the letter.
+ * vf_rearrange_reduce reduces what `from` alone has, by "sum", "mean", "max", "min", "prod", "any" or "all",
+ * with the dtypes of vf_sum and the others. */
+VF_API vf_value vf_rearrange(vf_value x, const char *from, const char *to);
+VF_API vf_value vf_rearrange_reduce(vf_value x, const char *from, const char *to, const char *reduce);
 
 /* Convolutions over count spatial axes: x is [batch, channels, spatial...], weight [channels of the result,
  * channels / groups, extents...] (of a transposed one [channels, channels of the result / groups,

@@ -268,9 +268,11 @@ static inline int vf_threefry2x32_at(const char *file, int line, const vf_value 
 #define vf_scatter_add(...) vf_at(vf_scatter_add(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_address(...) vf_at(vf_address(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_assign(...) vf_at(vf_assign(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_read(...) vf_at(vf_read(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_ref_get(...) vf_at(vf_ref_get(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_ref_set(...) vf_at(vf_ref_set(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_ref_update(...) vf_at(vf_ref_update(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_ref_target(...) vf_at(vf_ref_target(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_create_view(...) vf_at(vf_create_view(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_cumsum(...) vf_at(vf_cumsum(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_cumprod(...) vf_at(vf_cumprod(__VA_ARGS__), __FILE__, __LINE__)
@@ -311,12 +313,16 @@ static inline int vf_threefry2x32_at(const char *file, int line, const vf_value 
 #define vf_normal(...) vf_at(vf_normal(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_bernoulli(...) vf_at(vf_bernoulli(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_einsum(...) vf_at(vf_einsum(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_rearrange(...) vf_at(vf_rearrange(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_rearrange_reduce(...) vf_at(vf_rearrange_reduce(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_conv(...) vf_at(vf_conv(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_conv_transpose(...) vf_at(vf_conv_transpose(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_max_pool(...) vf_at(vf_max_pool(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_avg_pool(...) vf_at(vf_avg_pool(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_constant_borrow(...) vf_at(vf_constant_borrow(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_arrays_constant(...) vf_at(vf_arrays_constant(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_tap(...) vf_at(vf_tap(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_print(...) vf_at(vf_print(__VA_ARGS__), __FILE__, __LINE__)
 /* end of these rows */
 /* clang-format on */
 

@@ -32,6 +32,19 @@ ir_ref ir_custom_result(ir_graph *g, ir_ref custom, const ir_custom_call *call, 
   return ir_result(g, custom, number, (ir_dtype)call->dtypes[number], shape);
 }
 
+bool ir_custom_has_effect(const ir_graph *g, ir_ref node) {
+  ir_custom_call call;
+  if (ir_op_of(g, node) == IR_OP_RESULT) node = ir_src(g, node, 0);
+  if (ir_op_of(g, node) != IR_OP_CUSTOM || !g->customs) return false;
+  ir_custom_of(g, node, &call);
+  const ir_custom *custom = g->customs->find(g->customs, call.name, strlen(call.name));
+  return custom && custom->effect;
+}
+
+const char *ir_custom_text(const ir_custom_call *call, uint32_t at) {
+  return (const char *)&call->values[at];
+}
+
 bool ir_custom_is_call(const void *bytes, size_t size, uint32_t operands) {
   ir_custom_call call;
   if (size != sizeof call) return false;

@@ -14,6 +14,8 @@ enum {
   IR_CUSTOM_MAX = 16
 }; /* bytes of a name with its NUL; operands, results, attributes */
 
+enum { IR_CUSTOM_TEXT = 8 * IR_CUSTOM_MAX }; /* bytes of a text attribute with its NUL, if it is the first */
+
 /* A call without its operands and sizes. All bytes count for identity, so unused ones are zero. */
 typedef struct ir_custom_call {
   char name[IR_CUSTOM_NAME];
@@ -33,7 +35,7 @@ typedef struct ir_custom_array {
 
 typedef struct ir_custom_attribute {
   const char *name;
-  ir_dtype dtype; /* BOOL, I64 or F64 */
+  ir_dtype dtype; /* BOOL, I64 or F64; NONE: a text, which ends with NUL and takes all values from here on */
   bool optional;
   ir_value value; /* default of an optional one */
 } ir_custom_attribute;
@@ -43,6 +45,8 @@ typedef struct ir_custom {
   const char *name;
   uint32_t operands, results, attribute_count;
   const ir_custom_attribute *attributes;
+  bool effect; /* it does more than compute: it is no value that a loop computes once for all iterations */
+  bool whole;  /* it runs once for all elements of the batch, with the batch axes in front */
   /* Computes the results for one element of the batch. May be called from several threads at once. NULL: the
    * operation is a composition, which is recorded as the operations that it consists of. */
   ir_status (*run)(const struct ir_custom *custom, const ir_custom_call *call,
@@ -63,6 +67,10 @@ const ir_custom_call *ir_custom_of(const ir_graph *graph, ir_ref custom,
 const ir_ref *ir_custom_dims(const ir_graph *graph, ir_ref custom, const ir_custom_call *call,
                              uint32_t number);
 ir_ref ir_custom_result(ir_graph *graph, ir_ref custom, const ir_custom_call *call, uint32_t number);
+/* Has the operation of this CUSTOM node, or of the one that this RESULT is of, an effect? */
+bool ir_custom_has_effect(const ir_graph *graph, ir_ref node);
+/* The text that begins at value number `at` of the attributes. */
+const char *ir_custom_text(const ir_custom_call *call, uint32_t at);
 /* Can these bytes be an ir_custom_call with that many operands? */
 bool ir_custom_is_call(const void *bytes, size_t size, uint32_t operands);
 

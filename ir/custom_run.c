@@ -1,4 +1,4 @@
-/* Runs a call of a custom operation, once for each element of its batch. */
+/* Runs a call of a custom operation, once for each element of its batch, or once for all. */
 #include "custom.h"
 
 #include <string.h>
@@ -39,6 +39,7 @@ ir_status ir_custom_run(const ir_customs *customs, const ir_custom_call *call,
   size_t in_bytes[IR_CUSTOM_MAX], out_bytes[IR_CUSTOM_MAX];
   int64_t count = 1;
   if (!custom) return error->status;
+  if (custom->whole) return custom->run(custom, call, operands, results, error);
   for (uint32_t i = 0; i < call->operands; i++)
     in_bytes[i] = batch_element(&operands[i], call->batch, &in[i]);
   for (uint32_t i = 0; i < call->results; i++)

@@ -15,6 +15,7 @@
 #include "frontend/api/custom.h"
 #include "frontend/api/places.h"
 #include "frontend/api/session_state.h"
+#include "frontend/api/taps.h"
 #include "frontend/api/watch.h"
 #include "frontend/text/statements.h"
 #include "frontend/viewfold.h"
@@ -64,6 +65,7 @@ struct vf_graph {
   size_t reference_count, reference_cap;
   fe_constant *constants;
   size_t constant_count, constant_cap;
+  fe_pending pending; /* taps of the function that is being recorded, or of the graph itself */
 };
 
 /* context.c */
@@ -93,9 +95,10 @@ const ir_named *fe_graph_named(const ir_named *list, size_t count, const char *n
  * is short. */
 bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, const char *name,
                   size_t length, ir_ref ref);
-/* What is compiled: the outputs, then the newest versions of references that have been written. The caller
- * frees the list, of *count entries; NULL when memory is short. */
-ir_named *fe_graph_results(const vf_graph *graph, size_t *count);
+/* What is compiled: the outputs, then the newest versions of references that have been written; the first of
+ * them after the taps that nothing else needs. The caller frees the list, of *count entries; NULL when memory
+ * is short. */
+ir_named *fe_graph_results(vf_graph *graph, size_t *count);
 /* The request that compiles them. False after failing: a builder's error, or no outputs. Free the
  * request before adding names to the graph, whose counts give its size. */
 bool fe_graph_request(vf_graph *graph, fe_request *out, ir_error *error);
@@ -115,10 +118,12 @@ void fe_graph_release_constants(vf_graph *graph);
 
 /* frontend/session/tensor.c. fe_tensor_make: a realised tensor with a copy of the elements, which are unset
  * where `elements` is NULL. fe_tensor_memory: the elements of a realised tensor; valid until another tensor
- * is made or realised. */
+ * is made or realised. fe_tensor_clear: sets the elements of a realised tensor to zero; false when memory is
+ * short. */
 vf_tensor *fe_tensor_make(vf_context *context, vf_dtype dtype, int rank, const int64_t *shape,
                           const void *elements, ir_error *error);
 rt_memory *fe_tensor_memory(const vf_tensor *tensor);
+bool fe_tensor_clear(vf_tensor *tensor, ir_error *error);
 
 /* program.c: vf_program_run with addresses on the device (rt_program_run_placed), none of them NULL */
 ir_status fe_program_run_placed(const vf_program *program, const void *const *inputs, void *const *outputs,

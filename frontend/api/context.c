@@ -199,7 +199,7 @@ vf_context *fe_context_create(const vf_options *options, const char *target, vf_
     atomic_init(&c->failures, 0);
     atomic_init(&c->uses, 1);
     fe_watch_init(&c->watch, &debug);
-    fe_customs_init(&c->customs, c);
+    fe_customs_init(&c->customs, c, &o);
     rt_options runtime = {.threads = o.threads,
                           .calls = fe_customs_calls(&c->customs),
                           .device = o.device,

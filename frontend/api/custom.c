@@ -8,6 +8,8 @@
 
 static const ir_custom *find_custom(const ir_customs *base, const char *name, size_t length) {
   fe_customs *all = (fe_customs *)(uintptr_t)base;
+  const ir_custom *own = fe_taps_find(&all->taps, name, length);
+  if (own) return own;
   pthread_mutex_lock(&all->lock);
   fe_custom *c = all->first;
   while (c && (strlen(c->given.name) != length || memcmp(c->given.name, name, length) != 0)) c = c->next;
@@ -15,8 +17,9 @@ static const ir_custom *find_custom(const ir_customs *base, const char *name, si
   return c ? &c->base.base : NULL;
 }
 
-void fe_customs_init(fe_customs *all, vf_context *context) {
+void fe_customs_init(fe_customs *all, vf_context *context, const vf_options *options) {
   *all = (fe_customs){.base = {find_custom}, .context = context};
+  fe_taps_init(&all->taps, options->tap, options->tap_user);
   pthread_mutex_init(&all->lock, NULL);
 }
 
@@ -69,30 +72,15 @@ static const void *find_call(void *user, const char *name) {
   return find_custom(&all->base, name, strlen(name));
 }
 
-static ir_custom_array array_of(const rt_array *a) {
-  ir_custom_array out = {.dtype = a->dtype, .rank = a->rank, .data = a->data};
-  if (a->rank) memcpy(out.shape, a->dims, a->rank * sizeof *out.shape);
-  return out;
-}
-
 static ir_status run_call(void *user, const void *found, const rt_call *step, ir_error *error) {
-  const fe_customs *all = user;
-  ir_custom_array in[IR_CUSTOM_MAX], out[IR_CUSTOM_MAX];
-  ir_custom_call call;
   (void)found; /* ir_custom_run looks it up by name, and checks its form */
-  if (!ir_custom_is_call(step->attributes, step->attribute_bytes, step->operand_count))
-    return ir_fail(error, IR_ERR_INTERNAL, "the plan describes a custom call wrongly");
-  memcpy(&call, step->attributes, sizeof call);
-  if (call.results != step->result_count)
-    return ir_fail(error, IR_ERR_INTERNAL, "the plan lacks a result of a custom call");
-  for (uint32_t i = 0; i < call.operands; i++) in[i] = array_of(&step->operands[i]);
-  for (uint32_t i = 0; i < call.results; i++) out[i] = array_of(&step->results[i]);
-  return ir_custom_run(&all->base, &call, in, out, error);
+  return fe_custom_call(&((fe_customs *)user)->base, step, error);
 }
 
 static bool text_of(void *user, const void *found, rt_call_text *out) {
+  const fe_customs *all = user;
   const fe_custom *c = found;
-  (void)user;
+  if (fe_taps_has(&all->taps, found)) return false;
   *out = (rt_call_text){c->given.opencl, c->given.symbol ? c->given.symbol : c->given.name, &c->native};
   return c->given.opencl != NULL;
 }

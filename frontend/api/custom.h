@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "frontend/api/taps.h"
 #include "frontend/viewfold.h"
 #include "passes/ops/custom.h"
 #include "runtime/native/library.h"
@@ -31,10 +32,11 @@ typedef struct fe_customs {
   vf_context *context;
   pthread_mutex_t lock;
   fe_custom *first;
+  fe_taps taps;
 } fe_customs;
 
-/* No operations yet; their memory will be the context's. Cannot fail. */
-void fe_customs_init(fe_customs *customs, vf_context *context);
+/* The operations of taps alone; the memory of others will be the context's. Cannot fail. */
+void fe_customs_init(fe_customs *customs, vf_context *context, const vf_options *options);
 /* Frees the operations: calls the users' release functions and unloads compiled sources. Programs and graphs
  * that call the operations must be gone. */
 void fe_customs_free(fe_customs *customs);

@@ -16,7 +16,7 @@ typedef struct bindings {
   size_t count;
 } bindings;
 
-static bool allocate_bindings(const vf_graph *g, bindings *b) {
+static bool allocate_bindings(vf_graph *g, bindings *b) {
   const ir_mem *mem = g->ir.mem;
   b->inputs = ir_alloc(mem, (g->input_count + g->constant_count) * sizeof *b->inputs);
   b->variables = ir_alloc(mem, g->variable_count * sizeof *b->variables);

@@ -35,6 +35,7 @@ void fe_graph_free(vf_graph *g) {
   ir_free(mem, g->outputs, g->output_cap * sizeof *g->outputs);
   ir_free(mem, g->variables, g->variable_cap * sizeof *g->variables);
   ir_free(mem, g->references, g->reference_cap * sizeof *g->references);
+  ir_free(mem, g->pending.list, g->pending.cap * sizeof *g->pending.list);
   fe_places_free(&g->places, mem);
   fe_statements_free(&g->statements, mem);
   ir_graph_free(&g->ir);
@@ -135,14 +136,26 @@ static size_t result_count(const vf_graph *g) {
   return count;
 }
 
-ir_named *fe_graph_results(const vf_graph *g, size_t *count) {
+/* The first result after the taps that no result depends on. */
+static bool keep_taps(vf_graph *g, ir_named *results, size_t count) {
+  if (!g->pending.count || !count) return true;
+  ir_ref *refs = ir_alloc(g->ir.mem, count * sizeof *refs);
+  for (size_t i = 0; i < count && refs; i++) refs[i] = results[i].ref;
+  bool good = refs && fe_pending_keep(&g->ir, &g->pending, 0, 0, refs, count, &results[0].ref);
+  ir_free(g->ir.mem, refs, count * sizeof *refs);
+  return good;
+}
+
+ir_named *fe_graph_results(vf_graph *g, size_t *count) {
   *count = result_count(g);
   ir_named *list = ir_alloc(g->ir.mem, *count * sizeof *list);
   size_t n = 0;
   for (size_t i = 0; i < g->output_count && list; i++) list[n++] = g->outputs[i];
   for (size_t i = 0; i < g->reference_count && list; i++)
     if (is_written(g, &g->references[i])) list[n++] = g->references[i];
-  return list;
+  if (!list || keep_taps(g, list, n)) return list;
+  ir_free(g->ir.mem, list, *count * sizeof *list);
+  return NULL;
 }
 
 /* False after failing: a builder's error, nothing to compute. */

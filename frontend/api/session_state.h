@@ -19,7 +19,20 @@ typedef struct fe_storage {
 typedef struct fe_note {
   ir_ref buffer;    /* the BUFFER with the node's value; 0: none. A BUFFER names itself */
   uint32_t storage; /* of a BUFFER: its index in storages + 1 */
+  uint32_t target;  /* of the target of a reference: its index in targets + 1 */
 } fe_note;
+
+/* A reference of the session. Writes make new versions; realising them changes the memory of `held`. */
+typedef struct fe_session_ref {
+  ir_ref newest; /* 0: released */
+  ir_ref held;   /* the BUFFER whose elements its memory holds, from which the newest version is made */
+} fe_session_ref;
+
+/* A reference whose newest version is being realised. */
+typedef struct fe_written {
+  size_t ref, root; /* indices in refs, and in roots */
+  bool in_place;    /* in the memory of `held`; otherwise in new memory, since a tensor has those elements */
+} fe_written;
 
 typedef struct fe_frame {
   ir_ref ref;
@@ -35,10 +48,18 @@ typedef struct fe_lazy {
   size_t bytes;                  /* of all storages */
   size_t live_nodes, live_bytes; /* after the last move to a fresh graph */
   bool running;                  /* a program runs, which may call the user's functions */
+  fe_session_ref *refs;          /* by number; a number is not given again */
+  size_t ref_count, ref_cap, live_refs;
+  ir_ref *
+      targets; /* of views of references: those that depend on no elements, kept while there are references */
+  size_t target_count, target_cap;
+  bool lost; /* a run failed that changed references: tensors that needed their old elements have none */
   /* scratch arrays of a traversal, kept for the next one */
   ir_ref *map, *roots, *leaves;
   fe_frame *frames;
   void **pointers;
+  fe_written *written;
+  size_t written_count, written_cap;
   size_t map_cap, root_cap, leaf_cap, frame_cap, pointer_cap;
 } fe_lazy;
 

@@ -1,13 +1,8 @@
-/* Results of a run: their summary, and their comparison with the reference evaluator. */
+/* Results of a run: their comparison with the reference evaluator. */
 #ifndef VIEWFOLD_FRONTEND_CLI_ARRAYS_H
 #define VIEWFOLD_FRONTEND_CLI_ARRAYS_H
 
 #include "frontend/cli/bind.h"
-
-/* One line, the same on every machine: `y: f32[2,2] = [[0.0, 1.0], [2.0, 3.0]]`, or for more than 16 elements
- * `y: f32[64,64] min -1.0 max 3.5 mean 0.25 first 0.0 1.0 ...`, min, max and mean without the NaNs, which are
- * counted. */
-void cli_summary(const char *name, const fe_array *array, ir_text *out);
 
 /* How far the results of a run may be from those of the reference evaluator. They are equal unless they
  * depend on a float sum, mean, product or contraction. The error of such a reduction, of k elements x with

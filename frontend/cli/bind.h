@@ -23,6 +23,8 @@ void cli_pairs_free(cli_pairs *pairs);
 void cli_pairs_remove(cli_pairs *pairs, const cli_pair *pair);
 const cli_pair *cli_pairs_find(const cli_pairs *pairs, const char *name); /* NULL when absent */
 bool cli_is_called(const cli_pair *pair, const char *name);
+/* The entry that the pair names; NULL: none. */
+const ir_named *cli_named(const ir_named *names, size_t count, const cli_pair *pair);
 /* Check that each pair names one of `names`, and no two the same. The exit status. `what` is the kind of name
  * in messages, such as "parameter". */
 int cli_pairs_check(const cli_pairs *pairs, const char *command, const char *option, const ir_named *names,

@@ -9,6 +9,8 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/trace.h"
+#include "frontend/files/npy_header.h"
+#include "frontend/report/summary.h"
 #include "frontend/text/chain.h"
 #include "frontend/text/reader.h"
 #include "passes/ops/ops.h"
@@ -70,6 +72,7 @@ int cli_graph_open(cli_graph *s, const char *command, const char *word, bool tra
   int status = cli_trace_init(&s->watch, command, trace);
   if (status) return status;
   ir_graph_init(&s->g, &ir_mem_libc, &s->error);
+  s->g.customs = &cli_taps()->base;
   s->module.mem = &ir_mem_libc;
   if (!s->error.status && cli_is_model(word)) cli_model_open(s, word, given);
   else if (!s->error.status && is_chain(word)) open_chain(s, word);
@@ -96,13 +99,13 @@ static int list_graphs(const cli_graph *s, char *out, size_t size) {
   return count;
 }
 
-const ir_parsed_graph *cli_graph_pick(const cli_graph *s, const char *word, const char *name) {
+ir_parsed_graph *cli_graph_pick(cli_graph *s, const char *word, const char *name) {
   char names[400] = "";
-  const ir_parsed_graph *found = NULL;
+  ir_parsed_graph *found = NULL;
   int count = list_graphs(s, names, sizeof names);
   if (name && *name == '@') name++;
   for (size_t i = 0; i < s->module.count; i++) {
-    const ir_parsed_graph *block = &s->module.graphs[i];
+    ir_parsed_graph *block = &s->module.graphs[i];
     if (block->kind == IR_BLOCK_GRAPH &&
         (name ? strcmp(block->name, name) == 0 : count == 1 && !block->called))
       found = block;
@@ -146,6 +149,24 @@ int cli_compiling(const char *command, rt_compiling *how, bool *forbidden) {
   return CLI_OK;
 }
 
+static void print_tapped(void *user, const vf_tapped *t) {
+  (void)user;
+  ir_text text;
+  fe_array a = {.dtype = (ir_dtype)t->dtype, .rank = t->rank, .data = (void *)(uintptr_t)t->elements};
+  if (t->rank) memcpy(a.shape, t->shape, (size_t)t->rank * sizeof *a.shape);
+  ir_text_init(&text, &ir_mem_libc);
+  if (t->text) ir_textf(&text, "%s\n", t->text);
+  else if (fe_shape_bytes(a.dtype, a.rank, a.shape, &a.bytes)) fe_summary(t->name, &a, &text);
+  fputs(ir_text_get(&text), stderr); /* one call, so that lines stay whole */
+  ir_text_free(&text);
+}
+
+fe_taps *cli_taps(void) {
+  static fe_taps taps;
+  if (!taps.base.find) fe_taps_init(&taps, print_tapped, NULL);
+  return &taps;
+}
+
 int cli_context_options(const char *command, const char *threads, const char *device, rt_options *options) {
   *options = (rt_options){0};
   const char *variable = getenv("VIEWFOLD_THREADS");
@@ -163,6 +184,7 @@ int cli_context_options(const char *command, const char *threads, const char *de
     return cli_usage(command,
                      "unknown device '%s'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME",
                      options->device);
+  options->calls = fe_taps_calls(cli_taps());
   options->perf_map = debug.perf;
   options->cache_report = fe_debug_cache;
   options->cache_entries = debug.cache;

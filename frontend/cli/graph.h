@@ -4,6 +4,7 @@
 #define VIEWFOLD_FRONTEND_CLI_GRAPH_H
 
 #include "frontend/api/compile.h"
+#include "frontend/api/taps.h"
 #include "frontend/api/watch.h"
 #include "frontend/text/statements.h"
 #include "ir/parse/parse.h"
@@ -27,7 +28,7 @@ typedef struct cli_graph {
 int cli_graph_open(cli_graph *s, const char *command, const char *word, bool trace, struct cli_pairs *given);
 void cli_graph_close(cli_graph *s); /* also after a failure */
 /* The graph called `name`, or the only one when name is NULL. NULL after a message. */
-const ir_parsed_graph *cli_graph_pick(const cli_graph *s, const char *word, const char *name);
+ir_parsed_graph *cli_graph_pick(cli_graph *s, const char *word, const char *name);
 /* Its results as a TUPLE of tensors, literals among them with firm dtypes. 0 after a message. */
 ir_ref cli_graph_results(cli_graph *s, const ir_parsed_graph *block);
 
@@ -39,6 +40,9 @@ int cli_compiling(const char *command, rt_compiling *how, bool *forbidden);
  * VIEWFOLD_DEBUG; a `threads` or a `device` that is not NULL overrides the variable. The exit status; not
  * CLI_OK after a message. */
 int cli_context_options(const char *command, const char *threads, const char *device, rt_options *options);
+
+/* The operations that show values while a graph runs; they print on standard error. */
+fe_taps *cli_taps(void);
 
 /* Print a failure. Returns its exit status. */
 int cli_failure(const char *command, const ir_error *error);

@@ -32,6 +32,12 @@ const cli_pair *cli_pairs_find(const cli_pairs *pairs, const char *name) {
   return NULL;
 }
 
+const ir_named *cli_named(const ir_named *names, size_t count, const cli_pair *pair) {
+  for (size_t i = 0; i < count; i++)
+    if (cli_is_called(pair, names[i].name)) return &names[i];
+  return NULL;
+}
+
 void cli_pairs_remove(cli_pairs *pairs, const cli_pair *pair) {
   size_t at = (size_t)(pair - pairs->items);
   memmove(pairs->items + at, pairs->items + at + 1, (--pairs->count - at) * sizeof *pairs->items);
@@ -51,11 +57,10 @@ int cli_pairs_check(const cli_pairs *pairs, const char *command, const char *opt
                     size_t count, const ir_parsed_graph *block, const char *what) {
   for (size_t i = 0; i < pairs->count; i++) {
     const cli_pair *pair = &pairs->items[i];
-    size_t k = 0;
-    while (k < count && !cli_is_called(pair, names[k].name)) k++;
-    if (k == count) return unknown_name(command, option, pair, names, count, block, what);
-    if (cli_pairs_find(pairs, names[k].name) != pair)
-      return cli_usage(command, "%s %s is given twice", option, names[k].name);
+    const ir_named *named = cli_named(names, count, pair);
+    if (!named) return unknown_name(command, option, pair, names, count, block, what);
+    if (cli_pairs_find(pairs, named->name) != pair)
+      return cli_usage(command, "%s %s is given twice", option, named->name);
   }
   return CLI_OK;
 }

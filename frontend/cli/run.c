@@ -4,6 +4,7 @@
  * none. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "frontend/cli/arrays.h"
 #include "frontend/cli/buffers.h"
@@ -13,6 +14,7 @@
 #include "frontend/cli/progress.h"
 #include "frontend/cli/test_data.h"
 #include "frontend/cli/trace.h"
+#include "frontend/report/summary.h"
 #include "frontend/report/times.h"
 #include "frontend/text/loop_schedule.h"
 
@@ -50,8 +52,9 @@ static const char help_text[] =
     "                      x.npz:NAME, x.safetensors:NAME or x.gguf:NAME, or the array itself, as in --in "
     "s=3.5 or\n"
     "                      --in 'x=[[1,2],[3,4]]'. Sizes that are variables follow from the shapes given\n"
-    "  --out NAME=FILE     write this result as .npy; either all files are written or none. `-` is standard "
-    "output; all\n"
+    "  --out NAME=FILE     write this value as .npy, a result or any other that the graph names; either all "
+    "files are\n"
+    "                      written or none. `-` is standard output; all\n"
     "                      else that is said then goes to standard error\n"
     "  --size NAME=VALUE   the value of a size variable that no input tells\n"
     "  --graph NAME        which graph, if the file holds several\n"
@@ -94,7 +97,7 @@ typedef struct runner {
   const char *word, *name, *device, *threads, *target, *schedule_file, *check, *time;
   cli_pairs in, out, sizes;
   cli_graph s;
-  const ir_parsed_graph *block;
+  ir_parsed_graph *block;
   ir_ref results;
   cli_binding inputs;
   cli_test_data given, expected; /* of the folder of --check */
@@ -224,13 +227,15 @@ static int print_report(runner *r) {
   ir_text_init(&text, &ir_mem_libc);
   for (size_t i = 0; i < r->buffers.output_count; i++)
     if (!cli_pairs_find(&r->out, r->block->results[i].name))
-      cli_summary(r->block->results[i].name, &r->buffers.outputs[i], &text);
+      fe_summary(r->block->results[i].name, &r->buffers.outputs[i], &text);
   int status = CLI_OK;
   if (r->check && *r->check) {
     if (!cli_test_data_compare(&r->expected, r->block, r->buffers.outputs, &text, &r->s.error))
       status = r->s.error.status ? fail_run(r) : CLI_CHECK_FAILED;
-  } else if (r->check)
+  } else if (r->check) {
+    cli_taps()->function = NULL; /* the run has shown them */
     status = cli_check(&r->s, r->context, r->block, r->results, &r->inputs, r->buffers.outputs, &text);
+  }
   fputs(ir_text_get(&text), r->says);
   if (text.failed && !status) status = no_memory(r);
   ir_text_free(&text);
@@ -248,6 +253,26 @@ static int open_test_data(runner *r) {
   return r->expected.count ? CLI_OK : cli_usage("run", "--check: %s holds no output_0.pb", r->check);
 }
 
+/* Results for values that --out names and the graph does not return; they stand before references. */
+static int add_wanted(runner *r) {
+  ir_parsed_graph *b = r->block;
+  size_t room = b->result_count + r->out.count, at = 0;
+  if (!IR_RESERVE(r->s.module.mem, b->results, b->result_cap, room)) return no_memory(r);
+  while (at < b->result_count && !b->results[at].reference) at++;
+  for (size_t i = 0; i < r->out.count; i++) {
+    const cli_pair *pair = &r->out.items[i];
+    if (cli_named(b->results, b->result_count, pair)) continue;
+    const ir_defined *value = ir_defined_find(b, pair->name, pair->length);
+    const ir_named *param = cli_named(b->params, b->param_count, pair);
+    if (!value && !param) continue; /* cli_pairs_check says so */
+    memmove(b->results + at + 1, b->results + at, (b->result_count++ - at) * sizeof *b->results);
+    b->results[at++] = (ir_named){.name = value ? value->name : param->name,
+                                  .length = pair->length,
+                                  .ref = value ? value->ref : param->ref};
+  }
+  return CLI_OK;
+}
+
 static int run_command(runner *r) {
   r->says = cli_files_claim_stdout(&r->out) ? stderr : stdout;
   int64_t start = ir_now_ns();
@@ -256,9 +281,10 @@ static int run_command(runner *r) {
   if (r->wants_phases) ir_timer_lap(&r->phases.timer, &start, "read", -1, NULL);
   if (status) return status;
   r->block = cli_graph_pick(&r->s, r->word, r->name);
-  if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;
+  if (!r->block || (status = add_wanted(r))) return status ? status : CLI_BAD_INPUT;
   status =
-      cli_pairs_check(&r->out, "run", "--out", r->block->results, r->block->result_count, r->block, "result");
+      cli_pairs_check(&r->out, "run", "--out", r->block->results, r->block->result_count, r->block, "value");
+  if (!status && !(r->results = cli_graph_results(&r->s, r->block))) status = CLI_BAD_INPUT;
   if (!status && r->schedule_file && fe_schedule_load(r->schedule_file, &r->schedule, &r->s.error) != IR_OK)
     status = fail_run(r);
   if (!status) status = cli_bind(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);

@@ -108,7 +108,8 @@ bool cli_tolerances_find(ir_graph *g, ir_ref results, const ir_var_value *vars, 
   bool ok = ir_reachable(g, &results, 1, &live, &count, &cap) == IR_OK;
   for (size_t i = 0; i < count && ok; i++) {
     const ir_node *n = ir_get(g, live[i]);
-    bool called = n->op == IR_OP_RESULT && ir_is_float((ir_dtype)n->dtype);
+    bool called = n->op == IR_OP_RESULT && ir_is_float((ir_dtype)n->dtype) &&
+                  ir_ops[ir_op_of(g, n->src[0])].cls == IR_CLASS_CONTROL;
     double error = called          ? DERIVED * error_inside(g, n->src[0], vars, var_count)
                    : is_inexact(n) ? error_of(g, n, vars, var_count)
                                    : 0;

@@ -1,5 +1,5 @@
-/* Realising tensors of the session, and moving the live nodes to a fresh graph. Both walk from the needed
- * values down to BUFFERs and realised nodes, and copy the nodes on the way. */
+/* Realising tensors and references of the session, and moving the live nodes to a fresh graph. Both walk from
+ * the needed values down to BUFFERs and realised nodes, and copy the nodes on the way. */
 #include "frontend/session/lazy.h"
 
 #include <stdio.h>
@@ -53,11 +53,15 @@ static bool reserve_notes(const ir_mem *mem, fe_note **notes, size_t *cap, size_
   return true;
 }
 
+bool fe_lazy_reserve_notes(vf_context *c) {
+  return reserve_notes(&c->mem, &c->lazy.notes, &c->lazy.note_cap, c->session->ir.count);
+}
+
 /* Room for `count` more storages and notes of all nodes, so that attaching cannot fail. */
 static bool reserve_storages(vf_context *c, size_t count) {
   fe_lazy *l = &c->lazy;
   return IR_RESERVE(&c->mem, l->storages, l->storage_cap, l->storage_count + count) &&
-         reserve_notes(&c->mem, &l->notes, &l->note_cap, c->session->ir.count);
+         fe_lazy_reserve_notes(c);
 }
 
 /* The bytes that a storage counts for: never 0. */
@@ -65,7 +69,7 @@ static size_t counted_bytes(size_t bytes) { return bytes + ALIGN; }
 
 static void attach_storage(fe_lazy *l, ir_ref buffer, const rt_memory *memory) {
   l->storages[l->storage_count++] = (fe_storage){buffer, *memory};
-  l->notes[buffer] = (fe_note){buffer, (uint32_t)l->storage_count};
+  l->notes[buffer] = (fe_note){.buffer = buffer, .storage = (uint32_t)l->storage_count};
   l->bytes += counted_bytes(memory->bytes);
 }
 
@@ -102,6 +106,9 @@ void fe_lazy_free(vf_context *c) {
   ir_free(&c->mem, l->leaves, l->leaf_cap * sizeof *l->leaves);
   ir_free(&c->mem, l->frames, l->frame_cap * sizeof *l->frames);
   ir_free(&c->mem, l->pointers, l->pointer_cap * sizeof *l->pointers);
+  ir_free(&c->mem, l->refs, l->ref_cap * sizeof *l->refs);
+  ir_free(&c->mem, l->targets, l->target_cap * sizeof *l->targets);
+  ir_free(&c->mem, l->written, l->written_cap * sizeof *l->written);
   *l = (fe_lazy){0};
 }
 
@@ -199,12 +206,29 @@ static void keep_storages(vf_context *c, fe_note *notes, size_t note_cap) {
     }
     l->storages[kept++] = s;
     l->bytes += counted_bytes(s.memory.bytes);
-    notes[s.buffer] = (fe_note){s.buffer, (uint32_t)kept};
+    notes[s.buffer] = (fe_note){.buffer = s.buffer, .storage = (uint32_t)kept};
   }
   l->storage_count = kept;
   ir_free(&c->mem, l->notes, l->note_cap * sizeof *l->notes);
   l->notes = notes;
   l->note_cap = note_cap;
+}
+
+static bool walk_references(walk *w) {
+  fe_lazy *l = w->lazy;
+  bool good = true;
+  for (size_t i = 0; i < l->ref_count && good; i++)
+    good = !l->refs[i].newest || (walk_from(w, l->refs[i].newest) && walk_from(w, l->refs[i].held));
+  for (size_t i = 0; i < l->target_count && good; i++) good = walk_from(w, l->targets[i]) != 0;
+  return good;
+}
+
+static void move_references(fe_lazy *l) {
+  for (size_t i = 0; i < l->ref_count; i++) {
+    fe_session_ref *r = &l->refs[i];
+    if (r->newest) *r = (fe_session_ref){l->map[fe_lazy_resolve(l, r->newest)], l->map[r->held]};
+  }
+  for (size_t i = 0; i < l->target_count; i++) l->targets[i] = l->map[fe_lazy_resolve(l, l->targets[i])];
 }
 
 static bool move_results(vf_context *c, ir_error *error) {
@@ -217,13 +241,15 @@ static bool move_results(vf_context *c, ir_error *error) {
   if (ir_graph_init(&fresh, &c->mem, error) != IR_OK) return false;
   bool good = walk_start(&w, c, &fresh, false);
   for (vf_tensor *t = l->tensors; t && good; t = t->next) good = walk_from(&w, t->node) != 0;
-  good = good && reserve_notes(&c->mem, &notes, &note_cap, fresh.count);
+  good = good && walk_references(&w) && reserve_notes(&c->mem, &notes, &note_cap, fresh.count);
   if (!good) {
     ir_graph_free(&fresh);
     return no_memory(error);
   }
   for (vf_tensor *t = l->tensors; t; t = t->next) t->node = l->map[fe_lazy_resolve(l, t->node)];
+  move_references(l);
   keep_storages(c, notes, note_cap);
+  for (size_t i = 0; i < l->target_count; i++) l->notes[l->targets[i]].target = (uint32_t)i + 1;
   fresh.next_serial = session->ir.next_serial;
   fresh.error = &session->error;
   fe_places_free(&session->places, &c->mem);
@@ -258,29 +284,108 @@ static void move_if_worthwhile(vf_context *c, size_t more_bytes) {
 
 /* realising */
 
-/* List in l->roots the values that are not realised, each once. */
+/* List a value in l->roots, once, unless it is realised. *root: its index there, if it is. */
+static bool add_root(vf_context *c, ir_ref node, size_t *count, size_t *root) {
+  fe_lazy *l = &c->lazy;
+  node = fe_lazy_resolve(l, node);
+  if (fe_lazy_memory(l, node)) return true;
+  if (!l->map[node]) {
+    if (!IR_RESERVE(&c->mem, l->roots, l->root_cap, 2 * (*count + 1))) return false;
+    l->roots[(*count)++] = node;
+    l->map[node] = (ir_ref)*count; /* its index + 1 */
+  }
+  if (root) *root = l->map[node] - 1;
+  return true;
+}
+
+/* Has a tensor the elements of the BUFFER? */
+static bool is_shared(const fe_lazy *l, ir_ref buffer) {
+  for (const vf_tensor *t = l->tensors; t; t = t->next)
+    if (fe_lazy_resolve(l, t->node) == buffer) return true;
+  return false;
+}
+
+/* List the references that have been written in l->written, and their newest versions as roots. */
+static bool add_written(vf_context *c, size_t *root_count) {
+  fe_lazy *l = &c->lazy;
+  for (size_t i = 0; i < l->ref_count; i++) {
+    const fe_session_ref *r = &l->refs[i];
+    fe_written w = {.ref = i};
+    if (!r->newest || r->newest == r->held) continue;
+    if (!IR_RESERVE(&c->mem, l->written, l->written_cap, l->written_count + 1) ||
+        !add_root(c, r->newest, root_count, &w.root))
+      return false;
+    w.in_place = !is_shared(l, r->held);
+    l->written[l->written_count++] = w;
+  }
+  return true;
+}
+
+/* Add the tensors that are computed from elements which are going to change. needs: room for a flag per
+ * node. Sources have smaller numbers than what they are sources of. */
+static bool add_dependents(vf_context *c, uint8_t *needs, size_t *root_count) {
+  fe_lazy *l = &c->lazy;
+  const ir_graph *g = &c->session->ir;
+  memset(needs, 0, g->count);
+  for (size_t i = 0; i < l->written_count; i++)
+    if (l->written[i].in_place) needs[l->refs[l->written[i].ref].held] = 1;
+  for (ir_ref at = 1; at < g->count; at++) {
+    const ir_node *n = ir_get(g, at);
+    for (uint32_t i = 0; i < n->nsrc && !needs[at]; i++) needs[at] = needs[fe_lazy_resolve(l, n->src[i])];
+  }
+  for (const vf_tensor *t = l->tensors; t; t = t->next)
+    if (needs[fe_lazy_resolve(l, t->node)] && !add_root(c, t->node, root_count, NULL)) return false;
+  return true;
+}
+
+/* List in l->roots the values that are not realised and are to be, each once: of the tensors, of references
+ * that have been written, and what needs elements that these change. */
 static bool list_roots(vf_context *c, vf_tensor *const *tensors, size_t count, size_t *root_count) {
   fe_lazy *l = &c->lazy;
-  *root_count = 0;
-  for (size_t i = 0; i < count; i++) {
-    ir_ref node = fe_lazy_resolve(l, tensors[i]->node);
-    if (fe_lazy_memory(l, node) || l->map[node]) continue;
-    if (!IR_RESERVE(&c->mem, l->roots, l->root_cap, 2 * (*root_count + 1))) return false;
-    l->roots[(*root_count)++] = node;
-    l->map[node] = 1; /* seen */
+  bool good = true;
+  *root_count = l->written_count = 0;
+  for (size_t i = 0; i < count && good; i++) good = add_root(c, tensors[i]->node, root_count, NULL);
+  good = good && add_written(c, root_count);
+  if (good && l->written_count) {
+    size_t nodes = c->session->ir.count;
+    uint8_t *needs = ir_alloc(&c->mem, nodes);
+    good = needs && add_dependents(c, needs, root_count);
+    ir_free(&c->mem, needs, nodes);
   }
   for (size_t i = 0; i < *root_count; i++) l->map[l->roots[i]] = 0;
-  return true;
+  return good;
+}
+
+/* The reference in whose memory the root is computed; NULL: none. */
+static const fe_session_ref *reference_of(const fe_lazy *l, size_t root) {
+  for (size_t i = 0; i < l->written_count; i++)
+    if (l->written[i].in_place && l->written[i].root == root) return &l->refs[l->written[i].ref];
+  return NULL;
 }
 
 /* Check that all leaves have elements; one without is the parameter of a function. */
 static bool leaves_known(const fe_lazy *l, const walk *w, ir_error *error) {
   for (size_t i = 0; i < w->leaf_count; i++)
     if (!fe_lazy_memory(l, l->leaves[i])) {
-      ir_fail(error, IR_ERR_INVALID, "realise: " FE_ESCAPED);
+      ir_fail(error, IR_ERR_INVALID, "realise: %s",
+              l->lost ? "it needs elements that a reference had before a run that changed it failed; release "
+                        "the tensor, and compute it from what the reference holds now"
+                      : FE_ESCAPED);
       return false;
     }
   return true;
+}
+
+/* The inputs that the program changes, into out, which has room for l->written_count. */
+static size_t list_references(const fe_lazy *l, const walk *w, pass_reference *out) {
+  size_t count = 0;
+  for (size_t i = 0; i < l->written_count; i++) {
+    size_t leaf = 0;
+    while (leaf < w->leaf_count && l->leaves[leaf] != l->refs[l->written[i].ref].held) leaf++;
+    if (l->written[i].in_place && leaf < w->leaf_count)
+      out[count++] = (pass_reference){(uint32_t)leaf, (uint32_t)l->written[i].root};
+  }
+  return count;
 }
 
 /* Compile one program for all roots. Their copies are in l->roots behind them. */
@@ -293,15 +398,19 @@ static ir_status compile_roots(vf_context *c, walk *w, size_t root_count, rt_pro
   if (good && !leaves_known(l, w, error)) return error->status;
   if (good) results = ir_tuple(w->to, copies, (uint32_t)root_count);
   inputs = results ? ir_alloc(w->mem, w->leaf_count * sizeof *inputs) : NULL;
-  if (!inputs) return ir_fail(error, IR_ERR_MEMORY, "out of memory realising a tensor");
-  for (size_t i = 0; i < w->leaf_count; i++) inputs[i] = l->map[l->leaves[i]];
+  pass_reference *references = ir_alloc(w->mem, l->written_count * sizeof *references);
+  if (!inputs || !references) no_memory(error);
+  for (size_t i = 0; i < w->leaf_count && inputs; i++) inputs[i] = l->map[l->leaves[i]];
   fe_request request = {.observer = fe_watch_observer(&c->watch),
                         .graph = w->to,
                         .results = results,
                         .inputs = inputs,
                         .input_count = w->leaf_count,
+                        .references = references,
+                        .reference_count = references ? list_references(l, w, references) : 0,
                         .name = "session"};
-  fe_compile(c->runtime, &request, program, error);
+  if (!error->status) fe_compile(c->runtime, &request, program, error);
+  ir_free(w->mem, references, l->written_count * sizeof *references);
   ir_free(w->mem, inputs, w->leaf_count * sizeof *inputs);
   return error->status;
 }
@@ -321,11 +430,13 @@ static bool gather_pointers(vf_context *c, const walk *w, const rt_program *prog
   if (!IR_RESERVE(&c->mem, l->pointers, l->pointer_cap, inputs + root_count)) return no_memory(error);
   for (size_t i = 0; i < inputs + root_count; i++) {
     size_t leaf = i < inputs ? leaf_number(rt_program_input(program, i).name) : 0;
-    rt_memory *memory = i >= inputs            ? &made[i - inputs]
+    const fe_session_ref *reference = i >= inputs ? reference_of(l, i - inputs) : NULL;
+    rt_memory *memory = reference              ? fe_lazy_memory(l, reference->held)
+                        : i >= inputs          ? &made[i - inputs]
                         : leaf < w->leaf_count ? fe_lazy_memory(l, l->leaves[leaf])
                                                : NULL;
     if (!memory) return no_memory(error);
-    if (rt_memory_place(c->runtime, memory, i < inputs, error) != IR_OK) return false;
+    if (rt_memory_place(c->runtime, memory, i < inputs || reference, error) != IR_OK) return false;
     l->pointers[i] = memory->address;
   }
   return true;
@@ -340,25 +451,60 @@ static bool prepare_results(vf_context *c, size_t root_count, rt_memory *made, i
   for (size_t i = 0; i < root_count && !error->status; i++) {
     ir_ref buffer = op_buffer_like(g, l->roots[i]);
     l->roots[root_count + i] = buffer;
-    if (!buffer || rt_memory_make(c->runtime, fe_lazy_bytes(g, buffer), &made[i], error) != IR_OK)
+    if (!buffer || (!reference_of(l, i) &&
+                    rt_memory_make(c->runtime, fe_lazy_bytes(g, buffer), &made[i], error) != IR_OK))
       no_memory(error);
   }
   g->error = &c->session->error;
   return !error->status && (reserve_storages(c, root_count) || no_memory(error));
 }
 
+/* The memory of references holds new elements, those of their roots' BUFFERs. */
+static void commit_references(fe_lazy *l, size_t root_count) {
+  for (size_t i = 0; i < l->written_count; i++) {
+    const fe_written *w = &l->written[i];
+    fe_session_ref *r = &l->refs[w->ref];
+    ir_ref buffer = l->roots[root_count + w->root];
+    if (w->in_place) {
+      uint32_t storage = l->notes[r->held].storage;
+      l->notes[r->held] = (fe_note){0};
+      l->notes[buffer] = (fe_note){.buffer = buffer, .storage = storage};
+      l->storages[storage - 1].buffer = buffer;
+    }
+    *r = (fe_session_ref){buffer, buffer};
+  }
+}
+
 static void commit_results(vf_context *c, size_t root_count, const rt_memory *made) {
   fe_lazy *l = &c->lazy;
   for (size_t i = 0; i < root_count; i++) {
-    attach_storage(l, l->roots[root_count + i], &made[i]);
+    if (!reference_of(l, i)) attach_storage(l, l->roots[root_count + i], &made[i]);
     l->notes[l->roots[i]].buffer = l->roots[root_count + i];
   }
+  commit_references(l, root_count);
+}
+
+/* A run that failed half way has changed references, whose old versions are gone: each holds what the steps
+ * before left, and the writes are dropped. One that was short of memory has not begun. */
+static void abandon_results(vf_context *c, size_t root_count, rt_memory *made, bool changed) {
+  fe_lazy *l = &c->lazy;
+  for (size_t i = 0; i < root_count; i++) rt_memory_free(c->runtime, &made[i]);
+  size_t kept = 0;
+  for (size_t i = 0; i < l->written_count && changed; i++) {
+    fe_session_ref *r = &l->refs[l->written[i].ref];
+    if (l->written[i].in_place) l->written[kept++] = l->written[i];
+    else r->newest = r->held;
+  }
+  l->written_count = kept;
+  l->lost |= kept > 0;
+  commit_references(l, root_count);
 }
 
 static void run_program(vf_context *c, walk *w, size_t root_count, const rt_program *program,
                         ir_error *error) {
   fe_lazy *l = &c->lazy;
   rt_memory one = {0}, *made = root_count == 1 ? &one : ir_alloc(&c->mem, root_count * sizeof *made);
+  bool begun = false;
   if (!made) {
     no_memory(error);
     return;
@@ -366,13 +512,14 @@ static void run_program(vf_context *c, walk *w, size_t root_count, const rt_prog
   memset(made, 0, root_count * sizeof *made);
   if (prepare_results(c, root_count, made, error) &&
       gather_pointers(c, w, program, made, root_count, error)) {
-    l->running = true;
+    for (size_t i = 0; i < l->written_count; i++)
+      if (l->written[i].in_place) fe_lazy_memory(l, l->refs[l->written[i].ref].held)->host_current = false;
+    l->running = begun = true;
     rt_program_run_placed(program, l->pointers, l->pointers + rt_program_input_count(program), NULL, error);
     l->running = false;
   }
   if (!error->status) commit_results(c, root_count, made);
-  else
-    for (size_t i = 0; i < root_count; i++) rt_memory_free(c->runtime, &made[i]);
+  else abandon_results(c, root_count, made, begun && error->status != IR_ERR_MEMORY);
   if (made != &one) ir_free(&c->mem, made, root_count * sizeof *made);
 }
 
@@ -394,10 +541,13 @@ static void realise_tensors(vf_context *c, vf_tensor *const *tensors, size_t cou
 
 ir_status fe_lazy_realise(vf_context *c, vf_tensor *const *tensors, size_t count, ir_error *error) {
   size_t bytes = 0;
+  bool pending = false;
   for (size_t i = 0; i < count; i++)
     if (!fe_lazy_memory(&c->lazy, tensors[i]->node))
       bytes += counted_bytes(fe_lazy_bytes(&c->session->ir, tensors[i]->node));
-  if (!bytes) return IR_OK;
+  for (size_t i = 0; i < c->lazy.ref_count && !count; i++)
+    pending |= c->lazy.refs[i].newest != c->lazy.refs[i].held;
+  if (!bytes && !pending) return IR_OK;
   if (c->session->recording)
     return ir_fail(error, IR_ERR_INVALID,
                    "realise: a function is being recorded, whose values have no elements; realise before or "

@@ -63,14 +63,19 @@ vf_tensor *fe_tensor_make(vf_context *c, vf_dtype dtype, int rank, const int64_t
   return t;
 }
 
+bool fe_tensor_clear(vf_tensor *t, ir_error *error) {
+  void *zeros = rt_memory_write(t->context->runtime, fe_tensor_memory(t), error);
+  if (zeros) memset(zeros, 0, vf_tensor_bytes(t));
+  return zeros != NULL;
+}
+
 rt_memory *fe_tensor_memory(const vf_tensor *t) { return fe_lazy_memory(&t->context->lazy, t->node); }
 
 vf_tensor *vf_tensor_create(vf_context *c, vf_dtype dtype, int rank, const int64_t *shape,
                             const void *elements, vf_error *error) {
   ir_error failure = {0};
   vf_tensor *t = fe_tensor_make(c, dtype, rank, shape, elements, &failure);
-  void *zeros = t && !elements ? rt_memory_write(c->runtime, fe_tensor_memory(t), &failure) : NULL;
-  if (zeros) memset(zeros, 0, vf_tensor_bytes(t));
+  if (t && !elements) fe_tensor_clear(t, &failure);
   if (t && failure.status) {
     vf_tensor_release(t);
     t = NULL;

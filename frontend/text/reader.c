@@ -81,21 +81,11 @@ static ir_ref file_data(fe_reading *r, ir_graph *g, const ir_attr *attrs, size_t
   return made;
 }
 
-/* The statement that begins here, without a type, a comment and spaces behind it. */
-static size_t statement_length(const char *text, const char *end) {
-  size_t length = 0;
-  for (const char *c = text; c < end && *c != '\n' && *c != '#' && *c != '}'; c++) {
-    if (*c == ':' && c[-1] == ' ') break;
-    if (*c != ' ' && *c != '\t' && *c != '\r') length = (size_t)(c - text) + 1;
-  }
-  return length;
-}
-
 static void note_statement(const fe_reading *r, ir_graph *g, ir_ref floor, ir_ref made, const char *text,
                            int line) {
   char place[200];
   snprintf(place, sizeof place, "%.180s:%d", r->name, line);
-  fe_statements_add(r->statements, g, floor, made, text, statement_length(text, r->end), place);
+  fe_statements_add(r->statements, g, floor, made, text, ir_statement_length(text, r->end), place);
 }
 
 static ir_ref apply_named(void *user, ir_graph *g, const char *name, size_t length, const ir_ref *operands,

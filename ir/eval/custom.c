@@ -111,13 +111,19 @@ ir_status ir_eval_custom(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   for (uint32_t i = 0; i < call.operands; i++) in[i] = array_of(ir_eval_operand(run, ref, i));
   int64_t at[IR_MAX_RANK] = {0}, count = 1;
   for (uint32_t k = 0; k < batch.rank; k++) count *= batch.sizes[k];
+  const ir_customs *all = run->g->customs;
+  const ir_custom *custom = all ? all->find(all, call.name, strlen(call.name)) : NULL;
+  if (custom && custom->whole && !status) {
+    call.batch += batch.rank;
+    return ir_custom_run(all, &call, in, results, run->error);
+  }
   for (int64_t n = 0; n < count && !status; n++, ir_eval_next(at, batch.sizes, batch.rank)) {
     ir_custom_array element_in[IR_CUSTOM_MAX], element_out[IR_CUSTOM_MAX];
     for (uint32_t i = 0; i < call.operands; i++)
       element_in[i] = element_of(&in[i], batch.operand_rank[i], &batch, at);
     for (uint32_t i = 0; i < call.results; i++)
       element_out[i] = element_of(&results[i], batch.rank, &batch, at);
-    status = ir_custom_run(run->g->customs, &call, element_in, element_out, run->error);
+    status = ir_custom_run(all, &call, element_in, element_out, run->error);
   }
   return status;
 }

@@ -1,4 +1,5 @@
 /* The parser's state, and the parsing of tensor graphs and of files. */
+#include "ir/custom.h"
 #include "ir/parse/impl.h"
 
 #include <stdio.h>
@@ -295,7 +296,36 @@ bool ir_parse_statement_end(ir_parser *p) {
          ir_lex_fail(&p->lex, "unexpected text after a statement", "the end of the line");
 }
 
-static bool parse_statement(ir_parser *p, statement *s) {
+size_t ir_statement_length(const char *text, const char *end) {
+  size_t length = 0;
+  for (const char *c = text; c < end && *c != '\n' && *c != '#' && *c != '}'; c++) {
+    if (*c == ':' && c > text && c[-1] == ' ') break;
+    if (*c != ' ' && *c != '\t' && *c != '\r') length = (size_t)(c - text) + 1;
+  }
+  return length;
+}
+
+/* Note the values that the statement has named, for whoever asks what a node was written as. */
+static bool note_values(ir_parser *p, const statement *s, const char *text, ir_ref floor,
+                        ir_parsed_graph *out) {
+  ir_graph *g = p->graph;
+  int64_t written = ir_name(g, text, ir_statement_length(text, p->lex.text + p->lex.length));
+  for (size_t i = 0; i < s->name_count; i++) {
+    int64_t id = ir_parse_intern(p, &s->names[i]);
+    if (id < 0 || written < 0 || !IR_RESERVE(g->mem, out->values, out->value_cap, out->value_count + 1))
+      return ir_parse_memory(p);
+    out->values[out->value_count++] = (ir_defined){.name = ir_name_text(g, id),
+                                                   .text = ir_name_text(g, written),
+                                                   .ref = p->symbols[id].value,
+                                                   .floor = floor,
+                                                   .end = g->count,
+                                                   .line = s->names[i].line};
+  }
+  return true;
+}
+
+static bool parse_statement(ir_parser *p, statement *s, ir_parsed_graph *out) {
+  ir_ref floor = p->graph->count;
   s->name_count = 0;
   p->lex.by_line = false;
   do {
@@ -305,8 +335,10 @@ static bool parse_statement(ir_parser *p, statement *s) {
     p->lex.by_line = true;
   } while (ir_lex_accept(&p->lex, ','));
   if (!ir_lex_expect(&p->lex, '=', "bad statement")) return false;
+  const char *text = p->lex.token.text;
   ir_ref made = parse_operation(p, s);
-  bool ok = made && define_results(p, s, made) && ir_parse_statement_end(p);
+  bool ok =
+      made && define_results(p, s, made) && ir_parse_statement_end(p) && note_values(p, s, text, floor, out);
   ir_parse_release(p);
   p->lex.by_line = false;
   return ok;
@@ -347,6 +379,28 @@ static bool writes_references(const ir_parser *p, const ir_parsed_graph *out) {
   return false;
 }
 
+/* Values that are named, have an effect and are needed by no result: the first result is computed after them.
+ */
+static bool keep_effects(ir_parser *p, ir_parsed_graph *out) {
+  ir_graph *g = p->graph;
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  bool good = true;
+  for (size_t i = 0; i < out->value_count && good && g->customs && p->builder->apply; i++) {
+    ir_ref value = out->values[i].ref;
+    if (!ir_custom_has_effect(g, value)) continue;
+    if (!live) good = ir_reachable(g, p->operands, p->operand_count, &live, &count, &cap) == IR_OK;
+    size_t at = good ? ir_find_ref(live, count, value) : 0;
+    if (!good || (at < count && live[at] == value)) continue;
+    ir_ref pair[2] = {out->results[0].ref, value};
+    pair[0] = p->builder->apply(p->builder->user, g, "after", 5, pair, 2, NULL, 0, out->line, out->column);
+    good = pair[0] != 0;
+    out->results[0].ref = p->operands[0] = pair[0];
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return good;
+}
+
 static bool parse_return(ir_parser *p, ir_parsed_graph *out) {
   p->lex.by_line = true;
   ir_lex_next(&p->lex);
@@ -367,7 +421,7 @@ static bool parse_return(ir_parser *p, ir_parsed_graph *out) {
         return name_error(p, &name, "a reference is a result by itself", "a value, or nothing");
       if (!add_result(p, out, id, value)) return false;
     } while (ir_lex_accept(&p->lex, ','));
-  if (!add_references(p, out) || !ir_parse_statement_end(p)) return false;
+  if (!add_references(p, out) || !ir_parse_statement_end(p) || !keep_effects(p, out)) return false;
   p->lex.by_line = false;
   out->root = ir_tuple(p->graph, p->operands, (uint32_t)p->operand_count);
   return out->root && ir_lex_expect(&p->lex, '}', "unexpected text after return");
@@ -380,7 +434,7 @@ static bool parse_graph(ir_parser *p, ir_parsed_graph *out) {
     ok = (first || ir_lex_expect(&p->lex, ',', "bad parameters")) && parse_param(p, out);
   ok = ok && ir_lex_expect(&p->lex, ')', "bad parameters") &&
        ir_lex_expect(&p->lex, '{', "missing body of the graph");
-  while (ok && ir_lex_is(&p->lex, '%')) ok = parse_statement(p, &s);
+  while (ok && ir_lex_is(&p->lex, '%')) ok = parse_statement(p, &s, out);
   if (ok && !ir_lex_is_word(&p->lex, "return"))
     ok = ir_lex_fail(&p->lex, ir_lex_is(&p->lex, '}') ? "missing return" : "bad statement",
                      "'%NAME = ...' or 'return'");
@@ -440,9 +494,17 @@ void ir_module_free(ir_module *module) {
     ir_free(module->mem, g->params, g->param_cap * sizeof *g->params);
     ir_free(module->mem, g->results, g->result_cap * sizeof *g->results);
     ir_free(module->mem, g->vars, g->var_cap * sizeof *g->vars);
+    ir_free(module->mem, g->values, g->value_cap * sizeof *g->values);
   }
   ir_free(module->mem, module->graphs, module->cap * sizeof *module->graphs);
   *module = (ir_module){.mem = module->mem};
+}
+
+const ir_defined *ir_defined_find(const ir_parsed_graph *block, const char *name, size_t length) {
+  for (size_t i = block->value_count; i-- > 0;)
+    if (strlen(block->values[i].name) == length && memcmp(block->values[i].name, name, length) == 0)
+      return &block->values[i];
+  return NULL;
 }
 
 const ir_parsed_graph *ir_module_find(const ir_module *module, const char *name) {

@@ -45,6 +45,14 @@ typedef struct ir_named {
       reference; /* a parameter that is input and output at once; a result: its newest version, of its name */
 } ir_named;
 
+/* A value that a statement of a GRAPH names. Nodes floor..end-1 were made for the statement. */
+typedef struct ir_defined {
+  const char *name; /* without % */
+  const char *text; /* of the statement behind `=`, without a type: "take %emb, %tok axis=0" */
+  ir_ref ref, floor, end;
+  int line;
+} ir_defined;
+
 typedef enum ir_block_kind { IR_BLOCK_GRAPH, IR_BLOCK_KERNEL, IR_BLOCK_INDEX } ir_block_kind;
 
 typedef struct ir_parsed_graph {
@@ -58,8 +66,10 @@ typedef struct ir_parsed_graph {
   size_t result_count, result_cap; /* of a GRAPH; a literal result is named by its index, "0", "1", ... */
   ir_ref *vars;
   size_t var_count, var_cap; /* in order of declaration */
-  int line, column;          /* of its name */
-  bool called;               /* a later graph calls it */
+  ir_defined *values;
+  size_t value_count, value_cap; /* of a GRAPH, in order; of one name the last is the newest version */
+  int line, column;              /* of its name */
+  bool called;                   /* a later graph calls it */
 } ir_parsed_graph;
 
 typedef struct ir_module {
@@ -73,6 +83,10 @@ typedef struct ir_module {
 ir_status ir_parse_module(ir_graph *graph, const ir_builder *builder, const char *file, const char *text,
                           size_t length, ir_module *module);
 void ir_module_free(ir_module *module);
+/* The length of a statement that begins at text, without a type, a comment and spaces behind it. */
+size_t ir_statement_length(const char *text, const char *end);
+/* The newest value of that name; NULL: no statement of the graph names one. */
+const ir_defined *ir_defined_find(const ir_parsed_graph *block, const char *name, size_t length);
 const ir_parsed_graph *ir_module_find(const ir_module *module, const char *name); /* NULL when absent */
 
 /* A parser for the caller's own texts, such as chain expressions: read signs and words from parser->lex, and

@@ -321,6 +321,11 @@ static void put_custom_attributes(ir_printer *pr, const ir_custom_call *call) {
       continue;
     }
     ir_textf(pr->out, " %s=", c->attributes[i].name);
+    if (c->attributes[i].dtype == IR_NONE) {
+      const char *text = ir_custom_text(call, i);
+      ir_lex_print_string(pr->out, text, strlen(text));
+      continue;
+    }
     ir_print_value(pr->out, call->values[i], c->attributes[i].dtype);
   }
   if (call->batch) ir_textf(pr->out, " batch_dims=%u", call->batch);

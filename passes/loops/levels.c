@@ -39,6 +39,16 @@ bool loop_may_thread(loop_nest *n, uint32_t axis) {
   return !loop_is_ordered(n, axis);
 }
 
+/* Unrolled values, of axes with vector lanes or without. Those without come first, and so do their values in
+ * the code: what an element of a row is multiplied with, the vectors of a few columns, stays in registers
+ * beside the sums, while the elements of all rows would need more than there are. Of 16 registers 12 are sums
+ * of a tile of 6 x 2: products whose lanes run along the outer axis took 1.8 times as long on Zen 3. */
+static void add_unrolled(loop_nest *n, bool with_lanes) {
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (n->axes[a].unroll > contiguous_of(&n->axes[a]) && (n->axes[a].lanes > 1) == with_lanes)
+      add_level(n, a, n->axes[a].lanes * contiguous_of(&n->axes[a]), IR_UNROLL);
+}
+
 void loop_choose_levels(loop_nest *n, bool threads, int64_t inside) {
   n->level_count = 0;
   for (uint32_t i = 0; i < n->axis_count; i++) {
@@ -47,9 +57,8 @@ void loop_choose_levels(loop_nest *n, bool threads, int64_t inside) {
   }
   for (uint32_t i = 0; i < n->axis_count; i++)
     if (n->axes[n->order[i]].block) add_level(n, n->order[i], step_of(&n->axes[n->order[i]]), IR_SERIAL);
-  for (uint32_t a = 0; a < n->axis_count; a++)
-    if (n->axes[a].unroll > contiguous_of(&n->axes[a]))
-      add_level(n, a, n->axes[a].lanes * contiguous_of(&n->axes[a]), IR_UNROLL);
+  add_unrolled(n, false);
+  add_unrolled(n, true);
   for (uint32_t a = 0; a < n->axis_count; a++)
     if (n->axes[a].lanes > 1 && a != n->lane_axis) add_level(n, a, contiguous_of(&n->axes[a]), IR_VECTOR);
   if (n->lane_axis < n->axis_count && n->axes[n->lane_axis].lanes > 1)

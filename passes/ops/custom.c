@@ -38,10 +38,21 @@ static bool read_value(const ir_graph *g, const ir_attr *a, ir_dtype dtype, ir_v
   return true;
 }
 
+/* The text of values at `at` and behind. */
+static bool read_text(const ir_attr *a, uint32_t at, ir_value *out) {
+  size_t room = (IR_CUSTOM_MAX - at) * sizeof *out;
+  if (a->kind != IR_ATTR_WORD || a->word_length >= room || memchr(a->word, '\0', a->word_length))
+    return false;
+  memset(out, 0, room);
+  memcpy(out, a->word, a->word_length);
+  return true;
+}
+
 static const char *accepted_values(ir_dtype dtype) {
-  return dtype == IR_BOOL  ? "true or false"
-         : dtype == IR_I64 ? "an integer, such as 2"
-                           : "a number, such as 0.5";
+  return dtype == IR_NONE   ? "a text of fewer than 128 bytes, such as \"loss\""
+         : dtype == IR_BOOL ? "true or false"
+         : dtype == IR_I64  ? "an integer, such as 2"
+                            : "a number, such as 0.5";
 }
 
 static const ir_attr *find_attr(const ir_attr *attrs, size_t count, const char *name) {
@@ -61,7 +72,9 @@ static bool read_attributes(ir_graph *g, const op_custom *c, const ir_attr *attr
     if (!given && !want->optional)
       return op_refuse(g, "%s: attribute %s is missing; it is %s", c->base.name, want->name,
                        accepted_values(want->dtype)) != 0;
-    if (given && !read_value(g, given, want->dtype, &out[i]))
+    bool good = !given || (want->dtype == IR_NONE ? read_text(given, i, &out[i])
+                                                  : read_value(g, given, want->dtype, &out[i]));
+    if (!good)
       return op_refuse(g, "%s: attribute %s takes %s", c->base.name, want->name,
                        accepted_values(want->dtype)) != 0;
     found += given != NULL;
@@ -92,7 +105,7 @@ static bool find_types(const op_custom_site *s, ir_custom_call *call, ir_ref (*d
     for (uint32_t i = 0; i < c->base.results; i++) {
       dtypes[i] = ir_dtype_of(g, s->operands[0]);
       ranks[i] = ir_rank(g, s->operands[0]);
-      memcpy(dims[i], op_dims(g, s->operands[0]), ranks[i] * sizeof *dims[i]);
+      if (ranks[i]) memcpy(dims[i], op_dims(g, s->operands[0]), ranks[i] * sizeof *dims[i]);
     }
   }
   for (uint32_t i = 0; i < c->base.results; i++) {
@@ -118,7 +131,7 @@ static ir_ref record_call(const op_custom_site *s) {
   memset(&call, 0, sizeof call);
   snprintf(call.name, sizeof call.name, "%s", c->base.name);
   call.operands = c->base.operands, call.results = c->base.results, call.attributes = c->base.attribute_count;
-  if (call.attributes) memcpy(call.values, s->values, call.attributes * sizeof *call.values);
+  memcpy(call.values, s->values, sizeof call.values); /* those of no attribute are 0 */
   if (!find_types(s, &call, dims)) return 0;
   for (uint32_t i = 0; i < call.results; i++)
     for (uint32_t k = 0; k < call.ranks[i]; k++) flat[count++] = dims[i][k];

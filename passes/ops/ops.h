@@ -244,7 +244,8 @@ ir_ref op_view_at(ir_graph *g, ir_ref target, ir_ref x);
 /* The newest version of x as a write of x: itself if it is made of x by writes and scatters alone. Both have
  * one type. */
 ir_ref op_next_version(ir_graph *g, ir_ref x, ir_ref newest);
-bool op_target_gathers(ir_graph *g, ir_ref target); /* may it name an element twice? */
+bool op_target_gathers(const ir_graph *g, ir_ref target); /* does it have a gather? */
+bool op_target_repeats(ir_graph *g, ir_ref target);       /* may it name an element twice? */
 
 /* passes/ops/build/positions.c. Elements of x that are positions below an extent, because the run checks them
  * or views repeat such elements: the extent, an index expression; 0: it is not known. */

@@ -269,9 +269,10 @@ static bool fits(const in_place *f, const copied *c) {
   return loop == UINT32_MAX && is_reference(f, c->from, become(f, c->to));
 }
 
+/* Does nothing use the value behind the copy? */
 static bool is_free(const in_place *f, const copied *c) {
   const usage *x = &f->slots[c->from];
-  return x->first == UINT32_MAX || x->last < c->at;
+  return x->first == UINT32_MAX || x->last <= c->at;
 }
 
 static bool may_share(const in_place *f, const copied *c) { return is_free(f, c) && fits(f, c); }

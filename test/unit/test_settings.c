@@ -10,16 +10,17 @@
 #define MIB ((int64_t)1 << 20)
 
 /* A machine whose cache keeps `keeps` bytes of what is copied. From there on ordinary stores take `slower` as
- * long as non-temporal ones; non-temporal prefetches make reading faster by `gain`. */
+ * long as non-temporal ones; non-temporal prefetches make reading faster by `gain`, or by `near_gain` up to
+ * four times as much as the cache keeps, unless that is 0. */
 typedef struct model {
   int64_t keeps, most_asked;
-  double kept, slower, gain;
+  double kept, slower, gain, near_gain;
 } model;
 
 static double ratio(void *user, int pair, int64_t bytes) {
   model *m = user;
   if (bytes > m->most_asked) m->most_asked = bytes;
-  if (pair == BENCH_PROBE_READ) return m->gain;
+  if (pair == BENCH_PROBE_READ) return bytes <= 4 * m->keeps && m->near_gain ? m->near_gain : m->gain;
   return bytes <= m->keeps ? m->kept : m->slower;
 }
 
@@ -38,7 +39,7 @@ static void the_share_of_the_last_cache_is_found(void **state) {
               {0, 32 * MIB, 2 * MIB},          {1024 * MIB, 32 * MIB, 256 * MIB},
               {96 * MIB, 512 * MIB, 64 * MIB}, {1024 * MIB, 512 * MIB, 256 * MIB}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    assert_int_equal(decided((model){rows[i].keeps, 0, 0.7, 2, 0.5}, rows[i].from, false).l3_bytes,
+    assert_int_equal(decided((model){rows[i].keeps, 0, 0.7, 2, 0.5, 0}, rows[i].from, false).l3_bytes,
                      rows[i].share);
 }
 
@@ -47,9 +48,9 @@ static void small_differences_change_nothing(void **state) {
   static const double near[] = {1.12, 1.17, 1.22};
   for (size_t i = 0; i < sizeof near / sizeof *near; i++)
     for (int64_t l3 = 4 * MIB; l3 <= 128 * MIB; l3 *= 2)
-      assert_int_equal(decided((model){0, 0, 0, near[i], 0.5}, l3, false).l3_bytes, l3);
-  assert_false(decided((model){32 * MIB, 0, 0.7, 2, 1.01}, 32 * MIB, false).reads_past);
-  assert_true(decided((model){32 * MIB, 0, 0.7, 2, 1.01}, 32 * MIB, true).reads_past);
+      assert_int_equal(decided((model){0, 0, 0, near[i], 0.5, 0}, l3, false).l3_bytes, l3);
+  assert_false(decided((model){32 * MIB, 0, 0.7, 2, 1.01, 0}, 32 * MIB, false).reads_past);
+  assert_true(decided((model){32 * MIB, 0, 0.7, 2, 1.01, 0}, 32 * MIB, true).reads_past);
 }
 
 /* Every second answer is that of a cache which neighbours have filled. */
@@ -66,10 +67,12 @@ static void a_disturbance_gives_nothing_up(void **state) {
 }
 
 static void prefetches_are_used_where_they_gain(void **state) {
-  assert_true(decided((model){32 * MIB, 0, 0.7, 2, 1.06}, 32 * MIB, false).reads_past);
-  assert_false(decided((model){32 * MIB, 0, 0.7, 2, 0.5}, 32 * MIB, true).reads_past);
+  assert_true(decided((model){32 * MIB, 0, 0.7, 2, 1.06, 0}, 32 * MIB, false).reads_past);
+  assert_false(decided((model){32 * MIB, 0, 0.7, 2, 0.5, 0}, 32 * MIB, true).reads_past);
+  /* what gains while a part is still found in the cache, and costs beyond, is not used */
+  assert_false(decided((model){8 * MIB, 0, 0.7, 2, 0.8, 1.2}, 32 * MIB, false).reads_past);
   /* nothing exceeds the cache: there is nothing to read past it */
-  assert_false(decided((model){1024 * MIB, 0, 0.7, 2, 1.5}, 256 * MIB, true).reads_past);
+  assert_false(decided((model){1024 * MIB, 0, 0.7, 2, 1.5, 0}, 256 * MIB, true).reads_past);
 }
 
 /* The order in which the loops of a pair run. */

@@ -103,7 +103,7 @@ static vf_value expanded(vf_graph *g, vf_ref a) {
   return vf_ref_set(vf_ref_view(a, target), vf_number(g, 1));
 }
 static vf_value of_another_graph(vf_graph *g, vf_ref a) {
-  vf_ref b = {vf_address(vf_input(g, "b", VF_F32, FOUR)), 5};
+  vf_ref b = {vf_address(vf_input(g, "b", VF_F32, FOUR)), 5, 0};
   (void)a;
   return vf_ref_get(b);
 }
@@ -119,7 +119,8 @@ static const refused_case refused[] = {
      "names "
      "each element once: write to the view without the expand, to which a value broadcasts",
      expanded},
-    {"ref_get: there is no such reference; a reference is what vf_ref_input or vf_ref_view returned",
+    {"ref_get: there is no such reference; a reference is what vf_ref_input, vf_ref_create or vf_ref_view "
+     "returned",
      of_another_graph},
     {"ref_update: there is no operation 10", no_operation},
 };

@@ -117,3 +117,19 @@ vf_value vf_einsum(const char *equation, const vf_value *x, int count) {
   for (size_t i = 0; i < n && good; i++) refs[i] = x[i].id;
   return fe_end(&c, good ? op_einsum(c.ir, equation, strlen(equation), refs, n) : 0);
 }
+
+static vf_value rearrange(vf_value x, const char *from, const char *to, const char *reduce) {
+  fe_call c;
+  int by = 0;
+  bool good = fe_begin(&c, "rearrange", &x, 1);
+  if (good && (!from || !to || !reduce))
+    good = fe_refuse(&c, "%s is NULL", !from ? "from" : !to ? "to" : "reduce");
+  while (good && by < OP_REARRANGE_REDUCTIONS && strcmp(reduce, op_rearrange_reductions[by]) != 0) by++;
+  if (good && by == OP_REARRANGE_REDUCTIONS)
+    good = fe_refuse(&c, "reduce is '%.40s'; it is sum, mean, max, min, prod, any or all", reduce);
+  return fe_end(&c, good ? op_rearrange(c.ir, x.id, from, strlen(from), to, strlen(to), by) : 0);
+}
+vf_value vf_rearrange(vf_value x, const char *from, const char *to) { return rearrange(x, from, to, "none"); }
+vf_value vf_rearrange_reduce(vf_value x, const char *from, const char *to, const char *reduce) {
+  return rearrange(x, from, to, reduce);
+}

@@ -129,12 +129,16 @@ static bool record_function(control *k, int number, vf_function f, void *user, s
     k->result_counts[number] = result_count;
   }
   ir_ref *params = k->params[number], *results = k->results[number], floor = k->c.ir->count;
-  const vf_graph *g = k->c.graph;
+  vf_graph *g = k->c.graph;
+  size_t taps = g->pending.count;
   uint32_t level = g->level > g->explicit_batch ? g->level : g->explicit_batch;
   if (!params || !results) return no_memory(k);
   for (size_t i = 0; i < k->count; i++)
     if (!(params[i] = parameter(k, i))) return false;
   if (!call_function(k, f, user, params, result_count, results)) return false;
+  bool kept = fe_pending_keep(k->c.ir, &g->pending, taps, level, results, result_count, &results[0]);
+  g->pending.count = taps; /* they are the function's */
+  if (!kept) return false;
   k->recorded[number] = (op_recorded){.results = results,
                                       .params = params,
                                       .result_count = (uint32_t)result_count,

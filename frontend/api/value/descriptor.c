@@ -103,5 +103,5 @@ vf_value vf_create_view(vf_value x, int count, const vf_index *descriptors) {
 }
 
 vf_ref vf_ref_create_view(vf_ref r, int count, const vf_index *descriptors) {
-  return vf_ref_view(r, (vf_create_view)(r.target, count, descriptors));
+  return vf_ref_view(r, (vf_create_view)((vf_ref_target)(r), count, descriptors));
 }

@@ -32,6 +32,9 @@ _Static_assert((int)VF_WRITE_XOR == OP_WRITE_XOR,
                "operations of writes have the numbers of passes/ops/ops.h");
 FE_BUILDER(address, (vf_value x), fe_begin(&c, "address", &x, 1),
            op_address(c.ir, op_dims(c.ir, x.id), ir_rank(c.ir, x.id)))
+FE_BUILDER(read, (vf_value target, vf_value x), fe_begin(&c, "read", (vf_value[]){target, x}, 2),
+           op_read(c.ir, target.id, x.id))
+
 FE_BUILDER(assign, (vf_value x, vf_value target, vf_value u, vf_write_op op),
            fe_begin(&c, "assign", (vf_value[]){x, target, u}, 3) &&
                ((unsigned)op < OP_WRITE_COUNT || fe_refuse(&c, "there is no operation %d", (int)op)),

@@ -1,23 +1,45 @@
-/* References: inputs with a newest version, which the graph knows while it records. */
+/* References: arrays with a newest version, which the graph knows while it records. */
 #include <string.h>
 
 #include "frontend/api/api.h"
+#include "frontend/session/reference.h"
 #include "passes/ops/ops.h"
 
-/* The reference's entry in the graph; NULL after failing. */
-static ir_named *find(fe_call *c, vf_ref r) {
+/* Where the newest version is noted; NULL after failing. */
+static ir_ref *find(fe_call *c, vf_ref r) {
   vf_graph *g = c->graph;
-  if (r.number >= 0 && (size_t)r.number < g->reference_count) return &g->references[r.number];
-  fe_refuse(c, "there is no such reference; a reference is what vf_ref_input or vf_ref_view returned");
-  return NULL;
+  ir_ref *newest = NULL;
+  if (g->is_session) newest = fe_session_newest(&g->context->lazy, r.number);
+  else if (r.number >= 0 && (size_t)r.number < g->reference_count) newest = &g->references[r.number].ref;
+  if (!newest && g->is_session && r.number >= 0)
+    fe_refuse(c, "the reference has been released; a reference is read and written before vf_ref_release");
+  else if (!newest)
+    fe_refuse(c, "there is no such reference; a reference is what vf_ref_input, vf_ref_create or vf_ref_view "
+                 "returned");
+  return newest;
 }
 
-static bool begin(fe_call *c, const char *who, vf_ref r, const vf_value *operand) {
-  return fe_begin(c, who, (vf_value[]){r.target, operand ? *operand : r.target}, operand ? 2 : 1);
+/* What is wrong with a target from before the session last realised. */
+static bool is_current(fe_call *c, vf_ref r) {
+  return r.target.epoch == r.target.graph->epoch ||
+         fe_refuse(
+             c, "the view of the reference gathers by elements, and is from before the session last realised "
+                "a tensor; make it again with vf_ref_view");
+}
+
+/* Begin a call on a reference, with one operand or none. Returns as find does. */
+static ir_ref *begin(fe_call *c, const char *who, vf_ref *r, const vf_value *operand) {
+  fe_session_update_target(r);
+  vf_graph *g = r->target.graph ? r->target.graph : operand ? operand->graph : NULL;
+  if (!fe_begin_in(c, who, g)) return NULL;
+  ir_ref *newest = r->target.graph ? find(c, *r) : NULL;
+  if (newest && !is_current(c, *r)) return NULL;
+  return fe_operands(c, (vf_value[]){r->target, operand ? *operand : r->target}, operand ? 2 : 1) ? newest
+                                                                                                  : NULL;
 }
 
 vf_ref vf_ref_input(vf_graph *g, const char *name, vf_dtype dtype, int rank, const int64_t *shape) {
-  vf_ref made = {{g, 0, 0}, -1};
+  vf_ref made = {{g, 0, 0}, -1, 0};
   vf_value input = (vf_input)(g, name, dtype, rank, shape);
   if (!vf_ok(input)) return made;
   ir_named *declared = &g->inputs[g->input_count - 1];
@@ -33,16 +55,17 @@ vf_ref vf_ref_input(vf_graph *g, const char *name, vf_dtype dtype, int rank, con
 
 vf_ref vf_ref_view(vf_ref r, vf_value target) {
   fe_call c;
-  ir_named *reference = begin(&c, "ref_view", r, &target) ? find(&c, r) : NULL;
   /* reading through it checks nothing that a write must have: vf_ref_update does */
-  r.target = fe_end(&c, reference ? target.id : 0);
+  bool good = begin(&c, "ref_view", &r, &target) != NULL;
+  r.target = fe_end(&c, good ? target.id : 0);
+  r.view = good && c.graph->is_session ? fe_session_keep_target(c.graph->context, r.target.id) : 0;
   return r;
 }
 
 vf_value vf_ref_get(vf_ref r) {
   fe_call c;
-  ir_named *reference = begin(&c, "ref_get", r, NULL) ? find(&c, r) : NULL;
-  ir_ref made = reference ? op_read(c.ir, r.target.id, reference->ref) : 0;
+  const ir_ref *newest = begin(&c, "ref_get", &r, NULL);
+  ir_ref made = newest ? op_read(c.ir, r.target.id, *newest) : 0;
   return fe_end(&c, made);
 }
 
@@ -56,16 +79,15 @@ static bool may_write(fe_call *c) {
 
 vf_value vf_ref_update(vf_ref r, vf_value u, vf_write_op op) {
   fe_call c;
-  ir_ref made = 0;
-  ir_named *reference = begin(&c, "ref_update", r, &u) ? find(&c, r) : NULL;
-  if (reference && may_write(&c) &&
+  ir_ref made = 0, *newest = begin(&c, "ref_update", &r, &u);
+  if (newest && may_write(&c) &&
       ((unsigned)op < OP_WRITE_COUNT || fe_refuse(&c, "there is no operation %d", (int)op)))
-    made = op_assign(c.ir, reference->ref, r.target.id, u.id, (op_write)op);
-  if (made && ir_batch(c.ir, made) != ir_batch(c.ir, reference->ref)) {
+    made = op_assign(c.ir, *newest, r.target.id, u.id, (op_write)op);
+  if (made && ir_batch(c.ir, made) != ir_batch(c.ir, *newest)) {
     fe_refuse(&c, "the value has batch axes that the reference lacks; sum or unbatch it first");
     made = 0;
   }
-  if (made) reference->ref = made;
+  if (made) *newest = made;
   return fe_end(&c, made);
 }
 

@@ -10,7 +10,8 @@ const char *const op_writes[OP_WRITE_COUNT] = {"set", "add", "sub", "mul", "div"
 
 /* A target, from its result down to the IOTA. */
 typedef struct chain {
-  ir_ref *nodes; /* the views, the last applied first */
+  const char *who; /* the operation, for messages */
+  ir_ref *nodes;   /* the views, the last applied first */
   size_t count, cap;
   ir_ref leaf;
   bool gathers;
@@ -30,7 +31,7 @@ static bool list_chain(ir_graph *g, ir_ref at, chain *c) {
     c->leaf = at;
     if (!is_view_of_one(n) && n->op != IR_OP_GATHER) return true;
     if (!IR_RESERVE(g->mem, c->nodes, c->cap, c->count + 1)) {
-      ir_fail(g->error, IR_ERR_MEMORY, "assign: out of memory listing the views of a target");
+      ir_fail(g->error, IR_ERR_MEMORY, "%s: out of memory listing the views of a target", c->who);
       return false;
     }
     c->nodes[c->count++] = at;
@@ -99,15 +100,15 @@ static bool check_leaf(ir_graph *g, ir_ref x, ir_ref at, const chain *c) {
   const ir_node *leaf = ir_get(g, c->leaf);
   if (leaf->op != IR_OP_IOTA || leaf->dtype != IR_I64 || ir_rank(g, c->leaf) != 1) {
     op_refuse(g,
-              "assign: the target %s is made by %s; a target is a chain of views of the positions of x: "
+              "%s: the target %s is made by %s; a target is a chain of views of the positions of x: "
               "address %%x, then views of that",
-              OP_TYPE(at), ir_ops[leaf->op].text);
+              c->who, OP_TYPE(at), ir_ops[leaf->op].text);
     return false;
   }
   ir_ref count = op_numel(g, op_dims(g, x), ir_rank(g, x)), size = ir_dim(g, c->leaf, 0);
   if (!op_decided(g, IR_OP_EQ, count, size)) {
-    op_refuse(g, "assign: the target counts %s positions; x has shape %s, %s elements; they are as many%s",
-              OP_EXPR(size), OP_TYPE(x), OP_EXPR(count), OP_FACT(IR_OP_EQ, count, size));
+    op_refuse(g, "%s: the target counts %s positions; x has shape %s, %s elements; they are as many%s",
+              c->who, OP_EXPR(size), OP_TYPE(x), OP_EXPR(count), OP_FACT(IR_OP_EQ, count, size));
     return false;
   }
   return true;
@@ -142,7 +143,7 @@ static ir_ref apply_chain(ir_graph *g, const chain *c, ir_ref x, ir_ref fill) {
 }
 
 ir_ref op_view_at(ir_graph *g, ir_ref at, ir_ref x) {
-  chain c = {0};
+  chain c = {.who = "assign"};
   ir_ref fill = x ? ir_const(g, ir_dtype_of(g, x), (ir_value){.i = 0}) : 0;
   ir_ref made = fill && list_chain(g, at, &c) ? apply_chain(g, &c, x, fill) : 0;
   ir_free(g->mem, c.nodes, c.cap * sizeof *c.nodes);
@@ -150,18 +151,26 @@ ir_ref op_view_at(ir_graph *g, ir_ref at, ir_ref x) {
 }
 
 ir_ref op_read(ir_graph *g, ir_ref at, ir_ref x) {
-  chain c = {0};
-  ir_ref fill = x ? ir_const(g, ir_dtype_of(g, x), (ir_value){.i = 0}) : 0, made = 0;
+  chain c = {.who = "read"};
+  ir_ref made = 0;
+  x = op_default_dtype(g, x);
+  if (!op_tensors(g, c.who, (ir_ref[]){at, x}, 2)) return 0;
+  ir_ref fill = ir_const(g, ir_dtype_of(g, x), (ir_value){.i = 0});
   if (fill && list_chain(g, at, &c) && check_leaf(g, x, at, &c)) made = apply_chain(g, &c, x, fill);
   ir_free(g->mem, c.nodes, c.cap * sizeof *c.nodes);
   return made;
 }
 
-bool op_target_gathers(ir_graph *g, ir_ref at) {
-  while (ir_ops[ir_op_of(g, at)].cls == IR_CLASS_VIEW ||
-         (ir_op_of(g, at) == IR_OP_GATHER && op_gathers_once(g, at)))
-    at = ir_src(g, at, 0);
+bool op_target_gathers(const ir_graph *g, ir_ref at) {
+  while (ir_ops[ir_op_of(g, at)].cls == IR_CLASS_VIEW) at = ir_src(g, at, 0);
   return ir_op_of(g, at) == IR_OP_GATHER;
+}
+
+bool op_target_repeats(ir_graph *g, ir_ref at) {
+  for (; ir_op_of(g, at) == IR_OP_GATHER || ir_ops[ir_op_of(g, at)].cls == IR_CLASS_VIEW;
+       at = ir_src(g, at, 0))
+    if (ir_op_of(g, at) == IR_OP_GATHER && !op_gathers_once(g, at)) return true;
+  return false;
 }
 
 ir_ref op_address(ir_graph *g, const ir_ref *shape, size_t rank) {
@@ -224,7 +233,7 @@ static ir_ref make_write(ir_graph *g, ir_ref x, ir_ref at, ir_ref u, op_write op
 }
 
 ir_ref op_assign(ir_graph *g, ir_ref x, ir_ref at, ir_ref u, op_write op) {
-  chain c = {0};
+  chain c = {.who = "assign"};
   ir_ref made = 0;
   x = op_default_dtype(g, x);
   if (!op_tensors(g, "assign", (ir_ref[]){x, at, u}, 3)) return 0;

@@ -1,6 +1,7 @@
 /* Functions closed over recorded values: values from outside become parameters. */
 #include "control.h"
 
+#include "ir/custom.h"
 #include "passes/ops/check.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@ enum {
 };
 enum {
   DEPENDS = 1,   /* on a parameter */
-  MAY_FAIL = 2,  /* has checked indices, or calls a function */
+  MAY_FAIL = 2,  /* has checked indices, calls a function, or has an effect */
   NEEDED = 4,    /* for the results */
   SEES_BATCH = 8 /* depends on a value from outside that has a batch */
 };
@@ -86,7 +87,8 @@ static void mark_dependence(closing *c) {
     if (is_outside(c, c->nodes[i]) && ir_batch(c->g, c->nodes[i])) c->flags[i] = SEES_BATCH;
     if (is_outside(c, c->nodes[i]) || n->op == IR_OP_FUNC) continue;
     c->flags[i] = is_param(c, c->nodes[i]) ? DEPENDS : 0;
-    if (ir_ops[n->op].cls == IR_CLASS_INDIRECT || ir_ops[n->op].cls == IR_CLASS_CONTROL)
+    if (ir_ops[n->op].cls == IR_CLASS_INDIRECT || ir_ops[n->op].cls == IR_CLASS_CONTROL ||
+        (n->op == IR_OP_CUSTOM && ir_custom_has_effect(c->g, c->nodes[i])))
       c->flags[i] |= MAY_FAIL;
     for (uint32_t s = 0; s < n->nsrc; s++)
       c->flags[i] |= c->flags[ir_find_ref(c->nodes, c->count, n->src[s])] & (DEPENDS | MAY_FAIL | SEES_BATCH);

@@ -93,6 +93,16 @@ ir_ref op_slice_update(ir_graph *g, ir_ref x, ir_ref update, const ir_ref *start
  * diagonal; sizes of a label are equal or 1. Accumulates as op_matmul does. */
 ir_ref op_einsum(ir_graph *g, const char *equation, size_t length, const ir_ref *x, size_t n);
 
+/* rearrange.c. Splits, reorders, joins, repeats and reduces axes by patterns, of which each tells the axes of
+ * an array in order: letters, each once; numbers, which are sizes of axes without a name; groups in ( ), one
+ * axis each; ... for any others. In `from`, all letters of a group but one have a size, as in "b(hp=2)c".
+ * What `from` does not have is repeated, by its size; what `to` does not have is reduced, unless it is a 1.
+ * reduce: a place in op_rearrange_reductions; 0: none. */
+enum { OP_REARRANGE_REDUCTIONS = 8 };
+extern const char *const op_rearrange_reductions[OP_REARRANGE_REDUCTIONS];
+ir_ref op_rearrange(ir_graph *g, ir_ref x, const char *from, size_t from_length, const char *to,
+                    size_t to_length, int reduce);
+
 /* Sliding windows of an axis: window p holds the elements p * stride + q * dilation, q < extent, of the axis
  * padded by `before` and `after`. Only windows inside of the padded axis count. */
 typedef struct op_window {

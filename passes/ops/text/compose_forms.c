@@ -75,3 +75,12 @@ ir_ref op_form_einsum(const op_args *a) {
   if (v->kind != IR_ATTR_WORD) return (ir_ref)op_args_wrong(a, AT(equation), v);
   return op_einsum(a->g, v->word, v->word_length, a->x, a->n);
 }
+
+ir_ref op_form_rearrange(const op_args *a) {
+  const ir_attr *from = a->at[AT(from)], *to = a->at[AT(to)];
+  int reduce = 0;
+  if (from->kind != IR_ATTR_WORD) return (ir_ref)op_args_wrong(a, AT(from), from);
+  if (to->kind != IR_ATTR_WORD) return (ir_ref)op_args_wrong(a, AT(to), to);
+  if (!op_args_choice(a, AT(reduce), op_rearrange_reductions, OP_REARRANGE_REDUCTIONS, &reduce)) return 0;
+  return op_rearrange(a->g, a->x[0], from->word, from->word_length, to->word, to->word_length, reduce);
+}

@@ -1,8 +1,8 @@
 """One random graph from a seed."""
-from graphs import rows_elementwise, rows_indirect, rows_leaves, rows_reduce, rows_views, rows_window
+from graphs import rows_axes, rows_elementwise, rows_indirect, rows_leaves, rows_reduce, rows_views, rows_window
 from graphs.maker import Maker, Skip
 
-FAMILIES = (rows_elementwise, rows_leaves, rows_views, rows_reduce, rows_indirect, rows_window)
+FAMILIES = (rows_elementwise, rows_leaves, rows_views, rows_axes, rows_reduce, rows_indirect, rows_window)
 ROWS = [row for family in FAMILIES for row in family.ROWS]
 WEIGHTS = [weight for weight, _ in ROWS]
 MOST_TRIES = 12  # rows drawn for each requested operation

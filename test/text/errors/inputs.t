@@ -62,9 +62,9 @@ $ viewfold run g.vf --in s=1 --in s=2
 ! Try 'viewfold run --help'.
 ? 2
 
-== an unknown result
+== an unknown value
 $ viewfold run g.vf --out d=d.npy
-! viewfold run: --out: @g has no result %d; it has %c, %s
+! viewfold run: --out: @g has no value %d; it has %c, %s
 ! Try 'viewfold run --help'.
 ? 2
 

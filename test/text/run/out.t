@@ -66,3 +66,22 @@ seen
 slow.vf
 two.vf
 1
+
+== values that are no results
+<<< inner.vf
+graph @inner(%x: f32[4]) {
+  %double = mul %x, 2.0  # comment
+  %three, %four = split %double parts=2 axis=0
+  %y = add %double, 1.0 : f32[4]
+  return %y
+}
+>>>
+$ viewfold run inner.vf --in x=[1,2,3,4] --out double=double.npy --out four=four.npy --out x=same.npy --check
+y: f32[4] = [3.0, 5.0, 7.0, 9.0]
+check y: 4 elements, bit-equal
+check double: 4 elements, bit-equal
+check four: 2 elements, bit-equal
+check x: 4 elements, bit-equal
+$ viewfold run 'f32[4].flip(0)' --in x=double.npy; viewfold run 'f32[2].flip(0)' --in x=four.npy
+y: f32[4] = [8.0, 6.0, 4.0, 2.0]
+y: f32[2] = [8.0, 6.0]

@@ -283,3 +283,18 @@ kernel 0 -> temporary 0 i32[]
     kernel 2 -> temporary 5 f32[5]
     kernel 3 -> moving 0 f32[6]
     kernel 4 -> moving 3 i32[]
+
+== of two writes of one value, only the later one may change its memory
+<<< twice.vf
+graph @twice(%x: i32[4], %i: i32[1], %k: i32[3]) {
+  %m = and %x, 63
+  %v = stored %m
+  %a = scatter_add %v, %k, %k axis=0 mode=clip
+  %b = scatter_add %v, %i, %i axis=0 mode=clip
+  %s = sub %a, %b
+  return %s
+}
+>>>
+$ viewfold run twice.vf --in 'x=[1,2,3,4]' --in 'i=[1]' --in 'k=[0,2,3]' --check
+s: i32[4] = [0, -1, 2, 3]
+check s: 4 elements, bit-equal

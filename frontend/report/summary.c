@@ -1,7 +1,8 @@
 /* Arrays as one line of text. */
+#include "frontend/report/summary.h"
+
 #include <math.h>
 
-#include "frontend/cli/arrays.h"
 #include "ir/parse/lex.h"
 
 enum { WHOLE = 16, FIRST = 6 }; /* elements */
@@ -70,15 +71,15 @@ static void put_statistics(const fe_array *a, ir_text *out) {
     if (least < 0 || x < element_as_double(a, least)) least = i;
     if (most < 0 || x > element_as_double(a, most)) most = i;
   }
-  if (nans) ir_textf(out, " nan %lld of %lld", (long long)nans, (long long)count);
+  if (nans) ir_textf(out, "nan %lld of %lld ", (long long)nans, (long long)count);
   if (least >= 0) {
-    ir_text_str(out, " min ");
+    ir_text_str(out, "min ");
     put_element(a, least, out);
     ir_text_str(out, " max ");
     put_element(a, most, out);
-    ir_textf(out, " mean %.6g", sum / (double)(count - nans));
+    ir_textf(out, " mean %.6g ", sum / (double)(count - nans));
   }
-  ir_text_str(out, " first");
+  ir_text_str(out, "first");
   for (int64_t i = 0; i < FIRST; i++) {
     ir_text_str(out, " ");
     put_element(a, i, out);
@@ -86,19 +87,20 @@ static void put_statistics(const fe_array *a, ir_text *out) {
   ir_text_str(out, " ...");
 }
 
-void cli_summary(const char *name, const fe_array *a, ir_text *out) {
-  ir_textf(out, "%s: %s[", name, ir_dtypes[a->dtype].name);
-  for (int i = 0; i < a->rank; i++) ir_textf(out, i ? ",%lld" : "%lld", (long long)a->shape[i]);
-  ir_text_str(out, "]");
+void fe_summary_elements(const fe_array *a, ir_text *out) {
   int64_t nonempty_axes;
   int axes = axes_with_elements(a, &nonempty_axes);
-  if (nonempty_axes <= WHOLE) {
-    ir_text_str(out, " = ");
-    put_whole(a, axes, nonempty_axes, out);
-  } else if (count_of(a) == 0) {
-    ir_text_str(out, " without elements");
-  } else {
-    put_statistics(a, out);
-  }
+  if (nonempty_axes <= WHOLE) put_whole(a, axes, nonempty_axes, out);
+  else if (count_of(a) == 0) ir_text_str(out, "without elements");
+  else put_statistics(a, out);
+}
+
+void fe_summary(const char *name, const fe_array *a, ir_text *out) {
+  int64_t nonempty_axes;
+  ir_textf(out, "%s: %s[", name, ir_dtypes[a->dtype].name);
+  for (int i = 0; i < a->rank; i++) ir_textf(out, i ? ",%lld" : "%lld", (long long)a->shape[i]);
+  axes_with_elements(a, &nonempty_axes);
+  ir_text_str(out, nonempty_axes <= WHOLE ? "] = " : "] ");
+  fe_summary_elements(a, out);
   ir_text_str(out, "\n");
 }
