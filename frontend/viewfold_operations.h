@@ -266,6 +266,48 @@ VF_API vf_status vf_ref_realise(vf_ref r, vf_error *error);
 /* The same, and the elements of the whole array, valid until something is realised or r released. */
 VF_API const void *vf_ref_data(vf_ref r, vf_error *error);
 
+/* What a view takes of one axis. Positions are 0-based and count from the end where they are negative. The
+ * encoded form is that of ND4J's and SameDiff's descriptors: a point 0,1,1,position,1; an interval
+ * 1,2,1,start,end,stride,inclusive; all 2,0,1,1; a new axis 3,1,1,0,1 or 3,1,10,1, of which the second and
+ * third number are not looked at. */
+typedef enum vf_index_kind {
+  VF_INDEX_POINT,    /* one position: the axis goes */
+  VF_INDEX_INTERVAL, /* every stride-th from start to end, without end unless inclusive */
+  VF_INDEX_ALL,      /* the whole axis */
+  VF_INDEX_NEW_AXIS  /* an axis of size 1, and none is taken */
+} vf_index_kind;
+typedef struct vf_index {
+  int64_t numbers[7]; /* encoded */
+  int count;          /* of these; 0: values[0] is the encoded form */
+  int kind;           /* -1: read off the encoded form */
+  vf_value values[2]; /* in place of position, or start and end, unless error values */
+  int64_t window;     /* elements from start on; 0: up to end */
+  vf_value length;    /* declared number of elements, unless the error value */
+} vf_index;
+VF_API vf_index vf_index_point(int64_t position);
+VF_API vf_index vf_index_interval(int64_t start, int64_t end, int64_t stride, bool inclusive);
+VF_API vf_index vf_index_all(void);
+VF_API vf_index vf_index_new_axis(void);
+VF_API vf_index vf_index_encoded(int count, const int64_t *numbers);
+/* The same where numbers are values of the graph, integer scalars: the position; start and end, which are a
+ * known distance apart (v and v + 3) and of one sign; or `length` elements from start on. */
+VF_API vf_index vf_index_point_at(vf_value position);
+VF_API vf_index vf_index_interval_at(vf_value start, vf_value end, int64_t stride, bool inclusive);
+VF_API vf_index vf_index_window(vf_value start, int64_t length, int64_t stride);
+/* An encoded descriptor that is a value of the graph, an i64 array of one axis: its kind is fixed when
+ * recorded, and so is the number of elements of an interval, an integer or an expression of size variables;
+ * (vf_value){0} where its numbers show it, and of other kinds. */
+VF_API vf_index vf_index_given(vf_value descriptor, vf_index_kind kind, vf_value length);
+
+/* The part of x that the descriptors take: they walk its axes from left to right, and axes that none is left
+ * for are taken whole. NumPy's x[1, None, 0:3:2] is {vf_index_point(1), vf_index_new_axis(),
+ * vf_index_interval(0, 3, 2, false)}. Nothing is copied. First and last element of an interval lie in the
+ * axis; one without elements is none. Positions that vary are checked before anything is written through the
+ * view; where one is out of range, or a kind or length differs, the run fails with VF_ERR_RANGE. A view of
+ * vf_address(x) is a target of vf_assign. */
+VF_API vf_value vf_create_view(vf_value x, int count, const vf_index *descriptors);
+VF_API vf_ref vf_ref_create_view(vf_ref r, int count, const vf_index *descriptors);
+
 /* Along one axis, in its order; the shape stays. The result up to each element, that included, of the
  * operations above: dtypes, accumulation and NaN are theirs. From the last element to the first: vf_flip
  * before and after; without the element itself: vf_apply(..., "axis=0 exclusive=true"). Gradients of all but

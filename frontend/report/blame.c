@@ -1,5 +1,7 @@
 #include "frontend/report/blame.h"
 
+#include "frontend/report/blame_descriptor.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +32,7 @@ static void write_place(const ir_eval_fault *f, char *out, size_t room) {
 }
 
 void fe_blame_fault(const fe_blamed *b, const ir_eval_fault *f, ir_error *error) {
+  if (fe_blame_descriptor(b, f, error)) return;
   const fe_statement *s = fe_statements_find(b->statements, b->graph, f->node);
   char x[WORD], indices[WORD], place[IR_MAX_RANK * 12], value[32],
       accepted[128] = "no index is valid without mode=\"fill\"";

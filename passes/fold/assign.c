@@ -4,6 +4,7 @@
 
 #include "passes/index/affine.h"
 #include "passes/index/index.h"
+#include "passes/ops/ops.h"
 
 typedef struct position {
   ir_ref index, valid;
@@ -63,6 +64,7 @@ static target_kind kind_of(const folder *f, ir_ref at) {
   target_kind kind = ONCE;
   for (; ir_op_of(g, at) != IR_OP_IOTA; at = ir_src(g, at, 0)) {
     const ir_node *n = ir_get(g, at);
+    if (n->op == IR_OP_GATHER && op_gathers_once(g, at)) continue;
     if (n->op == IR_OP_GATHER) {
       ir_ref indices = n->src[1];
       bool stored = indices < f->slots->count && f->slots->slot_of[indices];

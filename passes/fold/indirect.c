@@ -2,6 +2,7 @@
 #include "fold.h"
 
 #include "passes/index/index.h"
+#include "passes/ops/ops.h"
 
 ir_ref fold_in_axis(folder *f, ir_ref index, ir_ref size) {
   ir_graph *g = f->g;
@@ -40,19 +41,47 @@ static ir_ref has_place(folder *f, const ir_node *n, ir_ref index, ir_ref size) 
   return pass_and(f->g, inside, pass_compare(f->g, IR_OP_GT, size, ir_index(f->g, 0)));
 }
 
+/* A position of `extent`, of which the run makes sure that it is one. */
+static ir_ref position(folder *f, ir_ref value, ir_ref extent, ir_ref valid) {
+  ir_graph *g = f->g;
+  if (ir_op_of(g, value) == IR_OP_CAST && ir_dtype_of(g, ir_src(g, value, 0)) == IR_INDEX) {
+    ir_ref index = ir_src(g, value, 0);
+    if (pass_proves(g, IR_OP_GE, index, ir_index(g, 0)) && pass_proves(g, IR_OP_LT, index, extent))
+      return index;
+  }
+  return ir_make(g, IR_OP_BOUND, IR_INDEX, ir_pack_arg(0, IR_GATHER_CLIP), (ir_ref[]){value, extent, valid},
+                 3);
+}
+
+/* The index along the axis of a gather, and whether there is one. `value`: what the index tensor holds, of a
+ * window its base. */
+static ir_ref gathered_index(folder *f, const ir_node *n, const op_window_indices *w, const pass_point *p,
+                             ir_ref value, ir_ref valid, ir_ref *inside) {
+  ir_graph *g = f->g;
+  ir_ref size = w ? w->extent : ir_dim(g, n->src[0], (uint32_t)ir_arg_int(n));
+  *inside = has_place(f, n, value, size);
+  if (!w) return bound(f, n, value, size, valid);
+  ir_ref first = position(f, value, size, valid);
+  if (ir_rank(g, n->src[1]) == (uint32_t)ir_arg_small(n)) return first;
+  return pass_add(g, first, pass_mul_int(g, p->at[ir_arg_int(n)], w->step));
+}
+
 ir_ref fold_gather(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_point *p) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, node);
+  op_window_indices window;
+  bool is_window = op_window_of(g, node, &window) && window.step > 0;
   if (fr->state == 0) {
     pass_point where = index_point(f, n, p);
+    if (is_window && where.rank > (uint32_t)ir_arg_small(n)) where.at[where.rank - 1] = ir_index(g, 0);
     fr->state = 1;
-    fold_ask(f, fr, n->src[1], valid, &where);
+    fold_ask(f, fr, is_window ? window.base : n->src[1], valid, &where);
     return 0;
   }
-  ir_ref index = fold_reply(f, fr, 0), size = ir_dim(g, n->src[0], (uint32_t)ir_arg_int(n)),
-         inside = has_place(f, n, index, size);
+  ir_ref inside,
+      index = gathered_index(f, n, is_window ? &window : NULL, p, fold_reply(f, fr, 0), valid, &inside);
   if (fr->state == 1) {
-    pass_point from = data_point(f, n, p, bound(f, n, index, size, valid));
+    pass_point from = data_point(f, n, p, index);
     fr->state = 2;
     fold_ask(f, fr, n->src[0], pass_and(g, valid, inside), &from);
     return 0;

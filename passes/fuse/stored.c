@@ -23,6 +23,8 @@
  *
  *   sorts that are left as nodes, and their operands: always
  *
+ *   positions that the run checks: those of writes, and those that are computed
+ *
  *   STORED nodes: always. Most of these come from passes/fuse/recomputed.c, which compares costs before
  *     packing
  *
@@ -31,6 +33,7 @@
 #include "stored.h"
 
 #include "passes/cost/cost.h"
+#include "passes/ops/ops.h"
 #include "passes/patterns/contraction.h"
 #include "passes/patterns/epilogue.h"
 
@@ -52,11 +55,16 @@ enum { REPEATED = 1, MASKED = 2, IN_REDUCTION = 4, SHARED = 8, STORED = SCHEDULE
 
 static bool is_tensor(const scheduler *s, ir_ref r) { return ir_shape(s->g, r) != 0; }
 
+/* A position that the run checks, of one element. */
+static bool is_position(const scheduler *s, ir_ref r) {
+  return ir_op_of(s->g, r) == IR_OP_GATHER && op_position_extent(s->g, r) && pass_elements(s->g, r) == 1;
+}
+
 /* Does the view read some element of its operand at several indices? */
 static bool repeats(const scheduler *s, ir_ref r) {
   const ir_node *n = ir_get(s->g, r);
   return n->op == IR_OP_EXPAND || (n->op == IR_OP_PAD && ir_arg_mode(n) != IR_PAD_CONSTANT) ||
-         n->op == IR_OP_GATHER;
+         (n->op == IR_OP_GATHER && !is_position(s, r));
 }
 
 static bool masks(const ir_node *n) {
@@ -97,6 +105,18 @@ static void store_operands(scheduler *s, const ir_node *n) {
     if (!schedule_is_leaf(ir_op_of(s->g, n->src[k]))) s->flags[n->src[k]] |= STORED;
 }
 
+/* Positions that a target of a write is gathered at: what fails does so before anything is stored. */
+static void store_positions(scheduler *s, ir_ref at) {
+  for (; ir_op_of(s->g, at) == IR_OP_GATHER || ir_ops[ir_op_of(s->g, at)].cls == IR_CLASS_VIEW;
+       at = ir_src(s->g, at, 0)) {
+    op_window_indices window;
+    if (ir_op_of(s->g, at) != IR_OP_GATHER || !op_window_of(s->g, at, &window)) continue;
+    ir_ref position = window.base;
+    while (ir_op_of(s->g, position) != IR_OP_GATHER) position = ir_src(s->g, position, 0);
+    s->flags[position] |= STORED;
+  }
+}
+
 static void collect_uses(scheduler *s) {
   for (size_t i = s->count; i-- > 0;) {
     ir_ref r = s->live[i];
@@ -108,6 +128,8 @@ static void collect_uses(scheduler *s) {
     bool recomputed = s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED);
     if (recomputed && (reduction || s->epilogues[r] & PASS_EPILOGUE)) s->flags[r] |= STORED;
     if (ir_is_scatter((ir_op)n->op)) s->flags[r] |= STORED;
+    if (n->op == IR_OP_ASSIGN) store_positions(s, n->src[1]);
+    if (is_position(s, r) && !schedule_is_leaf(ir_op_of(s->g, n->src[1]))) s->flags[r] |= STORED;
     pass_sharing_use(&s->sharing, r, s->flags[r] & STORED, pass_is_elementwise(n));
     uint8_t below = flags_below(s, r);
     bool passes_on = !(s->flags[r] & STORED) && (s->flags[r] & SHARED || s->uses[r] > 1);

@@ -244,7 +244,20 @@ ir_ref op_view_at(ir_graph *g, ir_ref target, ir_ref x);
 /* The newest version of x as a write of x: itself if it is made of x by writes and scatters alone. Both have
  * one type. */
 ir_ref op_next_version(ir_graph *g, ir_ref x, ir_ref newest);
-bool op_target_gathers(const ir_graph *g, ir_ref target); /* may it name an element twice? */
+bool op_target_gathers(const ir_graph *g, ir_ref target); /* does it have a gather? */
+bool op_target_repeats(ir_graph *g, ir_ref target);       /* may it name an element twice? */
+
+/* passes/ops/build/positions.c. Elements of x that are positions below an extent, because the run checks them
+ * or views repeat such elements: the extent, an index expression; 0: it is not known. */
+ir_ref op_position_extent(const ir_graph *g, ir_ref x);
+/* Indices of a gather that clips: base + k * step, k along their last axis if the gather takes one. */
+typedef struct op_window_indices {
+  ir_ref base, extent; /* the same along that axis, and below the extent */
+  int64_t step; /* at least 1, and all indices lie in the axis; 0: it varies and is not 0, and the run has
+                   checked that they do */
+} op_window_indices;
+bool op_window_of(ir_graph *g, ir_ref gather, op_window_indices *out);
+bool op_gathers_once(ir_graph *g, ir_ref gather); /* does it name no element twice? */
 
 /* passes/ops/compose/ordered.c. Along one axis. CUMSUM CUMPROD CUMMAX CUMMIN: over each element and all
  * before it, or all after it if reverse; exclusive: without the element itself, so that the first result is 0

@@ -36,7 +36,7 @@ static bool list_chain(ir_graph *g, ir_ref at, chain *c) {
       return false;
     }
     c->nodes[c->count++] = at;
-    c->gathers |= n->op == IR_OP_GATHER;
+    c->gathers |= n->op == IR_OP_GATHER && !op_gathers_once(g, at);
     c->pads |= n->op == IR_OP_PAD;
     c->padded_apart |= n->op == IR_OP_PAD && ir_get(g, n->src[1])->arg != NOWHERE;
   }
@@ -166,6 +166,13 @@ ir_ref op_read(ir_graph *g, ir_ref at, ir_ref x) {
 bool op_target_gathers(const ir_graph *g, ir_ref at) {
   while (ir_ops[ir_op_of(g, at)].cls == IR_CLASS_VIEW) at = ir_src(g, at, 0);
   return ir_op_of(g, at) == IR_OP_GATHER;
+}
+
+bool op_target_repeats(ir_graph *g, ir_ref at) {
+  for (; ir_op_of(g, at) == IR_OP_GATHER || ir_ops[ir_op_of(g, at)].cls == IR_CLASS_VIEW;
+       at = ir_src(g, at, 0))
+    if (ir_op_of(g, at) == IR_OP_GATHER && !op_gathers_once(g, at)) return true;
+  return false;
 }
 
 ir_ref op_address(ir_graph *g, const ir_ref *shape, size_t rank) {

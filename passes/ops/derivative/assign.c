@@ -25,7 +25,7 @@ ir_ref op_derivative_assign(op_call *c, uint32_t i, ir_ref d) {
   ir_ref zero = ir_const(g, ir_dtype_of(g, d), (ir_value){.i = 0});
   if (i == 0) return adds ? d : op_assign(g, d, at, zero, OP_WRITE_SET);
   ir_ref seen = op_view_at(g, at, d);
-  if (adds || !op_target_gathers(g, at)) return seen;
+  if (adds || !op_target_repeats(g, at)) return seen;
   ir_ref last = is_last_update(c);
   return last ? op_where(g, last, seen, zero) : 0;
 }
