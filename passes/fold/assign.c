@@ -1,7 +1,9 @@
 /* Folding writes: the target of a write is a tensor of positions, of which views are folded as those of any
- * other tensor. What is left is the index of the store, and where it is valid. */
+ * other tensor. What is left is the index of the store, and where it is valid. Where a write reads what it
+ * replaces, its loops have an order (order.c). */
 #include "fold.h"
 
+#include "passes/fold/order.h"
 #include "passes/index/affine.h"
 #include "passes/index/index.h"
 #include "passes/ops/ops.h"
@@ -122,6 +124,41 @@ static uint32_t shared_axis(ir_graph *g, target_kind kind, ir_ref index, const p
   return axis;
 }
 
+/* Ranges over the axes of the target, at p->at so far, in the order that is given. *loops: those of ordered
+ * axes. Returns how many these are. */
+static uint32_t point_in_order(folder *f, ir_ref at, const fold_order *order, pass_point *p, ir_ref *loops) {
+  ir_graph *g = f->g;
+  uint32_t ordered = 0;
+  f->next_range = 0;
+  for (uint32_t i = 0; i < p->rank; i++) {
+    uint32_t axis = order->axes[i];
+    ir_ref extent = ir_dim(g, at, axis), range = fold_range(f, extent);
+    if (order->ordered[axis]) loops[ordered++] = range;
+    p->at[axis] = order->backwards[axis] ? pass_sub(g, pass_sub(g, extent, ir_index(g, 1)), range) : range;
+  }
+  return ordered;
+}
+
+/* The effect of a write at p, whose target names no element twice. Where it reads elements that it replaces,
+ * its loops get an order in which it reads each of them before, if there is one. */
+static ir_ref order_loops(folder *f, ir_ref node, ir_ref effect, pass_point p) {
+  ir_graph *g = f->g;
+  ir_ref loads[FOLD_MOST_LOADS], at = ir_src(g, node, 1), param = ir_src(g, effect, 0), src[4 + IR_MAX_RANK];
+  bool adds = ir_arg_mode(ir_get(g, node)) == IR_WRITE_ADD;
+  uint32_t count = f->slots->serial ? fold_loads_replaced(g, effect, loads) : 0;
+  fold_order order;
+  if (!count || count > FOLD_MOST_LOADS || !fold_find_order(g, effect, loads, count, p.at, p.rank, &order) ||
+      !order.any)
+    return effect;
+  fold_discard_answers(f);
+  uint32_t ordered = point_in_order(f, at, &order, &p, src + 4);
+  position to = fold_position(f, at, param, &p);
+  ir_ref value = to.index ? fold_at(f, ir_src(g, node, 2), &p) : 0;
+  if (!value) return 0;
+  src[0] = param, src[1] = to.index, src[2] = to.valid, src[3] = value;
+  return ir_make(g, IR_OP_UPDATE, IR_NONE, adds ? IR_OP_ADD : 0, src, 4 + ordered);
+}
+
 ir_ref fold_assign(folder *f, ir_ref node, ir_ref param) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, node);
@@ -141,10 +178,12 @@ ir_ref fold_assign(folder *f, ir_ref node, ir_ref param) {
   if (!value) return 0;
   if (ordered) to.valid = pass_and(g, to.valid, are_in_range(f, to.index));
   if (!ordered && !adds && ir_is_true(g, to.valid))
-    return ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, to.index, value}, 3);
+    return order_loops(f, node, ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, to.index, value}, 3),
+                       p);
   for (uint32_t i = 0; i < p.rank && ordered; i++)
     if (ir_op_of(g, p.at[i]) == IR_OP_RANGE && may_collide(g, kind, to.index, p.at[i]))
       src[4 + over++] = p.at[i];
   src[0] = param, src[1] = to.index, src[2] = to.valid, src[3] = value;
-  return ir_make(g, IR_OP_UPDATE, IR_NONE, adds ? IR_OP_ADD : 0, src, 4 + over);
+  ir_ref effect = ir_make(g, IR_OP_UPDATE, IR_NONE, adds ? IR_OP_ADD : 0, src, 4 + over);
+  return ordered ? effect : order_loops(f, node, effect, p);
 }

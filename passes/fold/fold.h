@@ -18,6 +18,7 @@ typedef struct pass_slots {
   size_t count;
   uint32_t *params; /* out: slots in the order of the kernel's PARAMs; room for every slot */
   uint32_t param_count;
+  bool serial;  /* may the loops of a write have an order, so that it reads before it replaces? */
   bool refused; /* out: a row group may read a local where its iteration has not computed it */
 } pass_slots;
 

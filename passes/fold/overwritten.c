@@ -1,6 +1,6 @@
 /* May a write change the memory of its first operand? It computes what it stores from older elements, and is
  * free to do so where each of these is the element that the same value replaces, or one that nothing
- * replaces.
+ * replaces, or one that a later iteration replaces (order.c).
  *
  * That a store and a load never meet is read off their indices, as constant + sum of factor * term, each term
  * within its bounds and independent of all others: either one index is below the other throughout; or there
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ir/arith.h"
+#include "passes/fold/order.h"
 
 enum { MOST_TERMS = 24 }; /* as many as ir/in_place.c reads */
 
@@ -81,20 +82,28 @@ static bool never_meet(ir_graph *g, ir_ref store, ir_ref load) {
   return false;
 }
 
-/* Are all loads from the memory that the effect changes harmless? */
-static bool loads_are_harmless(ir_graph *g, ir_ref effect, ir_ref param) {
+uint32_t fold_loads_replaced(ir_graph *g, ir_ref effect, ir_ref *loads) {
   const ir_node *n = ir_get(g, effect);
   ir_ref index = n->src[1], *live = NULL;
   size_t count = 0, cap = 0;
-  bool ordered = n->op == IR_OP_UPDATE && n->nsrc > 4, good;
-  good = ir_reachable(g, n->src + 1, n->nsrc - 1, &live, &count, &cap) == IR_OK;
-  for (size_t i = 0; i < count && good; i++) {
+  uint32_t found = 0;
+  bool ordered = n->op == IR_OP_UPDATE && n->nsrc > 4;
+  if (ir_reachable(g, n->src + 1, n->nsrc - 1, &live, &count, &cap) != IR_OK) found = FOLD_MOST_LOADS + 1;
+  for (size_t i = 0; i < count && found <= FOLD_MOST_LOADS; i++) {
     const ir_node *load = ir_get(g, live[i]);
-    if (load->op != IR_OP_LOAD || load->src[0] != param) continue;
-    good = (load->src[1] == index && !ordered) || never_meet(g, index, load->src[1]);
+    if (load->op != IR_OP_LOAD || load->src[0] != n->src[0]) continue;
+    if ((load->src[1] == index && !ordered) || never_meet(g, index, load->src[1])) continue;
+    if (found < FOLD_MOST_LOADS) loads[found] = live[i];
+    found++;
   }
   ir_free(g->mem, live, cap * sizeof *live);
-  return good;
+  return found;
+}
+
+static bool loads_are_harmless(ir_graph *g, ir_ref effect) {
+  ir_ref loads[FOLD_MOST_LOADS];
+  uint32_t count = fold_loads_replaced(g, effect, loads);
+  return count <= FOLD_MOST_LOADS && fold_is_in_order(g, effect, loads, count);
 }
 
 bool fold_only_overwritten(ir_graph *g, ir_ref write, uint32_t target, pass_slots *slots, uint32_t *slot_of) {
@@ -108,5 +117,5 @@ bool fold_only_overwritten(ir_graph *g, ir_ref write, uint32_t target, pass_slot
       ir_op_of(g, write) == IR_OP_ASSIGN ? fold_assign(&f, write, param) : fold_scatter(&f, write, param);
   slot_of[x] = own;
   folder_free(&f);
-  return effect && loads_are_harmless(g, effect, param);
+  return effect && loads_are_harmless(g, effect);
 }

@@ -196,13 +196,12 @@ graph @old(%a: ref f32[8], %u: f32[3]) {
 }
 $ viewfold dump --stage=graph again.vf | diff again.vf -
 
-== a source that overlaps its target acts as if it had been copied first, and is
+== a source that overlaps its target acts as if it had been copied first
 $ viewfold run shift.vf --in a=[1,1,1,1,1,1,1,1,1] --check
 a: f32[9] = [1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]
 check a: 9 elements, bit-equal
 $ viewfold dump --stage=kernels shift.vf | grep '^kernel'
-kernel 0 -> temporary 1 f32[8]
-kernel 1 -> %a f32[9]
+kernel 0 -> %a f32[9]
 
 == a swap
 $ viewfold run swap.vf --in a=[1,2] --in b=[3,4] --check
@@ -275,14 +274,13 @@ $ viewfold run while.vf --in x=[1,0,0,0,0,0] --check
 y: f32[6] = [1.0, 4.0, 6.0, 4.0, 1.0, 0.0]
 check y: 6 elements, bit-equal
 $ viewfold dump --stage=kernels while.vf | grep 'carries\|kernel'
-graph @repeat: 5 kernels, 6 temporaries
+graph @repeat: 4 kernels, 5 temporaries
 kernel 0 -> temporary 0 i32[]
   carries moving 0 f32[6] from %x f32[6] to %y f32[6], in place
   carries moving 2 i32[] from temporary 0 i32[] to temporary 2 i32[], written to moving 3 i32[], alternating with temporary 3 i32[]
     kernel 1 -> temporary 4 bool[]
-    kernel 2 -> temporary 5 f32[5]
-    kernel 3 -> moving 0 f32[6]
-    kernel 4 -> moving 3 i32[]
+    kernel 2 -> moving 0 f32[6]
+    kernel 3 -> moving 3 i32[]
 
 == of two writes of one value, only the later one may change its memory
 <<< twice.vf

@@ -1,0 +1,85 @@
+"""One program in several forms: as it is, with its arrays as references, and as the body of a loop whose state they are.
+
+A form is (text, graph to run, inputs, names of outputs, which of the inputs are references)."""
+import re
+
+import binding
+
+ROUNDS = 3
+
+
+def as_is(program, text):
+    return text, None, program.graph.inputs, [f"y{k}" for k in range(len(program.wanted))], 0
+
+
+def in_place(program, text):
+    """The arrays are references, which hold their last versions afterwards."""
+    arrays, first = len(program.arrays), len(program.wanted) - len(program.arrays)
+    kept = [f"y{k}" for k in range(first)]
+    for k in range(arrays):
+        text = text.replace(f"%x{k}: ", f"%x{k}: ref ", 1)
+    lines = [f"  %t{k} = %y{first + k}\n" for k in range(arrays)] + [f"  %x{k} = %t{k}\n" for k in range(arrays)]
+    text = text[:text.rindex("  return")] + "".join(lines) + f"  return {', '.join('%' + k for k in kept)}\n}}\n"
+    return text, None, program.graph.inputs, kept, arrays
+
+
+def in_scan(program, text):
+    """A scan whose state are the arrays; sometimes with an input that each iteration has anew, and with all other outputs
+    of each iteration stacked."""
+    random, arrays, count = program.random, len(program.arrays), len(program.graph.inputs)
+    inputs, parameters = list(program.graph.inputs), read_parameters(text)
+    rest = list(range(arrays, count))
+    sliced = [int(random.choice(rest))] if rest and random.random() < 0.5 else []
+    rest = [k for k in rest if k not in sliced]
+    order = list(range(arrays)) + sliced + rest
+    stacks = len(program.wanted) - arrays if random.random() < 0.5 else 0
+    results = [f"%y{len(program.wanted) - arrays + k}" for k in range(arrays)] + [f"%y{k}" for k in range(stacks)]
+    body = function("body", text, ", ".join(parameters[k] for k in order), results)
+    for k in sliced:
+        shape, dtype = inputs[k].shape, inputs[k].dtype
+        array = random.permuted(binding.np.stack([inputs[k].array.reshape(-1)] * ROUNDS), axis=1)
+        inputs[k] = binding.Typed(array.reshape((ROUNDS,) + shape), dtype)
+        parameters[k] = parameters[k].replace("[", f"[{ROUNDS},", 1).replace(",]", "]")
+    names = [f"s{k}" for k in range(len(results))]
+    call = (f"{', '.join('%' + n for n in names)} = scan {', '.join(f'%x{k}' for k in order)} do=@body carries={arrays} "
+            f"sliced={len(sliced)} length={ROUNDS}")
+    return body + looped(parameters, call, names), "loop", inputs, names, 0
+
+
+def in_while(program, text):
+    """A while loop whose state are the arrays and a counter."""
+    arrays, parameters = len(program.arrays), read_parameters(text)
+    header = ", ".join(parameters[:arrays] + ["%count: i32[]"] + parameters[arrays:])
+    results = [f"%y{len(program.wanted) - arrays + k}" for k in range(arrays)] + ["%counted"]
+    body = function("body", text, header, results, "  %counted = add %count, 1\n")
+    more = f"graph @more({header}) {{\n  %c = lt %count, {ROUNDS}\n  return %c\n}}\n"
+    names = [f"s{k}" for k in range(arrays)]
+    operands = [f"%x{k}" for k in range(arrays)] + ["0"] + [f"%x{k}" for k in range(arrays, len(parameters))]
+    call = f"{', '.join('%' + n for n in names + ['n'])} = while_loop {', '.join(operands)} while=@more do=@body carries={arrays + 1}"
+    return body + more + looped(parameters, call, names), "loop", program.graph.inputs, names, 0
+
+
+def read_parameters(text):
+    return re.findall(r"%x\d+: \w+\[[\d,]*\]", text[:text.index(" {")])
+
+
+def function(name, text, header, results, last=""):
+    lines = text[text.index(" {") + 3:text.rindex("  return")]
+    return f"graph @{name}({header}) {{\n{lines}{last}  return {', '.join(results)}\n}}\n"
+
+
+def looped(parameters, call, names):
+    return f"graph @loop({', '.join(parameters)}) {{\n  {call}\n  return {', '.join('%' + n for n in names)}\n}}\n"
+
+
+def run(context, form, compiled):
+    """The outputs, and the references after them."""
+    text, which, inputs, names, references = form
+    read = context.parse(text, which)
+    try:
+        values = [binding.Value(context, context.c.vf_graph_find(read, name.encode())) for name in names]
+        changed = [binding.Typed(x.array.copy(), x.dtype) for x in inputs[:references]]
+        results = context.run(read, changed + inputs[references:], values, compiled)
+        return [r.array for r in results + changed]
+    finally:
+        context.c.vf_graph_destroy(read)
