@@ -251,10 +251,10 @@ VF_API vf_value vf_ref_set(vf_ref r, vf_value u);
 VF_API vf_value vf_ref_update(vf_ref r, vf_value u, vf_write_op op);
 /* A reference of the session: elements are copied; NULL: all zero. Updates are pending until it, or any
  * tensor, is realised: then one program changes the reference in its memory, on its device, and computes the
- * tensors that still need its old elements. While a tensor has the elements themselves, the reference gets new
- * memory instead. Unlike values, a reference and its views stay valid when something is realised, except for
- * views through a gather; vf_ref_target(r) is then what r.target was. After a run that failed for an index out
- * of range it holds what the steps before left. After failing vf_ok(r.target) is false. */
+ * tensors that still need its old elements. While a tensor has the elements themselves, the reference gets
+ * new memory instead. Unlike values, a reference and its views stay valid when something is realised, except
+ * for views through a gather; vf_ref_target(r) is then what r.target was. After a run that failed for an
+ * index out of range it holds what the steps before left. After failing vf_ok(r.target) is false. */
 VF_API vf_ref vf_ref_create(vf_context *context, vf_dtype dtype, int rank, const int64_t *shape,
                             const void *elements, vf_error *error);
 VF_API vf_value vf_ref_target(vf_ref r);

@@ -272,6 +272,7 @@ static inline int vf_threefry2x32_at(const char *file, int line, const vf_value 
 #define vf_ref_get(...) vf_at(vf_ref_get(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_ref_set(...) vf_at(vf_ref_set(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_ref_update(...) vf_at(vf_ref_update(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_ref_target(...) vf_at(vf_ref_target(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_cumsum(...) vf_at(vf_cumsum(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_cumprod(...) vf_at(vf_cumprod(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_cummax(...) vf_at(vf_cummax(__VA_ARGS__), __FILE__, __LINE__)

@@ -48,9 +48,10 @@ typedef struct fe_lazy {
   size_t bytes;                  /* of all storages */
   size_t live_nodes, live_bytes; /* after the last move to a fresh graph */
   bool running;                  /* a program runs, which may call the user's functions */
-  fe_session_ref *refs; /* by number; a number is not given again */
+  fe_session_ref *refs;          /* by number; a number is not given again */
   size_t ref_count, ref_cap, live_refs;
-  ir_ref *targets; /* of views of references: those that depend on no elements, kept while there are references */
+  ir_ref *
+      targets; /* of views of references: those that depend on no elements, kept while there are references */
   size_t target_count, target_cap;
   bool lost; /* a run failed that changed references: tensors that needed their old elements have none */
   /* scratch arrays of a traversal, kept for the next one */

@@ -1,5 +1,5 @@
-/* Realising tensors and references of the session, and moving the live nodes to a fresh graph. Both walk from the needed
- * values down to BUFFERs and realised nodes, and copy the nodes on the way. */
+/* Realising tensors and references of the session, and moving the live nodes to a fresh graph. Both walk from
+ * the needed values down to BUFFERs and realised nodes, and copy the nodes on the way. */
 #include "frontend/session/lazy.h"
 
 #include <stdio.h>

@@ -12,9 +12,9 @@
  * freed. A program is found by the text of its graph, in which leaves are numbered in the order in which a
  * walk from the results meets them, so equal iterations of a user's loop have the same program.
  *
- * Whatever is realised, the pending writes of references are, too, by the same program. A reference is changed
- * in its memory where no tensor has the elements that are there; tensors that are still to be computed from
- * them are realised with it. Its memory then belongs to a new BUFFER. */
+ * Whatever is realised, the pending writes of references are, too, by the same program. A reference is
+ * changed in its memory where no tensor has the elements that are there; tensors that are still to be
+ * computed from them are realised with it. Its memory then belongs to a new BUFFER. */
 #ifndef VIEWFOLD_FRONTEND_SESSION_LAZY_H
 #define VIEWFOLD_FRONTEND_SESSION_LAZY_H
 

@@ -126,8 +126,7 @@ const void *vf_ref_data(vf_ref r, vf_error *error) {
   const void *data = NULL;
   vf_context *c = context_of("ref_data", r, &failure);
   if (c && realise(c, &failure))
-    data =
-        rt_memory_read(c->runtime, fe_lazy_memory(&c->lazy, c->lazy.refs[r.number].newest), &failure);
+    data = rt_memory_read(c->runtime, fe_lazy_memory(&c->lazy, c->lazy.refs[r.number].newest), &failure);
   fe_report(error, &failure);
   return data;
 }

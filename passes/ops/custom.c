@@ -105,7 +105,7 @@ static bool find_types(const op_custom_site *s, ir_custom_call *call, ir_ref (*d
     for (uint32_t i = 0; i < c->base.results; i++) {
       dtypes[i] = ir_dtype_of(g, s->operands[0]);
       ranks[i] = ir_rank(g, s->operands[0]);
-      memcpy(dims[i], op_dims(g, s->operands[0]), ranks[i] * sizeof *dims[i]);
+      if (ranks[i]) memcpy(dims[i], op_dims(g, s->operands[0]), ranks[i] * sizeof *dims[i]);
     }
   }
   for (uint32_t i = 0; i < c->base.results; i++) {

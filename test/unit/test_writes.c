@@ -119,7 +119,8 @@ static const refused_case refused[] = {
      "names "
      "each element once: write to the view without the expand, to which a value broadcasts",
      expanded},
-    {"ref_get: there is no such reference; a reference is what vf_ref_input, vf_ref_create or vf_ref_view returned",
+    {"ref_get: there is no such reference; a reference is what vf_ref_input, vf_ref_create or vf_ref_view "
+     "returned",
      of_another_graph},
     {"ref_update: there is no operation 10", no_operation},
 };

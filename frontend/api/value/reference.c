@@ -22,8 +22,9 @@ static ir_ref *find(fe_call *c, vf_ref r) {
 /* What is wrong with a target from before the session last realised. */
 static bool is_current(fe_call *c, vf_ref r) {
   return r.target.epoch == r.target.graph->epoch ||
-         fe_refuse(c, "the view of the reference gathers by elements, and is from before the session last realised "
-                      "a tensor; make it again with vf_ref_view");
+         fe_refuse(
+             c, "the view of the reference gathers by elements, and is from before the session last realised "
+                "a tensor; make it again with vf_ref_view");
 }
 
 /* Begin a call on a reference, with one operand or none. Returns as find does. */
@@ -34,7 +35,7 @@ static ir_ref *begin(fe_call *c, const char *who, vf_ref *r, const vf_value *ope
   ir_ref *newest = r->target.graph ? find(c, *r) : NULL;
   if (newest && !is_current(c, *r)) return NULL;
   return fe_operands(c, (vf_value[]){r->target, operand ? *operand : r->target}, operand ? 2 : 1) ? newest
-                                                                                                 : NULL;
+                                                                                                  : NULL;
 }
 
 vf_ref vf_ref_input(vf_graph *g, const char *name, vf_dtype dtype, int rank, const int64_t *shape) {

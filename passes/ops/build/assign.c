@@ -11,7 +11,7 @@ const char *const op_writes[OP_WRITE_COUNT] = {"set", "add", "sub", "mul", "div"
 /* A target, from its result down to the IOTA. */
 typedef struct chain {
   const char *who; /* the operation, for messages */
-  ir_ref *nodes; /* the views, the last applied first */
+  ir_ref *nodes;   /* the views, the last applied first */
   size_t count, cap;
   ir_ref leaf;
   bool gathers;

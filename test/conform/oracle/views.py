@@ -99,6 +99,21 @@ def permute(d):
     return Case([x], moved(x, np.transpose(x.a, order)), order=order)
 
 
+def rearrange(d):
+    """Each element of the result by the coordinates of its axes: letters of x in another order, the last two as one."""
+    x = anything(d, least=2)
+    letters = "bhwcdftuvx"[:len(x.shape)]
+    order = [letters[k] for k in d.random.permutation(len(letters))]
+    sizes = dict(zip(letters, x.shape))
+    shape = [sizes[c] for c in order]
+    result = np.empty(shape, x.a.dtype)
+    for place in np.ndindex(*shape):
+        at = dict(zip(order, place))
+        result[place] = x.a[tuple(at[c] for c in letters)]
+    result = result.reshape(shape[:-2] + [shape[-2] * shape[-1]])
+    return Case([x], moved(x, result), **{"from": f'"{letters}"', "to": f'"{"".join(order[:-2])}({"".join(order[-2:])})"'})
+
+
 def swap_axes(d):
     x = anything(d, least=1)
     (a, first), (b, second) = d.axis(len(x.shape)), d.axis(len(x.shape))
@@ -307,7 +322,7 @@ def unbind(d):
 ROWS = {
     "const": const, "data": data, "iota": iota, "full": full, "zeros": filled(0), "ones": filled(1),
     "arange": arange, "linspace": linspace, "eye": eye,
-    "permute": permute, "swap_axes": swap_axes, "moveaxis": moveaxis, "reshape": reshape, "flatten": flatten,
+    "permute": permute, "rearrange": rearrange, "swap_axes": swap_axes, "moveaxis": moveaxis, "reshape": reshape, "flatten": flatten,
     "expand": expand, "unsqueeze": unsqueeze, "squeeze": squeeze, "shrink": shrink, "slice": slice_of,
     "stride": stride, "flip": flip, "point": point, "pad": pad, "concat": concat, "stack": stack,
     "tril": triangle(np.tril), "triu": triangle(np.triu), "split": split, "chunk": chunk, "unbind": unbind,
