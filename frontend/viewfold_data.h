@@ -31,6 +31,8 @@ extern "C" {
  */
 typedef struct vf_data_view vf_data_view;
 
+/* A view without an array, of values of the graph, which the caller destroys. NULL after failing: the graph
+ * is NULL, or memory is short. */
 VF_API vf_data_view *vf_data_view_create(vf_graph *graph, vf_error *error);
 VF_API vf_data_view *vf_image_view_create(vf_graph *graph, vf_error *error);
 VF_API vf_data_view *vf_sequence_view_create(vf_graph *graph, vf_error *error);
