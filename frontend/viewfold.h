@@ -583,6 +583,7 @@ VF_API bool vf_cache_statistics(vf_context *context,
 
 /* Further headers: a builder for each operation, the algebra of views, custom operations. */
 #include "viewfold_operations.h"
+#include "viewfold_data.h"
 #include "viewfold_view.h"
 #include "viewfold_custom.h"
 #include "viewfold_model.h"
