@@ -125,7 +125,7 @@ static void elementary(pass_state *s) {
   s->step->flops = s->root ? pass_flops(s->g, s->root) : 0;
 }
 
-static void crop(pass_state *s) { s->root = pass_crop(s->g, s->root); }
+static void crop(pass_state *s) { s->root = pass_crop(s->g, s->root, s->strategy->crops_innermost); }
 
 static void refine(pass_state *s) { s->root = pass_refine(s->g, s->root); }
 

@@ -109,6 +109,10 @@ typedef struct pass_strategy {
 
   /* Loops: lanes, tiles, and what is outside of them (passes/loops). */
 
+  /* Are sub-domains split off where masks depend on the innermost axis (pass_crop)? Where lanes run along it,
+   * a mask that is tested leaves the loop as it is, and one that is split off gives several, of fewer lanes.
+   */
+  bool crops_innermost;
   /* Sets lanes and unroll factors of the axes of n->store, their order, lane_axis and lanes_in_reduction.
    * Tiles of products are decided here, in product_tile.c of each strategy. */
   void (*choose_lanes)(struct loop_nest *n);

@@ -14,8 +14,9 @@
 #include "ir/ir.h"
 #include "ir/target.h"
 
-/* peel.c: the store split into sub-domains, a SEQ of STOREs, at comparisons of one axis with a constant. */
-ir_ref pass_crop(ir_graph *g, ir_ref store);
+/* peel.c: the store split into sub-domains, a SEQ of STOREs, at comparisons of one axis with a constant.
+ * innermost: also where conditions depend on the innermost axis. */
+ir_ref pass_crop(ir_graph *g, ir_ref store, bool innermost);
 
 /* refine.c: each store over other axes, chosen so that indices and masks divide as little as they can. */
 ir_ref pass_refine(ir_graph *g, ir_ref effect);

@@ -266,8 +266,9 @@ static ir_ref refined_domains(ir_graph *g, ir_ref store) {
   return 0;
 }
 
-ir_ref pass_crop(ir_graph *g, ir_ref store) {
+ir_ref pass_crop(ir_graph *g, ir_ref store, bool innermost) {
   if (loop_is_update(g, store) || has_reductions(g, store) || pass_row_group_range(g, store)) return store;
+  if (!innermost && loop_tests_innermost(g, store)) return store;
   ir_ref domains = loop_division_cost(g, store) > 0 ? refined_domains(g, store) : 0;
   if (domains) return domains;
   return peel_best_attempt(g, store, box_attempts, sizeof box_attempts / sizeof *box_attempts, false);

@@ -26,6 +26,10 @@ static bool is_left(ir_graph *g, ir_ref node, ir_ref e, ir_ref range) {
   return is_condition(g, node) || affine_depends(g, e, range);
 }
 
+static bool is_condition_along(ir_graph *g, ir_ref node, ir_ref e, ir_ref range) {
+  return is_condition(g, node) && affine_depends(g, e, range);
+}
+
 static bool changes_between(ir_graph *g, ir_ref node, ir_ref e, ir_ref range) {
   (void)node;
   return loop_breakpoint_rounds(g, e, range);
@@ -49,6 +53,12 @@ uint32_t loop_conditions_left(ir_graph *g, ir_ref store) {
   loop_nest n = {.g = g, .store = store};
   if (!loop_find_axes(&n) || n.axis_count == 0) return 0;
   return count_of(g, store, n.axes[n.axis_count - 1].range, is_left);
+}
+
+bool loop_tests_innermost(ir_graph *g, ir_ref store) {
+  loop_nest n = {.g = g, .store = store};
+  if (!loop_find_axes(&n) || n.axis_count == 0) return false;
+  return count_of(g, store, n.axes[n.axis_count - 1].range, is_condition_along) > 0;
 }
 
 /* The store with fresh ranges: the other axes from the outermost inwards, then `axis`, the innermost. */

@@ -153,6 +153,8 @@ ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count);
 /* What remains to be decided inside the innermost loop: the number of conditions on indices, and of quotients
  * that depend on the innermost axis. */
 uint32_t loop_conditions_left(ir_graph *g, ir_ref store);
+/* Does a condition on indices depend on the innermost axis? */
+bool loop_tests_innermost(ir_graph *g, ir_ref store);
 /* In each store another axis becomes the innermost: with choice 0 the axis between whose indices fewest
  * conditions and quotients change, with choice 1 the next one, and so on. A store whose axes bound one
  * another stays as it is. *interchanged: some store has a new innermost axis. False on failure. */

@@ -38,6 +38,10 @@ const pass_strategy pass_on_gpu = {
     .choose_block_rows = NULL,    /* what a group does not keep of a long row it reads again from a cache */
     .transposed_locals_bytes = 0, /* there are no products in groups */
 
+    /* On an H200 a test costs nothing that memory would not: images padded by one element take 0.036 ms with
+     * it and 0.075 without, a stencil of five points 0.214 and 0.261, sixteen tensors joined along rows 0.43
+     * and 0.63; joined along columns, where whole groups are in one of them, 0.45 and 0.33. */
+    .crops_innermost = false,
     .choose_lanes = loop_choose_group,
     .bind_outermost = loop_bind_groups,
     .lanes_of_terms = lanes_of_terms,

@@ -32,6 +32,49 @@ kernel @chain_0(p0: f32[2560], p1: f32[2560]) {
   }
 }
 
+== masks along work-items are tested, masks that hold for whole groups are split off
+$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' 'f32[126,126].pad((1,1),(1,1))'
+\# kernel 0 nest 0: split a1 64; vector a1.1; thread a0 a1.0
+kernel @chain_0(p0: f32[16384], p1: f32[15876]) {
+  for ridx4 in 0..256 thread {
+    %0 = (ridx4*64) : index
+    %1 = ((ridx4//2)*-2) : index
+    %2 = (ridx4>=2) : bool
+    %3 = (ridx4<254) : bool
+    for ridx6 in 0..64 vector {
+      %4 = load p1[(%0+ridx6+%1+-127)] if (%2&%3&((ridx4+ridx6+%1)>=1)&((ridx4+ridx6+%1)<64)) : f32
+      store p0[(%0+ridx6)] = %4
+    }
+  }
+}
+$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' 'f32[62,128].pad((1,1),(0,0))'
+\# kernel 0 nest 0: split a0 64; vector a0.1; thread a0.0
+\# kernel 0 nest 1: split a0 64; vector a0.1; thread a0.0
+\# kernel 0 nest 2: split a0 64; vector a0.1; thread a0.0
+kernel @chain_0(p0: f32[8192], p1: f32[7936]) {
+  for ridx12 in 0..128 thread {
+    %0 = (min(ridx12, 1)*64) : index
+    for ridx13 in 0..max(min(min((ridx12+1), ((ridx12*-1)+2)), 1), 0) {
+      for ridx15 in 0..64 vector {
+        store p0[(ridx15+%0)] = f32(0.0)
+      }
+    }
+    %1 = (max(min((ridx12+-2), 123), 0)*64) : index
+    for ridx16 in 0..max(min(min((ridx12+-1), ((ridx12*-1)+126)), 1), 0) {
+      for ridx18 in 0..64 vector {
+        %2 = load p1[(ridx18+%1)] : f32
+        store p0[(ridx18+%1+128)] = %2
+      }
+    }
+    %3 = (max((ridx12+-126), 0)*64) : index
+    for ridx19 in 0..max(min(min((ridx12+-125), ((ridx12*-1)+128)), 1), 0) {
+      for ridx21 in 0..64 vector {
+        store p0[(ridx21+%3+8064)] = f32(0.0)
+      }
+    }
+  }
+}
+
 == a transpose goes through a local: read along one axis, written along the other
 $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' 'f32[64,96].permute(1,0)'
 \# kernel 0 nest 0: thread a0

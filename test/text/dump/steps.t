@@ -113,7 +113,7 @@ refine
 loops
 
 == steps over kernels, for work-items
-$ sh kernel.sh 'lanes=32 local=65536' 'f32[6,4].pad((1,0),(0,0)).shrink((0,6),(0,4)).permute(1,0)'
+$ sh kernel.sh 'lanes=32 local=65536' 'f32[62,128].pad((1,1),(0,0))'
 crop
 separate
 loops
