@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/regions.h"
+#include "passes/index/affine.h"
 #include "passes/index/index.h"
 
 /* How a value is used: by its users, and by the users of those up to the next stored value. */
@@ -197,6 +198,12 @@ static ir_ref operations_of(const fe_explained *e, const ir_step *step, ir_ref v
   return total;
 }
 
+/* Does the kernel read what it replaces as part of an update, and not by a load? */
+static bool adds_in_updates(ir_graph *g, ir_ref kernel) {
+  ir_ref update;
+  return affine_find_range(g, kernel, IR_OP_UPDATE, &update, 1) && ir_arg_int(ir_get(g, update)) == IR_OP_ADD;
+}
+
 fe_kernel_work fe_work_of(const fe_explained *e, size_t number) {
   const ir_step *l = &e->plan->steps[number];
   ir_ref read = fe_bytes_read(e, number), written = ir_index(e->g, 0), scatter = scatter_of(e, number);
@@ -210,8 +217,7 @@ fe_kernel_work fe_work_of(const fe_explained *e, size_t number) {
     ir_ref updates = ir_src(e->g, scatter, 2);
     written =
         pass_mul_int(e->g, elements_of(e->g, updates), (int64_t)ir_dtypes[ir_dtype_of(e->g, updates)].bytes);
-    bool sums = ir_op_of(e->g, scatter) == IR_OP_ASSIGN && ir_arg_mode(ir_get(e->g, scatter)) == IR_WRITE_ADD;
-    if (sums || ir_op_of(e->g, scatter) == IR_OP_SCATTER_ADD) read = pass_add(e->g, read, written);
+    if (adds_in_updates(e->g, l->kernel)) read = pass_add(e->g, read, written);
   }
   return (fe_kernel_work){read, written, operations_of(e, l, e->values[number])};
 }

@@ -124,6 +124,33 @@ static uint32_t shared_axis(ir_graph *g, target_kind kind, ir_ref index, const p
   return axis;
 }
 
+static ir_ref from_last(ir_graph *g, ir_ref extent, ir_ref range) {
+  return pass_sub(g, pass_sub(g, extent, ir_index(g, 1)), range);
+}
+
+/* What a write does at p, where its target names no element twice. It stores the value, or the sum of the
+ * value and what is there; where some of the target is nowhere, or updates have the order of `over`, it
+ * updates. *to: the position. */
+static ir_ref effect_at(folder *f, ir_ref node, ir_ref param, const pass_point *p, const ir_ref *over,
+                        uint32_t over_count, position *to) {
+  ir_graph *g = f->g;
+  ir_ref src[4 + IR_MAX_RANK];
+  bool adds = ir_arg_mode(ir_get(g, node)) == IR_WRITE_ADD;
+  *to = fold_position(f, ir_src(g, node, 1), param, p);
+  ir_ref value = to->index ? fold_at(f, ir_src(g, node, 2), p) : 0;
+  if (!value) return 0;
+  src[0] = param, src[1] = to->index, src[2] = to->valid, src[3] = value;
+  for (uint32_t i = 0; i < over_count; i++) src[4 + i] = over[i];
+  if (over_count || !ir_is_true(g, to->valid))
+    return ir_make(g, IR_OP_UPDATE, IR_NONE, adds ? IR_OP_ADD : 0, src, 4 + over_count);
+  if (adds) {
+    ir_ref zero = fold_zero(f, ir_dtype_of(g, param));
+    ir_ref old[] = {param, to->index, to->valid, zero};
+    value = ir_binary(g, IR_OP_ADD, ir_make(g, IR_OP_LOAD, ir_dtype_of(g, param), 0, old, 4), value);
+  }
+  return ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, to->index, value}, 3);
+}
+
 /* Ranges over the axes of the target, at p->at so far, in the order that is given. *loops: those of ordered
  * axes. Returns how many these are. */
 static uint32_t point_in_order(folder *f, ir_ref at, const fold_order *order, pass_point *p, ir_ref *loops) {
@@ -134,56 +161,71 @@ static uint32_t point_in_order(folder *f, ir_ref at, const fold_order *order, pa
     uint32_t axis = order->axes[i];
     ir_ref extent = ir_dim(g, at, axis), range = fold_range(f, extent);
     if (order->ordered[axis]) loops[ordered++] = range;
-    p->at[axis] = order->backwards[axis] ? pass_sub(g, pass_sub(g, extent, ir_index(g, 1)), range) : range;
+    p->at[axis] = order->backwards[axis] ? from_last(g, extent, range) : range;
   }
   return ordered;
 }
 
-/* The effect of a write at p, whose target names no element twice. Where it reads elements that it replaces,
- * its loops get an order in which it reads each of them before, if there is one. */
-static ir_ref order_loops(folder *f, ir_ref node, ir_ref effect, pass_point p) {
+/* Turns the axes along which the target goes backwards, so that the index of the store grows with each range.
+ * False where there are none. */
+static bool point_forwards(folder *f, ir_ref at, ir_ref index, pass_point *p) {
   ir_graph *g = f->g;
-  ir_ref loads[FOLD_MOST_LOADS], at = ir_src(g, node, 1), param = ir_src(g, effect, 0), src[4 + IR_MAX_RANK];
-  bool adds = ir_arg_mode(ir_get(g, node)) == IR_WRITE_ADD;
-  uint32_t count = f->slots->serial ? fold_loads_replaced(g, effect, loads) : 0;
-  fold_order order;
-  if (!count || count > FOLD_MOST_LOADS || !fold_find_order(g, effect, loads, count, p.at, p.rank, &order) ||
-      !order.any)
-    return effect;
-  fold_discard_answers(f);
-  uint32_t ordered = point_in_order(f, at, &order, &p, src + 4);
-  position to = fold_position(f, at, param, &p);
-  ir_ref value = to.index ? fold_at(f, ir_src(g, node, 2), &p) : 0;
-  if (!value) return 0;
-  src[0] = param, src[1] = to.index, src[2] = to.valid, src[3] = value;
-  return ir_make(g, IR_OP_UPDATE, IR_NONE, adds ? IR_OP_ADD : 0, src, 4 + ordered);
+  bool turned = false;
+  for (uint32_t i = 0; i < p->rank; i++) {
+    int64_t stride;
+    if (ir_op_of(g, p->at[i]) != IR_OP_RANGE || !affine_stride(g, index, p->at[i], &stride) || stride >= 0)
+      continue;
+    p->at[i] = from_last(g, ir_dim(g, at, i), p->at[i]);
+    turned = true;
+  }
+  return turned;
 }
 
-ir_ref fold_assign(folder *f, ir_ref node, ir_ref param) {
+/* A write whose target names no element twice. Where it reads elements that it replaces, its loops get an
+ * order in which it reads each of them before, if there is one. */
+static ir_ref assign_once(folder *f, ir_ref node, ir_ref param, pass_point p) {
   ir_graph *g = f->g;
-  const ir_node *n = ir_get(g, node);
-  ir_ref at = n->src[1], src[4 + IR_MAX_RANK];
-  uint32_t over = 0;
-  pass_point p = fold_output_point(f, at);
-  position to = fold_position(f, at, param, &p);
-  target_kind kind = kind_of(f, at);
-  bool ordered = to.index && kind != ONCE, adds = ir_arg_mode(n) == IR_WRITE_ADD;
-  uint32_t first = ordered ? shared_axis(g, kind, to.index, &p) : 0;
+  ir_ref loads[FOLD_MOST_LOADS], loops[IR_MAX_RANK], at = ir_src(g, node, 1);
+  position to;
+  ir_ref effect = effect_at(f, node, param, &p, NULL, 0, &to);
+  uint32_t count = effect && f->slots->serial ? fold_loads_replaced(g, effect, loads) : 0, ordered = 0;
+  fold_order order;
+  if (!effect) return 0;
+  if (count && count <= FOLD_MOST_LOADS && fold_find_order(g, effect, loads, count, p.at, p.rank, &order) &&
+      order.any)
+    ordered = point_in_order(f, at, &order, &p, loops);
+  else if (!point_forwards(f, at, to.index, &p)) return effect;
+  fold_discard_answers(f);
+  return effect_at(f, node, param, &p, loops, ordered, &to);
+}
+
+/* A write whose target may name elements several times: what goes to one element is in row-major order. */
+static ir_ref assign_in_order(folder *f, ir_ref node, ir_ref param, target_kind kind, pass_point p,
+                              position to) {
+  ir_graph *g = f->g;
+  ir_ref at = ir_src(g, node, 1), src[4 + IR_MAX_RANK];
+  bool adds = ir_arg_mode(ir_get(g, node)) == IR_WRITE_ADD;
+  uint32_t first = shared_axis(g, kind, to.index, &p), count = 4;
   if (first > 0 && first < p.rank) {
     fold_discard_answers(f);
     p = ordered_point(f, at, first);
     to = fold_position(f, at, param, &p);
   }
-  ir_ref value = to.index ? fold_at(f, n->src[2], &p) : 0;
+  ir_ref value = to.index ? fold_at(f, ir_src(g, node, 2), &p) : 0;
   if (!value) return 0;
-  if (ordered) to.valid = pass_and(g, to.valid, are_in_range(f, to.index));
-  if (!ordered && !adds && ir_is_true(g, to.valid))
-    return order_loops(f, node, ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, to.index, value}, 3),
-                       p);
-  for (uint32_t i = 0; i < p.rank && ordered; i++)
+  src[0] = param, src[1] = to.index, src[2] = pass_and(g, to.valid, are_in_range(f, to.index)),
+  src[3] = value;
+  for (uint32_t i = 0; i < p.rank; i++)
     if (ir_op_of(g, p.at[i]) == IR_OP_RANGE && may_collide(g, kind, to.index, p.at[i]))
-      src[4 + over++] = p.at[i];
-  src[0] = param, src[1] = to.index, src[2] = to.valid, src[3] = value;
-  ir_ref effect = ir_make(g, IR_OP_UPDATE, IR_NONE, adds ? IR_OP_ADD : 0, src, 4 + over);
-  return ordered ? effect : order_loops(f, node, effect, p);
+      src[count++] = p.at[i];
+  return ir_make(g, IR_OP_UPDATE, IR_NONE, adds ? IR_OP_ADD : 0, src, count);
+}
+
+ir_ref fold_assign(folder *f, ir_ref node, ir_ref param) {
+  ir_ref at = ir_src(f->g, node, 1);
+  pass_point p = fold_output_point(f, at);
+  target_kind kind = kind_of(f, at);
+  if (kind == ONCE) return assign_once(f, node, param, p);
+  position to = fold_position(f, at, param, &p);
+  return to.index ? assign_in_order(f, node, param, kind, p, to) : 0;
 }

@@ -2,7 +2,7 @@
  * N operations; and, to count instructions at N, 2N and 4N, the compilation of one graph of N operations
  * alone.
  *
- *   build/bench/bench_record [N]
+ *   build/bench/bench_record [N [KIND]]
  *   valgrind --tool=callgrind --callgrind-out-file=/dev/null build/bench/bench_record compile N KIND */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@ typedef struct tape {
   uint64_t state;      /* of the random numbers */
   vf_value kept[KEPT]; /* operands of shape [SIZE, SIZE] */
   vf_value bias;       /* [SIZE] */
+  vf_ref reference;    /* [SIZE, SIZE]; made by the first read or write */
   size_t place;        /* in `kept`: the operand that the next operation replaces */
   int64_t count;       /* operations so far */
 } tape;
@@ -77,6 +78,17 @@ static vf_value chain(tape *t) {
   return draw(t) % 2 ? vf_add(replaced(t), t->bias) : vf_tanh(replaced(t));
 }
 
+/* A write through a row or a column of one reference, or a read. */
+static vf_value write(tape *t) {
+  if (!vf_ok(t->reference.target)) t->reference = vf_ref_input(t->graph, "r", VF_F32, VF_LIST(SIZE, SIZE));
+  int64_t axis = (int64_t)(draw(t) % 2), index = (int64_t)(draw(t) % SIZE);
+  vf_ref part = vf_ref_view(t->reference, vf_point(t->reference.target, index, axis));
+  t->count++;
+  if (draw(t) % 2) vf_ref_update(part, t->bias, draw(t) % 2 ? VF_WRITE_ADD : VF_WRITE_SET);
+  else t->bias = vf_ref_get(part);
+  return t->kept[t->place];
+}
+
 static vf_value mixed(tape *t) {
   static vf_value (*const all[])(tape *) = {elementwise, elementwise, elementwise,
                                             broadcast,   view,        normalised};
@@ -92,6 +104,7 @@ static const struct {
              {"normalised", normalised},
              {"layer", layer},
              {"chain", chain},
+             {"write", write},
              {"mixed", mixed}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -174,6 +187,7 @@ int main(int argc, char **argv) {
       if (strcmp(argv[3], kinds[k].name) == 0) return compile(k, atoll(argv[2])), 0;
     die(argv[3], "no such kind");
   }
-  for (int k = 0; k < KINDS; k++) measure(k, argc > 1 ? atoll(argv[1]) : 1000000);
+  for (int k = 0; k < KINDS; k++)
+    if (argc < 3 || strcmp(argv[2], kinds[k].name) == 0) measure(k, argc > 1 ? atoll(argv[1]) : 1000000);
   return 0;
 }

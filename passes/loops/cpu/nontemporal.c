@@ -15,6 +15,7 @@
  * (argmax, argmin), which prefetches further ahead. */
 #include "cpu.h"
 
+#include "ir/arith.h"
 #include "passes/index/index.h"
 
 enum {
@@ -30,10 +31,35 @@ static int64_t bytes_of(ir_graph *g, ir_ref param) {
   return count > 0 && count < INT64_MAX / 64 ? count * ir_dtypes[ir_dtype_of(g, param)].bytes : 0;
 }
 
+/* A lower bound of the bytes that the stores put there: a write through a view changes few of a large array.
+ */
+static int64_t stored_bytes(ir_graph *g, const loop_stores *stores, ir_ref param) {
+  int64_t all = bytes_of(g, param), bytes = 0;
+  for (uint32_t i = 0; i < stores->count && bytes < all; i++) {
+    ir_ref ranges[MAX_FOUND_RANGES];
+    if (ir_src(g, stores->store[i], 0) != param) continue;
+    ir_ref index = ir_src(g, stores->store[i], 1);
+    int64_t points = ir_dtypes[ir_dtype_of(g, param)].bytes;
+    for (uint32_t k = affine_find_range(g, index, IR_OP_RANGE, ranges, MAX_FOUND_RANGES); k-- > 0;)
+      if (!ir_mul_ok(points, ir_bounds_of(g, ir_src(g, ranges[k], 0)).lo, &points)) return all;
+    bytes += points < all ? points : all;
+  }
+  return bytes < all ? bytes : all;
+}
+
 static bool is_stored(const ir_graph *g, const loop_stores *stores, ir_ref param) {
   bool stored = false;
   for (uint32_t i = 0; i < stores->count; i++) stored |= ir_src(g, stores->store[i], 0) == param;
   return stored;
+}
+
+/* Does the store read of what it stores to? Lines that were read are in the caches. */
+static bool reads_output(ir_graph *g, ir_ref store) {
+  ir_ref loads[LOOP_MAX_LOADS];
+  uint32_t count = affine_find_range(g, store, IR_OP_LOAD, loads, LOOP_MAX_LOADS);
+  for (uint32_t i = 0; i < count; i++)
+    if (ir_src(g, loads[i], 0) == ir_src(g, store, 0)) return true;
+  return false;
 }
 
 /* How a kernel that moves more than the last-level cache holds stores an output. */
@@ -106,14 +132,19 @@ ir_ref loop_stream(ir_graph *g, ir_ref effect, const ir_target *target) {
   uint32_t count = affine_find_range(g, effect, IR_OP_PARAM, params, MAX_KERNEL_NODES);
   int64_t moved = 0, inputs = 0;
   loop_stores stores;
-  for (uint32_t i = 0; i < count; i++) moved += bytes_of(g, params[i]);
-  if (moved <= target->l3_bytes) return effect;
   if (!loop_list_stores(g, effect, &stores)) return 0;
-  for (uint32_t i = 0; i < count; i++)
-    if (!is_stored(g, &stores, params[i])) inputs += bytes_of(g, params[i]);
+  for (uint32_t i = 0; i < count; i++) {
+    bool stored = is_stored(g, &stores, params[i]);
+    int64_t bytes = stored ? stored_bytes(g, &stores, params[i]) : bytes_of(g, params[i]);
+    moved += bytes;
+    if (!stored) inputs += bytes;
+  }
+  if (moved <= target->l3_bytes) return effect;
   for (uint32_t i = 0; i < stores.count; i++) {
     const ir_node *n = ir_get(g, stores.store[i]);
-    int64_t mode = n->op == IR_OP_STORE ? mode_of(target, bytes_of(g, n->src[0]), inputs) : IR_NO_STREAM;
+    int64_t mode = IR_NO_STREAM;
+    if (n->op == IR_OP_STORE && !reads_output(g, stores.store[i]))
+      mode = mode_of(target, stored_bytes(g, &stores, n->src[0]), inputs);
     if (mode == IR_NO_STREAM) continue;
     if (!(stores.store[i] = ir_make(g, IR_OP_STORE, IR_NONE, ir_pack_arg(0, mode), n->src, n->nsrc)))
       return 0;

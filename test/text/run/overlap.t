@@ -134,7 +134,7 @@ check a: 9 elements, bit-equal
 
 == lanes along an axis that is not ordered
 $ sed -n '/^graph @block(/,/^}/p' shifts.vf > block.vf
-$ viewfold dump --stage=loops block.vf
+$ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16' block.vf
 \# kernel 0 nest 0: split a1 8; vector a1.1
 kernel @block_0(p0: f32[4355]) {
   for ridx2 in 0..1 thread {
