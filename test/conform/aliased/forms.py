@@ -24,16 +24,18 @@ def in_place(program, text):
 
 
 def in_scan(program, text):
-    """A scan whose state are the arrays; sometimes with an input that each iteration has anew, and with all other outputs
-    of each iteration stacked."""
+    """A scan whose state are the arrays, or some of them: each iteration writes the others anew. Sometimes with an input that
+    each iteration has anew, and with all other outputs of each iteration stacked."""
     random, arrays, count = program.random, len(program.arrays), len(program.graph.inputs)
     inputs, parameters = list(program.graph.inputs), read_parameters(text)
+    carried = arrays if random.random() < 0.6 else int(random.integers(arrays))
     rest = list(range(arrays, count))
     sliced = [int(random.choice(rest))] if rest and random.random() < 0.5 else []
-    rest = [k for k in rest if k not in sliced]
-    order = list(range(arrays)) + sliced + rest
-    stacks = len(program.wanted) - arrays if random.random() < 0.5 else 0
-    results = [f"%y{len(program.wanted) - arrays + k}" for k in range(arrays)] + [f"%y{k}" for k in range(stacks)]
+    rest = [k for k in range(carried, count) if k not in sliced]
+    order = list(range(carried)) + sliced + rest
+    newest = [f"%y{len(program.wanted) - arrays + k}" for k in range(arrays)]
+    stacks = [f"%y{k}" for k in range(len(program.wanted) - arrays)] if random.random() < 0.5 else []
+    results = newest + stacks
     body = function("body", text, ", ".join(parameters[k] for k in order), results)
     for k in sliced:
         shape, dtype = inputs[k].shape, inputs[k].dtype
@@ -41,9 +43,21 @@ def in_scan(program, text):
         inputs[k] = binding.Typed(array.reshape((ROUNDS,) + shape), dtype)
         parameters[k] = parameters[k].replace("[", f"[{ROUNDS},", 1).replace(",]", "]")
     names = [f"s{k}" for k in range(len(results))]
-    call = (f"{', '.join('%' + n for n in names)} = scan {', '.join(f'%x{k}' for k in order)} do=@body carries={arrays} "
+    before, operands = operands_of(program, arrays, count)
+    call = (f"{', '.join('%' + n for n in names)} = scan {', '.join(operands[k] for k in order)} do=@body carries={carried} "
             f"sliced={len(sliced)} length={ROUNDS}")
-    return body + looped(parameters, call, names), "loop", inputs, names, 0
+    return body + looped(parameters, before + call, names), "loop", inputs, names, 0
+
+
+def operands_of(program, arrays, count):
+    """(statements, operands of a loop): the arrays are inputs, or computed before the loop, which then has them in memory
+    that no caller gave."""
+    operands, lines = [f"%x{k}" for k in range(count)], ""
+    for k in range(arrays):
+        if program.random.random() < 0.3:
+            operands[k] = f"%z{k}"
+            lines += f"%z{k} = flip %x{k} axes=[0]\n  "
+    return lines, operands
 
 
 def in_while(program, text):
@@ -54,9 +68,10 @@ def in_while(program, text):
     body = function("body", text, header, results, "  %counted = add %count, 1\n")
     more = f"graph @more({header}) {{\n  %c = lt %count, {ROUNDS}\n  return %c\n}}\n"
     names = [f"s{k}" for k in range(arrays)]
-    operands = [f"%x{k}" for k in range(arrays)] + ["0"] + [f"%x{k}" for k in range(arrays, len(parameters))]
+    before, operands = operands_of(program, arrays, len(parameters))
+    operands = operands[:arrays] + ["0"] + operands[arrays:]
     call = f"{', '.join('%' + n for n in names + ['n'])} = while_loop {', '.join(operands)} while=@more do=@body carries={arrays + 1}"
-    return body + more + looped(parameters, call, names), "loop", program.graph.inputs, names, 0
+    return body + more + looped(parameters, before + call, names), "loop", program.graph.inputs, names, 0
 
 
 def read_parameters(text):
