@@ -6,6 +6,8 @@ import re
 import binding
 
 ROUNDS = 3
+AROUND, FILL = 256, 0xA5  # bytes around references
+EDGES = slice(None, AROUND), slice(-AROUND, None)
 
 
 def as_is(program, text):
@@ -87,14 +89,24 @@ def looped(parameters, call, names):
     return f"graph @loop({', '.join(parameters)}) {{\n  {call}\n  return {', '.join('%' + n for n in names)}\n}}\n"
 
 
+def within(array):
+    """A copy with bytes around it that nothing may change."""
+    memory = binding.np.full(array.nbytes + 2 * AROUND, FILL, binding.np.uint8)
+    copy = memory[AROUND:AROUND + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
 def run(context, form, compiled):
     """The outputs, and the references after them."""
     text, which, inputs, names, references = form
     read = context.parse(text, which)
     try:
         values = [binding.Value(context, context.c.vf_graph_find(read, name.encode())) for name in names]
-        changed = [binding.Typed(x.array.copy(), x.dtype) for x in inputs[:references]]
-        results = context.run(read, changed + inputs[references:], values, compiled)
+        changed = [binding.Typed(within(x.array), x.dtype) for x in inputs[:references]]
+        results = context.run(read, changed + inputs[references:], values, compiled, references)
+        if not all((x.array.base[edge] == FILL).all() for x in changed for edge in EDGES):
+            raise binding.Refused("the run stored beside a reference")
         return [r.array for r in results + changed]
     finally:
         context.c.vf_graph_destroy(read)

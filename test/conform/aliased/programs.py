@@ -203,7 +203,8 @@ class Program:
             own = tuple(n if self.chance(0.8) else 1 for n in shape)
             narrow = NARROWER.get(self.dtype) if self.chance(0.2) else None
             elements = self.elements(own, narrow)
-            found = elements.astype(binding.NUMPY[self.dtype]), self.graph.input(binding.Typed(elements, narrow or self.dtype))
+            given = self.graph.constant if self.chance(0.2) else self.graph.input
+            found = elements.astype(binding.NUMPY[self.dtype]), given(binding.Typed(elements, narrow or self.dtype))
         if self.chance(0.3) and self.dtype[0] in "if":
             found = (-found[0]).astype(binding.NUMPY[self.dtype]), self.graph.apply("neg", found[1])
         return found
