@@ -1,4 +1,5 @@
-"""One program in several forms: as it is, with its arrays as references, and as the body of a loop whose state they are.
+"""One program in several forms: as it is, with its arrays as references, as the body of a loop whose state they are, and as
+a branch of a condition.
 
 A form is (text, graph to run, inputs, names of outputs, which of the inputs are references)."""
 import re
@@ -74,6 +75,22 @@ def in_while(program, text):
     operands = operands[:arrays] + ["0"] + operands[arrays:]
     call = f"{', '.join('%' + n for n in names + ['n'])} = while_loop {', '.join(operands)} while=@more do=@body carries={arrays + 1}"
     return body + more + looped(parameters, before + call, names), "loop", program.graph.inputs, names, 0
+
+
+def in_cond(program, text):
+    """A condition with the program in one branch, and in the other one the arrays the other way round."""
+    arrays, parameters = len(program.arrays), read_parameters(text)
+    results = [f"%y{len(program.wanted) - arrays + k}" for k in range(arrays)]
+    body = function("body", text, ", ".join(parameters), results)
+    lines = "".join(f"  %f{k} = flip %x{k} axes=[0]\n" for k in range(arrays))
+    other = f"graph @other({', '.join(parameters)}) {{\n{lines}  return {', '.join(f'%f{k}' for k in range(arrays))}\n}}\n"
+    then, otherwise = ("body", "other") if program.random.random() < 0.5 else ("other", "body")
+    before, operands = operands_of(program, arrays, len(parameters))
+    names = [f"s{k}" for k in range(arrays)]
+    call = f"{', '.join('%' + n for n in names)} = cond %p, {', '.join(operands)} then=@{then} else=@{otherwise}"
+    predicate = binding.Typed(binding.np.array(program.random.random() < 0.5))
+    return (body + other + looped(parameters + ["%p: bool[]"], before + call, names), "loop",
+            program.graph.inputs + [predicate], names, 0)
 
 
 def read_parameters(text):

@@ -52,7 +52,7 @@ class Program:
 
     def drawn_shape(self):
         random = self.random
-        if not self.chance(0.12):
+        if not self.chance(0.16):
             return tuple(int(k) for k in random.integers(1, 7, random.integers(1, 4)))
         high = 400 if self.chance(0.1) else 70  # rows of vectors, and rarely enough for threads
         return tuple(int(k) for k in random.integers(20, high, 2))
@@ -177,11 +177,24 @@ class Program:
         array = self.one(self.arrays)
         flat, value = array.versions[-1] if self.chance(0.7) else self.one(array.versions)
         view = self.one(array.views)
-        return view.read(flat), view.of(self.graph, value)
+        read = view.read(flat), view.of(self.graph, value)
+        return self.less_most(*read) if self.chance(0.15) else read
+
+    def less_most(self, elements, value):
+        """Each row less its greatest element: two kernels, or one over rows that computes both."""
+        if self.dtype == "bool" or not elements.ndim or not elements.size:
+            return elements, value
+        most = self.graph.apply("max", value, axes=[elements.ndim - 1], keepdims=True)
+        return elements - elements.max(-1, keepdims=True), self.graph.apply("sub", value, most)
 
     def fitting(self, shape):
         """(elements, value): what a view reads that has this shape or broadcasts to it, or None. Of this version, it may
         overlap the target."""
+        alike = [(array, view) for array in self.arrays for view in array.views if view.at.shape == shape]
+        if alike and self.chance(0.5):
+            array, view = self.one(alike)
+            flat, value = array.versions[-1] if self.chance(0.9) else self.one(array.versions)
+            return view.read(flat), view.of(self.graph, value)
         own = tuple(n if self.chance(0.8) else 1 for n in shape)
         own = own[int(self.random.integers(len(own) + 1)):] if self.chance(0.2) else own
         for _ in range(6):
