@@ -40,6 +40,7 @@ static bool note_fold(fe_kernels *k, const ir_graph *g, const ir_step *step, siz
 
 bool fe_kernels_note(fe_kernels *k, const char *pass, const ir_graph *g, const ir_plan *plan, ir_ref root,
                      int kernel) {
+  if (!fe_accesses_note(&k->accesses, pass, g, plan, root, kernel)) return false;
   if (strcmp(pass, "alternatives") == 0) return note_schedule(k, plan);
   if (strcmp(pass, "fold") != 0 || (size_t)kernel >= k->steps) return true;
   return note_fold(k, g, &plan->steps[kernel], (size_t)kernel, root);
@@ -49,6 +50,7 @@ void fe_kernels_free(fe_kernels *k) {
   ir_free(k->mem, k->values, k->steps * sizeof *k->values);
   ir_free(k->mem, k->loads, k->load_cap * sizeof *k->loads);
   ir_free(k->mem, k->first, k->steps * sizeof *k->first);
+  fe_accesses_free(&k->accesses, k->mem);
   *k = (fe_kernels){.mem = k->mem};
 }
 
@@ -187,6 +189,8 @@ void fe_kernels_print(const fe_kernels *k, ir_graph *g, const ir_parsed_graph *b
     if (once) ir_textf(out, "; %u of the kernels run once, when the program is made", once);
     ir_text_str(out, "\n");
     p.explained = (fe_explained){g, plan, k->values, &p.walk, options->target, out, p.once};
+    if (options->why)
+      fe_explain_references(&(fe_writes){&k->accesses, g, block, plan, k->values, p.numbers, out});
     fe_put_steps(plan, put_step, &p, out);
   } else {
     out->failed = true;

@@ -4,6 +4,7 @@
 #define VIEWFOLD_FRONTEND_REPORT_DUMP_KERNELS_H
 
 #include "frontend/report/dump.h"
+#include "frontend/report/explain_writes.h"
 #include "ir/plan.h"
 
 typedef struct fe_kernels {
@@ -14,6 +15,7 @@ typedef struct fe_kernels {
   size_t load_count, load_cap;
   size_t *first;
   size_t steps;
+  fe_accesses accesses;
 } fe_kernels;
 
 /* To be called from a pass_observer: notes what is lost in later passes. False when memory is short. */

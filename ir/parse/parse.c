@@ -405,7 +405,9 @@ static bool parse_return(ir_parser *p, ir_parsed_graph *out) {
   p->lex.by_line = true;
   ir_lex_next(&p->lex);
   p->operand_count = 0;
-  bool none = ir_lex_is(&p->lex, '}') && writes_references(p, out);
+  bool none = ir_lex_is(&p->lex, '}');
+  if (none && !writes_references(p, out))
+    return ir_lex_fail(&p->lex, "nothing to return", "a result, or a new version of a reference above");
   if (!none) do {
       ir_token name = p->lex.token;
       bool named = ir_lex_is(&p->lex, '%') && !name.first;

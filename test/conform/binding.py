@@ -7,6 +7,7 @@ message.
 """
 import ctypes
 import os
+import zlib
 
 import numpy as np
 
@@ -156,15 +157,30 @@ class Context:
         which = which and which.encode()
         return self.must(self.c.vf_graph_parse, self.raw, written, len(written), b"graph", which)
 
-    def run(self, graph, inputs, values, compiled):
+    def run(self, graph, inputs, values, compiled, references=0):
         """The elements of these values, outputs of the graph, for inputs in order: by a compiled program, or
-        by the reference evaluator."""
-        outputs, program = [np.empty(v.batch + v.shape, NUMPY[v.dtype]) for v in values], None
-        if compiled:
-            program = self.must(self.c.vf_compile, graph)
+        by the reference evaluator. The first inputs may be references, which it changes; it changes no other input, and
+        no constant: with references, a program runs again on what they held, and has to give the same. spec: I31 I32"""
+        program = self.must(self.c.vf_compile, graph) if compiled else None
         run, what = (self.c.vf_program_run, program) if compiled else (self.c.vf_evaluate, graph)
-        try:
+        before, kept = digests(inputs), [x.array.copy() for x in inputs[:references]]
+
+        def once():
+            """The outputs, and digests of all that the run may have changed."""
+            outputs = [np.empty(v.batch + v.shape, NUMPY[v.dtype]) for v in values]
             self.must(run, what, pointers([x.array for x in inputs]), pointers(outputs), None)
+            after = digests(inputs)
+            if after[references:] != before[references:]:
+                raise Refused("the run changed an input that is no reference")
+            return outputs, after + digests([Typed(a, v.dtype) for a, v in zip(outputs, values)])
+
+        try:
+            outputs, after = once()
+            for x, old in zip(inputs, kept):
+                if compiled:
+                    x.array[...] = old
+            if references and compiled and once()[1] != after:
+                raise Refused("a second run of the program gives something else")
         finally:
             if program:
                 self.c.vf_program_destroy(program)
@@ -186,6 +202,10 @@ def sizes(shape):
 
 def pointers(arrays):
     return (ctypes.c_void_p * max(len(arrays), 1))(*[a.ctypes.data for a in arrays])
+
+
+def digests(arrays):
+    return [zlib.crc32(x.array.tobytes()) for x in arrays]
 
 
 def copied(raw):
@@ -249,6 +269,15 @@ class Graph:
         if not self.c.vf_ok(raw):
             raise self.refused()
         self.inputs.append(array)
+        return Value(self, raw)
+
+    def constant(self, array):
+        array = typed(array)
+        elements = np.ascontiguousarray(array.array)
+        raw = self.c.vf_data(self.raw, DTYPES.index(array.dtype), len(array.shape), sizes(array.shape), elements.ctypes.data,
+                             elements.nbytes)
+        if not self.c.vf_ok(raw):
+            raise self.refused()
         return Value(self, raw)
 
     def _operand(self, x):

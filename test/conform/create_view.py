@@ -8,8 +8,7 @@ Python loop over the rule of an interval computes positions a second time. Descr
 form, from their builders, from an input that holds the encoded form, and with positions that are inputs or sums in the
 graph. A case is read; written (`set` and `add`), as a value and as a reference; and differentiated, for which the cotangents
 are small integers, so that all is exact. It is evaluated, compiled, and compiled for OpenCL where there is a device: there in one of the ways by turns,
-unless --count is at least 1000, since its compiler takes a second. What a run reads is the same afterwards, but for a
-reference (spec: I31 I32). Beyond the cases, as many random views as --count says.
+unless --count is at least 1000, since its compiler takes a second. Beyond the cases, as many random views as --count says.
 """
 import sys
 
@@ -288,7 +287,7 @@ def run(context, text, inputs, wanted, compiled, derivatives):
         values = [binding.Value(context, context.c.vf_graph_find(raw, name.encode())) for name in wanted]
         if derivatives:  # the table has found `dx` and the others by now
             text = context.text(raw)
-        return [r.array for r in context.run(raw, inputs, values, compiled)], text
+        return [r.array for r in context.run(raw, inputs, values, compiled, 0 if derivatives else 1)], text
     finally:
         context.c.vf_graph_destroy(raw)
 
@@ -300,15 +299,12 @@ def same(want, have):
 def try_trial(trial, runs):
     """Why it fails; None where it does not."""
     text, inputs, wanted = trial.values()
-    kept = [i.array.copy() for i in inputs]
     for how, context, compiled in runs:
         try:
             got, shown = run(context, text, inputs, wanted, compiled, True)
             for (name, want), have in zip(wanted.items(), got):
                 if not same(want, have):
                     return f"{shown}\n{name} {how}: {have.tolist()}\nwanted: {want.tolist()}"
-            if not all(np.array_equal(a, i.array) for a, i in zip(kept, inputs)):
-                return f"{shown}\n{how}: an input changed"
             reference, given, results, newest = trial.reference()
             got, shown = run(context, reference, given, results, compiled, False)
             for (name, want), have in zip(results.items(), got):

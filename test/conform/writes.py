@@ -10,7 +10,8 @@ share, where it has such a view. Elsewhere (padding, gathers, reshapes that copy
 index names, and it is checked against NumPy's views where there are both. Elements are small integers, so that results are
 exact. Each program is evaluated, and compiled for one thread and for two, which have to give the same bits: as it is; with the
 arrays as references, which hold the newest versions afterwards; and as the body of a scan or a while loop whose state are
-the arrays, where the evaluator judges. --stop: after the first failure. Exit status: 0, 1 after a failure, 77 when it cannot
+the arrays, or as a branch of a condition, where the evaluator judges. No run changes an input that is no reference, nor bytes
+beside one. --stop: after the first failure. Exit status: 0, 1 after a failure, 77 when it cannot
 run.
 """
 import sys
@@ -51,10 +52,10 @@ def attempt(contexts, seed):
     try:
         program = Program(contexts[0], seed)
         text = program.graph.text()
-        loop = forms.in_scan if program.chance(0.6) else forms.in_while
+        inside = [forms.in_scan, forms.in_scan, forms.in_while, forms.in_cond][int(program.random.integers(4))]
         return (differing(program, forms.as_is(program, text), program.wanted, contexts)
                 or differing(program, forms.in_place(program, text), program.wanted, contexts)
-                or differing(program, loop(program, text), None, contexts))
+                or differing(program, inside(program, text), None, contexts))
     except binding.Refused as failure:
         return f"{text}\n{failure}"
 

@@ -168,7 +168,8 @@ static const refused_case refused[] = {
     {"read: the target f32[4] is made by assign; a target is a chain of views of the positions of x: address "
      "%x, then views of that",
      target_of_values},
-    {"read: the target counts 3 positions; x has shape f32[4], 4 elements; they are as many",
+    {"read: the target counts 3 positions; x has shape f32[4], 4 elements; begin with address %x, of x "
+     "itself",
      positions_of_another},
     {"assign: the update has shape f64[4]; x has shape f32[4], and keeps its dtype; cast the update to f32",
      wider},
@@ -177,7 +178,7 @@ static const refused_case refused[] = {
      longer},
     {"assign: x has shape f32[4]; op=xor takes integers or truth values", bits},
     {"assign: the target gathers, and may name an element of x, of shape f32[4], several times; op=mul takes "
-     "a target without a gather, only set, add and sub any",
+     "a target without a gather; through one, op is set, add or sub",
      repeated},
     {"shrink: bounds [2,6] do not fit axis 0; x has shape i64[4]; takes 0 <= begin <= end <= 4", outside},
     {"assign: operand 3 is the index expression n, not a tensor", a_size},

@@ -101,15 +101,21 @@ static bool check_view(ir_graph *g, ir_ref view) {
 static bool check_leaf(ir_graph *g, ir_ref x, ir_ref at, const chain *c) {
   const ir_node *leaf = ir_get(g, c->leaf);
   if (leaf->op != IR_OP_IOTA || leaf->dtype != IR_I64 || ir_rank(g, c->leaf) != 1) {
+    ir_dtype dtype = ir_dtype_of(g, at);
     op_refuse(g,
               "%s: the target %s is made by %s; a target is a chain of views of the positions of x: "
-              "address %%x, then views of that",
-              c->who, OP_TYPE(at), ir_ops[leaf->op].text);
+              "address %%x, then views of that%s",
+              c->who, OP_TYPE(at), ir_ops[leaf->op].text,
+              dtype == IR_BOOL     ? "; by a mask, elements are replaced with where %mask, %u, %x"
+              : ir_is_float(dtype) ? ""
+                                   : "; by indices, elements are named with gather %positions, %indices");
     return false;
   }
   ir_ref count = op_numel(g, op_dims(g, x), ir_rank(g, x)), size = ir_dim(g, c->leaf, 0);
   if (!op_decided(g, IR_OP_EQ, count, size)) {
-    op_refuse(g, "%s: the target counts %s positions; x has shape %s, %s elements; they are as many%s",
+    op_refuse(g,
+              "%s: the target counts %s positions; x has shape %s, %s elements; begin with address %%x, of x "
+              "itself%s",
               c->who, OP_EXPR(size), OP_TYPE(x), OP_EXPR(count), OP_FACT(IR_OP_EQ, count, size));
     return false;
   }
@@ -202,7 +208,7 @@ static bool check_operation(ir_graph *g, ir_ref x, op_write op, bool gathers) {
   else if (gathers && op > OP_WRITE_SUB)
     op_refuse(g,
               "assign: the target gathers, and may name an element of x, of shape %s, several times; op=%s "
-              "takes a target without a gather, only set, add and sub any",
+              "takes a target without a gather; through one, op is set, add or sub",
               OP_TYPE(x), op_writes[op]);
   return g->error->status == IR_OK;
 }

@@ -1,4 +1,5 @@
-"""One program in several forms: as it is, with its arrays as references, and as the body of a loop whose state they are.
+"""One program in several forms: as it is, with its arrays as references, as the body of a loop whose state they are, and as
+a branch of a condition.
 
 A form is (text, graph to run, inputs, names of outputs, which of the inputs are references)."""
 import re
@@ -6,6 +7,8 @@ import re
 import binding
 
 ROUNDS = 3
+AROUND, FILL = 256, 0xA5  # bytes around references
+EDGES = slice(None, AROUND), slice(-AROUND, None)
 
 
 def as_is(program, text):
@@ -24,16 +27,18 @@ def in_place(program, text):
 
 
 def in_scan(program, text):
-    """A scan whose state are the arrays; sometimes with an input that each iteration has anew, and with all other outputs
-    of each iteration stacked."""
+    """A scan whose state are the arrays, or some of them: each iteration writes the others anew. Sometimes with an input that
+    each iteration has anew, and with all other outputs of each iteration stacked."""
     random, arrays, count = program.random, len(program.arrays), len(program.graph.inputs)
     inputs, parameters = list(program.graph.inputs), read_parameters(text)
+    carried = arrays if random.random() < 0.6 else int(random.integers(arrays))
     rest = list(range(arrays, count))
     sliced = [int(random.choice(rest))] if rest and random.random() < 0.5 else []
-    rest = [k for k in rest if k not in sliced]
-    order = list(range(arrays)) + sliced + rest
-    stacks = len(program.wanted) - arrays if random.random() < 0.5 else 0
-    results = [f"%y{len(program.wanted) - arrays + k}" for k in range(arrays)] + [f"%y{k}" for k in range(stacks)]
+    rest = [k for k in range(carried, count) if k not in sliced]
+    order = list(range(carried)) + sliced + rest
+    newest = [f"%y{len(program.wanted) - arrays + k}" for k in range(arrays)]
+    stacks = [f"%y{k}" for k in range(len(program.wanted) - arrays)] if random.random() < 0.5 else []
+    results = newest + stacks
     body = function("body", text, ", ".join(parameters[k] for k in order), results)
     for k in sliced:
         shape, dtype = inputs[k].shape, inputs[k].dtype
@@ -41,9 +46,21 @@ def in_scan(program, text):
         inputs[k] = binding.Typed(array.reshape((ROUNDS,) + shape), dtype)
         parameters[k] = parameters[k].replace("[", f"[{ROUNDS},", 1).replace(",]", "]")
     names = [f"s{k}" for k in range(len(results))]
-    call = (f"{', '.join('%' + n for n in names)} = scan {', '.join(f'%x{k}' for k in order)} do=@body carries={arrays} "
+    before, operands = operands_of(program, arrays, count)
+    call = (f"{', '.join('%' + n for n in names)} = scan {', '.join(operands[k] for k in order)} do=@body carries={carried} "
             f"sliced={len(sliced)} length={ROUNDS}")
-    return body + looped(parameters, call, names), "loop", inputs, names, 0
+    return body + looped(parameters, before + call, names), "loop", inputs, names, 0
+
+
+def operands_of(program, arrays, count):
+    """(statements, operands of a loop): the arrays are inputs, or computed before the loop, which then has them in memory
+    that no caller gave."""
+    operands, lines = [f"%x{k}" for k in range(count)], ""
+    for k in range(arrays):
+        if program.random.random() < 0.3:
+            operands[k] = f"%z{k}"
+            lines += f"%z{k} = flip %x{k} axes=[0]\n  "
+    return lines, operands
 
 
 def in_while(program, text):
@@ -54,9 +71,26 @@ def in_while(program, text):
     body = function("body", text, header, results, "  %counted = add %count, 1\n")
     more = f"graph @more({header}) {{\n  %c = lt %count, {ROUNDS}\n  return %c\n}}\n"
     names = [f"s{k}" for k in range(arrays)]
-    operands = [f"%x{k}" for k in range(arrays)] + ["0"] + [f"%x{k}" for k in range(arrays, len(parameters))]
+    before, operands = operands_of(program, arrays, len(parameters))
+    operands = operands[:arrays] + ["0"] + operands[arrays:]
     call = f"{', '.join('%' + n for n in names + ['n'])} = while_loop {', '.join(operands)} while=@more do=@body carries={arrays + 1}"
-    return body + more + looped(parameters, call, names), "loop", program.graph.inputs, names, 0
+    return body + more + looped(parameters, before + call, names), "loop", program.graph.inputs, names, 0
+
+
+def in_cond(program, text):
+    """A condition with the program in one branch, and in the other one the arrays the other way round."""
+    arrays, parameters = len(program.arrays), read_parameters(text)
+    results = [f"%y{len(program.wanted) - arrays + k}" for k in range(arrays)]
+    body = function("body", text, ", ".join(parameters), results)
+    lines = "".join(f"  %f{k} = flip %x{k} axes=[0]\n" for k in range(arrays))
+    other = f"graph @other({', '.join(parameters)}) {{\n{lines}  return {', '.join(f'%f{k}' for k in range(arrays))}\n}}\n"
+    then, otherwise = ("body", "other") if program.random.random() < 0.5 else ("other", "body")
+    before, operands = operands_of(program, arrays, len(parameters))
+    names = [f"s{k}" for k in range(arrays)]
+    call = f"{', '.join('%' + n for n in names)} = cond %p, {', '.join(operands)} then=@{then} else=@{otherwise}"
+    predicate = binding.Typed(binding.np.array(program.random.random() < 0.5))
+    return (body + other + looped(parameters + ["%p: bool[]"], before + call, names), "loop",
+            program.graph.inputs + [predicate], names, 0)
 
 
 def read_parameters(text):
@@ -72,14 +106,24 @@ def looped(parameters, call, names):
     return f"graph @loop({', '.join(parameters)}) {{\n  {call}\n  return {', '.join('%' + n for n in names)}\n}}\n"
 
 
+def within(array):
+    """A copy with bytes around it that nothing may change."""
+    memory = binding.np.full(array.nbytes + 2 * AROUND, FILL, binding.np.uint8)
+    copy = memory[AROUND:AROUND + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
 def run(context, form, compiled):
     """The outputs, and the references after them."""
     text, which, inputs, names, references = form
     read = context.parse(text, which)
     try:
         values = [binding.Value(context, context.c.vf_graph_find(read, name.encode())) for name in names]
-        changed = [binding.Typed(x.array.copy(), x.dtype) for x in inputs[:references]]
-        results = context.run(read, changed + inputs[references:], values, compiled)
+        changed = [binding.Typed(within(x.array), x.dtype) for x in inputs[:references]]
+        results = context.run(read, changed + inputs[references:], values, compiled, references)
+        if not all((x.array.base[edge] == FILL).all() for x in changed for edge in EDGES):
+            raise binding.Refused("the run stored beside a reference")
         return [r.array for r in results + changed]
     finally:
         context.c.vf_graph_destroy(read)

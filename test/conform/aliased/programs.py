@@ -7,7 +7,8 @@ from aliased.views import View, combine, same, update
 DTYPES = ["f32", "f32", "f64", "f16", "i32", "i64", "i8", "i16", "u8", "u16", "u32", "u64", "bool"]
 NARROWER = {"f64": "f32", "f32": "f16", "i64": "i32", "i32": "i8", "i16": "i8", "u16": "u8", "u32": "u16"}  # promote to it
 ORDINARY = ["set", "set", "add", "sub", "min", "max", "mul"]
-VIEWS = ["permute", "reshape", "shrink", "shrink", "stride", "flip", "unsqueeze", "squeeze", "point", "pad", "gather"]
+VIEWS = ["permute", "reshape", "shrink", "shrink", "stride", "flip", "unsqueeze", "squeeze", "point", "pad", "gather",
+         "create_view"]
 MOST_RANK, MOST_ELEMENTS = 5, 400
 
 
@@ -51,7 +52,7 @@ class Program:
 
     def drawn_shape(self):
         random = self.random
-        if not self.chance(0.12):
+        if not self.chance(0.16):
             return tuple(int(k) for k in random.integers(1, 7, random.integers(1, 4)))
         high = 400 if self.chance(0.1) else 70  # rows of vectors, and rarely enough for threads
         return tuple(int(k) for k in random.integers(20, high, 2))
@@ -102,7 +103,9 @@ class Program:
             self.add_view(array, base.then(kind, lambda a: np.pad(a, pads, constant_values=-1), alias=False, pads=pads))
         elif kind == "gather" and rank and shape[axis]:
             index, made = self.make_index(shape[axis])
-            self.add_view(array, base.then(kind, lambda a: np.take(a, index, axis), alias=False, chosen=made, axis=axis))
+            self.add_view(array, base.then(kind, lambda a: np.take(a, index, axis), made, alias=False, axis=axis))
+        elif kind == "create_view" and rank and base.at.size:
+            self.make_descriptors(array, base)
 
     def make_windows(self, array, base):
         """A window, and often another one of its size a little further: shifts of overlapping blocks."""
@@ -118,9 +121,49 @@ class Program:
         cut = tuple(slice(b, e) for b, e in zip(begin, end))
         self.add_view(array, base.then("shrink", lambda a: a[cut], bounds=[list(p) for p in zip(begin, end)]))
 
+    def make_descriptors(self, array, base):
+        """A view by descriptors of some axes, and new axes between them: positions are known, inputs, or inputs and 1."""
+        cut, descriptors = [], []
+        for size in base.at.shape[:int(self.random.integers(1, base.at.ndim + 1))]:
+            if self.chance(0.15):
+                cut.append(None)
+                descriptors.append(self.graph.apply("index_new_axis"))
+            taken, descriptor = self.make_descriptor(size)
+            cut.append(taken)
+            descriptors.append(descriptor)
+        self.add_view(array, base.then("create_view", lambda a: a[tuple(cut) + (Ellipsis,)], *descriptors))
+
+    def make_descriptor(self, size):
+        """(NumPy's index, descriptor) of an axis."""
+        graph, random = self.graph, self.random
+        kind = self.one(["point", "window", "window", "interval", "all"])
+        if kind == "all":
+            return slice(None), graph.apply("index_all")
+        if kind == "point":
+            at = int(random.integers(-size, size))
+            return at, graph.apply("index_point", self.make_position(at))
+        stride = int(random.choice([1, 1, 1, 2, -1]))
+        length = int(random.integers(1, (size - 1) // abs(stride) + 2))
+        first = int(random.integers(0, size - (length - 1) * abs(stride)))
+        start = first if stride > 0 else first + (length - 1) * abs(stride)
+        taken = np.arange(first, first + (length - 1) * abs(stride) + 1, abs(stride))
+        taken = slice(int(taken[0]), int(taken[-1]) + 1, stride) if stride > 0 else \
+            slice(start, first - 1 if first else None, stride)
+        if kind == "window":
+            return taken, graph.apply("index_window", self.make_position(start), length=length, stride=stride)
+        return taken, graph.apply("index_interval", start, start + (length - 1) * stride, stride, True)
+
+    def make_position(self, at):
+        """A position that is known, an input, or computed of one."""
+        if self.chance(0.3):
+            return at
+        if self.chance(0.5):
+            return self.graph.input(binding.Typed(np.array(at, np.int64)))
+        return self.graph.apply("add", self.graph.input(binding.Typed(np.array(at - 1, np.int64))), 1)
+
     def make_index(self, size):
         """(indices, value): positions along an axis, an input or computed of elements."""
-        if self.dtype in ("i32", "i64") and self.chance(0.4):
+        for _ in range(3 if self.dtype in ("i32", "i64") and self.chance(0.5) else 0):
             elements, value = self.read()
             if 0 < elements.size <= 9 and elements.ndim <= 2:
                 value = self.graph.apply("min", self.graph.apply("max", value, 0), size - 1)
@@ -134,11 +177,24 @@ class Program:
         array = self.one(self.arrays)
         flat, value = array.versions[-1] if self.chance(0.7) else self.one(array.versions)
         view = self.one(array.views)
-        return view.read(flat), view.of(self.graph, value)
+        read = view.read(flat), view.of(self.graph, value)
+        return self.less_most(*read) if self.chance(0.15) else read
+
+    def less_most(self, elements, value):
+        """Each row less its greatest element: two kernels, or one over rows that computes both."""
+        if self.dtype == "bool" or not elements.ndim or not elements.size:
+            return elements, value
+        most = self.graph.apply("max", value, axes=[elements.ndim - 1], keepdims=True)
+        return elements - elements.max(-1, keepdims=True), self.graph.apply("sub", value, most)
 
     def fitting(self, shape):
         """(elements, value): what a view reads that has this shape or broadcasts to it, or None. Of this version, it may
         overlap the target."""
+        alike = [(array, view) for array in self.arrays for view in array.views if view.at.shape == shape]
+        if alike and self.chance(0.5):
+            array, view = self.one(alike)
+            flat, value = array.versions[-1] if self.chance(0.9) else self.one(array.versions)
+            return view.read(flat), view.of(self.graph, value)
         own = tuple(n if self.chance(0.8) else 1 for n in shape)
         own = own[int(self.random.integers(len(own) + 1)):] if self.chance(0.2) else own
         for _ in range(6):
@@ -160,7 +216,8 @@ class Program:
             own = tuple(n if self.chance(0.8) else 1 for n in shape)
             narrow = NARROWER.get(self.dtype) if self.chance(0.2) else None
             elements = self.elements(own, narrow)
-            found = elements.astype(binding.NUMPY[self.dtype]), self.graph.input(binding.Typed(elements, narrow or self.dtype))
+            given = self.graph.constant if self.chance(0.2) else self.graph.input
+            found = elements.astype(binding.NUMPY[self.dtype]), given(binding.Typed(elements, narrow or self.dtype))
         if self.chance(0.3) and self.dtype[0] in "if":
             found = (-found[0]).astype(binding.NUMPY[self.dtype]), self.graph.apply("neg", found[1])
         return found

@@ -11,16 +11,16 @@ class View:
     def __init__(self, positions, alias, steps=(), gathers=False):
         self.at, self.alias, self.steps, self.gathers = positions, alias, steps, gathers
 
-    def then(self, operation, change, alias=True, chosen=None, **attributes):
+    def then(self, operation, change, *operands, alias=True, **attributes):
         seen = change(self.alias) if self.alias is not None and alias else None
         if seen is not None and not np.shares_memory(seen, self.alias) and seen.size:
             seen = None
-        return View(change(self.at), seen, self.steps + ((operation, chosen, attributes),),
+        return View(change(self.at), seen, self.steps + ((operation, operands, attributes),),
                     self.gathers or operation == "gather")
 
     def of(self, graph, value):
-        for operation, chosen, attributes in self.steps:
-            value = graph.apply(operation, value, *([] if chosen is None else [chosen]), **attributes)
+        for operation, operands, attributes in self.steps:
+            value = graph.apply(operation, value, *operands, **attributes)
         return value
 
     def read(self, flat):

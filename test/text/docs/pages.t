@@ -67,5 +67,8 @@ $ sh check.sh docs/debugging.md
 == docs/tutorial.md
 $ sh check.sh docs/tutorial.md
 
+== docs/writes.md
+$ sh check.sh docs/writes.md
+
 == docs/tutorial.md names what exists
 $ sh names.sh docs/tutorial.md

@@ -469,17 +469,17 @@ $ viewfold dump --stage=graph 2.vf
 
 == a target that is no chain of views
 $ viewfold dump --stage=graph 3.vf
-! 3.vf:2:3: error: assign: the target i64[4] is made by input; a target is a chain of views of the positions of x: address %x, then views of that
+! 3.vf:2:3: error: assign: the target i64[4] is made by input; a target is a chain of views of the positions of x: address %x, then views of that; by indices, elements are named with gather %positions, %indices
 ? 2
 
 == positions that were computed with
 $ viewfold dump --stage=graph 4.vf
-! 4.vf:4:3: error: assign: the target i64[4] is made by add; a target is a chain of views of the positions of x: address %x, then views of that
+! 4.vf:4:3: error: assign: the target i64[4] is made by add; a target is a chain of views of the positions of x: address %x, then views of that; by indices, elements are named with gather %positions, %indices
 ? 2
 
 == positions of another array
 $ viewfold dump --stage=graph 5.vf
-! 5.vf:3:3: error: assign: the target counts 6 positions; x has shape f32[4], 4 elements; they are as many
+! 5.vf:3:3: error: assign: the target counts 6 positions; x has shape f32[4], 4 elements; begin with address %x, of x itself
 ? 2
 
 == a value that does not broadcast
@@ -509,7 +509,7 @@ $ viewfold dump --stage=graph 10.vf
 
 == products through a gather
 $ viewfold dump --stage=graph 11.vf
-! 11.vf:4:3: error: assign: the target gathers, and may name an element of x, of shape f32[4], several times; op=mul takes a target without a gather, only set, add and sub any
+! 11.vf:4:3: error: assign: the target gathers, and may name an element of x, of shape f32[4], several times; op=mul takes a target without a gather; through one, op is set, add or sub
 ? 2
 
 == a gather that fills
@@ -539,7 +539,7 @@ $ viewfold dump --stage=graph r1.vf
 
 == no results at all
 $ viewfold dump --stage=graph r2.vf
-! r2.vf:3:9: error: bad operand, found the end of the line, expected %NAME, a number, true, false or an index expression in parentheses
+! r2.vf:3:9: error: nothing to return, found the end of the line, expected a result, or a new version of a reference above
 ? 2
 
 == a name that is no reference
@@ -579,12 +579,12 @@ $ viewfold dump --stage=graph 19.vf
 
 == positions concatenated
 $ viewfold dump --stage=graph 20.vf
-! 20.vf:4:3: error: assign: the target i64[8] is made by concat; a target is a chain of views of the positions of x: address %x, then views of that
+! 20.vf:4:3: error: assign: the target i64[8] is made by concat; a target is a chain of views of the positions of x: address %x, then views of that; by indices, elements are named with gather %positions, %indices
 ? 2
 
 == positions stacked
 $ viewfold dump --stage=graph 21.vf
-! 21.vf:4:3: error: assign: the target i64[2,4] is made by stack; a target is a chain of views of the positions of x: address %x, then views of that
+! 21.vf:4:3: error: assign: the target i64[2,4] is made by stack; a target is a chain of views of the positions of x: address %x, then views of that; by indices, elements are named with gather %positions, %indices
 ? 2
 
 == the array itself as its target
@@ -594,27 +594,27 @@ $ viewfold dump --stage=graph 23.vf
 
 == positions in another dtype
 $ viewfold dump --stage=graph 24.vf
-! 24.vf:4:3: error: assign: the target i32[4] is made by cast; a target is a chain of views of the positions of x: address %x, then views of that
+! 24.vf:4:3: error: assign: the target i32[4] is made by cast; a target is a chain of views of the positions of x: address %x, then views of that; by indices, elements are named with gather %positions, %indices
 ? 2
 
 == a mask as a target
 $ viewfold dump --stage=graph 25.vf
-! 25.vf:3:3: error: assign: the target bool[4] is made by gt; a target is a chain of views of the positions of x: address %x, then views of that
+! 25.vf:3:3: error: assign: the target bool[4] is made by gt; a target is a chain of views of the positions of x: address %x, then views of that; by a mask, elements are replaced with where %mask, %u, %x
 ? 2
 
 == chosen positions
 $ viewfold dump --stage=graph 26.vf
-! 26.vf:5:3: error: assign: the target i64[4] is made by where; a target is a chain of views of the positions of x: address %x, then views of that
+! 26.vf:5:3: error: assign: the target i64[4] is made by where; a target is a chain of views of the positions of x: address %x, then views of that; by indices, elements are named with gather %positions, %indices
 ? 2
 
 == sorted positions
 $ viewfold dump --stage=graph 27.vf
-! 27.vf:3:3: error: assign: the target i64[4] is made by argsort; a target is a chain of views of the positions of x: address %x, then views of that
+! 27.vf:3:3: error: assign: the target i64[4] is made by argsort; a target is a chain of views of the positions of x: address %x, then views of that; by indices, elements are named with gather %positions, %indices
 ? 2
 
 == positions of a view of the array
 $ viewfold dump --stage=graph 28.vf
-! 28.vf:4:3: error: assign: the target counts 2 positions; x has shape f32[4], 4 elements; they are as many
+! 28.vf:4:3: error: assign: the target counts 2 positions; x has shape f32[4], 4 elements; begin with address %x, of x itself
 ? 2
 
 == a value of higher rank
@@ -684,12 +684,12 @@ $ viewfold dump --stage=graph 41.vf
 
 == the smallest through a gather
 $ viewfold dump --stage=graph 42.vf
-! 42.vf:5:3: error: assign: the target gathers, and may name an element of x, of shape f32[4], several times; op=min takes a target without a gather, only set, add and sub any
+! 42.vf:5:3: error: assign: the target gathers, and may name an element of x, of shape f32[4], several times; op=min takes a target without a gather; through one, op is set, add or sub
 ? 2
 
 == bits through a gather
 $ viewfold dump --stage=graph 43.vf
-! 43.vf:4:3: error: assign: the target gathers, and may name an element of x, of shape i32[4], several times; op=xor takes a target without a gather, only set, add and sub any
+! 43.vf:4:3: error: assign: the target gathers, and may name an element of x, of shape i32[4], several times; op=xor takes a target without a gather; through one, op is set, add or sub
 ? 2
 
 == no value
