@@ -277,5 +277,35 @@ static void test_allocates_nothing(void **state) {
   }
 }
 
-UNIT_TESTS(test_views_share, test_no_outputs, test_overlaps, test_refused, test_short_memory,
-           test_allocates_nothing)
+/* Where an index is out of range, a reference is changed at those in range alone. spec: I29 */
+static void test_out_of_range(void **state) {
+  (void)state;
+  static const struct {
+    const char *update; /* of the reference a, by u = [10,20,30] at i = [1,4,-5], or of its rows */
+    float want[4];
+  } cases[] = {
+      {"%a = scatter %a, %i, %u", {1, 10, 3, 4}},
+      {"%a = scatter_add %a, %i, %u", {1, 12, 3, 4}},
+      {"%a = scatter_add_along_axis %a, %i, %u axis=0", {1, 12, 3, 4}},
+      {"%p = address %a\n%t = gather %p, %i axis=0\n%a = assign %a, %t, %u op=sub", {1, -8, 3, 4}},
+      {"%j = mul %i, 1\n%a = scatter_add %a, %j, %u", {1, 12, 3, 4}},
+  };
+  vf_context *context = api_context();
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    char text[400];
+    snprintf(text, sizeof text, "graph @g(%%a: ref f32[4], %%i: i32[3], %%u: f32[3]) {\n%s\nreturn\n}\n",
+             cases[k].update);
+    vf_program *p = api_compile(api_parse(context, text));
+    float memory[6] = {7, 1, 2, 3, 4, 7}; /* one element on either side, which nothing changes */
+    vf_error error;
+    assert_int_equal(
+        vf_program_run(p, (const void *[]){memory + 1, (int32_t[]){1, 4, -5}, (float[]){10, 20, 30}}, NULL,
+                       NULL, &error),
+        VF_ERR_RANGE);
+    check_floats(memory + 1, cases[k].want, 4);
+    assert_true(memory[0] == 7 && memory[5] == 7);
+  }
+}
+
+UNIT_TESTS(test_out_of_range, test_views_share, test_no_outputs, test_overlaps, test_refused,
+           test_short_memory, test_allocates_nothing)
