@@ -119,14 +119,18 @@ vf_status vf_data_put_all(vf_data_view *v, const char *axes, int count, const vf
 vf_status vf_data_get_all(vf_data_view *v, const char *axes, vf_dtype dtype, int count, vf_value *x,
                           vf_error *error) {
   fe_data_call c = {.who = "data_get", .view = v};
-  size_t n = fe_data_leaves_for(&c, count, x);
-  for (size_t i = 0; i < n && !c.error.status; i++) {
+  size_t n = fe_data_leaves_for(&c, count, x), noted[FE_LEAVES_MAX], tried = 0;
+  if (n > FE_LEAVES_MAX) fe_data_refuse(&c, "the list has %zu components; at most %d", n, FE_LEAVES_MAX);
+  for (; tried < n && !c.error.status; tried++) {
     char own[FE_PART_MAX];
     const char *chosen;
-    c.view = fe_data_leaf(v, i);
-    x[i] = fe_data_axes_of(&c, axes, i, n, own, &chosen) ? fe_data_get(&c, chosen, dtype) : (vf_value){0};
-    if (!x[i].id) fe_data_name_component(&c, i, n);
+    c.view = fe_data_leaf(v, tried);
+    noted[tried] = c.view->fetched_count;
+    bool good = fe_data_axes_of(&c, axes, tried, n, own, &chosen);
+    x[tried] = good ? fe_data_get(&c, chosen, dtype) : (vf_value){0};
+    if (!x[tried].id) fe_data_name_component(&c, tried, n);
   }
   for (size_t i = 0; i < n && c.error.status; i++) x[i] = (vf_value){0};
+  while (tried-- > 0 && c.error.status) fe_data_leaf(v, tried)->fetched_count = noted[tried];
   return fe_data_report(&c, error);
 }
