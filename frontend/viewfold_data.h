@@ -90,6 +90,23 @@ VF_API vf_data_view *vf_data_sub(vf_data_view *view, int64_t start, int64_t stop
 VF_API int64_t vf_data_iterate(vf_data_view *view, int64_t batch, int64_t *at, vf_data_view *part,
                                vf_error *error);
 
+/* The order in which examples are taken, batch by batch: each epoch takes every one of `examples` once, of
+ * which the last batch may be shorter. vf_sampler_create: one after the other. vf_shuffled_sampler_create: in
+ * an order that depends on the seed, the number of the epoch and that of the examples alone: that of
+ * vf_uniform in f64 with the seed that vf_threefry2x32 gives of the words of both, on every backend. */
+typedef struct vf_sampler vf_sampler;
+VF_API vf_sampler *vf_sampler_create(vf_context *context, int64_t examples, int64_t batch, vf_error *error);
+VF_API vf_sampler *vf_shuffled_sampler_create(vf_context *context, int64_t examples, int64_t batch,
+                                              uint64_t seed, vf_error *error);
+VF_API void vf_sampler_destroy(vf_sampler *sampler); /* NULL: nothing */
+/* The next batch: its examples, valid until the next call, as an input of a program whose graph has an index
+ * view. Returns their number; 0 where the epoch is over, and the call after begins another; -1 after failing.
+ */
+VF_API int64_t vf_sampler_next(vf_sampler *sampler, const int64_t **indices, vf_error *error);
+/* The same in the session: `part`, a view of the class of the view, becomes that of these examples, a window
+ * of it where they are in order. */
+VF_API int64_t vf_data_sample(vf_data_view *view, vf_sampler *sampler, vf_data_view *part, vf_error *error);
+
 /* The array becomes one that consumers see as x in these axes, which they have got before: in place where it
  * is a reference. Refused while gradients are pending, and where the axes leave something of the array out.
  */

@@ -36,9 +36,11 @@ typedef struct fe_held {
   vf_tensor *tensor; /* of a value of the session */
 } fe_held;
 
+/* What a consumer has got: `made` of `array`, while both are values. */
 typedef struct fe_fetched {
   char axes[FE_AXES_MAX];
   vf_dtype dtype;
+  vf_value array, made;
 } fe_fetched;
 typedef struct fe_gradient {
   char axes[FE_AXES_MAX];

@@ -175,17 +175,26 @@ vf_status vf_data_put_ref(vf_data_view *v, const char *axes, vf_ref ref, vf_erro
   return fe_data_report(&c, error);
 }
 
-static bool note_fetched(fe_data_call *c, const char *axes, vf_dtype dtype) {
-  vf_data_view *v = c->view;
+static fe_fetched *find_fetched(const vf_data_view *v, const char *axes, vf_dtype dtype) {
   for (size_t i = 0; i < v->fetched_count; i++)
-    if (v->fetched[i].dtype == dtype && strcmp(v->fetched[i].axes, axes) == 0) return true;
-  if (!IR_RESERVE(&v->context->mem, v->fetched, v->fetched_cap, v->fetched_count + 1)) {
+    if ((dtype == VF_NONE || v->fetched[i].dtype == dtype) && strcmp(v->fetched[i].axes, axes) == 0)
+      return &v->fetched[i];
+  return NULL;
+}
+
+static bool is_same(vf_value a, vf_value b) { return a.id == b.id && a.epoch == b.epoch; }
+
+static bool note_fetched(fe_data_call *c, const char *axes, vf_value array, vf_value made) {
+  vf_data_view *v = c->view;
+  vf_dtype dtype = vf_value_dtype(made);
+  fe_fetched *f = find_fetched(v, axes, dtype);
+  if (!f && !IR_RESERVE(&v->context->mem, v->fetched, v->fetched_cap, v->fetched_count + 1)) {
     ir_fail(&c->error, IR_ERR_MEMORY, "%s: out of memory", c->who);
     return false;
   }
-  fe_fetched *f = &v->fetched[v->fetched_count++];
+  if (!f) f = &v->fetched[v->fetched_count++];
   memcpy(f->axes, axes, strlen(axes) + 1);
-  f->dtype = dtype;
+  f->dtype = dtype, f->array = array, f->made = made;
   return true;
 }
 
@@ -222,10 +231,12 @@ vf_value fe_data_get(fe_data_call *c, const char *axes, vf_dtype dtype) {
   fe_conversion how;
   char own[FE_AXES_MAX];
   if (!read_dtype(c, &axes, &dtype, own) || !fe_axes_convert(c, axes, &how)) return (vf_value){0};
-  vf_value x = fe_data_array(c), none = {0};
-  if (x.id) x = fe_data_convert(c, &how, x);
-  if (x.id) x = fe_data_cast(c, x, dtype);
-  return x.id && note_fetched(c, how.to, vf_value_dtype(x)) ? x : none;
+  vf_value array = fe_data_array(c), none = {0};
+  if (!array.id) return none;
+  const fe_fetched *f = find_fetched(c->view, how.to, dtype == VF_NONE ? vf_value_dtype(array) : dtype);
+  if (f && is_same(f->array, array) && how.kind != FE_ONE_HOT) return f->made;
+  vf_value x = fe_data_cast(c, fe_data_convert(c, &how, array), dtype);
+  return x.id && note_fetched(c, how.to, array, x) ? x : none;
 }
 
 vf_value vf_data_get(vf_data_view *v, const char *axes, vf_dtype dtype, vf_error *error) {
@@ -290,15 +301,15 @@ static bool has_shape_of(fe_data_call *c, const char *what, vf_value x, vf_value
 
 bool fe_data_fits(fe_data_call *c, const char *what, const char *axes, vf_value x, fe_conversion *how) {
   if (!fe_data_is_value(c, what, x) || !fe_axes_convert(c, axes, how)) return false;
-  vf_value array = fe_data_array(c), like = array.id ? fe_data_convert(c, how, array) : array;
+  vf_value array = fe_data_array(c);
+  const fe_fetched *f = find_fetched(c->view, how->to, VF_NONE);
+  bool known = array.id && f && is_same(f->array, array);
+  vf_value like = known ? f->made : array.id ? fe_data_convert(c, how, array) : array;
   return like.id && has_shape_of(c, what, x, like);
 }
 
 bool fe_data_was_got(const vf_data_view *v, const char *axes, vf_dtype dtype) {
-  for (size_t i = 0; i < v->fetched_count; i++)
-    if ((dtype == VF_NONE || v->fetched[i].dtype == dtype) && strcmp(v->fetched[i].axes, axes) == 0)
-      return true;
-  return false;
+  return find_fetched(v, axes, dtype) != NULL;
 }
 
 /* questions */
