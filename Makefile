@@ -343,6 +343,7 @@ $(B)/prove/prove: $(B)/obj/test/prove/prove.o $(B)/libprove.a $(B)/libtest.a $(B
 # Small measuring programs, made on request: make build/bench/bench_call
 LIBS_lljit_minimal = $(LLVM_LIBS)
 $(B)/obj/test/bench/lljit_minimal.o: EXTRA = $(LLVM_CFLAGS)
+$(B)/obj/test/bench/bench_views.o: EXTRA = -Ifrontend
 $(B)/bench/%: $(B)/obj/test/bench/%.o $(B)/libtest.a $(B)/libviewfold-internal.a \
   | $(call BESIDE,bench)
 	$(call say,LINK,$@)

@@ -22,8 +22,9 @@ extern "C" {
  *   data      any axes with b     bf, an example in each row; b, where there is one feature
  *   image     b, c, h, w, or d    any order of them, bf
  *   sequence  b, w, c             any order of them, bf
- *   class     b, bt or tb         b, the first class of each example; bt; tb; bf, of classes 1 to the number
- * of vf_data_set_classes: 1 where an example has the class, else 0 list      those of its components
+ *   class     b, bt or tb         b, the first class of each example; bt; tb; bf: 1 where an example has the
+ *                                 class, else 0, of classes 1 to the number of vf_data_set_classes
+ *   list      those of its components
  *
  * Functions return a status, or an error value or NULL after failing, with the reason in *error; they then
  * leave the view as it was, and nothing is noted in the graph. Values belong to one graph, or to the session,
@@ -37,15 +38,22 @@ VF_API vf_data_view *vf_data_view_create(vf_graph *graph, vf_error *error);
 VF_API vf_data_view *vf_image_view_create(vf_graph *graph, vf_error *error);
 VF_API vf_data_view *vf_sequence_view_create(vf_graph *graph, vf_error *error);
 VF_API vf_data_view *vf_class_view_create(vf_graph *graph, vf_error *error);
+/* The same with the array x, of the graph of x, which is put with these axes. */
+VF_API vf_data_view *vf_data_view_of(const char *axes, vf_value x, vf_error *error);
+VF_API vf_data_view *vf_image_view_of(const char *axes, vf_value x, vf_error *error);
+VF_API vf_data_view *vf_sequence_view_of(const char *axes, vf_value x, vf_error *error);
+VF_API vf_data_view *vf_class_view_of(const char *axes, vf_value x, vf_error *error);
 /* A view of several, which stay the caller's and live as long as it; they may be lists. Where functions take
- * axes, these are for all components, or for one each, separated by commas: "bhwc,bf". */
+ * axes, these are for all components, or for one each, separated by commas: "bhwc,bf". A list is a data set:
+ * inputs and targets, of which vf_data_index and vf_data_sub take the same examples. */
 VF_API vf_data_view *vf_list_view_create(int count, vf_data_view *const *components, vf_error *error);
 VF_API void vf_data_view_destroy(vf_data_view *view); /* NULL: nothing */
 
 /* Forwards. Put: x has the axes, and becomes the array; gradients and what consumers have got are forgotten.
- * Get: the array in these axes and this dtype (VF_NONE: its own). Forward puts x, or gets where x is the
- * error value. The functions with _all are for lists: a value for each component, those of inner lists in
- * their place; `count` is the number of values, or the room for them. */
+ * Get: the array in these axes and this dtype (VF_NONE: its own), which may stand behind the axes instead,
+ * "bchw:f32". Forward puts x, or gets where x is the error value; dtype is for getting. The functions with
+ * _all are for lists: a value for each component, those of inner lists in their place; `count` is the number
+ * of values, or the room for them. */
 VF_API vf_status vf_data_put(vf_data_view *view, const char *axes, vf_value x, vf_error *error);
 VF_API vf_value vf_data_get(vf_data_view *view, const char *axes, vf_dtype dtype, vf_error *error);
 VF_API vf_value vf_data_forward(vf_data_view *view, const char *axes, vf_value x, vf_dtype dtype,
@@ -82,11 +90,30 @@ VF_API vf_data_view *vf_data_sub(vf_data_view *view, int64_t start, int64_t stop
 VF_API int64_t vf_data_iterate(vf_data_view *view, int64_t batch, int64_t *at, vf_data_view *part,
                                vf_error *error);
 
+/* The order in which examples are taken, batch by batch: each epoch takes every one of `examples` once, of
+ * which the last batch may be shorter. vf_sampler_create: one after the other. vf_shuffled_sampler_create: in
+ * an order that depends on the seed, the number of the epoch and that of the examples alone: that of
+ * vf_uniform in f64 with the seed that vf_threefry2x32 gives of the words of both, on every backend. */
+typedef struct vf_sampler vf_sampler;
+VF_API vf_sampler *vf_sampler_create(vf_context *context, int64_t examples, int64_t batch, vf_error *error);
+VF_API vf_sampler *vf_shuffled_sampler_create(vf_context *context, int64_t examples, int64_t batch,
+                                              uint64_t seed, vf_error *error);
+VF_API void vf_sampler_destroy(vf_sampler *sampler); /* NULL: nothing */
+/* The next batch: its examples, valid until the next call, as an input of a program whose graph has an index
+ * view. Returns their number; 0 where the epoch is over, and the call after begins another; -1 after failing.
+ */
+VF_API int64_t vf_sampler_next(vf_sampler *sampler, const int64_t **indices, vf_error *error);
+/* The same in the session: `part`, a view of the class of the view, becomes that of these examples, a window
+ * of it where they are in order. */
+VF_API int64_t vf_data_sample(vf_data_view *view, vf_sampler *sampler, vf_data_view *part, vf_error *error);
+
 /* The array becomes one that consumers see as x in these axes, which they have got before: in place where it
  * is a reference. Refused while gradients are pending, and where the axes leave something of the array out.
  */
 VF_API vf_status vf_data_replace(vf_data_view *view, const char *axes, vf_value x, vf_error *error);
-VF_API void vf_data_flush(vf_data_view *view); /* forgets the array, gradients, what was got */
+VF_API vf_status vf_data_replace_all(vf_data_view *view, const char *axes, int count, const vf_value *x,
+                                     vf_error *error); /* of a list, or of none of it */
+VF_API void vf_data_flush(vf_data_view *view);         /* forgets the array, gradients, what was got */
 VF_API vf_value vf_data_input(vf_data_view *view, vf_error *error); /* the array as it was put */
 /* Another array with the same axes; gradients and what was got are forgotten. */
 VF_API vf_status vf_data_set_input(vf_data_view *view, vf_value x, vf_error *error);
@@ -100,6 +127,7 @@ VF_API int64_t vf_data_sample_count(const vf_data_view *view);
 VF_API int64_t vf_data_sample_size(const vf_data_view *view);
 VF_API const char *vf_data_axes(const vf_data_view *view); /* as put; "" before, and of a list */
 VF_API int vf_data_components(const vf_data_view *view);   /* of a list; else 0 */
+VF_API vf_data_view *vf_data_component(const vf_data_view *view, int number); /* NULL: there is none */
 
 /* Of a class view: the number of classes, and a label for each, of which copies are kept; NULL: none. */
 VF_API vf_status vf_data_set_classes(vf_data_view *view, int count, const char *const *labels,

@@ -35,14 +35,19 @@ static void b_first(const char *from, char to[FE_AXES_MAX]) {
 }
 
 static ir_ref permuted(ir_graph *g, ir_ref x, const char *from, const char *to) {
-  return op_rearrange(g, x, from, strlen(from), to, strlen(to), 0);
+  ir_ref order[IR_MAX_RANK];
+  size_t rank = strlen(to);
+  for (size_t i = 0; i < rank; i++) order[i] = ir_index(g, place_of(from, to[i]));
+  return op_permute(g, x, order, rank);
 }
 
 static ir_ref flattened(ir_graph *g, ir_ref x, const char *from) {
-  char order[FE_AXES_MAX], to[FE_AXES_MAX + 2];
+  char order[FE_AXES_MAX];
   b_first(from, order);
-  snprintf(to, sizeof to, "b(%s)", order + 1);
-  return permuted(g, x, from, to);
+  x = permuted(g, x, from, order);
+  ir_ref sizes[2] = {ir_dim(g, x, 0), ir_index(g, 1)};
+  for (uint32_t i = 1; i < ir_rank(g, x); i++) sizes[1] = pass_mul(g, sizes[1], ir_dim(g, x, i));
+  return op_reshape(g, x, sizes, 2);
 }
 
 /* The axis that FIRST and GROW are about. */

@@ -11,7 +11,7 @@
 #include "frontend/api/api.h"
 
 /* of a view, with an end: as many axes as a tensor has */
-enum { FE_AXES_MAX = IR_MAX_RANK + 1 };
+enum { FE_AXES_MAX = IR_MAX_RANK + 1, FE_PART_MAX = FE_AXES_MAX + 8 /* with a dtype: "bf:bf16" */ };
 
 typedef enum fe_data_class { FE_DATA, FE_IMAGE, FE_SEQUENCE, FE_CLASS, FE_LIST } fe_data_class;
 
@@ -36,9 +36,11 @@ typedef struct fe_held {
   vf_tensor *tensor; /* of a value of the session */
 } fe_held;
 
+/* What a consumer has got: `made` of `array`, while both are values. */
 typedef struct fe_fetched {
   char axes[FE_AXES_MAX];
   vf_dtype dtype;
+  vf_value array, made;
 } fe_fetched;
 typedef struct fe_gradient {
   char axes[FE_AXES_MAX];
@@ -88,6 +90,12 @@ vf_data_view *fe_data_make(vf_context *context, vf_graph *graph, fe_data_class c
 void fe_data_set(vf_data_view *v, const char *axes, fe_held input);
 void fe_data_forget(vf_data_view *v); /* gradients and what was got */
 
+/* Is the view no single one? True after failing; instead: what to call. */
+bool fe_data_is_list(fe_data_call *c, const char *instead);
+/* Is it a dtype of elements, or VF_NONE? False after failing. */
+bool fe_data_is_dtype(fe_data_call *c, vf_dtype dtype);
+/* Is x to be put and another dtype asked for? True after failing and reporting so. */
+bool fe_data_puts_alone(fe_data_call *c, const char *what, vf_value x, vf_dtype dtype, vf_error *error);
 /* What a consumer gets; noted, so that it may give gradients. 0 after failing. */
 vf_value fe_data_get(fe_data_call *c, const char *axes, vf_dtype dtype);
 /* Is x of the shape that a consumer sees in these axes? *how: what leads there. False after failing. */
@@ -127,7 +135,7 @@ size_t fe_data_leaves_for(fe_data_call *c, int count, const vf_value *x);
 void fe_data_name_component(fe_data_call *c, size_t number, size_t count);
 /* The axes that are meant for leaf `number` of `count`: all of them, or a part between commas. False after
  * failing. NULL stays NULL. */
-bool fe_data_axes_of(fe_data_call *c, const char *axes, size_t number, size_t count, char out[FE_AXES_MAX],
+bool fe_data_axes_of(fe_data_call *c, const char *axes, size_t number, size_t count, char out[FE_PART_MAX],
                      const char **chosen);
 
 #endif

@@ -34,7 +34,7 @@ vf_status vf_data_backward_put_all(vf_data_view *v, const char *axes, int count,
   size_t n = fe_data_leaves_for(&c, count, g);
   for (int adds = 0; adds < 2; adds++)
     for (size_t i = 0; i < n && !c.error.status; i++) {
-      char own[FE_AXES_MAX];
+      char own[FE_PART_MAX];
       const char *chosen;
       fe_conversion how;
       c.view = fe_data_leaf(v, i);
@@ -100,5 +100,7 @@ vf_value vf_data_backward_get(vf_data_view *v, const char *axes, vf_dtype dtype,
 
 vf_value vf_data_backward(vf_data_view *v, const char *axes, vf_value g, vf_dtype dtype, vf_error *error) {
   if (!g.id) return vf_data_backward_get(v, axes, dtype, error);
+  fe_data_call c = {.who = "data_backward", .view = v};
+  if (fe_data_puts_alone(&c, "g", g, dtype, error)) return (vf_value){0};
   return vf_data_backward_put(v, axes, g, error) == VF_OK ? g : (vf_value){0};
 }

@@ -62,7 +62,7 @@ void fe_data_name_component(fe_data_call *c, size_t number, size_t count) {
   memcpy(c->error.text, text, sizeof text);
 }
 
-bool fe_data_axes_of(fe_data_call *c, const char *axes, size_t number, size_t count, char out[FE_AXES_MAX],
+bool fe_data_axes_of(fe_data_call *c, const char *axes, size_t number, size_t count, char out[FE_PART_MAX],
                      const char **chosen) {
   *chosen = axes;
   if (!axes || !strchr(axes, ',')) return true;
@@ -73,7 +73,7 @@ bool fe_data_axes_of(fe_data_call *c, const char *axes, size_t number, size_t co
                           parts, count, count == 1 ? "" : "s");
   for (; number; number--) axes = strchr(axes, ',') + 1;
   length = strcspn(axes, ",");
-  if (length >= FE_AXES_MAX)
+  if (length >= FE_PART_MAX)
     return fe_data_refuse(c, "view '%.40s' has more axes than a tensor, %d", axes, IR_MAX_RANK);
   memcpy(out, axes, length);
   out[length] = 0;
@@ -96,7 +96,7 @@ vf_status vf_data_put_all(vf_data_view *v, const char *axes, int count, const vf
   fe_data_call c = {.who = "data_put", .view = v};
   fe_held held[FE_LEAVES_MAX];
   int64_t samples[FE_LEAVES_MAX];
-  char own[FE_LEAVES_MAX][FE_AXES_MAX];
+  char own[FE_LEAVES_MAX][FE_PART_MAX];
   const char *chosen[FE_LEAVES_MAX];
   size_t n = fe_data_leaves_for(&c, count, x), kept = 0;
   if (n > FE_LEAVES_MAX) fe_data_refuse(&c, "the list has %zu components; at most %d", n, FE_LEAVES_MAX);
@@ -119,14 +119,18 @@ vf_status vf_data_put_all(vf_data_view *v, const char *axes, int count, const vf
 vf_status vf_data_get_all(vf_data_view *v, const char *axes, vf_dtype dtype, int count, vf_value *x,
                           vf_error *error) {
   fe_data_call c = {.who = "data_get", .view = v};
-  size_t n = fe_data_leaves_for(&c, count, x);
-  for (size_t i = 0; i < n && !c.error.status; i++) {
-    char own[FE_AXES_MAX];
+  size_t n = fe_data_leaves_for(&c, count, x), noted[FE_LEAVES_MAX], tried = 0;
+  if (n > FE_LEAVES_MAX) fe_data_refuse(&c, "the list has %zu components; at most %d", n, FE_LEAVES_MAX);
+  for (; tried < n && !c.error.status; tried++) {
+    char own[FE_PART_MAX];
     const char *chosen;
-    c.view = fe_data_leaf(v, i);
-    x[i] = fe_data_axes_of(&c, axes, i, n, own, &chosen) ? fe_data_get(&c, chosen, dtype) : (vf_value){0};
-    if (!x[i].id) fe_data_name_component(&c, i, n);
+    c.view = fe_data_leaf(v, tried);
+    noted[tried] = c.view->fetched_count;
+    bool good = fe_data_axes_of(&c, axes, tried, n, own, &chosen);
+    x[tried] = good ? fe_data_get(&c, chosen, dtype) : (vf_value){0};
+    if (!x[tried].id) fe_data_name_component(&c, tried, n);
   }
   for (size_t i = 0; i < n && c.error.status; i++) x[i] = (vf_value){0};
+  while (tried-- > 0 && c.error.status) fe_data_leaf(v, tried)->fetched_count = noted[tried];
   return fe_data_report(&c, error);
 }

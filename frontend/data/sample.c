@@ -80,6 +80,8 @@ static void fill(fe_data_call *c, vf_data_view *v, vf_data_view *to, const part_
   if (n > FE_LEAVES_MAX) fe_data_refuse(c, "the list has %zu components; at most %d", n, FE_LEAVES_MAX);
   for (; kept < n && !c->error.status; kept++) {
     c->view = fe_data_leaf(v, kept);
+    held[kept] = (fe_held){.tensor = NULL};
+    if (p->how == WHOLE && !c->view->axes[0]) continue;
     vf_value x = part(c, p);
     if (x.id && fe_data_hold(c, x, &held[kept])) continue;
     fe_data_name_component(c, kept, n);
@@ -116,12 +118,6 @@ vf_data_view *vf_data_sub(vf_data_view *v, int64_t start, int64_t stop, vf_data_
 
 vf_data_view *vf_data_clone(vf_data_view *v, vf_error *error) {
   fe_data_call c = {.who = "data_clone", .view = v};
-  bool empty = v && v->graph && !v->axes[0];
-  if (empty) {
-    vf_data_view *made = alike(&c, v);
-    fe_data_report(&c, error);
-    return made;
-  }
   return part_view(&c, v, NULL, &(part_of){.how = WHOLE}, error);
 }
 

@@ -92,6 +92,26 @@ vf_data_view *vf_image_view_create(vf_graph *g, vf_error *error) { return make(g
 vf_data_view *vf_sequence_view_create(vf_graph *g, vf_error *error) { return make(g, FE_SEQUENCE, error); }
 vf_data_view *vf_class_view_create(vf_graph *g, vf_error *error) { return make(g, FE_CLASS, error); }
 
+static vf_data_view *make_with(fe_data_class class, const char *axes, vf_value x, vf_error *error) {
+  vf_data_view *v = make(x.graph, class, error);
+  if (!v || vf_data_put(v, axes, x, error) == VF_OK) return v;
+  vf_data_view_destroy(v);
+  return NULL;
+}
+
+vf_data_view *vf_data_view_of(const char *axes, vf_value x, vf_error *error) {
+  return make_with(FE_DATA, axes, x, error);
+}
+vf_data_view *vf_image_view_of(const char *axes, vf_value x, vf_error *error) {
+  return make_with(FE_IMAGE, axes, x, error);
+}
+vf_data_view *vf_sequence_view_of(const char *axes, vf_value x, vf_error *error) {
+  return make_with(FE_SEQUENCE, axes, x, error);
+}
+vf_data_view *vf_class_view_of(const char *axes, vf_value x, vf_error *error) {
+  return make_with(FE_CLASS, axes, x, error);
+}
+
 void fe_data_forget(vf_data_view *v) {
   for (size_t i = 0; i < v->gradient_count; i++) fe_data_release(&v->gradients[i].held);
   v->gradient_count = v->fetched_count = 0;
@@ -127,7 +147,7 @@ void vf_data_view_destroy(vf_data_view *v) {
 
 /* forwards */
 
-static bool is_list(fe_data_call *c, const char *instead) {
+bool fe_data_is_list(fe_data_call *c, const char *instead) {
   if (c->view && c->view->graph) return false;
   if (!c->view) fe_data_refuse(c, "the view is NULL");
   else fe_data_refuse(c, "a list view has several arrays; use %s", instead);
@@ -137,7 +157,7 @@ static bool is_list(fe_data_call *c, const char *instead) {
 vf_status vf_data_put(vf_data_view *v, const char *axes, vf_value x, vf_error *error) {
   fe_data_call c = {.who = "data_put", .view = v};
   fe_held held;
-  if (!is_list(&c, "vf_data_put_all") && fe_data_is_value(&c, "x", x) && fe_axes_fit(&c, axes, x) &&
+  if (!fe_data_is_list(&c, "vf_data_put_all") && fe_data_is_value(&c, "x", x) && fe_axes_fit(&c, axes, x) &&
       fe_data_hold(&c, x, &held))
     fe_data_set(v, axes, held);
   return fe_data_report(&c, error);
@@ -145,7 +165,7 @@ vf_status vf_data_put(vf_data_view *v, const char *axes, vf_value x, vf_error *e
 
 vf_status vf_data_put_ref(vf_data_view *v, const char *axes, vf_ref ref, vf_error *error) {
   fe_data_call c = {.who = "data_put_ref", .view = v};
-  if (is_list(&c, "it for each component")) return fe_data_report(&c, error);
+  if (fe_data_is_list(&c, "it for each component")) return fe_data_report(&c, error);
   vf_value x = fe_data_is_value(&c, "the reference", ref.target) ? (vf_ref_get)(ref) : (vf_value){0};
   if (!c.error.status && fe_data_is_value(&c, "the reference", x) && fe_axes_fit(&c, axes, x)) {
     fe_data_set(v, axes, (fe_held){.tensor = NULL});
@@ -155,43 +175,90 @@ vf_status vf_data_put_ref(vf_data_view *v, const char *axes, vf_ref ref, vf_erro
   return fe_data_report(&c, error);
 }
 
-static bool note_fetched(fe_data_call *c, const char *axes, vf_dtype dtype) {
-  vf_data_view *v = c->view;
+static fe_fetched *find_fetched(const vf_data_view *v, const char *axes, vf_dtype dtype) {
   for (size_t i = 0; i < v->fetched_count; i++)
-    if (v->fetched[i].dtype == dtype && strcmp(v->fetched[i].axes, axes) == 0) return true;
-  if (!IR_RESERVE(&v->context->mem, v->fetched, v->fetched_cap, v->fetched_count + 1)) {
+    if ((dtype == VF_NONE || v->fetched[i].dtype == dtype) && strcmp(v->fetched[i].axes, axes) == 0)
+      return &v->fetched[i];
+  return NULL;
+}
+
+static bool is_same(vf_value a, vf_value b) { return a.id == b.id && a.epoch == b.epoch; }
+
+static bool note_fetched(fe_data_call *c, const char *axes, vf_value array, vf_value made) {
+  vf_data_view *v = c->view;
+  vf_dtype dtype = vf_value_dtype(made);
+  fe_fetched *f = find_fetched(v, axes, dtype);
+  if (!f && !IR_RESERVE(&v->context->mem, v->fetched, v->fetched_cap, v->fetched_count + 1)) {
     ir_fail(&c->error, IR_ERR_MEMORY, "%s: out of memory", c->who);
     return false;
   }
-  fe_fetched *f = &v->fetched[v->fetched_count++];
+  if (!f) f = &v->fetched[v->fetched_count++];
   memcpy(f->axes, axes, strlen(axes) + 1);
-  f->dtype = dtype;
+  f->dtype = dtype, f->array = array, f->made = made;
+  return true;
+}
+
+bool fe_data_is_dtype(fe_data_call *c, vf_dtype dtype) {
+  return (unsigned)dtype < VF_INDEX ||
+         fe_data_refuse(c, "%d is no dtype of elements; one is, as VF_F32, and the device is the context's",
+                        (int)dtype);
+}
+
+/* "bchw:f32" as axes and a dtype, which agrees with the one that is given beside. False after failing. */
+static bool read_dtype(fe_data_call *c, const char **axes, vf_dtype *dtype, char own[FE_AXES_MAX]) {
+  const char *colon = *axes ? strchr(*axes, ':') : NULL;
+  if (!colon) return fe_data_is_dtype(c, *dtype);
+  vf_dtype named = vf_dtype_parse(colon + 1);
+  size_t length = (size_t)(colon - *axes);
+  if (named == VF_NONE || named == VF_INDEX)
+    return fe_data_refuse(c,
+                          "view '%.40s' has the dtype '%.40s', which is none of elements; one is, as f32, "
+                          "and the device is the context's",
+                          *axes, colon + 1);
+  if (*dtype != VF_NONE && *dtype != named)
+    return fe_data_refuse(c, "view '%.40s' has the dtype %s, and %s is given beside; one of them is enough",
+                          *axes, vf_dtype_name(named), vf_dtype_name(*dtype));
+  if (length >= FE_AXES_MAX)
+    return fe_data_refuse(c, "view '%.40s' has more axes than a tensor, %d", *axes, IR_MAX_RANK);
+  memcpy(own, *axes, length);
+  own[length] = 0;
+  *axes = length ? own : NULL;
+  *dtype = named;
   return true;
 }
 
 vf_value fe_data_get(fe_data_call *c, const char *axes, vf_dtype dtype) {
   fe_conversion how;
-  if (!fe_axes_convert(c, axes, &how)) return (vf_value){0};
-  if ((unsigned)dtype >= VF_INDEX) {
-    fe_data_refuse(c, "there is no dtype %d of elements", (int)dtype);
-    return (vf_value){0};
-  }
-  vf_value x = fe_data_array(c), none = {0};
-  if (x.id) x = fe_data_convert(c, &how, x);
-  if (x.id) x = fe_data_cast(c, x, dtype);
-  return x.id && note_fetched(c, how.to, vf_value_dtype(x)) ? x : none;
+  char own[FE_AXES_MAX];
+  if (!read_dtype(c, &axes, &dtype, own) || !fe_axes_convert(c, axes, &how)) return (vf_value){0};
+  vf_value array = fe_data_array(c), none = {0};
+  if (!array.id) return none;
+  const fe_fetched *f = find_fetched(c->view, how.to, dtype == VF_NONE ? vf_value_dtype(array) : dtype);
+  if (f && is_same(f->array, array) && how.kind != FE_ONE_HOT) return f->made;
+  vf_value x = fe_data_cast(c, fe_data_convert(c, &how, array), dtype);
+  return x.id && note_fetched(c, how.to, array, x) ? x : none;
 }
 
 vf_value vf_data_get(vf_data_view *v, const char *axes, vf_dtype dtype, vf_error *error) {
   fe_data_call c = {.who = "data_get", .view = v};
   vf_value x = {0};
-  if (!is_list(&c, "vf_data_get_all")) x = fe_data_get(&c, axes, dtype);
+  if (!fe_data_is_list(&c, "vf_data_get_all")) x = fe_data_get(&c, axes, dtype);
   fe_data_report(&c, error);
   return x;
 }
 
+bool fe_data_puts_alone(fe_data_call *c, const char *what, vf_value x, vf_dtype dtype, vf_error *error) {
+  if (dtype == VF_NONE || dtype == vf_value_dtype(x)) return false;
+  fe_data_refuse(c, "%s is put, of %s, and %s is asked for; a call puts or gets, not both", what,
+                 vf_dtype_name(vf_value_dtype(x)), vf_dtype_name(dtype));
+  fe_data_report(c, error);
+  return true;
+}
+
 vf_value vf_data_forward(vf_data_view *v, const char *axes, vf_value x, vf_dtype dtype, vf_error *error) {
   if (!x.id) return vf_data_get(v, axes, dtype, error);
+  fe_data_call c = {.who = "data_forward", .view = v};
+  if (fe_data_puts_alone(&c, "x", x, dtype, error)) return (vf_value){0};
   return vf_data_put(v, axes, x, error) == VF_OK ? x : (vf_value){0};
 }
 
@@ -200,26 +267,16 @@ vf_value vf_data_forward(vf_data_view *v, const char *axes, vf_value x, vf_dtype
 vf_value vf_data_input(vf_data_view *v, vf_error *error) {
   fe_data_call c = {.who = "data_input", .view = v};
   vf_value x = {0};
-  if (!is_list(&c, "it for each component")) x = fe_data_array(&c);
+  if (!fe_data_is_list(&c, "it for each component")) x = fe_data_array(&c);
   fe_data_report(&c, error);
   return x;
-}
-
-vf_status vf_data_set_input(vf_data_view *v, vf_value x, vf_error *error) {
-  fe_data_call c = {.who = "data_set_input", .view = v};
-  fe_held held;
-  if (is_list(&c, "it for each component")) return fe_data_report(&c, error);
-  if (!v->axes[0]) fe_data_refuse(&c, "nothing has been put; put an array with its axes first");
-  else if (fe_data_is_value(&c, "x", x) && fe_axes_fit(&c, v->axes, x) && fe_data_hold(&c, x, &held))
-    fe_data_set(v, v->axes, held);
-  return fe_data_report(&c, error);
 }
 
 vf_value vf_data_transpose(vf_data_view *v, const char *axes, vf_error *error) {
   fe_data_call c = {.who = "data_transpose", .view = v};
   fe_conversion how = {.kind = FE_PERMUTE};
   vf_value x = {0};
-  if (!is_list(&c, "it for each component")) x = fe_data_array(&c);
+  if (!fe_data_is_list(&c, "it for each component")) x = fe_data_array(&c);
   if (x.id && fe_axes_fit(&c, axes, x)) {
     for (const char *a = axes; *a && !c.error.status; a++)
       if (!strchr(v->axes, *a))
@@ -233,20 +290,6 @@ vf_value vf_data_transpose(vf_data_view *v, const char *axes, vf_error *error) {
   return x;
 }
 
-/* Does the conversion keep every element of the array? */
-static bool is_bijection(fe_data_call *c, const fe_conversion *how, vf_value array) {
-  if (how->kind == FE_ONE_HOT) return fe_data_refuse(c, "view 'bf' of classes cannot be led back to ids");
-  if (how->kind != FE_FIRST) return true;
-  ir_graph *g = &array.graph->ir;
-  const char *at = strchr(how->from, 't');
-  if (!at || op_decided(g, IR_OP_EQ, ir_dim(g, array.id, (uint32_t)(at - how->from)), ir_index(g, 1)))
-    return true;
-  return fe_data_refuse(c,
-                        "view '%s' leaves classes of '%s' out; the array has shape %s; replace it in a view "
-                        "that has all of it",
-                        how->to, how->from, OP_TYPE(array.id));
-}
-
 static bool has_shape_of(fe_data_call *c, const char *what, vf_value x, vf_value like) {
   ir_graph *g = &x.graph->ir;
   bool same = ir_rank(g, x.id) == ir_rank(g, like.id);
@@ -258,62 +301,15 @@ static bool has_shape_of(fe_data_call *c, const char *what, vf_value x, vf_value
 
 bool fe_data_fits(fe_data_call *c, const char *what, const char *axes, vf_value x, fe_conversion *how) {
   if (!fe_data_is_value(c, what, x) || !fe_axes_convert(c, axes, how)) return false;
-  vf_value array = fe_data_array(c), like = array.id ? fe_data_convert(c, how, array) : array;
+  vf_value array = fe_data_array(c);
+  const fe_fetched *f = find_fetched(c->view, how->to, VF_NONE);
+  bool known = array.id && f && is_same(f->array, array);
+  vf_value like = known ? f->made : array.id ? fe_data_convert(c, how, array) : array;
   return like.id && has_shape_of(c, what, x, like);
 }
 
 bool fe_data_was_got(const vf_data_view *v, const char *axes, vf_dtype dtype) {
-  for (size_t i = 0; i < v->fetched_count; i++)
-    if ((dtype == VF_NONE || v->fetched[i].dtype == dtype) && strcmp(v->fetched[i].axes, axes) == 0)
-      return true;
-  return false;
-}
-
-/* Writes x through the view of a reference. */
-static void replace_ref(fe_data_call *c, const fe_conversion *how, vf_value x) {
-  vf_data_view *v = c->view;
-  vf_value target = fe_data_convert(c, how, v->ref.target);
-  if (!target.id) return;
-  vf_value next = (vf_ref_set)((vf_ref_view)(v->ref, target), x);
-  if (next.id) fe_data_forget(v);
-  else ir_fail(&c->error, (ir_status)v->graph->error.status, "%s: %.900s", c->who, v->graph->error.text);
-}
-
-vf_status vf_data_replace(vf_data_view *v, const char *axes, vf_value x, vf_error *error) {
-  fe_data_call c = {.who = "data_replace", .view = v};
-  fe_conversion how;
-  fe_held held;
-  if (is_list(&c, "it for each component") || !fe_data_fits(&c, "x", axes, x, &how))
-    return fe_data_report(&c, error);
-  vf_value array = fe_data_array(&c);
-  if (v->gradient_count)
-    fe_data_refuse(&c, "%zu gradients of the array are pending; get them, and put or flush it first",
-                   v->gradient_count);
-  else if (!fe_data_was_got(v, how.to, VF_NONE))
-    fe_data_refuse(&c, "view '%s' has not been got; what is replaced is what a consumer saw", how.to);
-  if (c.error.status || !is_bijection(&c, &how, array)) return fe_data_report(&c, error);
-  if (v->is_ref) {
-    replace_ref(&c, &how, x);
-    return fe_data_report(&c, error);
-  }
-  vf_value next = fe_data_cast(&c, fe_data_lead_back(&c, &how, array, x), vf_value_dtype(array));
-  if (next.id && fe_data_hold(&c, next, &held)) fe_data_set(v, v->axes, held);
-  return fe_data_report(&c, error);
-}
-
-vf_status vf_data_type(vf_data_view *v, vf_dtype dtype, vf_error *error) {
-  fe_data_call c = {.who = "data_type", .view = v};
-  for (size_t i = 0, n = v ? fe_data_leaf_count(v) : 0; i < n && !c.error.status; i++) {
-    fe_held held;
-    c.view = fe_data_leaf(v, i);
-    if (dtype == VF_NONE || (unsigned)dtype >= VF_INDEX)
-      fe_data_refuse(&c, "there is no dtype %d of elements", (int)dtype);
-    vf_value x = c.error.status ? (vf_value){0} : fe_data_array(&c);
-    if (x.id) x = fe_data_cast(&c, x, dtype);
-    if (x.id && fe_data_hold(&c, x, &held)) fe_data_set(c.view, c.view->axes, held);
-  }
-  if (!v) fe_data_refuse(&c, "the view is NULL");
-  return fe_data_report(&c, error);
+  return find_fetched(v, axes, dtype) != NULL;
 }
 
 /* questions */
@@ -338,3 +334,6 @@ int64_t vf_data_sample_size(const vf_data_view *v) {
 
 const char *vf_data_axes(const vf_data_view *v) { return v ? v->axes : ""; }
 int vf_data_components(const vf_data_view *v) { return v ? (int)v->component_count : 0; }
+vf_data_view *vf_data_component(const vf_data_view *v, int number) {
+  return v && number >= 0 && (size_t)number < v->component_count ? v->components[number] : NULL;
+}

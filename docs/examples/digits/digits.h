@@ -26,7 +26,7 @@ typedef struct digits {
 } digits;
 
 /* Read the image of digits/README.md. False, after saying why, when that cannot be. */
-static bool digits_read(const char *path, digits *d) {
+static inline bool digits_read(const char *path, digits *d) {
   unsigned char row[PIXELS + 1];
   int columns = 0, rows = 0, most = 0;
   FILE *file = fopen(path, "rb");
@@ -43,7 +43,7 @@ static bool digits_read(const char *path, digits *d) {
 }
 
 /* A program that draws `count` random numbers from a seed, which each run supplies. */
-static vf_program *digits_shuffler(vf_context *context, int count, vf_error *error) {
+static inline vf_program *digits_shuffler(vf_context *context, int count, vf_error *error) {
   vf_graph *graph = vf_graph_create(context, "shuffle", error);
   vf_value seed = vf_input(graph, "seed", VF_U64, VF_ALL);
   vf_output(graph, "keys", vf_uniform(seed, VF_F64, VF_LIST(count), 0, 1));
@@ -57,14 +57,14 @@ typedef struct digits_card {
   int32_t digit;
 } digits_card;
 
-static int digits_by_key(const void *a, const void *b) {
+static inline int digits_by_key(const void *a, const void *b) {
   double x = ((const digits_card *)a)->key, y = ((const digits_card *)b)->key;
   return (x > y) - (x < y);
 }
 
 /* Put order[0..count), count <= DIGITS, in the order of random keys: the same one for the same seed. */
-static bool digits_shuffle(const vf_program *shuffler, uint64_t seed, int32_t *order, int count,
-                           vf_error *error) {
+static inline bool digits_shuffle(const vf_program *shuffler, uint64_t seed, int32_t *order, int count,
+                                  vf_error *error) {
   static double keys[DIGITS];
   static digits_card cards[DIGITS];
   if (vf_program_run(shuffler, (const void *[]){&seed}, (void *[]){keys}, NULL, error) != VF_OK) return false;
@@ -76,7 +76,7 @@ static bool digits_shuffle(const vf_program *shuffler, uint64_t seed, int32_t *o
 
 /* The mean of -log p(label), where scores [n, 10] are log p but for a constant in each row, and labels are
  * [n]. */
-static vf_value digits_loss(vf_value scores, vf_value labels) {
+static inline vf_value digits_loss(vf_value scores, vf_value labels) {
   vf_value classes = vf_iota(scores.graph, VF_I32, VF_LIST(CLASSES), 0);
   vf_value is_label = vf_eq(vf_unsqueeze(labels, 1), classes);
   vf_value own = vf_where(is_label, vf_log_softmax(scores, 1), vf_number(scores.graph, 0));
@@ -84,7 +84,7 @@ static vf_value digits_loss(vf_value scores, vf_value labels) {
 }
 
 /* One line on a terminal, overwritten each time; nothing elsewhere. */
-static void digits_progress(int step, int steps, double loss) {
+static inline void digits_progress(int step, int steps, double loss) {
   if (!isatty(STDERR_FILENO)) return;
   fprintf(stderr, "\rstep %d of %d, loss %.4f ", step, steps, loss);
   if (step == steps) fprintf(stderr, "\n");
@@ -92,7 +92,7 @@ static void digits_progress(int step, int steps, double loss) {
 
 /* The loss after each step, which is > 0, as an SVG picture: the vertical axis is logarithmic, from 10 to
  * 0.001. */
-static bool digits_draw(const char *path, const float *loss, int steps) {
+static inline bool digits_draw(const char *path, const float *loss, int steps) {
   enum { WIDTH = 720, HEIGHT = 400, DECADE = HEIGHT / 4 };
   FILE *file = fopen(path, "w");
   if (!file) return fprintf(stderr, "%s: cannot be written\n", path), false;
