@@ -3,7 +3,7 @@
  *
  * Making a node first reserves everything that it needs (node, sources, hash bucket, side-table entry) and
  * commits last, so a failed allocation leaves the graph as it was. */
-#include "ir.h"
+#include "cause.h"
 
 #include <string.h>
 
@@ -203,9 +203,12 @@ ir_ref ir_make_tensor(ir_graph *g, ir_op op, ir_dtype dtype, ir_ref shape, int64
   for (uint32_t i = 0; i < nsrc; i++)
     if (src[i] == 0) return 0;
   if (!shape || !ir_batch_of(g, op, arg, src, nsrc, &batch) || !reserve_batch(g, op, batch)) return 0;
+  uint32_t count = g->count;
   ir_ref ref = intern_node(g, op, dtype, false, arg, src, nsrc);
   if (ref) g->shapes[ref] = shape;
   if (ref && batch) g->batches[ref] = batch;
+  if (g->causes && ref == count) ir_cause_set_of(g, ref, g->causes->current);
+  else if (g->causes && ref) ir_cause_again(g, ref);
   return ref;
 }
 
@@ -213,8 +216,10 @@ ir_ref ir_remake(ir_graph *g, ir_ref node, const ir_ref *src, uint32_t nsrc) {
   const ir_node *n = ir_get(g, node);
   ir_ref shape = ir_shape(g, node);
   if (n->nsrc == nsrc && (nsrc == 0 || memcmp(n->src, src, nsrc * sizeof *src) == 0)) return node;
-  return shape ? ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape, n->arg, src, nsrc)
-               : ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, nsrc);
+  if (!shape) return ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, nsrc);
+  ir_cause before = ir_cause_enter(g, node);
+  ir_ref made = ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape, n->arg, src, nsrc);
+  return ir_cause_leave(g, before, node, made);
 }
 
 ir_ref ir_remake_mapped(ir_graph *g, ir_ref node, const ir_ref *map) {
@@ -477,6 +482,7 @@ ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_
   for (size_t i = 0; i < all_count && !failed; i++)
     if (src->shapes[all[i]]) dst->shapes[map[all[i]]] = map[src->shapes[all[i]]];
   if (src->batches_cap) failed = failed || !copy_batches(dst, src, all, all_count, map);
+  if (!failed) ir_causes_copy(dst, src, map, src->count);
   for (size_t i = 0; i < n && !failed; i++) roots[i] = map[roots[i]];
   dst->customs = src->customs;
   if (dst->next_serial < src->next_serial) dst->next_serial = src->next_serial;

@@ -13,7 +13,6 @@
 
 #include "frontend/api/compile.h"
 #include "frontend/api/custom.h"
-#include "frontend/api/places.h"
 #include "frontend/api/session_state.h"
 #include "frontend/api/taps.h"
 #include "frontend/api/watch.h"
@@ -46,9 +45,9 @@ struct vf_graph {
   ir_graph ir;
   ir_error error; /* the first failure of a builder */
   uint32_t epoch; /* values with another epoch are refused */
-  fe_places places;
   fe_statements statements;
   uint32_t calls;       /* of builders so far */
+  uint32_t ended;       /* statement of the latest one that has ended */
   bool said_call;       /* the error names its call */
   bool error_placeable; /* and was noted by the latest call, whose place is not known yet */
   bool is_session;
@@ -144,7 +143,6 @@ bool fe_copy_sized(void *to, size_t room, const void *from, size_t size);
 void fe_graph_note_batch(vf_graph *graph, ir_ref value);
 
 /* frontend/api/value/builder.c: one call of a builder */
-enum { FE_FEW_GIVEN = 4 };
 typedef struct fe_call {
   vf_graph *graph; /* NULL: no operand has one, and errors cannot be noted */
   ir_graph *ir;
@@ -152,7 +150,7 @@ typedef struct fe_call {
   unsigned failures;
   bool failed_before;
   uint32_t number;      /* 1: the graph's first call */
-  uint32_t floor;       /* nodes that the graph had before */
+  uint32_t statement;   /* 0: results are none of this call */
   uint32_t given_count; /* operands, of which messages name the first few */
   ir_ref given[FE_FEW_GIVEN];
 } fe_call;
@@ -163,6 +161,8 @@ bool fe_operands(fe_call *call, const vf_value *operands, size_t count); /* chec
 /* Check one other value; `what` and number, such as "result" and 1, name it in messages. */
 bool fe_is_value(fe_call *call, const char *what, size_t number, vf_value value);
 bool fe_refuse(fe_call *call, const char *format, ...) IR_PRINTF(2, 3); /* always false */
+/* Go on with the call after a function of the user's, which has made calls of its own. */
+void fe_resume(fe_call *call);
 vf_value fe_end(fe_call *call, ir_ref made);
 /* End a call that made a TUPLE, or one value. results[0..room) receives its results; entries without a result
  * are error values. Returns the number of results, -1 after failing. */

@@ -3,6 +3,7 @@
 #ifndef VIEWFOLD_FRONTEND_API_COMPILE_H
 #define VIEWFOLD_FRONTEND_API_COMPILE_H
 
+#include "ir/cause.h"
 #include "passes/passes.h"
 #include "runtime/runtime.h"
 
@@ -20,6 +21,7 @@ typedef struct fe_request {
   const char *schedule;        /* moves of loops (frontend/text/loop_schedule.h), or NULL; part of the key */
   rt_context *constants;       /* has constants that the context may lack, and outlives it; or NULL */
   pass_shaping *shaping;       /* chooses the moves instead; the program is not cached; or NULL */
+  bool causes;                 /* a copy keeps the causes of nodes (ir/cause.h) */
 } fe_request;
 
 /* A use of the constant of each of these RESOURCE nodes: one that the context has, or one from the file that
@@ -38,6 +40,7 @@ ir_status fe_compile(rt_context *context, const fe_request *request, rt_program 
  * must not move. */
 typedef struct fe_copy {
   ir_graph graph;
+  ir_causes causes;
   fe_request request;
   ir_ref *refs;
   size_t count;

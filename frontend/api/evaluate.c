@@ -58,7 +58,6 @@ static void evaluate(vf_graph *g, bindings *b, const void *const *inputs, void *
                       g->variable_count, false, b->results, &fault, error);
   rt_guard_leave(&before);
   if (status == IR_ERR_RANGE && fault.node) {
-    fe_witness_place(g);
     fe_blame_fault(&(fe_blamed){.name = g->name, .graph = &g->ir, .statements = &g->statements}, &fault,
                    error);
   }

@@ -23,6 +23,7 @@ vf_graph *fe_graph_make(vf_context *c, const char *name, size_t length, ir_error
   }
   g->ir.error = &g->error;
   g->ir.customs = &c->customs.base;
+  fe_statements_open(&g->statements, &g->ir);
   g->name = ir_name_text(&g->ir, id);
   g->name_length = length;
   return g;
@@ -36,8 +37,7 @@ void fe_graph_free(vf_graph *g) {
   ir_free(mem, g->variables, g->variable_cap * sizeof *g->variables);
   ir_free(mem, g->references, g->reference_cap * sizeof *g->references);
   ir_free(mem, g->pending.list, g->pending.cap * sizeof *g->pending.list);
-  fe_places_free(&g->places, mem);
-  fe_statements_free(&g->statements, mem);
+  fe_statements_free(&g->statements, &g->ir);
   ir_graph_free(&g->ir);
   ir_free(mem, g, sizeof *g);
 }
@@ -340,6 +340,7 @@ static void dump_stage(vf_graph *g, const char *stage, ir_text *out, ir_error *e
                                  .result_count = count};
   fe_dump_options options = {.module = rt_context_codegen(g->context->runtime),
                              .context = g->context->runtime,
+                             .statements = &g->statements,
                              .observer = fe_watch_observer(&g->context->watch)};
   if (!results) ir_fail(error, IR_ERR_MEMORY, "out of memory listing the outputs of a graph");
   else if (fe_stage_find(stage, &options.stage, error) == IR_OK) {

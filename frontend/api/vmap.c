@@ -133,6 +133,7 @@ static bool call_mapped(mapping *m, vf_tree_function f, void *user, vf_tree *arg
   f(user, arguments, results);
   g->level = level;
   g->levels = levels;
+  fe_resume(&m->call);
   if (g->error.status) return false;
   return g->epoch == epoch ||
          fe_refuse(&m->call, "the function realised a tensor; its values are not known yet: "

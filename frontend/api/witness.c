@@ -9,20 +9,10 @@ static size_t ref_count(const fe_witness *w) { return w->output_count + w->input
 
 void fe_witness_free(fe_witness *w, const ir_mem *mem) {
   if (!w) return;
-  fe_statements_free(&w->statements, mem);
+  fe_statements_free(&w->statements, &w->graph);
   ir_free(mem, w->refs, ref_count(w) * sizeof *w->refs);
   ir_graph_free(&w->graph);
   ir_free(mem, w, sizeof *w);
-}
-
-void fe_witness_place(vf_graph *g) {
-  fe_words word;
-  for (size_t i = 0; i < g->statements.count; i++) {
-    fe_statement *s = &g->statements.list[i];
-    const char *place = s->place ? "" : fe_words_place(&g->places, s->made, &word);
-    int64_t name = *place ? ir_name(&g->ir, place, strlen(place)) : -1;
-    if (name >= 0) s->place = ir_name_text(&g->ir, name);
-  }
 }
 
 static bool copy_graph(fe_witness *w, vf_graph *g) {
@@ -31,22 +21,19 @@ static bool copy_graph(fe_witness *w, vf_graph *g) {
   for (size_t i = 0; i < g->output_count; i++) w->refs[n++] = g->outputs[i].ref;
   for (size_t i = 0; i < g->input_count; i++) w->refs[n++] = g->inputs[i].ref;
   for (size_t i = 0; i < g->variable_count; i++) w->refs[n++] = g->variables[i].ref;
+  fe_statements_open(&w->statements, &w->graph);
   int64_t name = ir_name(&w->graph, g->name, g->name_length);
   if (name < 0 || ir_graph_copy(&w->graph, &g->ir, w->refs, n, &map) != IR_OK) return false;
   w->name = ir_name_text(&w->graph, name);
   w->graph.error = NULL; /* from now on nothing is recorded */
-  fe_witness_place(g);
-  for (size_t i = 0; i < g->statements.count; i++) {
-    const fe_statement *s = &g->statements.list[i];
-    fe_statements_copy(&w->statements, &w->graph, s, s->node < g->ir.count ? map[s->node] : 0);
-  }
+  fe_statements_copy_checked(&w->statements, &w->graph, &g->statements, &g->ir, map);
   ir_free(g->ir.mem, map, g->ir.count * sizeof *map);
   return true;
 }
 
 fe_witness *fe_witness_make(vf_graph *g, ir_error *error) {
   const ir_mem *mem = g->ir.mem;
-  if (g->statements.count == 0) return NULL;
+  if (!fe_statements_check_any(&g->ir)) return NULL;
   fe_witness *w = ir_alloc(mem, sizeof *w);
   if (w) {
     *w = (fe_witness){
@@ -62,7 +49,7 @@ fe_witness *fe_witness_make(vf_graph *g, ir_error *error) {
   return NULL;
 }
 
-void fe_witness_blame(const fe_witness *w, const void *const *inputs, const int64_t *variables,
+void fe_witness_blame(fe_witness *w, const void *const *inputs, const int64_t *variables,
                       ir_error *error) {
   const ir_mem *mem = w->graph.mem;
   ir_binding_input *in = ir_alloc(mem, w->input_count * sizeof *in);

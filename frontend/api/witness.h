@@ -17,9 +17,7 @@ typedef struct fe_witness {
 fe_witness *fe_witness_make(vf_graph *g, ir_error *error);
 void fe_witness_free(fe_witness *w, const ir_mem *mem); /* accepts NULL */
 /* Let the error of a run, IR_ERR_RANGE, say which index it was. The lists are those of vf_program_run. */
-void fe_witness_blame(const fe_witness *w, const void *const *inputs, const int64_t *variables,
+void fe_witness_blame(fe_witness *w, const void *const *inputs, const int64_t *variables,
                       ir_error *error);
-/* Give statements of the graph that have no place the place of their calls. */
-void fe_witness_place(vf_graph *g);
 
 #endif

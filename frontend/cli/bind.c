@@ -254,7 +254,7 @@ void cli_blame_index(cli_graph *s, const ir_parsed_graph *block, ir_ref results,
   if (in && vars)
     fe_blame_index(&(fe_blamed){.name = block->name,
                                 .graph = &s->g,
-                                .statements = &s->statements,
+                                .statements = s->statements,
                                 .roots = ir_get(&s->g, results)->src,
                                 .root_count = ir_get(&s->g, results)->nsrc,
                                 .inputs = in,

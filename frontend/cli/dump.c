@@ -65,6 +65,7 @@ typedef struct dump {
 
 /* d->out holds the text that was made before a failure too. */
 static int one_graph(dump *d, const ir_parsed_graph *block) {
+  d->options.statements = d->s.statements;
   ir_status status = fe_dump(&d->s.g, block, &d->options, &d->out, &d->s.error);
   return status ? cli_failure("dump", &d->s.error) : CLI_OK;
 }

@@ -74,16 +74,18 @@ int cli_graph_open(cli_graph *s, const char *command, const char *word, bool tra
   ir_graph_init(&s->g, &ir_mem_libc, &s->error);
   s->g.customs = &cli_taps()->base;
   s->module.mem = &ir_mem_libc;
+  s->statements = &s->own;
+  fe_statements_open(s->statements, &s->g);
   if (!s->error.status && cli_is_model(word)) cli_model_open(s, word, given);
   else if (!s->error.status && is_chain(word)) open_chain(s, word);
-  else if (!s->error.status) fe_read_graphs(&s->g, word, &s->statements, &s->module);
+  else if (!s->error.status) fe_read_graphs(&s->g, word, s->statements, &s->module);
   return s->error.status ? cli_failure(command, &s->error) : CLI_OK;
 }
 
 void cli_graph_close(cli_graph *s) {
   cli_model_close(s);
   ir_module_free(&s->module);
-  fe_statements_free(&s->statements, &ir_mem_libc);
+  fe_statements_free(&s->own, &s->g);
   ir_graph_free(&s->g);
 }
 

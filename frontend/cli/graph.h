@@ -16,7 +16,7 @@ typedef struct cli_graph {
   ir_error error;
   ir_graph g;
   ir_module module;         /* its names and nodes are in g */
-  fe_statements statements; /* of the text that may fail in a run */
+  fe_statements own, *statements; /* of the text; of that, or of the model */
   struct cli_model *model;  /* that g is the graph of; NULL: it was read from text */
   fe_watch watch;           /* observes the rewrites of compiling */
 } cli_graph;

@@ -170,6 +170,7 @@ void cli_model_open(cli_graph *s, const char *path, cli_pairs *given) {
   if (!m->graph) return;
   ir_graph_free(&s->g);
   s->g = m->graph->ir;
+  s->statements = &m->graph->statements;
   s->g.error = &s->error;
   if (!add_block(s, m->graph)) ir_fail(&s->error, IR_ERR_MEMORY, "out of memory reading a model");
 }

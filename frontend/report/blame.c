@@ -15,12 +15,26 @@ enum { MOST_ELEMENTS = 1 << 24, WORD = 64 };
 /* words */
 
 /* Operand `number` of a statement, "%tok"; else what it is. */
-static const char *operand(const fe_statement *s, int number, const char *otherwise, char out[WORD]) {
-  const char *at = s && s->direct ? strchr(s->text, ' ') : NULL;
+static const char *operand(const fe_blamed_statement *s, int number, const char *otherwise, char out[WORD]) {
+  const char *at = s->direct ? strchr(s->text, ' ') : NULL;
   for (; at && number > 0; number--) at = strstr(at, ", ") ? strstr(at, ", ") + 1 : NULL;
   if (!at || *++at != '%') return otherwise;
   snprintf(out, WORD, "%.*s", (int)strcspn(at, ", "), at);
   return out;
+}
+
+void fe_blame_statement(const fe_blamed *b, ir_ref node, fe_blamed_statement *out) {
+  uint32_t number = fe_statements_of(b->statements, b->graph, node);
+  fe_words place;
+  ir_text text;
+  *out = (fe_blamed_statement){.direct = fe_statements_result(b->graph, node, number)};
+  if (!number) return;
+  ir_text_init(&text, b->graph->mem);
+  fe_put_operation(b->statements, b->graph, number, &text);
+  snprintf(out->text, sizeof out->text, "%s", ir_text_get(&text));
+  ir_text_free(&text);
+  if (*fe_words_place(b->statements, number, &place))
+    snprintf(out->place.text, sizeof out->place.text, " (%.180s)", place.text);
 }
 
 static void write_place(const ir_eval_fault *f, char *out, size_t room) {
@@ -33,7 +47,8 @@ static void write_place(const ir_eval_fault *f, char *out, size_t room) {
 
 void fe_blame_fault(const fe_blamed *b, const ir_eval_fault *f, ir_error *error) {
   if (fe_blame_descriptor(b, f, error)) return;
-  const fe_statement *s = fe_statements_find(b->statements, b->graph, f->node);
+  fe_blamed_statement s;
+  fe_blame_statement(b, f->node, &s);
   char x[WORD], indices[WORD], place[IR_MAX_RANK * 12], value[32],
       accepted[128] = "no index is valid without mode=\"fill\"";
   const char *what = ir_ops[ir_op_of(b->graph, f->node)].text;
@@ -43,14 +58,13 @@ void fe_blame_fault(const fe_blamed *b, const ir_eval_fault *f, ir_error *error)
     snprintf(accepted, sizeof accepted,
              "indices are %" PRId64 " to %" PRId64 ", or any with mode=\"clip\" or mode=\"fill\"", -f->size,
              f->size - 1);
-  bool placed = s && s->place;
   ir_error_clear(error);
   ir_fail(error, IR_ERR_RANGE,
           "graph @%.60s: %.300s: %s%s is %s, but axis %u of %s has %" PRId64
-          " element%s%s%s%s; %s. The results are unspecified",
-          b->name, s ? s->text : what, operand(s, 1, f->rank ? "an index, at " : "an index", indices), place,
-          value, f->axis, operand(s, 0, "what it indexes", x), f->size, f->size == 1 ? "" : "s",
-          placed ? " (" : "", placed ? s->place : "", placed ? ")" : "", accepted);
+          " element%s%s; %s. The results are unspecified",
+          b->name, *s.text ? s.text : what, operand(&s, 1, f->rank ? "an index, at " : "an index", indices),
+          place, value, f->axis, operand(&s, 0, "what it indexes", x), f->size, f->size == 1 ? "" : "s",
+          s.place.text, accepted);
 }
 
 /* search */
@@ -159,7 +173,13 @@ void fe_blame_index(const fe_blamed *b, ir_error *error) {
     return;
   }
   size_t at = strlen(error->text), room = sizeof error->text;
-  for (size_t i = 0; i < b->statements->count && i < 3 && at < room; i++)
-    at += (size_t)snprintf(error->text + at, room - at, "%s%.200s", i ? "; " : ". Such indices are in ",
-                           b->statements->list[i].text);
+  int said = 0;
+  for (ir_ref node = 1; node < b->graph->count && said < 3 && at < room; node++) {
+    fe_blamed_statement s;
+    if (!fe_statements_checks(b->graph, node)) continue;
+    fe_blame_statement(b, node, &s);
+    if (!*s.text || strstr(error->text, s.text)) continue;
+    at += (size_t)snprintf(error->text + at, room - at, "%s%.200s", said++ ? "; " : ". Such indices are in ",
+                           s.text);
+  }
 }

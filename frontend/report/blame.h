@@ -9,7 +9,7 @@
 /* A graph as it was recorded, and what it was run with. */
 typedef struct fe_blamed {
   const char *name; /* of the graph */
-  const ir_graph *graph;
+  ir_graph *graph; /* has causes */
   const fe_statements *statements;
   const ir_ref *roots;
   size_t root_count;
@@ -26,6 +26,13 @@ typedef struct fe_blamed {
  * The reference evaluator finds it: in the whole graph if that is small, else among the indices that can be
  * computed with little work. Otherwise the error stays as it is, but names the statements that there are. */
 void fe_blame_index(const fe_blamed *b, ir_error *error);
+/* What is said of the statement that a node is of. */
+typedef struct fe_blamed_statement {
+  char text[300]; /* "take %emb, %tok axis=0"; "": it is not known */
+  fe_words place; /* " (g.vf:3)", or "" */
+  bool direct;    /* the node is its result */
+} fe_blamed_statement;
+void fe_blame_statement(const fe_blamed *b, ir_ref node, fe_blamed_statement *out);
 /* The same of a fault that the evaluator found. */
 void fe_blame_fault(const fe_blamed *b, const ir_eval_fault *fault, ir_error *error);
 

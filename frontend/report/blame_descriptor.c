@@ -31,8 +31,8 @@ static bool find_taken(const ir_graph *g, ir_ref position, taken *out) {
 }
 
 /* " (%d)", operand `number` of the statement; "" where it has no name. */
-static const char *name_of(const fe_statement *s, uint32_t number, char out[WORD]) {
-  const char *at = s ? strchr(s->text, ' ') : NULL;
+static const char *name_of(const fe_blamed_statement *s, uint32_t number, char out[WORD]) {
+  const char *at = strchr(s->text, ' ');
   out[0] = '\0';
   for (; at && number > 0; number--) at = strstr(at + 1, ", ") ? strstr(at + 1, ", ") + 1 : NULL;
   if (at && at[1] == '%') snprintf(out, WORD, " (%.*s)", (int)strcspn(at + 1, ", "), at + 1);
@@ -67,7 +67,8 @@ bool fe_blame_descriptor(const fe_blamed *b, const ir_eval_fault *f, ir_error *e
   int64_t number;
   char name[WORD], what[200] = "";
   if (!op_position_extent(b->graph, f->node) || !find_taken(b->graph, f->node, &t)) return false;
-  const fe_statement *s = fe_statements_find(b->statements, b->graph, f->node);
+  fe_blamed_statement s;
+  fe_blame_statement(b, f->node, &s);
   switch (op_index_why(f->index, &number)) {
   case OP_INDEX_OTHER_KIND:
     snprintf(what, sizeof what,
@@ -82,8 +83,8 @@ bool fe_blame_descriptor(const fe_blamed *b, const ir_eval_fault *f, ir_error *e
   default: say_outside(b, &t, number, what, sizeof what);
   }
   ir_error_clear(error);
-  ir_fail(error, IR_ERR_RANGE, "graph @%.60s: %.300s: descriptor %u%s %s%s%s%s. The results are unspecified",
-          b->name, s ? s->text : "create_view", f->axis, name_of(s, f->axis + 1, name), what,
-          s && s->place ? " (" : "", s && s->place ? s->place : "", s && s->place ? ")" : "");
+  ir_fail(error, IR_ERR_RANGE, "graph @%.60s: %.300s: descriptor %u%s %s%s. The results are unspecified",
+          b->name, *s.text ? s.text : "create_view", f->axis, name_of(&s, f->axis + 1, name), what,
+          s.place.text);
   return true;
 }

@@ -42,7 +42,8 @@ ir_status fe_stage_find(const char *name, fe_stage *out, ir_error *error) {
 
 typedef struct dump {
   const fe_dump_options *options;
-  const ir_parsed_graph *block; /* for its names; its refs are of the original graph */
+  const ir_parsed_graph *block; /* for its names; its refs are of the original graph, */
+  ir_graph *home;               /* which is this one */
   fe_copy copy;
   ir_plan plan;
   fe_kernels kernels;
@@ -142,6 +143,10 @@ static void run_pipeline(dump *d) {
   pass_shaping shaping = {
       .user = d, .enter = find_tuned, .given = given_moves, .chosen = note_moves, .refused = refused_moves};
   options.shaping = &shaping;
+  if (!fe_kernel_statements_open(&d->kernels.statements, &d->copy.graph, d->copy.request.results)) {
+    d->out->failed = true;
+    return;
+  }
   if (pass_pipeline(&d->copy.graph, d->copy.request.results, &options, &d->plan, d->error) != IR_OK ||
       fe_schedule_check(&d->schedule, d->error) != IR_OK || d->options->after)
     return;
@@ -149,7 +154,7 @@ static void run_pipeline(dump *d) {
   case FE_STAGE_KERNELS:
     put_separator(d->out);
     if (!d->out->failed)
-      fe_kernels_print(&d->kernels, &d->copy.graph, d->block, &d->plan, d->out, d->options);
+      fe_kernels_print(&d->kernels, &d->copy.graph, d->home, d->block, &d->plan, d->out, d->options);
     break;
   case FE_STAGE_LLVM:
   case FE_STAGE_ASM:
@@ -184,7 +189,7 @@ ir_status fe_dump(ir_graph *g, const ir_parsed_graph *block, const fe_dump_optio
     put_separator(out);
     ir_print_parsed(g, block, out);
   } else {
-    dump d = {.options = options, .block = block, .kernels = {.mem = g->mem}, .out = out, .error = error};
+    dump d = {.options = options, .block = block, .home = g, .kernels = {.mem = g->mem}, .out = out, .error = error};
     ir_text_init(&d.moves, g->mem);
     fe_tuned_init(&d.tuned, options->context, g->mem);
     dump_compiled(g, &d);

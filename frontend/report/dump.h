@@ -8,6 +8,7 @@
 #ifndef VIEWFOLD_FRONTEND_REPORT_DUMP_H
 #define VIEWFOLD_FRONTEND_REPORT_DUMP_H
 
+#include "frontend/text/statements.h"
 #include "ir/parse/parse.h"
 #include "runtime/runtime.h"
 
@@ -46,6 +47,7 @@ typedef struct fe_dump_options {
   fe_explain_callback
       *explain_callback; /* called after the explanation of each kernel, to append to it; or NULL */
   void *explain_user;
+  const fe_statements *statements; /* of the graph, to which kernels are traced back; or NULL */
 } fe_dump_options;
 
 /* Append the text of a block of the graph, with an empty line before it when out holds text already. The

@@ -17,7 +17,8 @@ bool fe_block_request(ir_graph *g, const ir_parsed_graph *block, const ir_observ
                       .input_count = block->param_count,
                       .references = references,
                       .name = block->name,
-                      .observer = observer};
+                      .observer = observer,
+                      .causes = true};
   if (!inputs || !references) return false;
   out->reference_count =
       fe_list_references(block->params, block->param_count, block->results, block->result_count, references);

@@ -49,6 +49,7 @@ void fe_kernels_free(fe_kernels *k) {
   ir_free(k->mem, k->values, k->steps * sizeof *k->values);
   ir_free(k->mem, k->loads, k->load_cap * sizeof *k->loads);
   ir_free(k->mem, k->first, k->steps * sizeof *k->first);
+  fe_kernel_statements_close(&k->statements);
   *k = (fe_kernels){.mem = k->mem};
 }
 
@@ -56,7 +57,7 @@ void fe_kernels_free(fe_kernels *k) {
 
 typedef struct printer {
   const fe_kernels *k;
-  ir_graph *g;
+  ir_graph *g, *home;
   const ir_parsed_graph *block;
   const ir_plan *plan;
   ir_text *out;
@@ -67,6 +68,14 @@ typedef struct printer {
   const fe_dump_options *options;
   fe_explained explained;
 } printer;
+
+/* "%h ", of a value that a statement names; false: none does. */
+static bool put_name(printer *p, ir_ref value) {
+  const fe_statements *s = p->options->statements;
+  const char *name = s ? fe_statements_name_of(s, p->g, value) : NULL;
+  if (name) ir_textf(p->out, "%%%s ", name);
+  return name != NULL;
+}
 
 /* `%x f32[3,2]` */
 static void put_slot(void *user, uint32_t slot) {
@@ -81,7 +90,9 @@ static void put_slot(void *user, uint32_t slot) {
   case IR_SLOT_OUTPUT:
     ir_textf(p->out, "%%%s ", place < p->block->result_count ? p->block->results[place].name : "?");
     break;
-  case IR_SLOT_TEMP: ir_textf(p->out, "temporary %u ", place); break;
+  case IR_SLOT_TEMP:
+    if (!put_name(p, s->value)) ir_textf(p->out, "temporary %u ", place);
+    break;
   case IR_SLOT_DATA: ir_textf(p->out, "data %u ", place); break;
   case IR_SLOT_ALIAS: ir_textf(p->out, "moving %u ", place); break;
   case IR_SLOT_RESOURCE: ir_textf(p->out, "resource %u ", place); break;
@@ -111,6 +122,28 @@ static void put_fused(printer *p, const ir_step *step, ir_ref value) {
   fe_refs_free(&p->walk, &fused);
 }
 
+/* The statements that the step is for. */
+static void put_statements(printer *p, size_t number) {
+  const fe_statements *s = p->options->statements;
+  ir_cause_items items = {0};
+  uint32_t last = 0;
+  const char *before = "  for     ";
+  if (!s) return;
+  if (!fe_step_statements(&p->k->statements, &p->walk, p->plan, number, p->k->values[number], &items))
+    p->out->failed = true;
+  for (size_t i = 0; i < items.count; i++) {
+    uint32_t asked = fe_statements_whole(s, items.list[i].statement);
+    if (asked == last && !items.list[i].by) continue;
+    ir_text_str(p->out, before);
+    if (items.list[i].by) ir_text_str(p->out, "the derivative of ");
+    fe_put_statement(s, p->home, asked, p->out);
+    ir_text_str(p->out, "\n");
+    before = "          ";
+    last = asked;
+  }
+  ir_cause_items_free(p->k->mem, &items);
+}
+
 static void put_kernel(printer *p, size_t number) {
   const ir_step *l = &p->plan->steps[number];
   const uint32_t *loads = p->k->loads + p->k->first[number];
@@ -121,6 +154,7 @@ static void put_kernel(printer *p, size_t number) {
     put_slot(p, l->slots[i]);
   }
   ir_text_str(p->out, "\n");
+  put_statements(p, number);
   if (p->once[number])
     ir_text_str(p->out,
                 "  once    when the program is made: it reads constants alone, and its result is kept\n");
@@ -143,6 +177,7 @@ static void put_step(void *user, size_t number, ir_text *out) {
   p->out = p->explained.out = out;
   if (p->plan->steps[number].kind != IR_STEP_KERNEL) {
     fe_put_step(p->g, p->plan, number, put_slot, p, out);
+    put_statements(p, number);
     return;
   }
   put_kernel(p, number);
@@ -174,10 +209,10 @@ static bool open_printer(printer *p) {
   return true;
 }
 
-void fe_kernels_print(const fe_kernels *k, ir_graph *g, const ir_parsed_graph *block, const ir_plan *plan,
+void fe_kernels_print(const fe_kernels *k, ir_graph *g, ir_graph *home, const ir_parsed_graph *block, const ir_plan *plan,
                       ir_text *out, const fe_dump_options *options) {
   unsigned temporaries = 0, once = 0;
-  printer p = {.k = k, .g = g, .block = block, .plan = plan, .options = options};
+  printer p = {.k = k, .g = g, .home = home, .block = block, .plan = plan, .options = options};
   if (open_printer(&p)) {
     size_t kernels = p.numbers[plan->step_count];
     for (size_t i = 0; i < plan->slot_count; i++) temporaries += plan->slots[i].kind == IR_SLOT_TEMP;

@@ -11,6 +11,8 @@
 typedef struct maker {
   fe_kernel_texts *out;
   const ir_parsed_graph *block;
+  ir_graph *home; /* that the block is of */
+  const fe_statements *statements;
   const ir_target *target;
   rt_module *module;
   fe_copy copy;
@@ -122,15 +124,24 @@ static void run(maker *m) {
   options.observer = note_pass;
   options.user = m;
   options.shaping = &shaping;
+  if (!fe_kernel_statements_open(&m->kernels.statements, &m->copy.graph, m->copy.request.results))
+    m->out->listing.failed = true;
   if (pass_pipeline(&m->copy.graph, m->copy.request.results, &options, &m->plan, m->error) != IR_OK) return;
-  fe_dump_options print = {.stage = FE_STAGE_KERNELS, .target = m->target};
+  fe_dump_options print = {.stage = FE_STAGE_KERNELS, .target = m->target, .statements = m->statements};
   if (!m->out->listing.failed)
-    fe_kernels_print(&m->kernels, &m->copy.graph, m->block, &m->plan, &m->out->listing, &print);
+    fe_kernels_print(&m->kernels, &m->copy.graph, m->home, m->block, &m->plan, &m->out->listing, &print);
 }
 
-ir_status fe_kernel_texts_make(ir_graph *g, const ir_parsed_graph *block, const ir_target *target,
-                               rt_module *module, fe_kernel_texts *out, ir_error *error) {
-  maker m = {.out = out, .block = block, .target = target, .module = module, .error = error};
+ir_status fe_kernel_texts_make(ir_graph *g, const ir_parsed_graph *block, const fe_statements *statements,
+                               const ir_target *target, rt_module *module, fe_kernel_texts *out,
+                               ir_error *error) {
+  maker m = {.out = out,
+             .block = block,
+             .home = g,
+             .statements = statements,
+             .target = target,
+             .module = module,
+             .error = error};
   fe_request request;
   ir_error *noted = g->error;
   *out = (fe_kernel_texts){.mem = g->mem};

@@ -29,8 +29,9 @@ typedef struct fe_kernel_texts {
 } fe_kernel_texts;
 
 /* Code is made by the module, for the target. *out is to be freed in any case. */
-ir_status fe_kernel_texts_make(ir_graph *graph, const ir_parsed_graph *block, const ir_target *target,
-                               rt_module *module, fe_kernel_texts *out, ir_error *error);
+ir_status fe_kernel_texts_make(ir_graph *graph, const ir_parsed_graph *block, const fe_statements *statements,
+                               const ir_target *target, rt_module *module, fe_kernel_texts *out,
+                               ir_error *error);
 void fe_kernel_texts_free(fe_kernel_texts *texts);
 
 #endif

@@ -252,10 +252,10 @@ static bool move_results(vf_context *c, ir_error *error) {
   for (size_t i = 0; i < l->target_count; i++) l->notes[l->targets[i]].target = (uint32_t)i + 1;
   fresh.next_serial = session->ir.next_serial;
   fresh.error = &session->error;
-  fe_places_free(&session->places, &c->mem);
-  fe_statements_free(&session->statements, &c->mem);
+  fe_statements_free(&session->statements, &session->ir);
   ir_graph_free(&session->ir);
   session->ir = fresh;
+  fe_statements_open(&session->statements, &session->ir);
   l->live_nodes = fresh.count;
   l->live_bytes = l->bytes;
   return true;

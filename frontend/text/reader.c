@@ -11,9 +11,7 @@
 /* The user data of the builder, where `data file=` is read. */
 typedef struct fe_reading {
   const char *name; /* of the text's file */
-  const char *end;  /* of the text */
   fe_weights *weights;
-  fe_statements *statements; /* NULL: none are noted */
 } fe_reading;
 
 /* the builder */
@@ -81,25 +79,14 @@ static ir_ref file_data(fe_reading *r, ir_graph *g, const ir_attr *attrs, size_t
   return made;
 }
 
-static void note_statement(const fe_reading *r, ir_graph *g, ir_ref floor, ir_ref made, const char *text,
-                           int line) {
-  char place[200];
-  snprintf(place, sizeof place, "%.180s:%d", r->name, line);
-  fe_statements_add(r->statements, g, floor, made, text, ir_statement_length(text, r->end), place);
-}
-
 static ir_ref apply_named(void *user, ir_graph *g, const char *name, size_t length, const ir_ref *operands,
                           size_t operand_count, const ir_attr *attrs, size_t attr_count, int line,
                           int column) {
-  (void)column;
+  (void)line, (void)column;
   bool data = length == 4 && memcmp(name, "data", 4) == 0;
   if (user && data && !operand_count && attribute(attrs, attr_count, "file"))
     return file_data(user, g, attrs, attr_count);
-  fe_reading *r = user;
-  ir_ref floor = g->count, made = op_apply(g, name, length, operands, operand_count, attrs, attr_count);
-  if (made && r && r->statements && fe_statements_any(r->statements, g, floor))
-    note_statement(r, g, floor, made, name, line);
-  return made;
+  return op_apply(g, name, length, operands, operand_count, attrs, attr_count);
 }
 
 /* Building an expression again, which is in canonical form, gives the same node, and records what its
@@ -144,13 +131,26 @@ static bool check_params(ir_graph *g, const char *name, const ir_module *module)
   return true;
 }
 
+/* What the statements of a graph say, and their names: of a statement with several results, each is noted. */
+static void note_statements(fe_statements *s, ir_graph *g, const char *file, const ir_parsed_graph *block) {
+  for (size_t i = 0; i < block->value_count; i++) {
+    const ir_defined *d = &block->values[i];
+    bool several = i + 1 < block->value_count && block->values[i + 1].statement == d->statement,
+         further = i > 0 && block->values[i - 1].statement == d->statement;
+    if (!further) fe_statements_write(s, g, d->statement, d->text, several ? 0 : d->ref, file, d->line);
+    fe_statements_name_result(s, g, d->statement, d->ref, d->name);
+  }
+}
+
 ir_status fe_parse_graphs_with(ir_graph *g, const char *name, const char *text, size_t length,
                                fe_weights *weights, fe_statements *statements, ir_module *module) {
-  fe_reading reading = {name, text + length, weights, statements};
+  fe_reading reading = {name, weights};
   ir_builder builder = fe_builder;
   builder.user = &reading;
   if (ir_parse_module(g, &builder, name, text, length, module) == IR_OK && !check_params(g, name, module))
     ir_module_free(module);
+  for (size_t i = 0; i < module->count && statements; i++)
+    note_statements(statements, g, name, &module->graphs[i]);
   return g->error->status;
 }
 

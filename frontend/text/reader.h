@@ -25,7 +25,7 @@ ir_status fe_parse_graphs(ir_graph *g, const char *name, const char *text, size_
 
 /* The same, with the constants of `data file="w.safetensors" name="encoder.weight"`, whose file is beside
  * that of the text (`name`), made by `weights`. Without it, the file is opened for its description alone.
- * statements, if not NULL, receives those that a run may fail in. */
+ * statements, if not NULL, are those of g (fe_statements_open), and receive what is written. */
 ir_status fe_parse_graphs_with(ir_graph *g, const char *name, const char *text, size_t length,
                                fe_weights *weights, fe_statements *statements, ir_module *module);
 

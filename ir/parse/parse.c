@@ -1,4 +1,5 @@
 /* The parser's state, and the parsing of tensor graphs and of files. */
+#include "ir/cause.h"
 #include "ir/custom.h"
 #include "ir/parse/impl.h"
 
@@ -306,7 +307,7 @@ size_t ir_statement_length(const char *text, const char *end) {
 }
 
 /* Note the values that the statement has named, for whoever asks what a node was written as. */
-static bool note_values(ir_parser *p, const statement *s, const char *text, ir_ref floor,
+static bool note_values(ir_parser *p, const statement *s, const char *text, ir_ref floor, uint32_t number,
                         ir_parsed_graph *out) {
   ir_graph *g = p->graph;
   int64_t written = ir_name(g, text, ir_statement_length(text, p->lex.text + p->lex.length));
@@ -319,7 +320,8 @@ static bool note_values(ir_parser *p, const statement *s, const char *text, ir_r
                                                    .ref = p->symbols[id].value,
                                                    .floor = floor,
                                                    .end = g->count,
-                                                   .line = s->names[i].line};
+                                                   .line = s->names[i].line,
+                                                   .statement = number};
   }
   return true;
 }
@@ -336,9 +338,12 @@ static bool parse_statement(ir_parser *p, statement *s, ir_parsed_graph *out) {
   } while (ir_lex_accept(&p->lex, ','));
   if (!ir_lex_expect(&p->lex, '=', "bad statement")) return false;
   const char *text = p->lex.token.text;
+  uint32_t number = ir_cause_next(p->graph);
   ir_ref made = parse_operation(p, s);
-  bool ok =
-      made && define_results(p, s, made) && ir_parse_statement_end(p) && note_values(p, s, text, floor, out);
+  ir_cause_results(p->graph, made, number);
+  ir_cause_resume(p->graph, 0);
+  bool ok = made && define_results(p, s, made) && ir_parse_statement_end(p) &&
+            note_values(p, s, text, floor, number, out);
   ir_parse_release(p);
   p->lex.by_line = false;
   return ok;

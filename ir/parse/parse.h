@@ -51,6 +51,7 @@ typedef struct ir_defined {
   const char *text; /* of the statement behind `=`, without a type: "take %emb, %tok axis=0" */
   ir_ref ref, floor, end;
   int line;
+  uint32_t statement; /* its number among the graph's causes; 0: there are none */
 } ir_defined;
 
 typedef enum ir_block_kind { IR_BLOCK_GRAPH, IR_BLOCK_KERNEL, IR_BLOCK_INDEX } ir_block_kind;

@@ -15,7 +15,7 @@
 #ifndef VIEWFOLD_PASSES_AUTODIFF_DERIVE_H
 #define VIEWFOLD_PASSES_AUTODIFF_DERIVE_H
 
-#include "ir/ir.h"
+#include "ir/cause.h"
 
 typedef struct pass_derivative {
   const char *who; /* for messages */

@@ -50,8 +50,11 @@ bool pass_jvp(ir_graph *g, const pass_derivative *of, const ir_ref *tangents, ir
     ir_ref given = pass_differentiation_given(&w, "tangent", i, tangents[i], of->inputs[i]);
     good = given && pass_differentiation_add(&w, of->inputs[i], given);
   }
-  for (size_t i = 0; i < w.live_count && good; i++)
+  for (size_t i = 0; i < w.live_count && good; i++) {
+    ir_cause before = ir_cause_enter_derivative(g, w.live[i]);
     good = ir_op_of(g, w.live[i]) == IR_OP_CUSTOM ? push_custom(&w, i) : push_node(&w, w.live[i]);
+    ir_cause_leave(g, before, w.live[i], 0);
+  }
   for (size_t i = 0; i < of->output_count; i++) {
     results[i] = good ? pass_differentiation_sum(&w, of->outputs[i]) : 0;
     good = results[i] != 0;

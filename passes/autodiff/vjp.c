@@ -58,8 +58,11 @@ static bool pull_node(pass_differentiation *w, size_t at) {
 bool pass_vjp(ir_graph *g, const pass_derivative *of, const ir_ref *cotangents, ir_ref *gradients) {
   pass_differentiation w;
   bool good = pass_differentiation_begin(&w, g, of, of->levels) && seed_cotangents(&w, cotangents);
-  for (size_t i = w.live_count; i-- > 0 && good;)
+  for (size_t i = w.live_count; i-- > 0 && good;) {
+    ir_cause before = ir_cause_enter_derivative(g, w.live[i]);
     good = ir_op_of(g, w.live[i]) == IR_OP_CUSTOM ? pull_custom(&w, i) : pull_node(&w, i);
+    ir_cause_leave(g, before, w.live[i], 0);
+  }
   for (size_t i = 0; i < of->input_count; i++) {
     ir_ref input = of->inputs[i];
     gradients[i] = !good        ? 0

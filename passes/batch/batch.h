@@ -9,7 +9,7 @@
 #ifndef VIEWFOLD_PASSES_BATCH_BATCH_H
 #define VIEWFOLD_PASSES_BATCH_BATCH_H
 
-#include "ir/ir.h"
+#include "ir/cause.h"
 
 /* physicalize.c: turns batch axes into ordinary leading axes. Replaces each root (a TUPLE of tensors, or a
  * leaf) by its physical counterpart; a graph without batches is unchanged. False on failure. */

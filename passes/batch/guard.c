@@ -100,7 +100,11 @@ static ir_ref guarded(guard *w, const ir_function *f) {
   bool good = all && (w->active = op_buffer(g, IR_BOOL, NULL, 0)) &&
               ir_reachable(g, f->results, f->result_count, &w->nodes, &w->count, &w->cap) == IR_OK &&
               (w->map = ir_alloc(g->mem, w->count * sizeof *w->map));
-  for (size_t i = 0; i < w->count && good; i++) good = (w->map[i] = rebuild_node(w, w->nodes[i])) != 0;
+  for (size_t i = 0; i < w->count && good; i++) {
+    ir_cause before = ir_cause_enter(g, w->nodes[i]);
+    w->map[i] = ir_cause_leave(g, before, w->nodes[i], rebuild_node(w, w->nodes[i]));
+    good = w->map[i] != 0;
+  }
   if (good) {
     ir_ref *params = all + f->result_count;
     for (uint32_t i = 0; i < f->result_count; i++) all[i] = mapped(w, f->results[i]);

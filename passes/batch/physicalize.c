@@ -348,7 +348,11 @@ bool pass_physicalize(ir_graph *g, ir_ref *roots, size_t n) {
   if (!p.map) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory making batch axes ordinary") == IR_OK;
   memset(p.map, 0, p.map_size * sizeof *p.map);
   bool good = ir_reachable_inside(g, roots, n, &live, &count, &cap) == IR_OK;
-  for (size_t i = 0; i < count && good; i++) good = (p.map[live[i]] = make_physical(&p, live[i])) != 0;
+  for (size_t i = 0; i < count && good; i++) {
+    ir_cause before = ir_cause_enter(g, live[i]);
+    p.map[live[i]] = ir_cause_leave(g, before, live[i], make_physical(&p, live[i]));
+    good = p.map[live[i]] != 0;
+  }
   for (size_t i = 0; i < n && good; i++) roots[i] = p.map[roots[i]];
   ir_free(g->mem, p.map, p.map_size * sizeof *p.map);
   ir_free(g->mem, live, cap * sizeof *live);

@@ -2,7 +2,7 @@
 #ifndef VIEWFOLD_PASSES_BATCH_PHYSICALIZE_H
 #define VIEWFOLD_PASSES_BATCH_PHYSICALIZE_H
 
-#include "ir/ir.h"
+#include "ir/cause.h"
 
 typedef struct physical {
   ir_graph *g;

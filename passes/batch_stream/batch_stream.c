@@ -151,7 +151,9 @@ static bool make_all(streamer *p, ir_ref *map) {
   for (size_t i = 0; i < p->count && good; i++) {
     ir_ref node = p->live[i];
     if (next < last && next->end == node) {
-      good = (map[node] = batch_stream_make(g, next++, p->search.nodes, map)) != 0;
+      ir_cause before = ir_cause_enter(g, node);
+      ir_ref made = batch_stream_make(g, next++, p->search.nodes, map);
+      good = (map[node] = ir_cause_leave(g, before, node, made)) != 0;
       continue;
     }
     const ir_node *n = ir_get(g, node);

@@ -9,7 +9,7 @@
 #ifndef VIEWFOLD_PASSES_BATCH_STREAM_BATCH_STREAM_H
 #define VIEWFOLD_PASSES_BATCH_STREAM_BATCH_STREAM_H
 
-#include "ir/ir.h"
+#include "ir/cause.h"
 #include "ir/target.h"
 
 /* batch_stream.c: turns large products of which one batch element is needed at a time into scans over the

@@ -71,12 +71,14 @@ static ir_ref node_in_iteration(const maker *m, const batch_stream_node *n) {
   if (was->nsrc > sizeof few / sizeof *few && !(src = ir_alloc(g->mem, was->nsrc * sizeof *src))) return 0;
   for (uint32_t k = 0; k < was->nsrc; k++)
     src[k] = k < ir_operand_count(was) ? mapped(m, was->src[k]) : was->src[k];
+  ir_cause before = ir_cause_enter(g, n->node);
   if (n->axis < 0) {
     made = ir_remake(g, n->node, src, was->nsrc);
   } else if ((shape = shape_of(m, n->node, n->axis))) {
     set_unit_axis(m, (ir_op)was->op, n->axis, src);
     made = ir_make_tensor(g, (ir_op)was->op, (ir_dtype)was->dtype, shape, was->arg, src, was->nsrc);
   }
+  ir_cause_leave(g, before, n->node, made);
   if (src != few) ir_free(g->mem, src, was->nsrc * sizeof *src);
   return made;
 }

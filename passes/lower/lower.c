@@ -242,9 +242,10 @@ ir_ref pass_lower(ir_graph *g, ir_ref results, const pass_strategy *strategy, bo
     root = find_copies(&l, live, count, map_size) ? results : 0;
     pass_find_centred(g, live, count, &l.centred);
     for (size_t i = 0; i < count && root; i++) {
+      ir_cause before = ir_cause_enter(g, live[i]);
       root = lower_node(&l, live[i]);
       if (root && l.stored[live[i]]) root = ir_unary(g, IR_OP_STORED, root);
-      l.map[live[i]] = root;
+      l.map[live[i]] = ir_cause_leave(g, before, live[i], root);
     }
   }
   ir_free(g->mem, l.map, map_size * sizeof *l.map);

@@ -10,7 +10,7 @@
 #ifndef VIEWFOLD_PASSES_LOWER_LOWER_H
 #define VIEWFOLD_PASSES_LOWER_LOWER_H
 
-#include "ir/ir.h"
+#include "ir/cause.h"
 #include "passes/passes.h"
 #include "passes/strategy.h"
 

@@ -164,7 +164,11 @@ static ir_ref apply(ir_graph *g, ir_ref view, ir_ref x) {
 /* All views of the path's first `count` nodes, the innermost first. */
 static ir_ref apply_all(ir_graph *g, const path *p, uint32_t count, ir_ref x) {
   while (count-- > 0 && x)
-    if (!pass_is_elementwise(ir_get(g, p->node[count]))) x = apply(g, p->node[count], x);
+    if (!pass_is_elementwise(ir_get(g, p->node[count]))) {
+      ir_cause before = ir_cause_enter(g, p->node[count]);
+      x = apply(g, p->node[count], x);
+      ir_cause_leave(g, before, p->node[count], 0);
+    }
   return x;
 }
 
@@ -235,7 +239,8 @@ static ir_ref stored_below(ir_graph *g, const path *p) {
 /* The first node of the path, with its views before the sum or, where these would join rows and columns, with
  * the sum stored in its own order. */
 static ir_ref reordered(ir_graph *g, const path *p) {
-  ir_ref made = reordered_sum(g, p);
+  ir_cause before = ir_cause_enter(g, p->sum);
+  ir_ref made = ir_cause_leave(g, before, p->sum, reordered_sum(g, p));
   if (made && joins_row_and_column(g, p, made)) return stored_below(g, p);
   for (uint32_t i = p->count; i-- > 0 && made;) {
     const ir_node *n = ir_get(g, p->node[i]);
@@ -246,7 +251,9 @@ static ir_ref reordered(ir_graph *g, const path *p) {
       src[k] = k == p->through[i] ? made : same ? n->src[k] : apply_all(g, p, i, n->src[k]);
       if (!src[k]) return 0;
     }
+    before = ir_cause_enter(g, p->node[i]);
     made = ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, ir_shape(g, made), n->arg, src, n->nsrc);
+    ir_cause_leave(g, before, p->node[i], made);
   }
   return made;
 }
@@ -287,8 +294,9 @@ ir_ref pass_order_results(ir_graph *g, ir_ref results) {
     root = ir_remake_mapped(g, live[i], map);
     uint8_t leads = root && is_sum_or_made_of(g, root, &uses) ? LEADS_TO_SUM : 0;
     if (root && !add_uses(g, &uses, root, used[live[i]] | leads)) root = 0;
+    ir_cause before = ir_cause_enter(g, live[i]);
     if (root) root = order_result(g, root, &uses);
-    map[live[i]] = root;
+    map[live[i]] = ir_cause_leave(g, before, live[i], root);
   }
   if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory reordering the results of products");
   ir_free(g->mem, live, cap * sizeof *live);

@@ -135,11 +135,12 @@ static bool fuse_nodes(scope *s) {
   for (size_t i = 0; i < s->count; i++) {
     ir_ref node = s->nodes[i];
     ir_op op = ir_op_of(s->g, node);
+    ir_cause before = ir_cause_enter(s->g, node);
     if (op == IR_OP_FUNC) s->map[i] = node; /* replaced in the nodes that call it */
     else if (op == IR_OP_SCAN && s->leader[i] != NONE) s->map[i] = fuse_scan(s, i);
     else if (op == IR_OP_RESULT) s->map[i] = fuse_result(s, node);
     else s->map[i] = rebuild_node(s, node, 0);
-    if (!s->map[i]) return false;
+    if (!ir_cause_leave(s->g, before, node, s->map[i])) return false;
   }
   return true;
 }

@@ -234,9 +234,10 @@ ir_ref pass_split_reductions(ir_graph *g, ir_ref results, const pass_strategy *s
   ir_ref *live = NULL, *map = ir_alloc(g->mem, nodes * sizeof *map), root = 0;
   if (map && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) root = results;
   for (size_t i = 0; i < count && root; i++) {
+    ir_cause before = ir_cause_enter(g, live[i]);
     root = ir_remake_mapped(g, live[i], map);
     if (root && ir_ops[ir_op_of(g, root)].cls == IR_CLASS_REDUCE) root = split(g, &strategy->chunks, root);
-    map[live[i]] = root;
+    map[live[i]] = ir_cause_leave(g, before, live[i], root);
   }
   if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory splitting long reductions");
   ir_free(g->mem, live, cap * sizeof *live);

@@ -462,7 +462,9 @@ static bool pack_all(packer *p, ir_ref *map, const ir_ref *live, size_t count, c
   for (size_t i = 0; i < count && good; i++) {
     bool sum = ir_op_of(g, live[i]) == IR_OP_SUM;
     ir_ref made = ir_remake_mapped(g, live[i], map);
+    ir_cause before = ir_cause_enter(g, live[i]);
     if (made && sum) made = pack_sum_node(p, made, live[i], live, count);
+    ir_cause_leave(g, before, live[i], made);
     if (g->error->status == IR_ERR_MEMORY) made = 0; /* what is known of an operand may be incomplete */
     good = (map[live[i]] = made) != 0 && (!(epilogues[live[i]] & PASS_EPILOGUE) || mark_epilogue(p, made));
   }

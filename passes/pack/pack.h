@@ -9,6 +9,7 @@
 #ifndef VIEWFOLD_PASSES_PACK_PACK_H
 #define VIEWFOLD_PASSES_PACK_PACK_H
 
+#include "ir/cause.h"
 #include "passes/passes.h"
 #include "passes/patterns/contraction.h"
 #include "passes/strategy.h"

@@ -39,9 +39,10 @@ bool pack_store_values(ir_graph *g, const ir_ref *live, size_t count, const uint
       map[live[i]] = map[n->src[0]];
       continue;
     }
+    ir_cause before = ir_cause_enter(g, live[i]);
     ir_ref made = ir_remake_mapped(g, live[i], map);
     if (made && stored[live[i]] == PACK_STORED) made = ir_unary(g, IR_OP_STORED, made);
-    good = (map[live[i]] = made) != 0;
+    good = (map[live[i]] = ir_cause_leave(g, before, live[i], made)) != 0;
   }
   return good;
 }

@@ -1,11 +1,11 @@
 /* Messages name the call that failed: its number, its operands, and the file and line of it. */
 #undef VF_NO_PLACES
-#include "frontend/api/places.h"
+#include "frontend/text/statements.h"
 
 #include "test/lib/api.h"
 #include "test/lib/unit.h"
 
-_Static_assert(sizeof(fe_place) == 8, "what is known about a node is kept in 8 bytes");
+_Static_assert(sizeof(fe_statement) == 24, "a statement is kept in 24 bytes");
 
 /* The message ends with " (call CALL, at this file:LINE)"; line 0: " (call CALL)". */
 static void ends_with(const vf_graph *graph, const char *call, int line) {

@@ -58,7 +58,8 @@ static ir_ref apply_named(fe_call *c, vf_graph *g, const char *operation, const 
   ir_parser p = {0};
   ir_text text;
   size_t n = operands && count > 0 ? (size_t)count : 0;
-  bool good = fe_begin_in(c, operation ? operation : "apply", g);
+  int64_t name = g && operation ? ir_name(&g->ir, operation, strlen(operation)) : -1; /* which is kept */
+  bool good = fe_begin_in(c, name < 0 ? "apply" : ir_name_text(&g->ir, name), g);
   if (good && !operation) good = fe_refuse(c, "the name of the operation is NULL");
   good = good && fe_operands(c, operands, n) && (refs = ir_alloc(c->ir->mem, n * sizeof *refs));
   if (!good) return 0;

@@ -28,10 +28,12 @@ bool fe_begin_in(fe_call *c, const char *who, vf_graph *graph) {
   c->failures = fe_failures(graph->context);
   c->failed_before = graph->error.status != IR_OK;
   c->number = ++graph->calls;
-  c->floor = c->ir->count;
+  c->statement = fe_statements_begin(&graph->statements, c->ir, who);
   graph->error_placeable = false;
   return !c->failed_before;
 }
+
+void fe_resume(fe_call *c) { ir_cause_resume(c->ir, c->statement); }
 
 bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
   if (!x.graph) return fe_refuse(c, "%s %zu is no value; a value is what a builder returned", what, number);
@@ -70,7 +72,7 @@ static void say_call(const fe_call *c) {
   at += (size_t)snprintf(text + at, room - at, " (call %u: %.48s", c->number, c->who);
   for (uint32_t i = 0; i < c->given_count && i < FE_FEW_GIVEN && at < room; i++)
     at += (size_t)snprintf(text + at, room - at, "%s%s", i ? ", " : " ",
-                           fe_words_value(&g->places, c->ir, c->given[i], &word));
+                           fe_words_value(&g->statements, c->ir, c->given[i], &word));
   if (at < room)
     at += (size_t)snprintf(text + at, room - at, "%s)", c->given_count > FE_FEW_GIVEN ? ", ..." : "");
   g->said_call = true;
@@ -78,7 +80,9 @@ static void say_call(const fe_call *c) {
 }
 
 void vf_call_place(vf_graph *g, const char *file, int line) {
-  if (!g || !g->error_placeable || !file) return;
+  if (!g || !file) return;
+  if (!g->error.status) fe_statements_place(&g->statements, &g->ir, g->ended, file, line);
+  if (!g->error_placeable) return;
   size_t at = strlen(g->error.text) - 1; /* of the parenthesis that say_call has written */
   snprintf(g->error.text + at, sizeof g->error.text - at, ", at %.200s:%d)", file, line);
   g->error_placeable = false;
@@ -90,28 +94,13 @@ static bool is_current(vf_value x) {
 
 vf_value vf_at(vf_value x, const char *file, int line) {
   if (!is_current(x)) vf_call_place(x.graph, file, line);
-  else if (file) fe_places_put(&x.graph->places, &x.graph->ir, x.id, file, line);
+  else if (file) fe_statements_place(&x.graph->statements, &x.graph->ir, x.graph->ended, file, line);
   return x;
 }
 
 vf_value vf_name(vf_value x, const char *name) {
-  if (is_current(x) && name && *name) fe_places_name(&x.graph->places, &x.graph->ir, x.id, name);
+  if (is_current(x) && name && *name) fe_statements_name(&x.graph->statements, &x.graph->ir, x.id, name);
   return x;
-}
-
-/* Note the call as a statement, "gather %emb, %tok axis=0", for what it may say in a run. */
-static void note_statement(const fe_call *c, ir_ref made) {
-  vf_graph *g = c->graph;
-  char text[FE_FEW_GIVEN * sizeof(fe_words) + 100];
-  fe_words word;
-  size_t at = (size_t)snprintf(text, sizeof text, "%.48s", c->who);
-  for (uint32_t i = 0; i < c->given_count && i < FE_FEW_GIVEN; i++)
-    at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", i ? ", " : " ",
-                           fe_words_value(&g->places, c->ir, c->given[i], &word));
-  if (fe_statements_checks(c->ir, made))
-    at += (size_t)snprintf(text + at, sizeof text - at, " axis=%lld",
-                           (long long)ir_arg_int(ir_get(c->ir, made)));
-  fe_statements_add(&g->statements, c->ir, c->floor, made, text, at, NULL);
 }
 
 vf_value fe_end(fe_call *c, ir_ref made) {
@@ -122,8 +111,8 @@ vf_value fe_end(fe_call *c, ir_ref made) {
   if (!made && !g->error.status) ir_fail(&g->error, IR_ERR_MEMORY, "%s: out of memory", c->who);
   if (!c->failed_before) fe_report_as_memory(g->context, c->failures, &g->error);
   if (g->error.status && g->error.status != IR_ERR_MEMORY && !c->failed_before && !g->said_call) say_call(c);
-  if (made >= c->floor) fe_places_forget(&g->places, made);
-  if (made && fe_statements_any(&g->statements, c->ir, c->floor)) note_statement(c, made);
+  fe_statements_end(&g->statements, c->ir, c->statement, made, c->given, c->given_count);
+  g->ended = c->statement;
   if (g->ir.batches_cap) fe_graph_note_batch(g, made);
   return (vf_value){g, g->error.status ? 0 : made, g->epoch};
 }

@@ -110,6 +110,7 @@ static bool call_function(control *k, vf_function f, void *user, const ir_ref *p
   g->recording++;
   f(user, values, results);
   g->recording--;
+  fe_resume(&k->c);
   bool good = !g->error.status;
   good = good && read_results(k, results, result_count, out);
   ir_free(k->mem, values, room * sizeof *values);

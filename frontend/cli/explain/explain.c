@@ -54,6 +54,7 @@ static int explain_one(explainer *x, const ir_parsed_graph *block) {
                              .target = &x->target,
                              .context = x->settings ? NULL : x->context,
                              .why = true,
+                             .statements = x->s.statements,
                              .explain_callback = explain_run_more,
                              .explain_user = &run};
   int status = x->no_run || x->settings ? CLI_OK : explain_run_open(&run, &x->s, block);
