@@ -44,6 +44,42 @@ typedef struct vf_cost {
 VF_API vf_status vf_program_cost(const vf_program *program, const int64_t *variables, vf_cost *cost,
                                  vf_error *error);
 
+/* Where the time of a program's runs goes. Runs that no profile makes know nothing of it.
+ *
+ *   vf_profile *profile = vf_program_profile(program, graph, &error);
+ *   for (int i = 0; i < 10; i++) vf_profile_run(profile, inputs, outputs, NULL, &error);
+ *   puts(text = vf_profile_text(profile, "text", &error));
+ *
+ * One thread at a time may use a profile; others may run the program meanwhile. */
+typedef struct vf_profile vf_profile;
+/* graph: what the program was compiled from, unchanged since: from it come the names, bytes, operations and
+ * limits of kernels; NULL: they are not known. The limits are those of VIEWFOLD_MACHINE, or as `viewfold
+ * devices --measure` keeps them in the cache on disk; else there are none. Program and graph must outlive the
+ * profile. NULL after failing: the graph is another one (VF_ERR_INVALID), no memory. */
+VF_API vf_profile *vf_program_profile(const vf_program *program, vf_graph *graph, vf_error *error);
+VF_API void vf_profile_destroy(vf_profile *profile);
+/* vf_program_run, measured step by step. */
+VF_API vf_status vf_profile_run(vf_profile *profile, const void *const *inputs, void *const *outputs,
+                                const int64_t *variables, vf_error *error);
+/* The runs so far: "text", a table with the dearest step first; "json"; "trace", events with their times, of
+ * the first runs, which Perfetto and speedscope open. Free with vf_text_free. NULL after failing. */
+VF_API char *vf_profile_text(const vf_profile *profile, const char *form, vf_error *error);
+
+/* A step of the program in all runs so far. What is inside of a loop or a branch counts to it, too. */
+typedef struct vf_profile_step {
+  size_t size;          /* sizeof(vf_profile_step), set by the caller */
+  int64_t kernel;       /* its number in vf_graph_dump's "kernels"; -1: it is a copy, a loop, ... */
+  const char *name;     /* what a kernel writes: "%y", "temporary 3"; of others: "copy"; until destroyed */
+  const char *computes; /* the operations of a kernel: "exp, sum"; "" where not known */
+  int64_t times, ns;    /* how often it ran, and how long in all */
+  int64_t bytes_read, bytes_written, operations; /* in all; 0: not known */
+  int64_t limit_ns;                              /* the least time for these; 0: not known */
+} vf_profile_step;
+/* How many steps there are; 0 for NULL. */
+VF_API int vf_profile_count(const vf_profile *profile);
+/* False when there is no step of that number, or size is too small. */
+VF_API bool vf_profile_get(const vf_profile *profile, int number, vf_profile_step *step);
+
 #ifdef __cplusplus
 }
 #endif

@@ -105,6 +105,8 @@ void rt_context_destroy(rt_context *c) {
 }
 
 const ir_mem *rt_context_mem(const rt_context *c) { return &c->mem; }
+bool rt_context_is_remote(const rt_context *c) { return rt_is_remote(c->device); }
+
 int rt_context_threads(rt_context *c) { return rt_pool_threads(c->pool); }
 const ir_timer *rt_context_timer(const rt_context *c) { return c->options.timer; }
 rt_module *rt_context_codegen(rt_context *c) { return &c->codegen; }

@@ -23,7 +23,7 @@ typedef struct rt_device rt_device;
 typedef struct rt_arguments {
   void *const *inputs, *const *outputs;
   const int64_t *vars;
-  int64_t *ns_by_step; /* time of each step; NULL: not measured */
+  rt_recording *recording; /* of the steps; NULL: not measured */
   bool placed; /* inputs and outputs are device addresses, not pointers; the run may outlast the call */
 } rt_arguments;
 

@@ -103,6 +103,7 @@ bool rt_context_measured(rt_context *context);
 bool rt_context_keep_measured(rt_context *context, const char *settings);
 rt_disk *rt_context_disk(rt_context *context, ir_error *error); /* NULL: none, or failure */
 int rt_context_threads(rt_context *context);
+bool rt_context_is_remote(const rt_context *context);        /* does a device run its programs? */
 const ir_timer *rt_context_timer(const rt_context *context); /* NULL: none */
 rt_module *
 rt_context_codegen(rt_context *context); /* for printing assembler or LLVM IR; loaded at the first use */
@@ -223,13 +224,44 @@ ir_status rt_program_run(const rt_program *program, void *const *inputs, void *c
 ir_status rt_program_run_placed(const rt_program *program, void *const *inputs, void *const *outputs,
                                 const int64_t *vars, ir_error *error);
 
+/* Launches of a recorded run that a device has in progress at a time. */
+enum { RT_PENDING = 64 };
+
 /* As rt_program_run, and measures each step of the plan: nanoseconds by the step's number, in an array of
  * rt_program_step_count. The time of a step that runs several times is the sum; a step with steps inside
  * includes theirs; a step without work has 0. */
 ir_status rt_program_run_timed(const rt_program *program, void *const *inputs, void *const *outputs,
                                const int64_t *vars, int64_t *ns_by_step, ir_error *error);
+
+/* A step of a recorded run: when it ran, by ir_now_ns. On a device that measures itself the times are its
+ * own, moved so that the first launch begins when it was sent. */
+typedef struct rt_event {
+  int64_t start_ns, ns;
+  uint32_t step; /* of the plan */
+} rt_event;
+/* What recorded runs note; the arrays are the caller's. By step: the sum of the times, and how often it ran
+ * (NULL: not counted). Events in the order in which steps end, up to event_cap of them. */
+typedef struct rt_recording {
+  int64_t *ns_by_step, *times_by_step;
+  rt_event *events;
+  size_t event_count, event_cap;
+  /* of the device: launches whose times are not known yet */
+  struct {
+    void *event;
+    int64_t sent_ns;
+    uint32_t step;
+  } pending[RT_PENDING];
+  size_t pending_count;
+  int64_t clock_ns; /* to add to the device's times; 0: not known */
+} rt_recording;
+/* As rt_program_run_timed, adding to what the recording holds. */
+ir_status rt_program_run_recorded(const rt_program *program, void *const *inputs, void *const *outputs,
+                                  const int64_t *vars, rt_recording *recording, ir_error *error);
 size_t rt_program_step_count(const rt_program *program); /* steps of the plan that it was built from */
 bool rt_program_is_kernel(const rt_program *program, size_t step);
+/* The name of a kernel in the cache, of a custom operation, or of what another step does ("scan"); valid as
+ * long as the program. */
+const char *rt_program_step_name(const rt_program *program, size_t step);
 
 typedef struct rt_port {
   const char *name; /* of an input; "" for outputs and for buffers */

@@ -127,6 +127,13 @@ bool fe_tensor_clear(vf_tensor *tensor, ir_error *error);
 /* program.c: vf_program_run with addresses on the device (rt_program_run_placed), none of them NULL */
 ir_status fe_program_run_placed(const vf_program *program, const void *const *inputs, void *const *outputs,
                                 const int64_t *variables, ir_error *error);
+/* vf_program_run that a profile notes; the program's plan; was it compiled from this graph? */
+struct fe_profile;
+ir_status fe_program_run_profiled(const vf_program *p, struct fe_profile *profile, const void *const *inputs,
+                                  void *const *outputs, const int64_t *variables, ir_error *error);
+vf_context *fe_program_context(const vf_program *p);
+const rt_program *fe_program_runtime(const vf_program *p);
+bool fe_program_is_of(const vf_program *p, const vf_graph *graph);
 /* Copy a struct of `size` bytes, which begins with its size as a size_t, to a caller who may have been
  * compiled with an earlier version and has `room` bytes: as many bytes as fit, and `room` as their size.
  * False where to is NULL or has room for the size alone. */

@@ -232,11 +232,3 @@ vf_context *vf_context_create(const vf_options *options, vf_error *error) {
 void vf_context_destroy(vf_context *c) {
   if (c) fe_context_release(c);
 }
-
-bool vf_cache_statistics(vf_context *c, vf_cache_stats *out) {
-  if (!c || !out) return false;
-  rt_lookups l = rt_context_lookups(c->runtime);
-  vf_cache_stats stats = {sizeof stats,    l.from_memory, l.from_disk, l.misses,
-                          l.invalidations, l.programs,    l.kernels};
-  return fe_copy_sized(out, out->size, &stats, sizeof stats);
-}

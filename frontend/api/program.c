@@ -6,6 +6,7 @@
 #include "frontend/api/api.h"
 #include "frontend/api/overlap.h"
 #include "frontend/api/witness.h"
+#include "frontend/profile/profile.h"
 #include "ir/arith.h"
 #include "runtime/program/values.h"
 
@@ -317,10 +318,13 @@ static const port *find_port(const vf_program *p, vf_port which, int number) {
 
 /* running */
 
-typedef ir_status (*runner)(const rt_program *program, void *const *inputs, void *const *outputs,
-                            const int64_t *variables, ir_error *error);
+/* How a run is made: as it is, on addresses of the device, or noting what a profile wants. */
+typedef struct run_way {
+  bool placed;
+  fe_profile *profile;
+} run_way;
 
-static ir_status run_in_order(const vf_program *p, runner run, const void *const *inputs,
+static ir_status run_in_order(const vf_program *p, run_way way, const void *const *inputs,
                               void *const *outputs, const int64_t *variables, ir_error *error) {
   const ir_mem *mem = &p->context->mem;
   void *few_inputs[FEW], **in = few_inputs, *few_outputs[FEW], **out = few_outputs;
@@ -335,7 +339,9 @@ static ir_status run_in_order(const vf_program *p, runner run, const void *const
                                         : (void *)(uintptr_t)inputs[p->references[i - p->counts[VF_OUTPUT]]];
     for (size_t i = 0; i < p->runtime_inputs; i++) in[i] = (void *)(uintptr_t)inputs[p->inputs_from[i]];
     for (size_t i = 0; i < p->runtime_variables; i++) values[i] = variables[p->variables_from[i]];
-    run(p->program, in, results ? out : outputs, values, error);
+    void *const *to = results ? out : outputs;
+    if (way.profile) fe_profile_run(way.profile, in, to, values, error);
+    else (way.placed ? rt_program_run_placed : rt_program_run)(p->program, in, to, values, error);
   } else {
     ir_fail(error, IR_ERR_MEMORY, "out of memory for a run");
   }
@@ -450,7 +456,7 @@ static bool check_sized(const vf_program *p, const void *const *inputs, void *co
 
 /* The general case; vf_program_run handles the common one: lists in the runtime's order, no variables, no
  * NULL. */
-static void run_checked(const vf_program *p, const void *const *inputs, void *const *outputs,
+static void run_checked(const vf_program *p, run_way way, const void *const *inputs, void *const *outputs,
                         const int64_t *variables, ir_error *error) {
   if (!p) ir_fail(error, IR_ERR_INVALID, "run: the program is NULL");
   else if ((!outputs && p->counts[VF_OUTPUT]) || (!inputs && p->counts[VF_INPUT]))
@@ -458,13 +464,13 @@ static void run_checked(const vf_program *p, const void *const *inputs, void *co
             outputs || !p->counts[VF_OUTPUT] ? "inputs" : "outputs");
   else if (check_values(p, variables, error) && check_buffers(p, inputs, outputs, variables, error) &&
            check_sized(p, inputs, outputs, variables, error))
-    run_in_order(p, rt_program_run, inputs, outputs, variables, error);
+    run_in_order(p, way, inputs, outputs, variables, error);
 }
 
 ir_status fe_program_run_placed(const vf_program *p, const void *const *inputs, void *const *outputs,
                                 const int64_t *variables, ir_error *error) {
   if (check_values(p, variables, error))
-    run_in_order(p, rt_program_run_placed, inputs, outputs, variables, error);
+    run_in_order(p, (run_way){.placed = true}, inputs, outputs, variables, error);
   return error->status;
 }
 
@@ -476,9 +482,22 @@ vf_status vf_program_run(const vf_program *p, const void *const *inputs, void *c
       !any_null((const void *const *)outputs, p->counts[VF_OUTPUT])) {
     if (check_overlaps(p, inputs, outputs, p->bytes, &failure))
       rt_program_run(p->program, (void *const *)(uintptr_t)inputs, outputs, NULL, &failure);
-  } else run_checked(p, inputs, outputs, variables, &failure);
+  } else run_checked(p, (run_way){0}, inputs, outputs, variables, &failure);
   if (failure.status == IR_ERR_RANGE && p->witness) fe_witness_blame(p->witness, inputs, variables, &failure);
   return failure.status || error ? fe_report(error, &failure) : VF_OK;
+}
+
+ir_status fe_program_run_profiled(const vf_program *p, fe_profile *profile, const void *const *inputs,
+                                  void *const *outputs, const int64_t *variables, ir_error *error) {
+  run_checked(p, (run_way){.profile = profile}, inputs, outputs, variables, error);
+  if (error->status == IR_ERR_RANGE && p->witness) fe_witness_blame(p->witness, inputs, variables, error);
+  return error->status;
+}
+
+vf_context *fe_program_context(const vf_program *p) { return p->context; }
+const rt_program *fe_program_runtime(const vf_program *p) { return p->program; }
+bool fe_program_is_of(const vf_program *p, const vf_graph *g) {
+  return p->graph == g && p->epoch == g->epoch;
 }
 
 /* questions */
@@ -554,21 +573,6 @@ bool vf_variable_range(const vf_program *p, int number, int64_t *lo, int64_t *hi
   if (hi) *hi = v->hi;
   if (divisor) *divisor = v->divisor;
   return true;
-}
-
-bool fe_copy_sized(void *to, size_t room, const void *from, size_t size) {
-  if (!to || room <= sizeof(size_t)) return false;
-  memcpy(to, from, room < size ? room : size);
-  memcpy(to, &room, sizeof room);
-  return true;
-}
-
-bool vf_program_stats(const vf_program *p, vf_stats *out) {
-  if (!p || !out) return false;
-  rt_stats s = rt_program_stats(p->program);
-  vf_stats stats = {sizeof stats,  s.launches,  s.kernels,   s.compiled,
-                    s.from_memory, s.from_disk, s.compile_ns};
-  return fe_copy_sized(out, out->size, &stats, sizeof stats);
 }
 
 vf_status vf_program_cost(const vf_program *p, const int64_t *variables, vf_cost *out, vf_error *error) {

@@ -34,29 +34,29 @@ static const char help_text[] =
 /* Bandwidth by footprint. */
 static void put_stream(const char *name, const double *gbs, ir_text *out) {
   ir_textf(out, "%s", name);
-  for (int f = 0; f < BENCH_FOOTPRINTS; f++) ir_textf(out, "%s%g", f ? "/" : " ", gbs[f]);
+  for (int f = 0; f < FE_FOOTPRINTS; f++) ir_textf(out, "%s%g", f ? "/" : " ", gbs[f]);
 }
 
-static void put_limits(const char *name, const bench_limits *l, ir_text *out) {
+static void put_limits(const char *name, const fe_roofline *l, ir_text *out) {
   ir_textf(out, "  %-10s", name);
-  put_stream(" read", l->gbs[BENCH_STREAM_READ], out);
-  put_stream(", copy", l->gbs[BENCH_STREAM_COPY], out);
-  put_stream(", fill", l->gbs[BENCH_STREAM_FILL], out);
+  put_stream(" read", l->gbs[FE_STREAM_READ], out);
+  put_stream(", copy", l->gbs[FE_STREAM_COPY], out);
+  put_stream(", fill", l->gbs[FE_STREAM_FILL], out);
   ir_textf(out, " GB/s, %g GFLOP/s\n", l->gflops);
 }
 
 static ir_status put_machine(rt_context *context, bool measure, ir_text *out, ir_error *error) {
-  cli_machine m;
+  fe_machine m;
   bool known;
   if (measure && cli_machine_measure(context, &m, error) != IR_OK) return error->status;
-  if (cli_machine_find(context, false, &m, &known, error) != IR_OK) return error->status;
+  if (fe_machine_find(context, &m, &known, error) != IR_OK) return error->status;
   if (!known) {
     ir_text_str(out, "  memory     not measured; see --measure\n");
     return IR_OK;
   }
   ir_text_str(out, "  memory     by how much is touched:");
-  for (int f = 0; f < BENCH_FOOTPRINTS; f++) {
-    double kib = bench_footprints[f] / 1024;
+  for (int f = 0; f < FE_FOOTPRINTS; f++) {
+    double kib = fe_footprints[f] / 1024;
     ir_textf(out, "%s%g %s", f ? ", " : " ", kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB");
   }
   ir_text_str(out, "\n");

@@ -11,9 +11,11 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/files.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/explain/profile.h"
 #include "frontend/cli/progress.h"
 #include "frontend/cli/test_data.h"
 #include "frontend/cli/trace.h"
+#include "frontend/profile/profile.h"
 #include "frontend/report/summary.h"
 #include "frontend/report/times.h"
 #include "frontend/text/loop_schedule.h"
@@ -71,6 +73,12 @@ static const char help_text[] =
     "                      the first result, compile_ms of it for compiling (0: from the cache), ms the "
     "median and min_ms the\n"
     "                      fastest run after that, bytes of all buffers and flops of one run\n"
+    "  --profile[=FORM]    run repeatedly for 0.2 s and print where the time goes: of each kernel time, "
+    "share, bytes, "
+    "operations,\n"
+    "                      and how much of the machine's limit it reaches. FORM is text (the default), json, "
+    "or trace, which\n"
+    "                      Perfetto and speedscope open; of these two all else goes to standard error\n"
     "  --schedule FILE     shape the kernels' loops as this says, in lines that `viewfold dump "
     "--stage=loops` prints\n"
     "  --device DEVICE     cpu (the default), opencl, opencl:N or opencl:PART OF NAME; see `viewfold "
@@ -94,7 +102,7 @@ static const char help_text[] =
 
 typedef struct runner {
   int64_t started;
-  const char *word, *name, *device, *threads, *target, *schedule_file, *check, *time;
+  const char *word, *name, *device, *threads, *target, *schedule_file, *check, *time, *profile;
   cli_pairs in, out, sizes;
   cli_graph s;
   ir_parsed_graph *block;
@@ -195,30 +203,28 @@ static int measure_runs(runner *r, size_t *count) {
   return CLI_OK;
 }
 
-static void put_json_string(FILE *to, const char *s) {
-  putc('"', to);
-  for (; *s; s++) {
-    unsigned char c = (unsigned char)*s;
-    if (c < ' ' || c >= 127) fprintf(to, "\\u%04x", c);
-    else fprintf(to, c == '"' || c == '\\' ? "\\%c" : "%c", c);
-  }
-  putc('"', to);
-}
-
 static int print_times(runner *r) {
   size_t count = 0;
   rt_cost cost;
   int status = measure_runs(r, &count);
   if (status) return status;
   if (rt_program_cost(r->program, r->inputs.values, &cost, &r->s.error) != IR_OK) return fail_run(r);
-  fputs("{\"graph\":", r->says);
-  put_json_string(r->says, r->block->name);
-  fprintf(
-      r->says,
-      ",\"cold_ms\":%.3f,\"compile_ms\":%.3f,\"ms\":%.6f,\"min_ms\":%.6f,\"bytes\":%lld,\"flops\":%lld}\n",
-      (double)r->cold_ns * 1e-6, (double)r->compile_ns * 1e-6, r->times[count / 2], r->times[0],
-      (long long)cost.bytes, (long long)cost.flops);
+  ir_text name;
+  ir_text_init(&name, &ir_mem_libc);
+  fe_put_json_string(r->block->name, &name);
+  fprintf(r->says,
+          "{\"graph\":%s,\"cold_ms\":%.3f,\"compile_ms\":%.3f,\"ms\":%.6f,\"min_ms\":%.6f,\"bytes\":%lld,"
+          "\"flops\":%lld}\n",
+          ir_text_get(&name), (double)r->cold_ns * 1e-6, (double)r->compile_ns * 1e-6, r->times[count / 2],
+          r->times[0], (long long)cost.bytes, (long long)cost.flops);
+  ir_text_free(&name);
   return CLI_OK;
+}
+
+static int print_profile(runner *r, FILE *to) {
+  const cli_profiled profiled = {r->context,    r->program,     &r->s.g,         r->block,
+                                 r->buffers.in, r->buffers.out, r->inputs.values};
+  return cli_profile(&profiled, r->profile, to, &r->s.error) != IR_OK ? fail_run(r) : CLI_OK;
 }
 
 /* Print summaries of the results that are not written to files, then the findings of --check. */
@@ -274,7 +280,9 @@ static int add_wanted(runner *r) {
 }
 
 static int run_command(runner *r) {
-  r->says = cli_files_claim_stdout(&r->out) ? stderr : stdout;
+  bool machine_form = r->profile && *r->profile && strcmp(r->profile, "text") != 0;
+  if (r->profile && cli_profile_check(r->profile)) return CLI_BAD_INPUT;
+  r->says = cli_files_claim_stdout(&r->out) || machine_form ? stderr : stdout;
   int64_t start = ir_now_ns();
   int status = open_test_data(r);
   if (!status) status = cli_graph_open(&r->s, "run", r->word, false, &r->in);
@@ -299,6 +307,7 @@ static int run_command(runner *r) {
   int written = status == CLI_OK || status == CLI_CHECK_FAILED ? write_files(r) : CLI_OK;
   if (!status) status = written;
   if (!status && r->time) status = print_times(r);
+  if (!status && r->profile) status = print_profile(r, machine_form ? stdout : r->says);
   return status;
 }
 
@@ -330,7 +339,8 @@ static int read_options(runner *r, int argc, char **argv) {
                                 {"--target", "settings", cli_last, &r->target},
                                 {"--schedule", "a file", cli_last, &r->schedule_file},
                                 {"--check", "[a folder]", cli_last, &r->check},
-                                {"--time", NULL, cli_last, &r->time}};
+                                {"--time", NULL, cli_last, &r->time},
+                                {"--profile", "[a form]", cli_last, &r->profile}};
   int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &r->word,
                              "one graph at a time, found '%s' as well", argc, argv);
   if (status != CLI_END) return status;

@@ -186,15 +186,31 @@ static cl_int pass_arguments(const rt_run_context *r, const rt_step *s, cl_kerne
   return a.code;
 }
 
-/* Waits for the command and adds the time that the device measured. */
-static cl_int add_time(rt_opencl *d, cl_event event, int64_t *ns) {
-  cl_ulong begin = 0, end = 0;
-  cl_int code = d->cl.WaitForEvents(1, &event);
-  if (!code)
-    code = d->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL);
-  if (!code) code = d->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
-  if (!code && end > begin) *ns += (int64_t)(end - begin);
-  d->cl.ReleaseEvent(event);
+/* Waits for the launches that are pending, and notes the times that the device measured. */
+static cl_int collect_times(rt_opencl *d, rt_recording *r) {
+  cl_int code = CL_SUCCESS;
+  for (size_t i = 0; i < r->pending_count; i++) {
+    cl_event event = r->pending[i].event;
+    cl_ulong begin = 0, end = 0;
+    if (!code) code = d->cl.WaitForEvents(1, &event);
+    if (!code)
+      code = d->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL);
+    if (!code) code = d->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    d->cl.ReleaseEvent(event);
+    if (code) continue;
+    if (!r->clock_ns) r->clock_ns = r->pending[i].sent_ns - (int64_t)begin;
+    rt_record(r, r->pending[i].step, (int64_t)begin + r->clock_ns, end > begin ? (int64_t)(end - begin) : 0);
+  }
+  r->pending_count = 0;
+  return code;
+}
+
+/* Notes a launch whose time the device is going to measure. */
+static cl_int add_pending(rt_opencl *d, rt_recording *r, cl_event event, uint32_t step) {
+  cl_int code = r->pending_count == RT_PENDING ? collect_times(d, r) : CL_SUCCESS;
+  r->pending[r->pending_count].event = event;
+  r->pending[r->pending_count].sent_ns = ir_now_ns();
+  r->pending[r->pending_count++].step = step;
   return code;
 }
 
@@ -215,8 +231,8 @@ ir_status rt_cl_launch(const rt_run_context *r, const rt_step *s) {
   cl_int code = pass_arguments(r, s, state->kernels[number], iterations);
   if (!code)
     code = d->cl.EnqueueNDRangeKernel(state->queue, state->kernels[number], 1, NULL, &global, &local, 0, NULL,
-                                      r->ns_by_step ? &event : NULL);
-  if (event) code = add_time(d, event, &r->ns_by_step[s->number]);
+                                      r->recording ? &event : NULL);
+  if (event) code = add_pending(d, r->recording, event, s->number);
   return sent(p, code, kernel->name, r->error);
 }
 
@@ -288,13 +304,13 @@ static ir_status run_noting(const rt_run_context *r, const rt_frame *f) {
 }
 
 static ir_status run_steps(rt_program *p, rt_run *r, const rt_frame *f, void *const *inputs,
-                           void *const *outputs, int64_t *ns, ir_error *error) {
+                           void *const *outputs, rt_recording *recording, ir_error *error) {
   void *const *const bases[4] = {[IR_SLOT_INPUT] = inputs,
                                  [IR_SLOT_OUTPUT] = outputs,
                                  [IR_SLOT_TEMP] = r->temps,
                                  [IR_SLOT_DATA] = p->data};
   const rt_cl_state *s = r->device;
-  rt_run_context run_context = {p, f, r, bases, r->buffers, error, ns};
+  rt_run_context run_context = {p, f, r, bases, r->buffers, error, recording};
   ir_status status = s->staging ? run_noting(&run_context, f)
                                 : rt_run_steps(&run_context, f->steps, f->steps + f->step_count);
   for (size_t i = 0; i < p->copy_count && !status; i++) {
@@ -310,7 +326,7 @@ static ir_status run_on_host(rt_program *p, rt_run *r, const rt_frame *f, const 
                              ir_error *error) {
   rt_cl_state *s = r->device;
   ir_status status = rt_cl_bind(p, f, s, a, error);
-  if (!status) status = run_steps(p, r, f, s->inputs, s->outputs, a->ns_by_step, error);
+  if (!status) status = run_steps(p, r, f, s->inputs, s->outputs, a->recording, error);
   if (!status) status = rt_cl_fetch(p, s, error);
   ir_status waited = rt_cl_unbind(p, s, status ? NULL : error);
   if (!status) status = waited;
@@ -321,7 +337,7 @@ static ir_status run_on_host(rt_program *p, rt_run *r, const rt_frame *f, const 
 static ir_status run_placed(rt_program *p, rt_run *r, const rt_frame *f, const rt_arguments *a,
                             ir_error *error) {
   rt_cl_state *s = r->device;
-  ir_status status = run_steps(p, r, f, a->inputs, a->outputs, a->ns_by_step, error);
+  ir_status status = run_steps(p, r, f, a->inputs, a->outputs, a->recording, error);
   if (status) rt_cl_drain(device_of(p));
   else if (s->checking) status = rt_cl_check(p, s, error);
   else device_of(p)->cl.Flush(s->queue);
@@ -359,10 +375,12 @@ ir_status rt_cl_run(rt_program *p, const rt_arguments *a, ir_error *error) {
   ir_status status = rt_run_fill(p, r, a->vars, error);
   if (!status) status = make_state(p, r, error);
   rt_cl_state *s = r->device;
-  if (!status) status = choose_queue(p, s, a->ns_by_step != NULL, error);
+  if (!status) status = choose_queue(p, s, a->recording != NULL, error);
   if (!status) status = clear_words(p, s, error);
   const rt_frame *f = rt_run_frame(p, r);
   if (!status) status = a->placed ? run_placed(p, r, f, a, error) : run_on_host(p, r, f, a, error);
+  cl_int code = a->recording ? collect_times(device_of(p), a->recording) : CL_SUCCESS;
+  if (code && !status) status = fail_command(p, code, "measuring", error);
   if (status && s) s->dirty = s->checking > 0;
   rt_run_release(p, r);
   return status;

@@ -267,6 +267,14 @@ size_t rt_program_step_count(const rt_program *p) { return p->plan.head->steps; 
 bool rt_program_is_kernel(const rt_program *p, size_t step) {
   return p->plan.steps[step].kind == IR_STEP_KERNEL;
 }
+const char *rt_program_step_name(const rt_program *p, size_t step) {
+  const rt_plan_step *s = &p->plan.steps[step];
+  rt_entry entry = {.name = "kernel"};
+  if (s->kind == IR_STEP_KERNEL) rt_image_entry(p->code.base, p->code.size, s->kernel, &entry);
+  return s->kind == IR_STEP_KERNEL ? entry.name
+         : s->kind == IR_STEP_CALL ? p->plan.names + s->kernel
+                                   : ir_step_names[s->kind];
+}
 rt_stats rt_program_stats(const rt_program *p) { return p->stats; }
 
 static rt_port port_of(const rt_program *p, uint32_t slot, bool named) {

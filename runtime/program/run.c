@@ -77,19 +77,26 @@ static inline ir_status run_kernels(const rt_program *p, const rt_frame *f, void
   return IR_OK;
 }
 
+/* The end of a step is the beginning of the next one. */
+static inline void lap(rt_recording *recording, const rt_step *s, int64_t *before) {
+  if (!recording) return;
+  int64_t now = ir_now_ns();
+  rt_record(recording, s->number, *before, now - *before);
+  *before = now;
+}
+
 static inline ir_status run_steps(const rt_run_context *r, const rt_step *s, const rt_step *end,
-                                  int64_t *ns) {
-  int64_t word = 0, before = 0;
+                                  rt_recording *recording) {
+  int64_t word = 0, before = recording ? ir_now_ns() : 0;
   while (s < end) {
-    if (ns) before = ir_now_ns();
     if (s->grain == RT_GRAIN_OTHER) {
       ir_status status = rt_run_control_step(r, s);
       if (status) return status;
-      if (ns) ns[s->number] += ir_now_ns() - before;
+      lap(recording, s, &before);
       s += s->inside[0] + s->inside[1];
     } else {
       run_kernel(r->program, s, r->bases, r->buffers, r->run->block.base, &word);
-      if (ns) ns[s->number] += ir_now_ns() - before;
+      lap(recording, s, &before);
       if (word) return rt_out_of_range(r->program, s->number, r->error);
     }
     s++;
@@ -101,11 +108,11 @@ static inline ir_status run_steps(const rt_run_context *r, const rt_step *s, con
 static ir_status run_remote_steps(const rt_run_context *r, const rt_step *s, const rt_step *end) {
   const rt_device_table *device = r->program->context->device->table;
   for (; s < end; s++) {
-    int64_t before = r->ns_by_step ? ir_now_ns() : 0;
+    int64_t before = r->recording ? ir_now_ns() : 0;
     ir_status status = s->grain == RT_GRAIN_OTHER ? rt_run_control_step(r, s) : device->launch(r, s);
     if (status) return status;
     if (s->grain != RT_GRAIN_OTHER) continue;
-    if (r->ns_by_step) r->ns_by_step[s->number] += ir_now_ns() - before;
+    if (r->recording) rt_record(r->recording, s->number, before, ir_now_ns() - before);
     s += s->inside[0] + s->inside[1];
   }
   return IR_OK;
@@ -113,7 +120,7 @@ static ir_status run_remote_steps(const rt_run_context *r, const rt_step *s, con
 
 ir_status rt_run_steps(const rt_run_context *r, const rt_step *s, const rt_step *end) {
   if (r->program->remote) return run_remote_steps(r, s, end);
-  return r->ns_by_step ? run_steps(r, s, end, r->ns_by_step) : run_steps(r, s, end, NULL);
+  return r->recording ? run_steps(r, s, end, r->recording) : run_steps(r, s, end, NULL);
 }
 
 /* runs with state of their own */
@@ -254,7 +261,7 @@ ir_status rt_run_fill(rt_program *p, rt_run *r, const int64_t *vars, ir_error *e
 }
 
 static ir_status run_with_state(rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
-                                int64_t *ns_by_step, ir_error *error) {
+                                rt_recording *recording, ir_error *error) {
   rt_run *r = rt_run_acquire(p, error);
   if (!r) return IR_ERR_MEMORY;
   ir_status status = rt_run_fill(p, r, vars, error);
@@ -263,10 +270,10 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
                                  [IR_SLOT_TEMP] = r->temps,
                                  [IR_SLOT_DATA] = p->data};
   const rt_frame *f = rt_run_frame(p, r);
-  if (!status && !ns_by_step && p->launch_count == p->plan.head->steps) {
+  if (!status && !recording && p->launch_count == p->plan.head->steps) {
     status = run_kernels(p, f, bases, r->buffers, r->block.base, error);
   } else if (!status) {
-    rt_run_context run_context = {p, f, r, bases, r->buffers, error, ns_by_step};
+    rt_run_context run_context = {p, f, r, bases, r->buffers, error, recording};
     status = rt_run_steps(&run_context, f->steps, f->steps + f->step_count);
     if (!status && p->copy_count) copy_results(p, f, bases);
   }
@@ -276,7 +283,7 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
 
 static ir_status run_unmapped(rt_program *p, const rt_arguments *a, ir_error *error) {
   return p->remote ? p->context->device->table->run(p, a, error)
-                   : run_with_state(p, a->inputs, a->outputs, a->vars, a->ns_by_step, error);
+                   : run_with_state(p, a->inputs, a->outputs, a->vars, a->recording, error);
 }
 
 /* A run that reads mapped files, which may change meanwhile. */
@@ -311,7 +318,13 @@ ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *
 ir_status rt_program_run_timed(const rt_program *p, void *const *inputs, void *const *outputs,
                                const int64_t *vars, int64_t *ns_by_step, ir_error *error) {
   memset(ns_by_step, 0, rt_program_step_count(p) * sizeof *ns_by_step);
-  return run_any(p, &(rt_arguments){inputs, outputs, vars, ns_by_step, false}, error);
+  rt_recording recording = {.ns_by_step = ns_by_step};
+  return rt_program_run_recorded(p, inputs, outputs, vars, &recording, error);
+}
+
+ir_status rt_program_run_recorded(const rt_program *p, void *const *inputs, void *const *outputs,
+                                  const int64_t *vars, rt_recording *recording, ir_error *error) {
+  return run_any(p, &(rt_arguments){inputs, outputs, vars, recording, false}, error);
 }
 
 ir_status rt_program_run_placed(const rt_program *p, void *const *inputs, void *const *outputs,

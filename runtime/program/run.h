@@ -12,13 +12,20 @@ typedef struct rt_run_context {
   void *const *const *bases; /* the addresses of each kind of slot */
   void **buffers;            /* room for the parameters of any kernel and one more */
   ir_error *error;
-  int64_t *ns_by_step; /* of a timed run, else NULL */
+  rt_recording *recording; /* of a recorded run, else NULL */
 } rt_run_context;
 
 /* The address of the buffer that a source names (program.h); bases: a table of addresses for each kind of
  * slot. */
 static inline void *rt_address(void *const *const *bases, uint32_t source) {
   return bases[source >> RT_SOURCE_SHIFT][source & RT_SOURCE_NUMBER];
+}
+
+/* Notes that a step ran. */
+static inline void rt_record(rt_recording *r, uint32_t step, int64_t start_ns, int64_t ns) {
+  r->ns_by_step[step] += ns;
+  if (r->times_by_step) r->times_by_step[step]++;
+  if (r->event_count < r->event_cap) r->events[r->event_count++] = (rt_event){start_ns, ns, step};
 }
 
 /* Defined in run.c: acquiring the state of a run, and filling it for these values of the variables. An

@@ -99,33 +99,33 @@ static void inputs_are_seeded(void **state) {
 }
 
 static void limits_follow_bytes_or_operations(void **state) {
-  bench_limits l = {.gflops = 100};
-  for (int f = 0; f < BENCH_FOOTPRINTS; f++) {
-    l.gbs[BENCH_STREAM_READ][f] = 40;
-    l.gbs[BENCH_STREAM_COPY][f] = 20;
-    l.gbs[BENCH_STREAM_FILL][f] = 10;
+  fe_roofline l = {.gflops = 100};
+  for (int f = 0; f < FE_FOOTPRINTS; f++) {
+    l.gbs[FE_STREAM_READ][f] = 40;
+    l.gbs[FE_STREAM_COPY][f] = 20;
+    l.gbs[FE_STREAM_FILL][f] = 10;
   }
-  assert_float_equal(bench_limits_ms(&l, 40e6, 0, 0), 1, 1e-9);
-  assert_float_equal(bench_limits_ms(&l, 10e6, 10e6, 0), 1, 1e-9);
-  assert_float_equal(bench_limits_ms(&l, 0, 10e6, 0), 1, 1e-9);
-  assert_float_equal(bench_limits_ms(&l, 30e6, 10e6, 0), 1.5, 1e-9); /* halfway from reading to copying */
-  assert_float_equal(bench_limits_ms(&l, 40e6, 0, 300e6), 3, 1e-9);
-  l.gbs[BENCH_STREAM_READ][0] = 400;
-  assert_float_equal(bench_limits_ms(&l, 1024, 0, 0), 1024 / 400e9 * 1e3, 1e-12); /* below all footprints */
-  assert_float_equal(bench_limits_ms(&l, 1e9, 0, 0), 25, 1e-9);                   /* above all */
+  assert_float_equal(fe_roofline_ms(&l, 40e6, 0, 0), 1, 1e-9);
+  assert_float_equal(fe_roofline_ms(&l, 10e6, 10e6, 0), 1, 1e-9);
+  assert_float_equal(fe_roofline_ms(&l, 0, 10e6, 0), 1, 1e-9);
+  assert_float_equal(fe_roofline_ms(&l, 30e6, 10e6, 0), 1.5, 1e-9); /* halfway from reading to copying */
+  assert_float_equal(fe_roofline_ms(&l, 40e6, 0, 300e6), 3, 1e-9);
+  l.gbs[FE_STREAM_READ][0] = 400;
+  assert_float_equal(fe_roofline_ms(&l, 1024, 0, 0), 1024 / 400e9 * 1e3, 1e-12); /* below all footprints */
+  assert_float_equal(fe_roofline_ms(&l, 1e9, 0, 0), 25, 1e-9);                   /* above all */
 }
 
 static void limits_only_rise(void **state) {
-  bench_limits l = {.gflops = 100}, seen = {.gflops = 90};
-  assert_false(bench_limits_raise(&l, &seen));
+  fe_roofline l = {.gflops = 100}, seen = {.gflops = 90};
+  assert_false(fe_roofline_raise(&l, &seen));
   seen.gflops = 101; /* too small a change for a line in the history */
-  assert_false(bench_limits_raise(&l, &seen));
-  seen.gbs[BENCH_STREAM_COPY][3] = 5;
-  assert_true(bench_limits_raise(&l, &seen));
+  assert_false(fe_roofline_raise(&l, &seen));
+  seen.gbs[FE_STREAM_COPY][3] = 5;
+  assert_true(fe_roofline_raise(&l, &seen));
   seen.gflops = 50;
-  assert_false(bench_limits_raise(&l, &seen));
+  assert_false(fe_roofline_raise(&l, &seen));
   assert_float_equal(l.gflops, 101, 1e-9);
-  assert_float_equal(l.gbs[BENCH_STREAM_COPY][3], 5, 1e-9);
+  assert_float_equal(l.gbs[FE_STREAM_COPY][3], 5, 1e-9);
 }
 
 static void history_remembers_the_best(void **state) {
@@ -141,8 +141,8 @@ static void history_remembers_the_best(void **state) {
   assert_int_equal(bench_history_open(&h, path, 1, &error), IR_OK);
   assert_true(h.limits.gflops == 0);
   assert_false(bench_history_slower(&h, &r)); /* nothing to compare with */
-  for (int s = 0; s < BENCH_STREAMS; s++)
-    for (int f = 0; f < BENCH_FOOTPRINTS; f++) h.limits.gbs[s][f] = s + f + 1;
+  for (int s = 0; s < FE_STREAMS; s++)
+    for (int f = 0; f < FE_FOOTPRINTS; f++) h.limits.gbs[s][f] = s + f + 1;
   h.limits.gflops = 7;
   assert_int_equal(bench_history_put_limits(&h, "abc", &error), IR_OK);
   assert_int_equal(bench_history_put(&h, &r, "abc", &error), IR_OK);
@@ -153,7 +153,7 @@ static void history_remembers_the_best(void **state) {
   assert_int_equal(bench_history_open(&h, path, 1, &error), IR_OK);
   const bench_entry *best = &h.best[w - bench_workload_at(0)];
   assert_float_equal(h.limits.gflops, 7, 1e-9);
-  assert_float_equal(h.limits.gbs[BENCH_STREAM_FILL][2], 5, 1e-9);
+  assert_float_equal(h.limits.gbs[FE_STREAM_FILL][2], 5, 1e-9);
   assert_float_equal(best->ms, 2, 1e-9);
   assert_string_equal(best->commit, "abc");
   r.ms = 2.15, r.min_ms = 2.12;

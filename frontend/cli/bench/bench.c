@@ -165,10 +165,10 @@ static void start_peers(bench *b) {
 /* Other load on the machine lowers a measurement, so the limits are the highest that were ever measured. */
 static int find_limits(bench *b) {
   ir_error error = {0};
-  bench_limits seen;
+  fe_roofline seen;
   if (!bench_limits_measure(&b->plan.threads, 1, &seen))
     ir_fail(&error, IR_ERR_MEMORY, "out of memory measuring the machine");
-  else if (bench_limits_raise(&b->history.limits, &seen))
+  else if (fe_roofline_raise(&b->history.limits, &seen))
     bench_history_put_limits(&b->history, b->given[COMMIT], &error);
   b->plan.limits = b->history.limits;
   return error.status ? cli_failure("bench", &error) : CLI_OK;

@@ -150,7 +150,7 @@ typedef struct bench_result {
 typedef struct bench_plan {
   vf_context *context;
   int threads, rounds;
-  bench_limits limits;
+  fe_roofline limits;
   bench_peer peers[BENCH_PEERS];
   int peer_count;
 } bench_plan;
@@ -170,8 +170,8 @@ typedef struct bench_history {
   FILE *file; /* NULL: no history is kept */
   char machine[256];
   int threads;
-  bench_limits limits; /* the highest of those measured on this machine; 0: none */
-  bench_entry *best;   /* by number of workload */
+  fe_roofline limits; /* the highest of those measured on this machine; 0: none */
+  bench_entry *best;  /* by number of workload */
 } bench_history;
 /* Reads what the file has of this machine with so many threads, and makes the file if there is none. path,
  * which must outlive the history, may be NULL: then nothing is read, and nothing written later. Call

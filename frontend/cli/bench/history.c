@@ -19,12 +19,12 @@ static bool is_ours(const bench_history *h, const json_t *line) {
          json_integer_value(json_object_get(line, "threads")) == h->threads;
 }
 
-static bool read_limits(const json_t *from, bench_limits *out) {
-  static const char *const names[BENCH_STREAMS] = {"read_gbs", "copy_gbs", "fill_gbs"};
+static bool read_limits(const json_t *from, fe_roofline *out) {
+  static const char *const names[FE_STREAMS] = {"read_gbs", "copy_gbs", "fill_gbs"};
   out->gflops = json_number_value(json_object_get(from, "gflops"));
   bool good = out->gflops > 0;
-  for (int s = 0; s < BENCH_STREAMS; s++)
-    for (size_t f = 0; f < BENCH_FOOTPRINTS; f++) {
+  for (int s = 0; s < FE_STREAMS; s++)
+    for (size_t f = 0; f < FE_FOOTPRINTS; f++) {
       out->gbs[s][f] = json_number_value(json_array_get(json_object_get(from, names[s]), f));
       good &= out->gbs[s][f] > 0;
     }
@@ -37,10 +37,10 @@ static void keep_copy(char *to, size_t room, const json_t *line, const char *key
 }
 
 static void read_line(bench_history *h, const json_t *line) {
-  bench_limits limits;
+  fe_roofline limits;
   const char *id = json_string_value(json_object_get(line, "workload"));
   if (!is_ours(h, line)) return;
-  if (read_limits(json_object_get(line, "limits"), &limits)) bench_limits_raise(&h->limits, &limits);
+  if (read_limits(json_object_get(line, "limits"), &limits)) fe_roofline_raise(&h->limits, &limits);
   for (size_t i = 0; id && i < bench_workload_count(); i++) {
     bench_entry *best = &h->best[i];
     double ms = json_number_value(json_object_get(line, "ms"));
@@ -120,7 +120,7 @@ static ir_status append_line(const bench_history *h, json_t *line, ir_error *err
 
 static json_t *numbers(const double *list) {
   json_t *made = json_array();
-  for (int i = 0; i < BENCH_FOOTPRINTS; i++) json_array_append_new(made, json_real(list[i]));
+  for (int i = 0; i < FE_FOOTPRINTS; i++) json_array_append_new(made, json_real(list[i]));
   return made;
 }
 
@@ -128,9 +128,9 @@ ir_status bench_history_put_limits(bench_history *h, const char *commit, ir_erro
   if (!h->file) return IR_OK;
   json_t *line = new_line(h, commit);
   json_object_set_new(line, "limits",
-                      json_pack("{s:o,s:o,s:o,s:f}", "read_gbs", numbers(h->limits.gbs[BENCH_STREAM_READ]),
-                                "copy_gbs", numbers(h->limits.gbs[BENCH_STREAM_COPY]), "fill_gbs",
-                                numbers(h->limits.gbs[BENCH_STREAM_FILL]), "gflops", h->limits.gflops));
+                      json_pack("{s:o,s:o,s:o,s:f}", "read_gbs", numbers(h->limits.gbs[FE_STREAM_READ]),
+                                "copy_gbs", numbers(h->limits.gbs[FE_STREAM_COPY]), "fill_gbs",
+                                numbers(h->limits.gbs[FE_STREAM_FILL]), "gflops", h->limits.gflops));
   return append_line(h, line, error);
 }
 

@@ -16,15 +16,12 @@ enum {
 #define MULTIPLY_ADDS (1 << 26)
 #define GIGA          1e9
 
-const double bench_footprints[BENCH_FOOTPRINTS] = {24 << 10, 256 << 10, 1 << 20,  4 << 20,
-                                                   12 << 20, 24 << 20,  64 << 20, 192 << 20};
-
 typedef struct survey {
   const bench_kit *kit;
   float *data;
   atomic_int arrived;
   int samples; /* of this loop and footprint; written by thread 0 between two barriers */
-  bench_limits *out;
+  fe_roofline *out;
 } survey;
 
 /* A barrier of `count` threads. *arrivals: how many barriers this thread has arrived at, 0 at first. */
@@ -63,18 +60,18 @@ static double seconds(survey *s, int number, int count, int *arrivals, const loo
 }
 
 static void survey_all(void *user, int number, int count) {
-  static const loop_plan plan[] = {{BENCH_STREAM_READ, BENCH_READ, 1, true},
-                                   {BENCH_STREAM_COPY, BENCH_COPY, 2, false},
-                                   {BENCH_STREAM_COPY, BENCH_COPY_NONTEMPORAL, 2, false},
-                                   {BENCH_STREAM_FILL, BENCH_FILL, 1, false},
-                                   {BENCH_STREAM_FILL, BENCH_FILL_NONTEMPORAL, 1, false}},
+  static const loop_plan plan[] = {{FE_STREAM_READ, BENCH_READ, 1, true},
+                                   {FE_STREAM_COPY, BENCH_COPY, 2, false},
+                                   {FE_STREAM_COPY, BENCH_COPY_NONTEMPORAL, 2, false},
+                                   {FE_STREAM_FILL, BENCH_FILL, 1, false},
+                                   {FE_STREAM_FILL, BENCH_FILL_NONTEMPORAL, 1, false}},
                          multiply_add = {0, BENCH_MULTIPLY_ADD, 1, true};
   survey *s = user;
   int arrivals = 0;
   for (size_t p = 0; p < sizeof plan / sizeof *plan; p++)
-    for (int f = 0; f < BENCH_FOOTPRINTS; f++) {
-      size_t n = (size_t)(bench_footprints[f] / 4 / plan[p].arrays / count) / BENCH_CHUNK * BENCH_CHUNK;
-      int repeats = 1 + (int)(SAMPLE_BYTES / bench_footprints[f]);
+    for (int f = 0; f < FE_FOOTPRINTS; f++) {
+      size_t n = (size_t)(fe_footprints[f] / 4 / plan[p].arrays / count) / BENCH_CHUNK * BENCH_CHUNK;
+      int repeats = 1 + (int)(SAMPLE_BYTES / fe_footprints[f]);
       double time = seconds(s, number, count, &arrivals, &plan[p], n, repeats);
       double gbs = 4.0 * (double)n * plan[p].arrays * count * repeats / time / GIGA;
       if (number == 0) s->out->gbs[plan[p].stream][f] = fmax(s->out->gbs[plan[p].stream][f], gbs);
@@ -83,54 +80,17 @@ static void survey_all(void *user, int number, int count) {
   if (number == 0) s->out->gflops = 2.0 * MULTIPLY_ADDS * count / time / GIGA;
 }
 
-bool bench_limits_measure(const int *threads, int count, bench_limits *out) {
+bool bench_limits_measure(const int *threads, int count, fe_roofline *out) {
   bench_array array;
-  size_t most = (size_t)bench_footprints[BENCH_FOOTPRINTS - 1];
+  size_t most = (size_t)fe_footprints[FE_FOOTPRINTS - 1];
   if (!bench_array_make(&array, most)) return false;
   float *data = array.a.data;
   for (size_t i = 0; i < most / sizeof *data; i++) data[i] = 1;
   for (int i = 0; i < count; i++) {
-    out[i] = (bench_limits){0};
+    out[i] = (fe_roofline){0};
     survey s = {.kit = bench_kit_here(), .data = data, .out = &out[i]};
     bench_team(threads[i], survey_all, &s);
   }
   bench_array_free(&array);
   return true;
-}
-
-static bool raise_one(double *limit, double seen) {
-  bool much = seen > 1.02 * *limit;
-  *limit = fmax(*limit, seen);
-  return much;
-}
-
-bool bench_limits_raise(bench_limits *l, const bench_limits *seen) {
-  bool raised = raise_one(&l->gflops, seen->gflops);
-  for (int s = 0; s < BENCH_STREAMS; s++)
-    for (int f = 0; f < BENCH_FOOTPRINTS; f++) raised |= raise_one(&l->gbs[s][f], seen->gbs[s][f]);
-  return raised;
-}
-
-/* GB/s of a stream that touches this many bytes: interpolated between the measured footprints, linearly in
- * the logarithm of the bytes. */
-static double at_footprint(const double *gbs, double bytes) {
-  int f = 1;
-  while (f < BENCH_FOOTPRINTS - 1 && bytes > bench_footprints[f]) f++;
-  double low = log(bench_footprints[f - 1]), high = log(bench_footprints[f]);
-  double share = fmin(fmax((log(bytes) - low) / (high - low), 0), 1);
-  return gbs[f - 1] + (gbs[f] - gbs[f - 1]) * share;
-}
-
-double bench_limits_gbs(const bench_limits *l, int stream, double bytes) {
-  return at_footprint(l->gbs[stream], bytes);
-}
-
-/* The time per byte is interpolated linearly between reading alone, reading as much as writing, and writing
- * alone. */
-double bench_limits_ms(const bench_limits *l, double bytes_read, double bytes_written, double flops) {
-  double bytes = bytes_read + bytes_written, place = 2 * bytes_written / bytes; /* 0 read, 1 copy, 2 fill */
-  int from = place > 1;
-  double first = at_footprint(l->gbs[from], bytes), second = at_footprint(l->gbs[from + 1], bytes);
-  double share = place - from, moved = bytes * ((1 - share) / first + share / second);
-  return fmax(moved, flops / l->gflops) / GIGA * 1e3;
 }

@@ -233,7 +233,7 @@ ir_status bench_measure(bench_plan *plan, const bench_workload *w, bench_result 
     size_t count;
     float *results = results_of(&c, &count, error);
     out->first_ms = (double)c.first_ns * 1e-6;
-    out->limit_ms = bench_limits_ms(&plan->limits, w->bytes_read, w->bytes_written, w->flops);
+    out->limit_ms = fe_roofline_ms(&plan->limits, w->bytes_read, w->bytes_written, w->flops);
     out->error = results ? bench_error(w, &c.in, results, count, plan->threads) : INFINITY;
     free(results);
   }

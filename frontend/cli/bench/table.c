@@ -66,11 +66,10 @@ static double faster(const bench_result *r) {
 
 void bench_table_foot(const bench_plan *plan, const bench_history *h, const bench_result *list,
                       size_t count) {
-  const bench_limits *l = &plan->limits;
+  const fe_roofline *l = &plan->limits;
   printf("\n%s; %d thread%s: reads %.1f, copies %.1f, fills %.1f GB/s of memory; %.0f GFLOP/s\n", h->machine,
-         plan->threads, plan->threads == 1 ? "" : "s", l->gbs[BENCH_STREAM_READ][BENCH_FOOTPRINTS - 1],
-         l->gbs[BENCH_STREAM_COPY][BENCH_FOOTPRINTS - 1], l->gbs[BENCH_STREAM_FILL][BENCH_FOOTPRINTS - 1],
-         l->gflops);
+         plan->threads, plan->threads == 1 ? "" : "s", l->gbs[FE_STREAM_READ][FE_FOOTPRINTS - 1],
+         l->gbs[FE_STREAM_COPY][FE_FOOTPRINTS - 1], l->gbs[FE_STREAM_FILL][FE_FOOTPRINTS - 1], l->gflops);
   printf("geometric mean: %.0f%% of the limit", 100 * geometric_mean(list, count, share));
   double mean = geometric_mean(list, count, faster);
   if (mean > 0) printf(", %.2f times as fast as the best peer", mean);

@@ -11,27 +11,22 @@
 
 #include "frontend/cli/buffers.h"
 #include "frontend/cli/explain/machine.h"
+#include "frontend/profile/cost.h"
 #include "frontend/report/explain_kernels.h"
-
-/* Variables of the graph that is explained. */
-typedef struct explain_sizes {
-  ir_var_value *list;
-  size_t count;
-} explain_sizes;
 
 typedef struct explain_run {
   rt_context *context;
   const ir_graph *graph; /* as it was read */
   const cli_pairs *in, *sizes;
-  cli_machine machine;
+  fe_machine machine;
   bool known; /* `machine` is known; of devices that cannot be measured it is not */
   cli_binding inputs;
   rt_program *program;
-  int64_t *ns;          /* median by step of the plan; NULL: nothing was run */
-  char why[CLI_WHY];    /* why nothing was run; "" when it was */
-  explain_sizes values; /* computed at the first kernel, like `iterations` */
-  double *step_bytes;   /* by step: read and written in one run */
-  double *iterations;   /* how often a run executes each step; 0: not known */
+  int64_t *ns;        /* median by step of the plan; NULL: nothing was run */
+  char why[CLI_WHY];  /* why nothing was run; "" when it was */
+  fe_sizes values;    /* computed at the first kernel, like `iterations` */
+  double *step_bytes; /* by step: read and written in one run */
+  double *iterations; /* how often a run executes each step; 0: not known */
 } explain_run;
 
 /* Compile and run the block with given or pseudorandom inputs. Where it cannot be run, r->why says why. The

@@ -30,7 +30,7 @@ static bool is_affordable(explain_run *r, ir_error *error) {
   if (rt_program_cost(r->program, r->inputs.values, &cost, error) != IR_OK) return false;
   double ms = (double)cost.steps * LAUNCH_MS;
   if (r->known) {
-    const bench_limits *all = cli_machine_limits(&r->machine, rt_context_threads(r->context));
+    const fe_roofline *all = fe_machine_limits(&r->machine, rt_context_threads(r->context));
     ms = fmax(ms, (double)cost.flops / all->gflops * 1e-6);
   }
   if (ms <= RUN_MS) return true;
@@ -70,7 +70,7 @@ static ir_status measure_steps(explain_run *r, const cli_buffers *b, ir_error *e
 static int compile_and_run(explain_run *r, cli_graph *s, const ir_parsed_graph *block, ir_ref results) {
   cli_buffers buffers = {0};
   fe_request request = cli_request(s, block, results, &r->inputs);
-  if (cli_machine_find(r->context, true, &r->machine, &r->known, &s->error) == IR_OK &&
+  if (cli_machine_find(r->context, &r->machine, &r->known, &s->error) == IR_OK &&
       fe_compile(r->context, &request, &r->program, &s->error) == IR_OK && is_affordable(r, &s->error) &&
       cli_buffers_open(&buffers, r->program, block, &r->inputs, &s->error) == IR_OK)
     measure_steps(r, &buffers, &s->error);
@@ -90,42 +90,16 @@ void explain_run_close(explain_run *r) {
   rt_program_release(r->program);
   cli_binding_free(&r->inputs);
   free(r->ns);
-  free(r->values.list);
+  fe_sizes_free(&ir_mem_libc, &r->values);
   free(r->iterations);
   free(r->step_bytes);
-  r->program = NULL, r->ns = NULL, r->values = (explain_sizes){0}, r->iterations = NULL;
+  r->program = NULL, r->ns = NULL, r->iterations = NULL;
   r->step_bytes = NULL;
 }
 
-/* sizes: the graph that is explained is a copy, whose variables are found by name */
-
-/* Find the values of the copy's variables. Once: all variables are in the copy before passes add nodes to
- * it. */
+/* The graph that is explained is a copy. Once: all variables are in it before passes add nodes to it. */
 static bool find_sizes(explain_run *r, ir_graph *copy) {
-  explain_sizes *out = &r->values;
-  const ir_graph *from = r->graph;
-  if (out->list) return true;
-  ir_ref *by_name = calloc(copy->name_count + 1, sizeof *by_name);
-  out->list = calloc(r->inputs.var_count + 1, sizeof *out->list);
-  for (ir_ref ref = 1; by_name && ref < copy->count; ref++)
-    if (ir_op_of(copy, ref) == IR_OP_VAR) by_name[ir_get(copy, ref)->arg] = ref;
-  size_t names = copy->name_count;
-  for (size_t v = 0; by_name && out->list && v < r->inputs.var_count; v++) {
-    int64_t name = ir_get(from, r->inputs.vars[v])->arg;
-    int64_t own = ir_name(copy, ir_name_text(from, name), ir_name_length(from, name));
-    if (own >= 0 && (size_t)own < names && by_name[own])
-      out->list[out->count++] = (ir_var_value){by_name[own], r->inputs.values[v]};
-  }
-  bool good = by_name && out->list;
-  free(by_name);
-  return good;
-}
-
-static double number_of(ir_graph *g, ir_ref expression, const explain_sizes *s) {
-  int64_t value = 0;
-  ir_error ignored = {0};
-  ir_eval_index(g, expression, s->list, s->count, NULL, 0, &value, &ignored);
-  return (double)value;
+  return r->values.list || fe_sizes_find(&ir_mem_libc, copy, r->program, r->inputs.values, &r->values);
 }
 
 /* lines */
@@ -136,34 +110,18 @@ typedef struct prediction {
   int threads;
 } prediction;
 
-/* The operations of a kernel, and how many f32 operations take as long when vectorized. */
-typedef struct work_estimate {
-  double operations, at_best;
-} work_estimate;
-
-static work_estimate compute_work(const fe_explained *e, size_t number, double flops,
-                                  const explain_sizes *s) {
-  fe_arithmetic a = fe_arithmetic_of(e, number);
-  double floats = number_of(e->g, a.floats, s), integers = number_of(e->g, a.integers, s),
-         wide_floats = number_of(e->g, a.weighed_floats, s),
-         wide_integers = number_of(e->g, a.weighed_integers, s);
-  double wide = floats > 0 ? flops * wide_floats / floats : flops;
-  return (work_estimate){.operations = flops + integers, .at_best = wide + wide_integers};
-}
-
 /* The rates of one core as measured, for the prediction of its time; with several threads the memory's are
  * those of all. A core does two multiply-adds of a vector in each cycle. */
 static pass_rates measured_rates(const explain_run *r, const ir_target *t, int threads) {
-  const bench_limits *one = cli_machine_limits(&r->machine, 1),
-                     *own = cli_machine_limits(&r->machine, threads);
+  const fe_roofline *one = fe_machine_limits(&r->machine, 1), *own = fe_machine_limits(&r->machine, threads);
   double within[] = {[PASS_LEVEL_L2] = (double)t->l2_bytes / 4,
                      [PASS_LEVEL_L3] = (double)t->l2_bytes * 4,
                      [PASS_LEVEL_MEMORY] = (double)t->l3_bytes * 4};
   pass_rates rates = pass_rates_of(t);
   rates.ghz = one->gflops / (double)t->vector_bytes;
   for (int i = 0; i < PASS_LEVELS; i++) {
-    rates.read[i] = bench_limits_gbs(own, BENCH_STREAM_READ, within[i]);
-    rates.write[i] = bench_limits_gbs(own, BENCH_STREAM_FILL, within[i]);
+    rates.read[i] = fe_roofline_gbs(own, FE_STREAM_READ, within[i]);
+    rates.write[i] = fe_roofline_gbs(own, FE_STREAM_FILL, within[i]);
   }
   return rates;
 }
@@ -180,8 +138,8 @@ static double touched_since(const explain_run *r, const fe_explained *e, size_t 
                             bool first) {
   size_t count = e->plan->step_count;
   const ir_slot *held = &e->plan->slots[slot];
-  double bytes = 0,
-         size = number_of(e->g, held->elements, &r->values) * ir_dtypes[ir_dtype_of(e->g, held->value)].bytes;
+  double bytes = 0, size = fe_number_of(e->g, held->elements, &r->values) *
+                           ir_dtypes[ir_dtype_of(e->g, held->value)].bytes;
   rt_cost cost;
   ir_error ignored = {0};
   if (first && e->plan->slots[slot].kind == IR_SLOT_TEMP)
@@ -220,18 +178,12 @@ static size_t find_param_states(const explain_run *r, const fe_explained *e, siz
 }
 
 static prediction predict_limits(const explain_run *r, const fe_explained *e, size_t number,
-                                 const explain_sizes *s) {
-  fe_kernel_work work = fe_work_of(e, number);
-  rt_step_cost cost;
-  ir_error ignored = {0};
-  prediction x = {.read = number_of(e->g, work.read, s), .written = number_of(e->g, work.written, s)};
-  rt_program_step_cost(r->program, r->inputs.values, number, &cost, &ignored);
-  x.threads = cost.threads;
-  const bench_limits *all = cli_machine_limits(&r->machine, rt_context_threads(r->context));
-  work_estimate c = compute_work(e, number, (double)cost.flops, s);
+                                 const fe_sizes *s) {
+  fe_kernel_cost c = fe_kernel_cost_of(e, r->program, r->inputs.values, number, s);
+  prediction x = {.read = c.read, .written = c.written, .operations = c.operations, .threads = c.threads};
+  const fe_roofline *all = fe_machine_limits(&r->machine, rt_context_threads(r->context));
   double bytes = x.read + x.written;
-  x.operations = c.operations;
-  x.memory_ms = bytes > 0 ? bench_limits_ms(all, x.read, x.written, 0) : 0;
+  x.memory_ms = bytes > 0 ? fe_roofline_ms(all, x.read, x.written, 0) : 0;
   x.limit_ms = fmax(x.memory_ms, c.at_best / all->gflops * 1e-6);
   pass_rates rates = measured_rates(r, e->target, x.threads);
   pass_param_state params[MOST_PARAMS];
@@ -270,7 +222,8 @@ static bool count_bytes(explain_run *r, const fe_explained *e) {
   for (size_t i = 0; i < count; i++) {
     if (e->plan->steps[i].kind != IR_STEP_KERNEL || e->once[i]) continue;
     fe_kernel_work work = fe_work_of(e, i);
-    r->step_bytes[i] = number_of(e->g, work.read, &r->values) + number_of(e->g, work.written, &r->values);
+    r->step_bytes[i] =
+        fe_number_of(e->g, work.read, &r->values) + fe_number_of(e->g, work.written, &r->values);
   }
   return true;
 }
@@ -283,7 +236,7 @@ static bool count_iterations(explain_run *r, const fe_explained *e) {
   for (size_t i = 0; i < count; i++) r->iterations[i] = 1;
   for (size_t i = 0; i < count; i++) {
     const ir_step *s = &e->plan->steps[i];
-    double times = s->kind == IR_STEP_SCAN    ? number_of(e->g, s->count, &r->values)
+    double times = s->kind == IR_STEP_SCAN    ? fe_number_of(e->g, s->count, &r->values)
                    : s->kind == IR_STEP_WHILE ? 0
                                               : 1;
     size_t inside = s->function_steps[0] + s->function_steps[1]; /* nested at most 64 deep */
