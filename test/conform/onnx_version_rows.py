@@ -242,6 +242,9 @@ def elements():
     yield Row("Gemm", (11, 13), [x, x], [x @ x.T], transB=1)
     a, b = floats(2, 3), np.array([2, 3], np.int32)
     yield Row("Pow", (12, 13), [a, b], [floats(4, 27)])
+    ends = floats(-2, -0.0, 0, 3, np.inf, -np.inf, np.nan)
+    for exponent in (np.float32(2), np.float32(3), np.int64(3), np.float32(4)):
+        yield Row("Pow", (12, 13), [ends, exponent], [ends ** np.float32(exponent)], constants=(1,))
     yield Row("PRelu", (7, 9), [x, np.full((3,), 0.5, np.float32)], [np.where(x < 0, x / 2, x)])
     yield Row("Flatten", (9, 11), [draw(2, 1, 3)[:, :, :0]], [np.zeros((2, 0), np.float32)])
     spectrum = np.fft.fft(x, axis=1)

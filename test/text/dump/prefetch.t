@@ -41,9 +41,20 @@ check y: [..], allowed [..]
 $ viewfold dump --stage=loops --target 'registers=32' sweep.vf | grep -o 'load p[12].*'
 load p1[0] : f32
 load p2[[..]] ahead 512 : f32
-$ viewfold dump --stage=loops --target 'registers=16' sweep.vf | grep -c ahead
-? 1
-0
+$ viewfold dump --stage=loops --target 'registers=32 vector_bytes=32' sweep.vf | grep -o 'for .* unroll'
+for ridx7 in 0..4 unroll
+$ viewfold dump --stage=loops --target 'registers=16 vector_bytes=32' sweep.vf | grep -o 'for .* unroll'
+for ridx7 in 0..2 unroll
+
+== what interleaved chains leave on the stack is aligned to vectors
+<<< log.vf
+graph @log(%x: f32[4096]) {
+  %y = log %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=asm --target 'features=+avx2,+fma registers=16 vector_bytes=32' log.vf | grep -c 'andq.*[$]-32, %rsp'
+1
 
 == row sums of a large parameter prefetch their operand 2 KiB ahead, non-temporally, where that was measured to be faster
 <<< sums.vf
