@@ -279,7 +279,7 @@ LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
   return valid ? cg_select(e, valid, value, cg_fetch(e, n->src[3], width)) : value;
 }
 
-/* One update of `a->width` elements at `to`. */
+/* One update of `a->width` elements, which go up from `to`. */
 static void update_elements(cg_emitter *e, const cg_place *a, ir_op op, LLVMValueRef value, LLVMValueRef to) {
   if (op == IR_OP_ADD) {
     LLVMValueRef old = cg_read(e, a, cg_vector(a->element, a->width), to);
@@ -297,19 +297,21 @@ void cg_emit_update(void *emitter, ir_ref ref) {
   cg_place a = cg_place_of(e, n->src[0], n->src[1], width);
   if (e->nest->width[n->src[1]] == 1) a.stride = 0;
   LLVMValueRef valid = cg_value(e, n->src[2]), value = cg_fetch(e, n->src[3], width);
-  bool whole = width == 1 || (a.affine && a.stride == 1 && valid_width == 1);
+  bool whole = width == 1 || (a.affine && (a.stride == 1 || a.stride == -1) && valid_width == 1);
   cg_place lane = a;
   if (!whole) lane.width = 1;
   for (uint32_t i = 0; i < width / lane.width; i++) {
-    LLVMValueRef at = LLVMConstInt(e->i64, i, 0),
-                 one = whole ? value : LLVMBuildExtractElement(e->b, value, at, "");
+    LLVMValueRef at = LLVMConstInt(e->i64, i, 0), one = !whole ? LLVMBuildExtractElement(e->b, value, at, "")
+                                                        : width > 1 ? cg_memory_order(e, &a, value)
+                                                                    : value;
     LLVMBasicBlockRef inside = cg_is_true(valid) ? NULL : cg_block(e), after = inside ? cg_block(e) : NULL;
     if (inside) {
       LLVMBuildCondBr(e->b, valid_width > 1 ? LLVMBuildExtractElement(e->b, valid, at, "") : valid, inside,
                       after);
       LLVMPositionBuilderAtEnd(e->b, inside);
     }
-    update_elements(e, &lane, (ir_op)n->arg, one, cg_lane_address(e, &a, i));
+    update_elements(e, &lane, (ir_op)n->arg, one,
+                    whole && width > 1 ? cg_low_address(e, &a) : cg_lane_address(e, &a, i));
     if (!inside) continue;
     LLVMBuildBr(e->b, after);
     LLVMPositionBuilderAtEnd(e->b, after);

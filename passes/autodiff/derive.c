@@ -103,10 +103,29 @@ void pass_differentiation_end(pass_differentiation *w) {
   ir_free(w->g->mem, w->active, w->active ? w->nodes : 0);
 }
 
+/* `to` with what `part` adds to zeros at some indices; 0 where it is no such sum. */
+static ir_ref scattered_to(ir_graph *g, ir_ref to, ir_ref part) {
+  const ir_node *n = ir_get(g, part);
+  if (n->op != IR_OP_SCATTER_ADD || ir_batch_rank(g, to) || ir_batch_rank(g, part)) return 0;
+  ir_ref indices = n->src[1], updates = n->src[2];
+  int64_t axis = ir_arg_int(n), batch = ir_arg_small(n);
+  int mode = ir_arg_mode(n);
+  if (n->src[0] != op_zeros_like(g, part)) return 0;
+  return op_scatter(g, IR_OP_SCATTER_ADD, to, indices, updates, axis, mode, batch);
+}
+
+/* The sum of two parts. One that has few elements that are not zero is added to the other where they are: in
+ * a loop, this is done in place. */
+static ir_ref add_parts(ir_graph *g, ir_ref a, ir_ref b) {
+  ir_ref sum = scattered_to(g, a, b);
+  if (!sum) sum = scattered_to(g, b, a);
+  return sum ? sum : op_binary(g, IR_OP_ADD, a, b);
+}
+
 bool pass_differentiation_add(pass_differentiation *w, ir_ref node, ir_ref part) {
   ir_ref *sum = &w->sums[pass_differentiation_leaf(w, node)];
   if (w->g->batches_cap) part = op_in_batch_of(w->g, part, node, w->keep);
-  *sum = *sum && part ? op_binary(w->g, IR_OP_ADD, *sum, part) : part;
+  *sum = *sum && part ? add_parts(w->g, *sum, part) : part;
   return *sum != 0;
 }
 

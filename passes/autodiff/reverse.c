@@ -1,14 +1,15 @@
 /* Reverse mode (VJP) through functions.
  *
  * cond: a branch is recomputed where its cotangents are pulled back. scan: each iteration is recomputed, too,
- * from its initial state. A first scan repeats the iterations and stacks their initial states; a second scan
- * in the opposite direction carries the cotangents of the state and sums those of the invariant operands. No
- * other memory depends on the length. while_loop: the same as a scan with as many iterations as its bound
- * allows, of which those after the last one leave the state unchanged. */
+ * from its initial state, or from values that are smaller (saved.c). A first scan repeats the iterations and
+ * stacks these; a second scan in the opposite direction carries the cotangents of the state and sums those of
+ * the invariant operands. No other memory depends on the length. while_loop: the same as a scan with as many
+ * iterations as its bound allows, of which those after the last one leave the state unchanged. */
 #include "control.h"
 
 #include <string.h>
 
+#include "passes/autodiff/saved.h"
 #include "passes/ops/derivative/derivative.h"
 
 /* cotangents of a function */
@@ -114,7 +115,11 @@ typedef struct reverse {
   uint8_t *wanted; /* by operand: is its cotangent needed after the loop? */
   uint8_t *used;   /* by parameter: do the gradients depend on its value? */
   bool single;     /* the length is 1: nothing is summed */
-  ir_ref stacks; /* TUPLE: the final state, then, for used parameters, the state at each iteration's start */
+  pass_refs kept;  /* values of an iteration that are kept in place of states */
+  pass_refs given; /* parameters that stand for them in the gradients */
+  /* TUPLE: the final state, then of each iteration the parts of the state that are used at its start, and
+   * what is kept */
+  ir_ref stacks;
   /* the backward scan: parameters, operands (both by state, sliced, invariant), results (state, stacked) */
   pass_refs params[3], x[3], results[2];
 } reverse;
@@ -131,6 +136,12 @@ static bool reach_state(reverse *r) {
       if (r->t.gradients[i] && !c->reached[i]) c->reached[i] = 1, more = true;
   }
   return true;
+}
+
+static bool is_param(const ir_function *f, ir_ref ref) {
+  uint32_t i = 0;
+  while (i < f->param_count && f->params[i] != ref) i++;
+  return i < f->param_count;
 }
 
 static bool mark_used(reverse *r) {
@@ -150,17 +161,46 @@ static bool mark_used(reverse *r) {
   return good;
 }
 
-/* Repeats the iterations and stacks the states that they begin with. */
+/* Where less than a used state will do, the gradients are computed from that. */
+static bool keep_less(reverse *r) {
+  ir_graph *g = r->c->g;
+  pass_refs gradients = {.g = g}, cotangents = {.g = g}, states = {.g = g}, cut = {.g = g};
+  for (uint32_t i = 0; i < r->f.param_count; i++)
+    if (r->t.gradients[i]) pass_refs_add(&gradients, r->t.gradients[i]);
+  for (uint32_t i = 0; i < r->c->state.carries; i++)
+    if (r->used[i]) pass_refs_add(&states, r->f.params[i]);
+  for (uint32_t i = 0; i < r->f.result_count; i++)
+    if (r->t.given[i]) pass_refs_add(&cotangents, r->t.given[i]);
+  bool good = !gradients.failed && !cotangents.failed && !states.failed &&
+              pass_saved_values(&gradients, &cotangents, &states, &cut);
+  for (size_t i = 0; i < cut.count && good; i++) {
+    if (is_param(&r->f, cut.at[i])) continue;
+    pass_refs_add(&r->kept, cut.at[i]);
+    pass_refs_add(&r->given, pass_param_like(g, cut.at[i]));
+  }
+  good = good && !r->kept.failed && !r->given.failed;
+  if (good && r->kept.count) {
+    good = ir_replace(g, r->kept.at, r->given.at, r->kept.count, gradients.at, gradients.count) == IR_OK;
+    for (uint32_t i = 0, next = 0; i < r->f.param_count && good; i++)
+      if (r->t.gradients[i]) r->t.gradients[i] = gradients.at[next++];
+    good = good && mark_used(r);
+  }
+  pass_refs_free(&gradients), pass_refs_free(&cotangents), pass_refs_free(&states), pass_refs_free(&cut);
+  return good;
+}
+
+/* Repeats the iterations and stacks the states that they begin with, and what is kept of them. */
 static bool stack_states(reverse *r) {
   pass_control *c = r->c;
   ir_graph *g = c->g;
   pass_refs results = {.g = g};
-  bool any = false;
+  bool any = r->kept.count > 0;
   for (uint32_t i = 0; i < c->state.carries; i++) pass_refs_add(&results, r->f.results[i]);
   for (uint32_t i = 0; i < c->state.carries; i++) {
     if (r->used[i]) pass_refs_add(&results, r->f.params[i]);
     any |= r->used[i];
   }
+  for (size_t i = 0; i < r->kept.count; i++) pass_refs_add(&results, r->kept.at[i]);
   if (any && !results.failed) {
     ir_ref func = ir_func(g, results.at, (uint32_t)results.count, r->f.params, r->f.param_count);
     if (func) r->stacks = op_scan(g, c->operands, c->operand_count, c->state, func, c->length);
@@ -207,6 +247,7 @@ static void add_slices_and_invariants(reverse *r) {
     if (r->t.gradients[i] && r->wanted[i] && (i < others || r->single) && i >= c->state.carries)
       pass_refs_add(&r->results[1], r->t.gradients[i]);
   }
+  for (size_t i = 0; i < r->kept.count; i++) add_param(r, 1, r->given.at[i], ir_src(c->g, r->stacks, next++));
   for (uint32_t i = c->state.carries; i < c->result_count; i++)
     if (c->reached[i]) add_param(r, 1, r->t.given[i], c->tangents[i]);
 }
@@ -262,10 +303,11 @@ static bool pull_scan(pass_differentiation *w, pass_control *c, uint8_t *wanted)
   r.single = ir_is_const(g, c->length, &length) && length == 1;
   for (int i = 0; i < 3; i++) r.params[i].g = r.x[i].g = g;
   for (int i = 0; i < 2; i++) r.results[i].g = g;
+  r.kept.g = r.given.g = g;
   r.used = ir_alloc(g->mem, r.f.param_count);
   bool good = r.used != NULL, any = false;
   if (!good) ir_fail(g->error, IR_ERR_MEMORY, "%s: out of memory", c->who);
-  good = good && reach_state(&r) && mark_used(&r);
+  good = good && reach_state(&r) && mark_used(&r) && keep_less(&r);
   for (uint32_t i = 0; i < c->operand_count && good; i++)
     any |= wanted[i] && (i < c->state.carries ? c->reached[i] : r.t.gradients[i] != 0);
   if (good && any && (good = stack_states(&r))) {
@@ -275,6 +317,7 @@ static bool pull_scan(pass_differentiation *w, pass_control *c, uint8_t *wanted)
   }
   for (int i = 0; i < 3; i++) pass_refs_free(&r.params[i]), pass_refs_free(&r.x[i]);
   for (int i = 0; i < 2; i++) pass_refs_free(&r.results[i]);
+  pass_refs_free(&r.kept), pass_refs_free(&r.given);
   cotangents_free(g, &r.t);
   ir_free(g->mem, r.used, r.f.param_count);
   return good;

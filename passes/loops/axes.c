@@ -16,6 +16,15 @@ bool loop_is_ordered(loop_nest *n, uint32_t axis) {
   return false;
 }
 
+/* Along such an axis each update stores another element, next to the one before. All axes further out either
+ * are ordered or read and replace no elements of one another (passes/fold/order.c). */
+bool loop_replaces_in_order(loop_nest *n, uint32_t axis) {
+  int64_t stride;
+  return axis + 1 == n->axis_count && loop_is_ordered(n, axis) &&
+         affine_stride(n->g, ir_src(n->g, n->store, 1), n->axes[axis].range, &stride) &&
+         (stride == 1 || stride == -1);
+}
+
 ir_ref loop_fresh_range(loop_nest *n, ir_ref extent) {
   return ir_make(n->g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(n->next_range++, 0), &extent, 1);
 }

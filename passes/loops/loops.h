@@ -125,6 +125,9 @@ void loop_merge_reduced(loop_nest *n);             /* loop_merge_axes for the ra
 void loop_order_reduced(loop_nest *n);
 bool loop_bounds_another(loop_nest *n, uint32_t axis); /* does the size of some axis depend on this one? */
 bool loop_is_ordered(loop_nest *n, uint32_t axis);     /* does the order of updates along it matter? */
+/* Does it matter only because elements are read before they are replaced? Lanes along it read before any of
+ * them stores, as long as they are innermost. */
+bool loop_replaces_in_order(loop_nest *n, uint32_t axis);
 /* Cost of the divisions in index arithmetic below root: first the number of quotients and remainders, then
  * how many values these take, then the number of conditions whose breakpoint has to be rounded. */
 int64_t loop_division_cost(ir_graph *g, ir_ref root);

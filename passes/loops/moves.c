@@ -252,7 +252,8 @@ const char *loop_moves_unsound(loop_nest *n) {
     bool vector = level->binding == IR_VECTOR, lanes = level->binding == IR_UNROLL || vector;
     if (level->binding == IR_THREAD && ((d && n->levels[d - 1].binding != IR_THREAD) || place))
       return "thread levels must be the outermost levels of their axes, outside all other levels";
-    if (level->binding != IR_SERIAL && loop_is_ordered(n, level->axis))
+    bool reads_first = vector && d + 1 == n->level_count && loop_replaces_in_order(n, level->axis);
+    if (level->binding != IR_SERIAL && loop_is_ordered(n, level->axis) && !reads_first)
       return "updates along this axis may write the same element, so it must stay serial";
     if (level->binding == IR_THREAD && !loop_may_thread(n, level->axis))
       return "the extent of this axis depends on data or on another axis, but thread blocks are counted "

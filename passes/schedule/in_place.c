@@ -9,7 +9,7 @@
  *   - the result's slot is first used by the copy;
  *   - the update reads of the value only the elements that it replaces, each for itself, or elements that it
  *     does not replace (passes/fold/overwritten.c). Where it reads others, what it stores is put into memory
- *     first.
+ *     first; and so is what kernels that depend on the update need of the value (late_reads.c).
  *
  * A reference is an input that the plan changes. Where its newest version cannot be in its slot throughout,
  * it is computed in a temporary and copied to the caller's memory at the end, as a result.
@@ -22,11 +22,13 @@
 #include <string.h>
 
 #include "passes/fold/fold.h"
+#include "passes/schedule/late_reads.h"
 
 /* What is known of a slot. */
 typedef struct usage {
   uint32_t first, last; /* the first and the last step that uses it; what a copy reads is no use */
   uint32_t is;          /* the slot that it has become, or itself */
+  uint32_t copy;        /* 1 + the number of the last copy that reads it; 0: none */
 } usage;
 
 /* A copy at step `at`, and what the update behind it needs. */
@@ -40,6 +42,14 @@ typedef struct slot_use {
   uint32_t step, slot;
   bool writes;
 } slot_use;
+
+/* Step `step`, behind a copy, needs `value` of the value that was copied; 0: it does not depend on the
+ * update. */
+typedef struct late_read {
+  uint32_t step;
+  size_t copy;
+  ir_ref value;
+} late_read;
 
 struct in_place {
   ir_graph *g;
@@ -56,6 +66,8 @@ struct in_place {
   bool loops;     /* may carried values of loops be changed in place? */
   slot_use *uses; /* what copies read as well; in the order of steps once all are known */
   size_t use_count, use_cap;
+  late_read *late; /* of kernels that cannot be put before the update */
+  size_t late_count, late_cap;
 };
 
 /* Does step k fill the memory that the next one updates? */
@@ -126,7 +138,7 @@ static bool begin(in_place *f, ir_graph *g, ir_plan *plan, size_t nodes) {
     return false;
   }
   memset(f->seen, 0, nodes * sizeof *f->seen);
-  for (uint32_t i = 0; i < plan->slot_count; i++) f->slots[i] = (usage){UINT32_MAX, 0, i};
+  for (uint32_t i = 0; i < plan->slot_count; i++) f->slots[i] = (usage){UINT32_MAX, 0, i, 0};
   return true;
 }
 
@@ -149,6 +161,7 @@ void schedule_in_place_free(in_place *f) {
   ir_free(mem, f->stack, f->stack_cap * sizeof *f->stack);
   ir_free(mem, f->uses, f->use_cap * sizeof *f->uses);
   ir_free(mem, f->copies, f->cap * sizeof *f->copies);
+  ir_free(mem, f->late, f->late_cap * sizeof *f->late);
   ir_free(mem, f, sizeof *f);
 }
 
@@ -156,6 +169,22 @@ void schedule_in_place_free(in_place *f) {
 static copied *copy_before(in_place *f, size_t k) {
   copied *c = f->count ? &f->copies[f->count - 1] : NULL;
   return c && c->at + 1 == k ? c : NULL;
+}
+
+/* Lists what step k needs of values that earlier steps copy. */
+static void list_late_reads(in_place *f, uint32_t k, const uint32_t *slot_of) {
+  const ir_step *steps = f->plan->steps;
+  for (size_t u = f->use_count; u-- > 0 && f->uses[u].step == k;) {
+    uint32_t copy = f->slots[f->uses[u].slot].copy, at = copy ? f->copies[copy - 1].at : k, count;
+    ir_ref found[MOST_LATE_READS] = {0};
+    if (at + 1 >= k || !schedule_late_reads(f->g, slot_of, f->nodes, steps[k].kernel, steps[at].kernel,
+                                            steps[at + 1].kernel, found, &count))
+      continue;
+    for (uint32_t i = 0; i < (count ? count : 1); i++)
+      if (IR_RESERVE(f->g->mem, f->late, f->late_cap, f->late_count + 1))
+        f->late[f->late_count++] = (late_read){k, copy - 1, found[i]};
+      else ir_fail(f->g->error, IR_ERR_MEMORY, "out of memory scheduling writes");
+  }
 }
 
 /* A kernel of one value; x is its first operand where it updates a copy of that. */
@@ -168,6 +197,7 @@ static void visit_kernel(in_place *f, uint32_t k, pass_slots *slots, uint32_t *s
   if (stored && stored != own + 1) use(f, stored - 1, k, false);
   else if (use_reads(f, slot_of, step->kernel, k, x))
     before->kept = !fold_only_overwritten(f->g, step->kernel, own, slots, slot_of);
+  list_late_reads(f, k, slot_of);
 }
 
 static void visit_row_group(in_place *f, uint32_t k, const uint32_t *slot_of) {
@@ -190,6 +220,7 @@ bool schedule_in_place_visit(in_place *f, size_t k, pass_slots *slots, uint32_t 
     if (!IR_RESERVE(f->g->mem, f->copies, f->cap, f->count + 1))
       return ir_fail(f->g->error, IR_ERR_MEMORY, "out of memory scheduling writes") == IR_OK;
     f->copies[f->count++] = (copied){.at = (uint32_t)k, .from = stored - 1, .to = own};
+    f->slots[stored - 1].copy = (uint32_t)f->count;
     use(f, own, (uint32_t)k, true);
     note(f, stored - 1, (uint32_t)k, false);
   } else if (step->row_group.count) {
@@ -382,8 +413,35 @@ static bool mark_overlapping(in_place *f, ir_ref write, uint8_t *stored) {
   return found;
 }
 
-bool schedule_in_place_overlaps(in_place *f, uint8_t *stored) {
+/* Is what each step behind the update needs of the value known? */
+static bool knows_late_reads(const in_place *f, size_t copy) {
+  const copied *c = &f->copies[copy];
+  for (size_t u = uses_of(f, c->at + 2); u < f->use_count; u++) {
+    size_t i = 0;
+    if (f->uses[u].slot != c->from) continue;
+    while (i < f->late_count && (f->late[i].copy != copy || f->late[i].step != f->uses[u].step)) i++;
+    if (i == f->late_count) return false;
+  }
+  return true;
+}
+
+/* Marks what later kernels need of values that are to be overwritten. */
+static bool mark_late_reads(in_place *f, uint8_t *stored) {
   bool found = false;
+  for (size_t i = f->count; i-- > 0;) {
+    const copied *c = &f->copies[i];
+    if (!fits(f, c)) continue;
+    f->slots[c->from].is = c->to; /* what later versions become decides about a reference */
+    if (is_free(f, c) || !f->late_count || !knows_late_reads(f, i)) continue;
+    for (size_t k = 0; k < f->late_count; k++)
+      if (f->late[k].copy == i && f->late[k].value) stored[f->late[k].value] = 1, found = true;
+  }
+  for (uint32_t i = 0; i < f->plan->slot_count; i++) f->slots[i].is = i;
+  return found;
+}
+
+bool schedule_in_place_overlaps(in_place *f, uint8_t *stored) {
+  bool found = mark_late_reads(f, stored);
   for (size_t i = f->count; i-- > 0;) {
     const copied *c = &f->copies[i];
     bool shares = may_share(f, c);

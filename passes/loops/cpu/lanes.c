@@ -157,7 +157,7 @@ static void choose_streams(loop_nest *n, ir_ref reduce) {
 static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) {
   int64_t others = 1, size = ir_bounds_of(n->g, vector->extent).hi;
   for (uint32_t i = 0; i < n->axis_count; i++) others *= n->axes[i].unroll;
-  if (others > 1) return;
+  if (others > 1 || loop_is_ordered(n, (uint32_t)(vector - n->axes))) return;
   int chains = n->target->registers / REGISTERS_OF_CHAIN;
   while (operations >= MIN_CHAIN && vector->unroll < chains && 2 * vector->unroll * vector->lanes <= size)
     vector->unroll *= 2;
@@ -166,12 +166,14 @@ static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) 
   if (sweeps || vector->unroll > 1) n->store = loop_sweep_ahead(n, n->store, vector->range);
 }
 
-/* The innermost axis along which the store is contiguous; NULL: there is none. */
-static loop_axis *contiguous_store_axis(loop_nest *n, ir_ref index) {
+/* The innermost axis along which the store is contiguous; NULL: there is none. Lanes of reductions choose by
+ * their terms, and so need an axis without an order. */
+static loop_axis *contiguous_store_axis(loop_nest *n, ir_ref index, bool reduces) {
   loop_axis *last = NULL;
   for (uint32_t i = 0; i < n->axis_count; i++) {
     int64_t stride;
-    if (affine_stride(n->g, index, n->axes[i].range, &stride) && stride == 1 && may_vectorize(n, i))
+    if ((affine_stride(n->g, index, n->axes[i].range, &stride) && stride == 1 && may_vectorize(n, i)) ||
+        (!reduces && loop_replaces_in_order(n, i)))
       last = &n->axes[i];
   }
   return last;
@@ -294,7 +296,7 @@ static bool has_few_terms(loop_nest *n, ir_ref reduce, const loop_axis *last, in
 void loop_choose_vectors(loop_nest *n) {
   ir_ref reduces[LOOP_MAX_NODES], target = ir_src(n->g, n->store, 1);
   uint32_t reduce_count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, LOOP_MAX_NODES);
-  loop_axis *last = contiguous_store_axis(n, target);
+  loop_axis *last = contiguous_store_axis(n, target, reduce_count > 0);
   if (reduce_count) last = contiguous_reduction_axis(n, last, reduces, reduce_count);
   int best = last ? -1000 : -100000;
   for (uint32_t k = 0; k < reduce_count; k++) {

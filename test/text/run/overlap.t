@@ -154,3 +154,39 @@ kernel @block_0(p0: f32[4355]) {
     }
   }
 }
+
+== lanes along an axis that is ordered, where its elements lie next to each other: all of them are read before any is replaced
+$ sed -n '/^graph @sums(/,/^}/p' shifts.vf | sed 's/7/39/g; s/6/38/g' > sums.vf
+$ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16' sums.vf
+\# kernel 0 nest 0: split a0 8; vector a0.1
+kernel @sums_0(p0: f32[39]) {
+  for ridx1 in 0..1 thread {
+    for ridx2 in 0..4 {
+      %0 = (ridx2*-8) : index
+      %1 = (ridx2*8) : index
+      for ridx4 in 0..8 vector {
+        %2 = load p0[(%0+(ridx4*-1)+37)] : f32
+        update p0[(%0+(ridx4*-1)+38)] add %2 over (%1+ridx4)
+      }
+    }
+    for ridx6 in 0..4 vector {
+      %3 = load p0[((ridx6*-1)+5)] : f32
+      update p0[((ridx6*-1)+6)] add %3 over (ridx6+32)
+    }
+    for ridx8 in 0..2 vector {
+      %4 = load p0[((ridx8*-1)+1)] : f32
+      update p0[((ridx8*-1)+2)] add %4 over (ridx8+36)
+    }
+  }
+}
+$ viewfold run sums.vf --in a=[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39] --check
+a: f32[39] min 1.0 max 77.0 mean 39 first 1.0 3.0 5.0 7.0 9.0 11.0 ...
+check a: 39 elements, bit-equal
+$ sed -n '/^graph @columns(/,/^}/p' shifts.vf > columns.vf
+$ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16' columns.vf | grep '^# kernel'
+\# kernel 0 nest 0: split a0 64; split a1 8; vector a1.1; thread a0.0
+
+== none where every second element is replaced
+$ sed -n '/^graph @spread(/,/^}/p' shifts.vf > spread.vf
+$ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16' spread.vf | grep 'vector'
+? 1
