@@ -176,7 +176,7 @@ ir_ref fold_assign(folder *f, ir_ref node, ir_ref param) {
   }
   ir_ref value = to.index ? fold_at(f, n->src[2], &p) : 0;
   if (!value) return 0;
-  if (ordered) to.valid = pass_and(g, to.valid, are_in_range(f, to.index));
+  to.valid = pass_and(g, to.valid, are_in_range(f, to.index));
   if (!ordered && !adds && ir_is_true(g, to.valid))
     return order_loops(f, node, ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, to.index, value}, 3),
                        p);

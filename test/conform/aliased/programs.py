@@ -10,6 +10,7 @@ ORDINARY = ["set", "set", "add", "sub", "min", "max", "mul"]
 VIEWS = ["permute", "reshape", "shrink", "shrink", "stride", "flip", "unsqueeze", "squeeze", "point", "pad", "gather",
          "create_view"]
 MOST_RANK, MOST_ELEMENTS = 5, 400
+LITERAL = 64  # elements of a constant that stands in the text, which any context reads
 
 
 def factored(random, size):
@@ -216,7 +217,7 @@ class Program:
             own = tuple(n if self.chance(0.8) else 1 for n in shape)
             narrow = NARROWER.get(self.dtype) if self.chance(0.2) else None
             elements = self.elements(own, narrow)
-            given = self.graph.constant if self.chance(0.2) else self.graph.input
+            given = self.graph.constant if elements.size <= LITERAL and self.chance(0.2) else self.graph.input
             found = elements.astype(binding.NUMPY[self.dtype]), given(binding.Typed(elements, narrow or self.dtype))
         if self.chance(0.3) and self.dtype[0] in "if":
             found = (-found[0]).astype(binding.NUMPY[self.dtype]), self.graph.apply("neg", found[1])
