@@ -42,13 +42,13 @@ static usage usage_of(const fe_explained *e, ir_ref value) {
   return u;
 }
 
-/* The scatter, or write, whose updates the kernel stores into a buffer that holds its first operand; 0: there
+/* The write whose updates the kernel stores into a buffer that holds its first operand; 0: there
  * is none. A kernel of such a value that writes another buffer than the value's own copies it. */
-static ir_ref scatter_of(const fe_explained *e, size_t number) {
+static ir_ref write_of(const fe_explained *e, size_t number) {
   ir_ref value = e->values[number];
   const ir_step *step = &e->plan->steps[number];
-  bool scatters = value && ir_is_scatter(ir_op_of(e->g, value)), own = false;
-  for (uint32_t i = 0; i < step->stored_count && scatters; i++) {
+  bool writes = value && ir_op_of(e->g, value) == IR_OP_ASSIGN, own = false;
+  for (uint32_t i = 0; i < step->stored_count && writes; i++) {
     const ir_stored *b = &e->plan->stored[step->first_stored + i];
     own |= b->node == value && b->slot == step->slots[0];
   }
@@ -58,10 +58,10 @@ static ir_ref scatter_of(const fe_explained *e, size_t number) {
 /* Does the kernel fill the buffer that the next one updates? */
 static bool is_fill(const fe_explained *e, size_t number) {
   if (number + 1 >= e->plan->step_count || e->plan->steps[number + 1].kind != IR_STEP_KERNEL) return false;
-  ir_ref scatter = scatter_of(e, number + 1);
+  ir_ref write = write_of(e, number + 1);
   const ir_step *step = &e->plan->steps[number];
-  return scatter && !scatter_of(e, number) && step->slots[0] == step[1].slots[0] &&
-         ir_src(e->g, scatter, 0) == e->values[number];
+  return write && !write_of(e, number) && step->slots[0] == step[1].slots[0] &&
+         ir_src(e->g, write, 0) == e->values[number];
 }
 
 /* The most bytes of the value in one iteration of the group's shared loops. */
@@ -111,17 +111,15 @@ static void put_reason(const fe_explained *e, size_t number) {
   const ir_node *n = ir_get(e->g, value);
   const ir_slot *slot = &e->plan->slots[e->plan->steps[number].slots[0]];
   ir_text_str(e->out, "  why     ");
-  if (scatter_of(e, number)) {
-    bool writes = n->op == IR_OP_ASSIGN, filled = number && is_fill(e, number - 1);
-    ir_textf(e->out, "updates %s%s\n",
+  if (write_of(e, number)) {
+    bool filled = number && is_fill(e, number - 1);
+    ir_textf(e->out, "updates %s\n",
              filled ? "what the previous kernel stored"
-                    : "in place an array that nothing else needs any more",
-             writes ? "" : ", in the order of the indices");
+                    : "in place an array that nothing else needs any more");
     return;
   }
   if (is_fill(e, number)) {
-    ir_textf(e->out, "the initial value of a %s: the next kernel updates it\n",
-             ir_op_of(e->g, e->values[number + 1]) == IR_OP_ASSIGN ? "write" : "scatter");
+    ir_text_str(e->out, "the initial value of a write: the next kernel updates it\n");
     return;
   }
   if (slot->kind == IR_SLOT_OUTPUT) {
@@ -185,7 +183,7 @@ static ir_ref elements_of(ir_graph *g, ir_ref tensor) {
 static ir_ref operations_of(const fe_explained *e, const ir_step *step, ir_ref value) {
   ir_ref total = ir_index(e->g, 0);
   fe_refs fused = {0};
-  if (!fe_walk_fused(e->walk, step, value, ir_is_scatter(ir_op_of(e->g, value)), &fused)) out_of_memory(e);
+  if (!fe_walk_fused(e->walk, step, value, ir_op_of(e->g, value) == IR_OP_ASSIGN, &fused)) out_of_memory(e);
   for (size_t i = fused.count; i-- > 0;) {
     const ir_node *n = ir_get(e->g, fused.list[i]);
     ir_class cls = (ir_class)ir_ops[n->op].cls;
@@ -199,19 +197,18 @@ static ir_ref operations_of(const fe_explained *e, const ir_step *step, ir_ref v
 
 fe_kernel_work fe_work_of(const fe_explained *e, size_t number) {
   const ir_step *l = &e->plan->steps[number];
-  ir_ref read = fe_bytes_read(e, number), written = ir_index(e->g, 0), scatter = scatter_of(e, number);
+  ir_ref read = fe_bytes_read(e, number), written = ir_index(e->g, 0), write = write_of(e, number);
   uint32_t outputs = ir_written_slots(l);
   for (uint32_t i = 0; i < outputs; i++) {
     const ir_slot *s = &e->plan->slots[l->slots[i]];
     int64_t bytes = (int64_t)ir_dtypes[ir_dtype_of(e->g, s->value)].bytes;
     written = pass_add(e->g, written, pass_mul_int(e->g, s->elements, bytes));
   }
-  if (scatter) {
-    ir_ref updates = ir_src(e->g, scatter, 2);
+  if (write) {
+    ir_ref updates = ir_src(e->g, write, 2);
     written =
         pass_mul_int(e->g, elements_of(e->g, updates), (int64_t)ir_dtypes[ir_dtype_of(e->g, updates)].bytes);
-    bool sums = ir_op_of(e->g, scatter) == IR_OP_ASSIGN && ir_arg_mode(ir_get(e->g, scatter)) == IR_WRITE_ADD;
-    if (sums || ir_op_of(e->g, scatter) == IR_OP_SCATTER_ADD) read = pass_add(e->g, read, written);
+    if (ir_arg_mode(ir_get(e->g, write)) == IR_WRITE_ADD) read = pass_add(e->g, read, written);
   }
   return (fe_kernel_work){read, written, operations_of(e, l, e->values[number])};
 }

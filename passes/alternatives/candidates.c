@@ -191,7 +191,7 @@ bool alternatives_find_fused(pass_alternatives *a, const ir_step *step) {
   alternatives_fused *f = &a->fused;
   f->count = 0;
   bool copies = !step->row_group.count && a->slot_of[step->kernel] != step->slots[0] + 1;
-  if (copies || ir_is_scatter(ir_op_of(a->g, step->kernel)) || !list_nodes(a, step)) return false;
+  if (copies || ir_op_of(a->g, step->kernel) == IR_OP_ASSIGN || !list_nodes(a, step)) return false;
   qsort(f->nodes, f->count, sizeof *f->nodes, users_first);
   for (uint32_t i = 0; i < f->count; i++) a->mark[f->nodes[i].node] = i + 1;
   for (uint32_t i = 0; i < f->count; i++)

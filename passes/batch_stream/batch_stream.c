@@ -61,7 +61,7 @@ bool batch_stream_in_memory(const batch_stream_search *s, ir_ref node, bool repe
   ir_op op = ir_op_of(s->g, node);
   ir_ref last = s->uses.last[node];
   if (op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA || op == IR_OP_RESOURCE ||
-      op == IR_OP_RESULT || op == IR_OP_STORED || ir_is_scatter(op) ||
+      op == IR_OP_RESULT || op == IR_OP_STORED || op == IR_OP_ASSIGN ||
       (last && (last == s->results || ir_has_results(ir_op_of(s->g, last)))))
     return true;
   bool reduced = ir_ops[op].cls == IR_CLASS_REDUCE || s->epilogues[node] & PASS_EPILOGUE;

@@ -54,40 +54,59 @@ static pass_point ordered_point(folder *f, ir_ref at, uint32_t first) {
 /* How the target may name elements several times. */
 typedef enum target_kind {
   ONCE,     /* it does not */
+  BY_AXES,  /* only for points that differ along some axes, those of the index tensor of its last gather */
   BY_LOADS, /* only for points that differ in an index that a BOUND in the position is loaded at */
   ANYWHERE
 } target_kind;
 
-/* A gather takes elements several times. Where its indices lie in memory, each of their coordinates is in the
- * index of a load, which no simplification removes as long as the axis has several elements; points of the
- * target that agree in all of those differ in the others, which count distinct elements. */
-static target_kind kind_of(const folder *f, ir_ref at) {
+typedef struct repeats {
+  target_kind kind;
+  uint32_t axes; /* BY_AXES: a set */
+} repeats;
+
+/* The axes of a gather's result along which its index tensor varies, which take the place of one axis. */
+static uint32_t axes_of_indices(const ir_graph *g, const ir_node *n) {
+  uint32_t first = (uint32_t)ir_arg_int(n), taken = ir_rank(g, n->src[1]) - (uint32_t)ir_arg_small(n);
+  return ((1u << taken) - 1) << first;
+}
+
+/* A gather takes elements several times. If it is the last of the target's views, and the only one, so do its
+ * points only that differ along the axes of the indices. Otherwise, where indices lie in memory, each of
+ * their coordinates is in the index of a load, which no simplification removes as long as the axis has
+ * several elements; points of the target that agree in all of those differ in the others, which count
+ * distinct elements. */
+static repeats repeats_of(const folder *f, ir_ref target) {
   ir_graph *g = f->g;
-  target_kind kind = ONCE;
-  for (; ir_op_of(g, at) != IR_OP_IOTA; at = ir_src(g, at, 0)) {
+  repeats r = {ONCE, 0};
+  for (ir_ref at = target; ir_op_of(g, at) != IR_OP_IOTA; at = ir_src(g, at, 0)) {
     const ir_node *n = ir_get(g, at);
     if (n->op == IR_OP_GATHER && op_gathers_once(g, at)) continue;
+    if (n->op == IR_OP_GATHER && at == target && !op_target_repeats(g, n->src[0]))
+      return (repeats){BY_AXES, axes_of_indices(g, n)};
     if (n->op == IR_OP_GATHER) {
       ir_ref indices = n->src[1];
       bool stored = indices < f->slots->count && f->slots->slot_of[indices];
       bool several = ir_bounds_of(g, ir_dim(g, n->src[0], (uint32_t)ir_arg_int(n))).hi > 1;
-      if (!stored || !several) return ANYWHERE;
-      kind = BY_LOADS;
+      if (!stored || !several) return (repeats){ANYWHERE, 0};
+      r.kind = BY_LOADS;
     } else if (ir_ops[n->op].cls != IR_CLASS_VIEW || n->nsrc == 0) {
-      return ANYWHERE;
+      return (repeats){ANYWHERE, 0};
     }
   }
-  return kind;
+  return r;
 }
 
 enum { MOST_GATHERS = 8 /* of one target [2 in the tests] */ };
 
-/* May two updates that differ along the axis write one element? Of more than MOST_GATHERS, all may. */
-static bool may_collide(ir_graph *g, target_kind kind, ir_ref index, ir_ref range) {
+/* May two updates that differ along the axis, of which p has a range, write one element? Of more than
+ * MOST_GATHERS, all may. */
+static bool may_collide(ir_graph *g, repeats r, ir_ref index, const pass_point *p, uint32_t axis) {
   ir_ref bounds[MOST_GATHERS];
-  uint32_t count = kind == BY_LOADS ? affine_find_range(g, index, IR_OP_BOUND, bounds, MOST_GATHERS) : 0;
-  bool collides = kind == ANYWHERE || count == MOST_GATHERS;
-  for (uint32_t i = 0; i < count && !collides; i++) collides = affine_depends(g, bounds[i], range);
+  if (ir_op_of(g, p->at[axis]) != IR_OP_RANGE || r.kind == ONCE) return false;
+  if (r.kind == BY_AXES) return r.axes >> axis & 1;
+  uint32_t count = r.kind == BY_LOADS ? affine_find_range(g, index, IR_OP_BOUND, bounds, MOST_GATHERS) : 0;
+  bool collides = r.kind == ANYWHERE || count == MOST_GATHERS;
+  for (uint32_t i = 0; i < count && !collides; i++) collides = affine_depends(g, bounds[i], p->at[axis]);
   return collides;
 }
 
@@ -116,10 +135,9 @@ static position fold_position(folder *f, ir_ref at, ir_ref param, const pass_poi
 
 /* The first axis along which updates go to different elements, so that threads can share them: updates are in
  * the order of the ranges. The rank where there is none, and where any order will do. */
-static uint32_t shared_axis(ir_graph *g, target_kind kind, ir_ref index, const pass_point *p) {
+static uint32_t shared_axis(ir_graph *g, repeats r, ir_ref index, const pass_point *p) {
   uint32_t axis = 0;
-  while (axis < p->rank &&
-         (ir_op_of(g, p->at[axis]) != IR_OP_RANGE || may_collide(g, kind, index, p->at[axis])))
+  while (axis < p->rank && (ir_op_of(g, p->at[axis]) != IR_OP_RANGE || may_collide(g, r, index, p, axis)))
     axis++;
   return axis;
 }
@@ -166,9 +184,9 @@ ir_ref fold_assign(folder *f, ir_ref node, ir_ref param) {
   uint32_t over = 0;
   pass_point p = fold_output_point(f, at);
   position to = fold_position(f, at, param, &p);
-  target_kind kind = kind_of(f, at);
-  bool ordered = to.index && kind != ONCE, adds = ir_arg_mode(n) == IR_WRITE_ADD;
-  uint32_t first = ordered ? shared_axis(g, kind, to.index, &p) : 0;
+  repeats r = repeats_of(f, at);
+  bool ordered = to.index && r.kind != ONCE, adds = ir_arg_mode(n) == IR_WRITE_ADD;
+  uint32_t first = ordered ? shared_axis(g, r, to.index, &p) : 0;
   if (first > 0 && first < p.rank) {
     fold_discard_answers(f);
     p = ordered_point(f, at, first);
@@ -181,8 +199,7 @@ ir_ref fold_assign(folder *f, ir_ref node, ir_ref param) {
     return order_loops(f, node, ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, to.index, value}, 3),
                        p);
   for (uint32_t i = 0; i < p.rank && ordered; i++)
-    if (ir_op_of(g, p.at[i]) == IR_OP_RANGE && may_collide(g, kind, to.index, p.at[i]))
-      src[4 + over++] = p.at[i];
+    if (may_collide(g, r, to.index, &p, i)) src[4 + over++] = p.at[i];
   src[0] = param, src[1] = to.index, src[2] = to.valid, src[3] = value;
   ir_ref effect = ir_make(g, IR_OP_UPDATE, IR_NONE, adds ? IR_OP_ADD : 0, src, 4 + over);
   return ordered ? effect : order_loops(f, node, effect, p);

@@ -395,13 +395,11 @@ static ir_ref fold_store(folder *f, ir_ref value, ir_ref param) {
 
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) {
   bool own = slots->slot_of[value] == target + 1; /* otherwise the target gets a copy */
-  bool updates = own && ir_is_scatter(ir_op_of(g, value));
+  bool updates = own && ir_op_of(g, value) == IR_OP_ASSIGN;
   folder f = {.g = g, .slots = slots, .output = own ? value : 0};
   slots->param_count = 0;
-  ir_ref param = fold_param(&f, value, target), effect;
-  effect = !updates                             ? fold_store(&f, value, param)
-           : ir_op_of(g, value) == IR_OP_ASSIGN ? fold_assign(&f, value, param)
-                                                : fold_scatter(&f, value, param);
+  ir_ref param = fold_param(&f, value, target);
+  ir_ref effect = updates ? fold_assign(&f, value, param) : fold_store(&f, value, param);
   folder_free(&f);
   return pass_drop_params(g, effect, slots);
 }

@@ -24,14 +24,14 @@ typedef struct pass_slots {
 
 /* fold.c: the effect of a kernel that computes one tensor value: STORE(param 0, index, value) over a range
  * for each axis, with reductions as REDUCE nodes and no views. Param 0 is the target slot. A target that is
- * not the value's own slot gets a copy. A scatter into its own slot, which holds its first operand by then,
- * becomes UPDATE(param 0, index, valid, value, ranges). 0 after failing. */
+ * not the value's own slot gets a copy. A write into its own slot, which holds its first operand by then,
+ * becomes a STORE or UPDATE(param 0, index, valid, value, ranges). 0 after failing. */
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots);
 /* fused.c: the same for the values of a fused row group: one STORE after the other. The first range, over the
  * iterations of the group, is common to all. Values that later ones read lie in LOCALs. 0 after failing, and,
  * without a message, where slots->refused. */
 ir_ref pass_fold_row_group(ir_graph *g, const ir_row_group *row_group, pass_slots *slots);
-/* overwritten.c: does a scatter or a write, as far as it reads its first operand, read only elements that it
+/* overwritten.c: does a write, as far as it reads its first operand, read only elements that it
  * replaces by what it computes of them, or does not replace? Then it may change the memory of that operand.
  * slot_of: the table of `slots`, which is the same afterwards. False after failing, too. */
 bool fold_only_overwritten(ir_graph *g, ir_ref write, uint32_t target, pass_slots *slots, uint32_t *slot_of);
@@ -110,13 +110,11 @@ ir_ref fold_filled(folder *f, ir_ref inside, ir_ref value, ir_ref fill);
 
 /* indirect.c: the value of a gather; 0 where it has to wait, or after failing. */
 ir_ref fold_gather(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_point *p);
-/* The UPDATE of a scatter; the buffer holds its first operand by then. */
-ir_ref fold_scatter(folder *f, ir_ref node, ir_ref param);
+/* Is an integer read at run time an index of the axis? Negative ones count from its end. */
+ir_ref fold_in_axis(folder *f, ir_ref index, ir_ref size);
 
 /* assign.c: the effect of a write: a STORE where the target names each element once and has no padding, or
  * else an UPDATE. The buffer holds the first operand by then. */
-/* Is an integer read at run time an index of the axis? Negative ones count from its end. */
-ir_ref fold_in_axis(folder *f, ir_ref index, ir_ref size);
 ir_ref fold_assign(folder *f, ir_ref node, ir_ref param);
 
 /* fused.c: the load of a value that an earlier effect of the row group has put into its local; 0: there is

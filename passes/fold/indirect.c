@@ -1,4 +1,4 @@
-/* Folding gathers and scatters, whose index tensors are read at run time. */
+/* Folding gathers, whose index tensors are read at run time. */
 #include "fold.h"
 
 #include "passes/index/index.h"
@@ -12,7 +12,7 @@ ir_ref fold_in_axis(folder *f, ir_ref index, ir_ref size) {
   return ir_binary(g, IR_OP_AND, ir_binary(g, IR_OP_GE, at, ir_unary(g, IR_OP_NEG, end)), below);
 }
 
-/* The point at which the index tensor is read for point p of the gather's result or the scatter's updates.
+/* The point at which the index tensor is read for point p of the gather's result.
  * Data and index tensor share their first `batch` axes. */
 static pass_point index_point(const folder *f, const ir_node *n, const pass_point *p) {
   uint32_t axis = (uint32_t)ir_arg_int(n), batch = (uint32_t)ir_arg_small(n);
@@ -88,43 +88,4 @@ ir_ref fold_gather(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const p
   }
   ir_ref value = fold_reply(f, fr, 1);
   return !ir_is_true(g, inside) ? fold_filled(f, inside, value, fold_zero(f, (ir_dtype)n->dtype)) : value;
-}
-
-/* Ranges over the updates of a scatter; those over axes of the index tensor go to `over` as well. Updates
- * along these stay in order, so an axis that threads can share gets the first range: one before them, or else
- * the first one behind. */
-static pass_point update_point(folder *f, const ir_node *n, ir_ref *over, uint32_t *over_count) {
-  ir_ref updates = n->src[2];
-  uint32_t axis = (uint32_t)ir_arg_int(n), taken = ir_rank(f->g, n->src[1]) - (uint32_t)ir_arg_small(n);
-  pass_point p = {.rank = ir_rank(f->g, updates)};
-  uint32_t first = 0;
-  while (first < p.rank && (ir_bounds_of(f->g, ir_dim(f->g, updates, first)).hi == 1 ||
-                            (first >= axis && first < axis + taken)))
-    first++;
-  if (first < p.rank) p.at[first] = fold_range(f, ir_dim(f->g, updates, first));
-  for (uint32_t i = 0; i < p.rank; i++) {
-    if (i != first) p.at[i] = fold_range(f, ir_dim(f->g, updates, i));
-    if (i >= axis && i < axis + taken && ir_op_of(f->g, p.at[i]) == IR_OP_RANGE)
-      over[(*over_count)++] = p.at[i];
-  }
-  return p;
-}
-
-ir_ref fold_scatter(folder *f, ir_ref node, ir_ref param) {
-  ir_graph *g = f->g;
-  const ir_node *n = ir_get(g, node);
-  ir_ref src[4 + IR_MAX_RANK];
-  uint32_t over = 0;
-  pass_point p = update_point(f, n, src + 4, &over), where = index_point(f, n, &p);
-  ir_ref index = fold_at(f, n->src[1], &where), value = index ? fold_at(f, n->src[2], &p) : 0,
-         size = ir_dim(g, node, (uint32_t)ir_arg_int(n));
-  if (!value) return 0;
-  ir_ref some = pass_compare(g, IR_OP_GT, size,
-                             ir_index(g, 0)); /* an axis without elements has no index out of range */
-  pass_point to = data_point(f, n, &p, bound(f, n, index, size, some));
-  src[0] = param;
-  src[1] = pass_flatten(g, &pass_canonical, ir_shape(g, node), &to);
-  src[2] = has_place(f, n, index, size);
-  src[3] = value;
-  return ir_make(g, IR_OP_UPDATE, IR_NONE, n->op == IR_OP_SCATTER_ADD ? IR_OP_ADD : 0, src, 4 + over);
 }

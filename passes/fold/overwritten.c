@@ -39,8 +39,7 @@ bool fold_only_overwritten(ir_graph *g, ir_ref write, uint32_t target, pass_slot
   slots->param_count = 0;
   slot_of[x] = target + 1;
   ir_ref param = fold_param(&f, write, target);
-  ir_ref effect =
-      ir_op_of(g, write) == IR_OP_ASSIGN ? fold_assign(&f, write, param) : fold_scatter(&f, write, param);
+  ir_ref effect = fold_assign(&f, write, param);
   slot_of[x] = own;
   folder_free(&f);
   return effect && loads_are_harmless(g, effect);

@@ -116,7 +116,7 @@ static bool read_item(fuse_plan *p, fuse_item *item) {
   size_t count = fuse_nodes_of(s, item->node, nodes, MAX_FUSED_NODES);
   item->first_read = (uint32_t)p->read_count;
   item->joins = count > 0 && !(s->not_fused && s->not_fused[item->node]) &&
-                !ir_is_scatter(ir_op_of(g, item->node)) && has_elements(g, item->node) &&
+                ir_op_of(g, item->node) != IR_OP_ASSIGN && has_elements(g, item->node) &&
                 !(never & PASS_MASKED_KERNELS && is_peeled(s, nodes, count)) &&
                 !fuse_is_panels(g, item->node);
   for (size_t i = 0; i < count; i++) s->sharing.place[nodes[i]] = (ir_ref)i; /* its places are used up */

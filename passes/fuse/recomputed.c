@@ -57,7 +57,7 @@ static bool has_memory(const ir_node *n) {
   case IR_CLASS_TERNARY: return n->op == IR_OP_STORED;
   case IR_CLASS_VIEW:
   case IR_CLASS_REDUCE: return false;
-  case IR_CLASS_INDIRECT: return ir_is_scatter((ir_op)n->op);
+  case IR_CLASS_INDIRECT: return n->op == IR_OP_ASSIGN;
   default: return true;
   }
 }

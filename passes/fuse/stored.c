@@ -1,4 +1,4 @@
-/* Which values live in memory. Each of them is computed by one kernel, a scatter by two; all others are fused
+/* Which values live in memory. Each of them is computed by one kernel, a write by two; all others are fused
  * into the kernels that use them. This is decided for the graph and, by the same rules, for each function
  * that it calls.
  *
@@ -18,7 +18,7 @@
  *     another reduction, under a mask, or at repeated indices, as the end of their epilogue
  *     (passes/patterns/epilogue.h)
  *
- *   scatters: always; one launch fills the buffer with the first operand, the next one updates it. It has
+ *   writes: always; one launch fills the buffer with the first operand, the next one updates it. It has
  *     few threads, so that costly values in its other operands are stored before
  *
  *   sorts that are left as nodes, and their operands: always
@@ -127,16 +127,17 @@ static void collect_uses(scheduler *s) {
     if (n->op == IR_OP_STORED || schedule_is_sort((ir_op)n->op)) s->flags[r] |= STORED;
     bool recomputed = s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED);
     if (recomputed && (reduction || s->epilogues[r] & PASS_EPILOGUE)) s->flags[r] |= STORED;
-    if (ir_is_scatter((ir_op)n->op)) s->flags[r] |= STORED;
-    if (n->op == IR_OP_ASSIGN) store_positions(s, n->src[1]);
+    if (n->op == IR_OP_ASSIGN) {
+      s->flags[r] |= STORED;
+      store_positions(s, n->src[1]);
+    }
     if (is_position(s, r) && !schedule_is_leaf(ir_op_of(s->g, n->src[1]))) s->flags[r] |= STORED;
     pass_sharing_use(&s->sharing, r, s->flags[r] & STORED, pass_is_elementwise(n));
     uint8_t below = flags_below(s, r);
     bool passes_on = !(s->flags[r] & STORED) && (s->flags[r] & SHARED || s->uses[r] > 1);
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       ir_ref operand = n->src[k];
-      s->flags[operand] |=
-          below | (passes_on ? SHARED : 0) | (ir_is_scatter((ir_op)n->op) && k > 0 ? REPEATED : 0);
+      s->flags[operand] |= below | (passes_on ? SHARED : 0) | (n->op == IR_OP_ASSIGN && k > 0 ? REPEATED : 0);
       if (s->uses[operand] < MAX_USES) s->uses[operand]++;
     }
   }

@@ -1,8 +1,8 @@
 /* Lowering: composite tensor operations become primitive ones, so that later passes know few operations.
  *
  *   mean            sum of the accumulator's dtype, divided by the count
- *   scatter_add, assign that adds   of f16 and bf16: in f32, rounded once
- *   scatter, scatter_add, assign    of no updates: their first operand
+ *   scatter, scatter_add            writes, scatter.c
+ *   writes          of no updates: their first operand
  *   sum, prod       of f16 and bf16: in f32, rounded once; of integers: operand cast to the result's dtype
  *                   first
  *   any, all        max, min of bool
@@ -175,13 +175,6 @@ static ir_ref lower_join(ir_graph *g, const ir_node *n, ir_ref *operands, ir_ref
   return join_some(g, &level, operands, count, shape);
 }
 
-static ir_ref lower_scatter_add(ir_graph *g, ir_ref old, ir_ref x, ir_ref indices, ir_ref updates) {
-  const ir_node *n = ir_get(g, old);
-  ir_ref src[] = {ir_cast(g, x, IR_F32), indices, ir_cast(g, updates, IR_F32)};
-  return ir_cast(g, ir_make_tensor(g, (ir_op)n->op, IR_F32, ir_shape(g, old), n->arg, src, 3),
-                 (ir_dtype)n->dtype);
-}
-
 /* Is this a scatter or a write of which it is known that there are no updates? */
 static bool scatters_nothing(const ir_graph *g, const ir_node *n) {
   if (!ir_is_scatter((ir_op)n->op)) return false;
@@ -206,9 +199,8 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
     return pass_lower_cumulative(g, old, l->map[n->src[0]]);
   if (n->op == IR_OP_MATMUL) return lower_matmul(g, old, l->map[n->src[0]], l->map[n->src[1]]);
   if (scatters_nothing(g, n)) return l->map[n->src[0]];
-  bool adds = n->op == IR_OP_SCATTER_ADD || (n->op == IR_OP_ASSIGN && ir_arg_mode(n) == IR_WRITE_ADD);
-  if (adds && (n->dtype == IR_F16 || n->dtype == IR_BF16))
-    return lower_scatter_add(g, old, l->map[n->src[0]], l->map[n->src[1]], l->map[n->src[2]]);
+  if (ir_is_scatter((ir_op)n->op))
+    return pass_lower_scatter(g, old, l->map[n->src[0]], l->map[n->src[1]], l->map[n->src[2]]);
   if ((n->op != IR_OP_CONCAT && n->op != IR_OP_STACK) || n->nsrc <= 2 * PASS_MAX_JOINED)
     return ir_remake_mapped(g, old, l->map);
   ir_ref *src = ir_alloc(g->mem, n->nsrc * sizeof *src), made;

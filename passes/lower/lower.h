@@ -39,6 +39,10 @@ ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x);       /* SORT ARGSOR
  * it takes others, or too many, or fails. x: the SORT's operand, lowered. */
 ir_ref pass_lower_first_sorted(ir_graph *g, ir_ref shrink, ir_ref x);
 
+/* scatter.c: SCATTER and SCATTER_ADD as an ASSIGN, and an ASSIGN of f16 and bf16 that adds in f32. `at`: its
+ * indices, or its target; all operands are lowered. */
+ir_ref pass_lower_scatter(ir_graph *g, ir_ref node, ir_ref x, ir_ref at, ir_ref updates);
+
 /* split_reduction.c: place[i]: the place of axis i of x in memory order, 0 for the outermost, as far as
  * permutations tell. */
 void lower_places(const ir_graph *g, ir_ref x, uint32_t *place);

@@ -117,7 +117,7 @@ static bool is_plain(const ir_graph *g, const pass_operand *o) {
   case IR_CLASS_REDUCE:
   case IR_CLASS_ORDERED:
   case IR_CLASS_CUSTOM: return true;
-  default: return n->op == IR_OP_STORED || n->op == IR_OP_RESULT || ir_is_scatter((ir_op)n->op);
+  default: return n->op == IR_OP_STORED || n->op == IR_OP_RESULT || n->op == IR_OP_ASSIGN;
   }
 }
 

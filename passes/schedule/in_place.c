@@ -1,4 +1,4 @@
-/* Writes in place. A scatter or a write of a value that lies in memory is scheduled as a kernel that copies
+/* Writes in place. A write of a value that lies in memory is scheduled as a kernel that copies
  * the value to the memory of the result, and one that updates the copy. Where nothing needs the value any
  * more, both are given one slot, and the copy is left out:
  *
@@ -63,7 +63,7 @@ static bool fills(const ir_graph *g, const ir_plan *p, size_t k) {
   const ir_step *a = &p->steps[k], *b = a + 1;
   if (k + 1 >= p->step_count || a->kind != IR_STEP_KERNEL || b->kind != IR_STEP_KERNEL) return false;
   return !a->row_group.count && !b->row_group.count && a->slots[0] == b->slots[0] &&
-         ir_is_scatter(ir_op_of(g, b->kernel)) && ir_src(g, b->kernel, 0) == a->kernel;
+         ir_op_of(g, b->kernel) == IR_OP_ASSIGN && ir_src(g, b->kernel, 0) == a->kernel;
 }
 
 bool schedule_has_writes(const ir_graph *g, const ir_plan *p) {
@@ -95,7 +95,7 @@ static bool use_reads(in_place *f, const uint32_t *slot_of, ir_ref value, uint32
   size_t depth = 0;
   bool found = false;
   const ir_node *n = ir_get(f->g, value);
-  uint32_t first = ir_is_scatter((ir_op)n->op); /* its first operand is there by then */
+  uint32_t first = n->op == IR_OP_ASSIGN; /* its first operand is there by then */
   for (;;) {
     for (uint32_t i = first; i < ir_operand_count(n); i++) {
       ir_ref x = n->src[i];
@@ -372,12 +372,11 @@ static bool mark_stored(in_place *f, ir_ref operand, ir_ref x, uint8_t *stored) 
   return reads;
 }
 
-/* What the update stores, and the indices of its target or of a scatter. */
+/* What the update stores, and the indices of its target. */
 static bool mark_overlapping(in_place *f, ir_ref write, uint8_t *stored) {
   const ir_graph *g = f->g;
   const ir_node *n = ir_get(g, write);
   bool found = mark_stored(f, n->src[2], n->src[0], stored);
-  if (n->op != IR_OP_ASSIGN) return mark_stored(f, n->src[1], n->src[0], stored) | found;
   for (ir_ref at = n->src[1]; ir_get(g, at)->nsrc && ir_op_of(g, at) != IR_OP_IOTA; at = ir_src(g, at, 0))
     if (ir_op_of(g, at) == IR_OP_GATHER) found |= mark_stored(f, ir_src(g, at, 1), n->src[0], stored);
   return found;

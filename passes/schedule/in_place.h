@@ -7,7 +7,7 @@
 
 typedef struct in_place in_place;
 
-/* Has the plan a kernel that fills the memory of a scatter or a write? */
+/* Has the plan a kernel that fills the memory of a write? */
 bool schedule_has_writes(const ir_graph *g, const ir_plan *plan);
 /* nodes: the size of the tables that visits get. References: inputs that writes may change, and the results
  * that they become. loops: what loops carry may be changed in place, too. NULL after failing. */

@@ -163,10 +163,10 @@ static void add_kernel(scheduler *s, const schedule_scope *f, ir_ref value, uint
   step->not_fused = fuse_reason_not_fused(s->fusion, value);
 }
 
-/* The kernels that compute the value. A scatter updates its first operand, which is stored first. */
+/* The kernels that compute the value. A write updates its first operand, which is stored first. */
 static void add_kernels(scheduler *s, const schedule_scope *f, ir_ref value, uint32_t target) {
   const ir_node *n = ir_get(s->g, value);
-  if (ir_is_scatter((ir_op)n->op)) add_kernel(s, f, n->src[0], target);
+  if (n->op == IR_OP_ASSIGN) add_kernel(s, f, n->src[0], target);
   if (!s->failed) add_kernel(s, f, value, target);
 }
 

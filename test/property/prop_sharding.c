@@ -25,6 +25,7 @@ static const struct {
     {IR_OP_SHL, 1},                             /* times a power of two */
     {IR_OP_WHERE, 6},                           /* both values; the condition is the same for all summands */
     {IR_OP_SCATTER, 5}, {IR_OP_SCATTER_ADD, 5}, /* data and updates */
+    {IR_OP_ASSIGN, 5},                          /* likewise */
     {IR_OP_FMA, 5},     {IR_OP_FMA, 6},         /* a factor and the addend */
 };
 

@@ -62,7 +62,7 @@ ir_ref op_scatter_along_axis(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir
   return op_compose_end(g, who, op_move_axis(g, made, -1, axis));
 }
 
-/* Selects by index with where, so that old values in the window have no effect, not even NaN. */
+/* The write of the update to the slice of x: old values in the window have no effect, not even NaN. */
 ir_ref op_slice_update(ir_graph *g, ir_ref x, ir_ref update, const ir_ref *start, const ir_ref *size,
                        size_t n) {
   if (!op_compose_begin(g, "slice_update", &x, 1) || !op_tensors(g, "slice_update", &update, 1)) return 0;
@@ -71,20 +71,11 @@ ir_ref op_slice_update(ir_graph *g, ir_ref x, ir_ref update, const ir_ref *start
                      "slice_update: the update has shape %s; start has %zu entries; it must have one for "
                      "each axis, or size must be given",
                      OP_TYPE(update), n);
-  ir_ref window = op_slice(g, x, start, size ? size : op_dims(g, update), n), pads[2 * IR_MAX_RANK];
+  ir_ref window = op_slice(g, x, start, size ? size : op_dims(g, update), n);
   if (!window) return op_compose_end(g, "slice_update", 0);
-  uint32_t rank = ir_rank(g, x);
-  update = op_fit_update(g, "slice_update", x, update, op_dims(g, window), rank);
-  if (!update) return 0;
-  for (uint32_t i = 0; i < rank; i++) {
-    int64_t from;
-    ir_ref whole = ir_dim(g, x, i), before = start[i];
-    if (ir_is_const(g, before, &from) && from < 0) before = pass_add(g, whole, before);
-    pads[2 * i] = before;
-    pads[2 * i + 1] = pass_sub(g, whole, pass_add(g, before, ir_dim(g, window, i)));
-  }
-  ir_ref truth = ir_bool(g, true), inside = op_full(g, truth, op_dims(g, window), rank);
-  inside = inside ? op_pad_known(g, inside, pads, 0) : 0;
-  ir_ref padded = inside ? op_pad_known(g, update, pads, 0) : 0;
-  return op_compose_end(g, "slice_update", padded ? op_where(g, inside, padded, x) : 0);
+  update = op_fit_update(g, "slice_update", x, update, op_dims(g, window), ir_rank(g, x));
+  ir_ref at = update ? op_slice(g, op_address(g, op_dims(g, x), ir_rank(g, x)), start,
+                                size ? size : op_dims(g, window), n)
+                     : 0;
+  return op_compose_end(g, "slice_update", at ? op_assign(g, x, at, update, OP_WRITE_SET) : 0);
 }

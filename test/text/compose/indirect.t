@@ -18,7 +18,7 @@ check a: 12 elements, bit-equal
 check b: 12 elements, bit-equal
 check c: 4 elements, bit-equal
 
-== the kernel only copies the window and the elements around it
+== a copy of the array, and the window in it
 <<< plain.vf
 graph @plain(%x: f32[8], %u: f32[4]) {
   %a = slice_update %x, %u start=[4]
@@ -26,17 +26,22 @@ graph @plain(%x: f32[8], %u: f32[4]) {
 }
 >>>
 $ viewfold dump --stage=loops plain.vf
-\# kernel 0 nest 0: split a0 4; vector a0.1
-\# kernel 0 nest 1: split a0 4; vector a0.1
-kernel @plain_0(p0: f32[8], p1: f32[8], p2: f32[4]) {
-  for ridx5 in 0..1 thread {
-    for ridx7 in 0..4 vector {
-      %0 = load p1[ridx7] : f32
-      store p0[ridx7] = %0
+\# kernel 0 nest 0: split a0 8; vector a0.1
+kernel @plain_0(p0: f32[8], p1: f32[8]) {
+  for ridx3 in 0..1 thread {
+    for ridx5 in 0..8 vector {
+      %0 = load p1[ridx5] : f32
+      store p0[ridx5] = %0
     }
-    for ridx9 in 0..4 vector {
-      %1 = load p2[ridx9] : f32
-      store p0[(ridx9+4)] = %1
+  }
+}
+\
+\# kernel 1 nest 0: split a0 4; vector a0.1
+kernel @plain_1(p0: f32[8], p1: f32[4]) {
+  for ridx3 in 0..1 thread {
+    for ridx5 in 0..4 vector {
+      %0 = load p1[ridx5] : f32
+      store p0[(ridx5+4)] = %0
     }
   }
 }

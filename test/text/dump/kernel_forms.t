@@ -105,9 +105,11 @@ tests nothing: no mask is left
 fuses min
 tests nothing: no mask is left
 $ sh forms.sh updated 'fuses|tests'
-fuses reshape expand pad x2 where stored
+fuses nothing: a copy
 tests nothing: no mask is left
-fuses iota x2 le expand reshape x2 unsqueeze expand where max reshape x2
+fuses iota reshape shrink assign
+tests nothing: no mask is left
+fuses reshape x2 iota x2 unsqueeze le expand x2 where max reshape x2
 tests nothing: no mask is left
 
 == elementary functions are apart from rows of a few elements

@@ -52,15 +52,20 @@ kernel @one_0(p0: f32[8], p1: f32[8]) {
 \
 \# kernel 1 nest 0: split a0 2; reorder a0.0 a1 a0.1; vector a0.1
 kernel @one_1(p0: f32[8], p1: i64[3], p2: f32[6]) {
+  %0 = cast (4) dtype=i64 : i64
+  %1 = neg %0 : i64
   for ridx2 in 0..1 thread {
     for ridx3 in 0..3 {
-      %0 = load p1[ridx3] : i64
-      %1 = bound %0, (4), true : index
-      %2 = (%1*2) : index
-      %3 = (ridx3*2) : index
+      %2 = load p1[ridx3] : i64
+      %3 = bound %2, (4), true : index
+      %4 = (%3*2) : index
+      %5 = lt %2, %0 : bool
+      %6 = ge %2, %1 : bool
+      %7 = (%5&%6) : bool
+      %8 = (ridx3*2) : index
       for ridx5 in 0..2 vector {
-        %4 = load p2[(%3+ridx5)] : f32
-        update p0[(ridx5+%2)] add %4 over ridx3
+        %9 = load p2[(%8+ridx5)] : f32
+        update p0[(ridx5+%4)] add %9 if %7 over ridx3
       }
     }
   }
