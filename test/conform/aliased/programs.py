@@ -32,11 +32,15 @@ class Array:
         self.versions = [(first.reshape(-1).copy(), graph.input(binding.Typed(first, dtype)))]
         self.positions = graph.apply("address", self.versions[0][1])
         self.views = [View(np.arange(first.size).reshape(first.shape), self.now)]
+        self.named = np.zeros(first.size, bool)  # positions that some write names
+
+    def name(self, at):
+        self.named[at[at >= 0]] = True
 
 
 class Program:
     """One program. wanted: what NumPy has for the outputs y0, y1, …, of which the last are the arrays' last versions.
-    indices: the numbers of the inputs that gathers take as indices."""
+    indices: the numbers of the inputs that gathers take as indices, with the size of the axis."""
 
     def __init__(self, context, seed):
         self.random = np.random.default_rng([seed, 11])
@@ -170,7 +174,7 @@ class Program:
                 value = self.graph.apply("min", self.graph.apply("max", value, 0), size - 1)
                 return np.clip(elements, 0, size - 1), value
         index = self.random.integers(-size, size, tuple(int(k) for k in self.random.integers(1, 4, self.random.integers(1, 3))))
-        self.indices.append(len(self.graph.inputs))
+        self.indices.append((len(self.graph.inputs), size))
         return index, self.graph.input(index.astype(np.int64))
 
     def read(self):
@@ -255,6 +259,7 @@ class Program:
         operation = self.one([k for k in operations if k in ("set", "add", "sub")] if view.gathers else operations)
         elements, stored = self.value_for(view.at.shape)
         update(flat, view.at, elements, operation)
+        array.name(view.at)
         if view.alias is not None:  # NumPy's own write: into the memory of the array
             combine(view.alias, elements.copy(), operation)
             if not same(array.now.reshape(-1), flat):
@@ -267,6 +272,7 @@ class Program:
         at = np.take(array.views[0].at, index, axis)
         elements, stored = self.value_for(at.shape)
         update(flat, at, elements, "add" if kind == "scatter_add" else "set")
+        array.name(at)
         return self.graph.apply(kind, value, chosen, stored, axis=axis)
 
     def update_slice(self, array, flat, value):
@@ -275,6 +281,7 @@ class Program:
         at = array.views[0].at[tuple(slice(b, b + s) for b, s in zip(start, size))]
         elements, stored = self.value_for(at.shape)
         update(flat, at, elements, "set")
+        array.name(at)
         return self.graph.apply("slice_update", value, stored, start=start, size=size)
 
     def record(self):
