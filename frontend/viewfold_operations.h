@@ -235,8 +235,10 @@ VF_API vf_value vf_read(vf_value target, vf_value x);
 /* A reference: an array with an identity, or a view of one. vf_ref_input: an input that a run changes in the
  * caller's memory; vf_ref_create: an array of the session. It has a newest version, which each update
  * replaces; what was read before stays what it was. An update is seen by all views of the reference, whenever
- * they were made. `target` is as in vf_assign. Updates are not recorded inside of functions that vf_cond,
- * loops, vf_vmap and the like call: pass values to these. */
+ * they were made. `target` is as in vf_assign. Functions that vf_cond, loops and vf_checkpoint call read and
+ * write it as well, conditions of loops only read: the newest version is a part of the state, or the taken
+ * branch's. In a function of vf_vmap each element of the batch writes its own part, through a view of the
+ * positions that it got as a mapped argument (r.target). */
 typedef struct vf_ref {
   vf_value target; /* positions of the elements that it names, in its shape: views of it make views of it */
   int number, view;

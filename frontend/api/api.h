@@ -51,12 +51,15 @@ struct vf_graph {
   bool said_call;       /* the error names its call */
   bool error_placeable; /* and was noted by the latest call, whose place is not known yet */
   bool is_session;
-  uint32_t level, levels;  /* level: of the innermost vmap being recorded, 0: none. levels: the set of all
-                              enclosing ones (bit 0: level 1) */
-  uint32_t explicit_batch; /* largest batch rank of values with batch axes that no vmap added */
-  unsigned recording;      /* functions being recorded; unless 0, no tensor may be realised */
-  unsigned visits;         /* nested calls of functions of custom operations */
-  const char *name;        /* names are interned in ir */
+  uint32_t level, levels; /* level: of the innermost vmap being recorded, 0: none. levels: the set of all
+                             enclosing ones (bit 0: level 1) */
+  ir_ref level_sizes[IR_MAX_RANK + 1]; /* of the mapped axes, by level */
+  uint32_t explicit_batch;             /* largest batch rank of values with batch axes that no vmap added */
+  unsigned recording;                  /* functions being recorded; unless 0, no tensor may be realised */
+  size_t outer_references;             /* how many there were before the innermost of these functions */
+  uint32_t recording_level;            /* level there */
+  unsigned visits;                     /* nested calls of functions of custom operations */
+  const char *name;                    /* names are interned in ir */
   size_t name_length;
   ir_named *inputs, *outputs, *variables; /* in order of declaration */
   size_t input_count, input_cap, output_count, output_cap, variable_count, variable_cap;

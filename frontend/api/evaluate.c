@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontend/api/api.h"
+#include "frontend/api/overlap.h"
 #include "frontend/api/witness.h"
 #include "frontend/report/blame.h"
 #include "ir/eval/eval.h"
@@ -35,10 +36,47 @@ static void release_bindings(const vf_graph *g, bindings *b) {
   ir_free(mem, b->named, b->count * sizeof *b->named);
 }
 
-/* The caller's memory of a reference, which is an input. */
+/* The number of a reference among the inputs, and the caller's memory of it. */
+static size_t reference_input(const vf_graph *g, const ir_named *reference) {
+  return (size_t)(fe_graph_named(g->inputs, g->input_count, reference->name, reference->length) - g->inputs);
+}
+
 static void *reference_memory(const vf_graph *g, const ir_named *reference, const void *const *inputs) {
-  const ir_named *input = fe_graph_named(g->inputs, g->input_count, reference->name, reference->length);
-  return (void *)(uintptr_t)inputs[input - g->inputs];
+  return (void *)(uintptr_t)inputs[reference_input(g, reference)];
+}
+
+/* 0 where a size has no value, which evaluating reports. */
+static size_t input_bytes(const vf_graph *g, const bindings *b, ir_ref input) {
+  size_t bytes = ir_dtypes[ir_dtype_of(&g->ir, input)].bytes;
+  for (uint32_t i = 0; i < ir_rank(&g->ir, input); i++) {
+    int64_t size = 0;
+    ir_error unused = {0};
+    ir_eval_index(&g->ir, ir_dim(&g->ir, input, i), b->variables, g->variable_count, NULL, 0, &size, &unused);
+    bytes = unused.status || size < 0 ? 0 : bytes * (size_t)size;
+  }
+  return bytes;
+}
+
+/* The memory of a reference, which is changed, is that of nothing else. */
+static void check_overlaps(const vf_graph *g, const bindings *b, const void *const *inputs,
+                           void *const *outputs, ir_error *error) {
+  for (size_t r = g->output_count; r < b->count && !error->status; r++) {
+    const void *own = reference_memory(g, &b->named[r], inputs);
+    const char *other = NULL, *what = "input";
+    for (size_t i = 0; i < g->input_count; i++)
+      if (i != reference_input(g, &b->named[r]) &&
+          fe_overlap(own, b->results[r].bytes, inputs[i], input_bytes(g, b, g->inputs[i].ref)))
+        other = g->inputs[i].name;
+    for (size_t k = 0; k < g->output_count && !other; k++)
+      if (fe_overlap(own, b->results[r].bytes, outputs[k], b->results[k].bytes))
+        other = g->outputs[k].name, what = "output";
+    if (other)
+      ir_fail(
+          error, IR_ERR_INVALID,
+          "evaluate: %s %.60s overlaps the reference %.60s in memory, which is changed; give each memory of "
+          "its own",
+          what, other, b->named[r].name);
+  }
 }
 
 static void evaluate(vf_graph *g, bindings *b, const void *const *inputs, void *const *outputs,
@@ -66,6 +104,7 @@ static void evaluate(vf_graph *g, bindings *b, const void *const *inputs, void *
     const rt_mapped_file *file = rt_constant_file(g->constants[i].constant);
     if (file) rt_mapped_check(file, error);
   }
+  if (!error->status) check_overlaps(g, b, inputs, outputs, error);
   for (size_t i = 0; i < b->count && !error->status; i++) {
     void *to = b->named[i].reference ? reference_memory(g, &b->named[i], inputs) : outputs[i];
     if (b->results[i].bytes && !to)

@@ -130,6 +130,7 @@ static bool call_mapped(mapping *m, vf_tree_function f, void *user, vf_tree *arg
   uint32_t level = g->level, levels = g->levels, epoch = g->epoch;
   g->level = m->level;
   g->levels = levels | 1u << (m->level - 1);
+  g->level_sizes[m->level] = m->size;
   f(user, arguments, results);
   g->level = level;
   g->levels = levels;

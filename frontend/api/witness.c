@@ -5,7 +5,7 @@
 #include "frontend/api/api.h"
 #include "frontend/report/blame.h"
 
-static size_t ref_count(const fe_witness *w) { return w->output_count + w->input_count + w->variable_count; }
+static size_t ref_count(const fe_witness *w) { return w->result_count + w->input_count + w->variable_count; }
 
 void fe_witness_free(fe_witness *w, const ir_mem *mem) {
   if (!w) return;
@@ -19,6 +19,7 @@ static bool copy_graph(fe_witness *w, vf_graph *g) {
   ir_ref *map = NULL;
   size_t n = 0;
   for (size_t i = 0; i < g->output_count; i++) w->refs[n++] = g->outputs[i].ref;
+  for (size_t i = 0; i < g->reference_count; i++) w->refs[n++] = g->references[i].ref;
   for (size_t i = 0; i < g->input_count; i++) w->refs[n++] = g->inputs[i].ref;
   for (size_t i = 0; i < g->variable_count; i++) w->refs[n++] = g->variables[i].ref;
   fe_statements_open(&w->statements, &w->graph);
@@ -36,8 +37,9 @@ fe_witness *fe_witness_make(vf_graph *g, ir_error *error) {
   if (!fe_statements_check_any(&g->ir)) return NULL;
   fe_witness *w = ir_alloc(mem, sizeof *w);
   if (w) {
-    *w = (fe_witness){
-        .output_count = g->output_count, .input_count = g->input_count, .variable_count = g->variable_count};
+    *w = (fe_witness){.result_count = g->output_count + g->reference_count,
+                      .input_count = g->input_count,
+                      .variable_count = g->variable_count};
     w->refs = ir_alloc(mem, ref_count(w) * sizeof *w->refs);
     g->ir.error = error; /* no error of recording */
     bool good = ir_graph_init(&w->graph, mem, error) == IR_OK && w->refs && copy_graph(w, g);
@@ -54,7 +56,7 @@ void fe_witness_blame(fe_witness *w, const void *const *inputs, const int64_t *v
   const ir_mem *mem = w->graph.mem;
   ir_binding_input *in = ir_alloc(mem, w->input_count * sizeof *in);
   ir_var_value *vars = ir_alloc(mem, w->variable_count * sizeof *vars);
-  const ir_ref *input = w->refs + w->output_count, *variable = input + w->input_count;
+  const ir_ref *input = w->refs + w->result_count, *variable = input + w->input_count;
   for (size_t i = 0; in && i < w->input_count; i++) in[i] = (ir_binding_input){input[i], inputs[i]};
   for (size_t i = 0; vars && i < w->variable_count; i++) vars[i] = (ir_var_value){variable[i], variables[i]};
   if (in && vars)
@@ -62,7 +64,7 @@ void fe_witness_blame(fe_witness *w, const void *const *inputs, const int64_t *v
                                 .graph = &w->graph,
                                 .statements = &w->statements,
                                 .roots = w->refs,
-                                .root_count = w->output_count,
+                                .root_count = w->result_count,
                                 .inputs = in,
                                 .input_count = w->input_count,
                                 .vars = vars,

@@ -9,8 +9,8 @@ typedef struct fe_witness {
   const char *name; /* of the graph: a name of the copy */
   ir_graph graph;
   fe_statements statements;
-  ir_ref *refs; /* outputs, inputs and variables, in this order */
-  size_t output_count, input_count, variable_count;
+  ir_ref *refs; /* outputs and newest versions of references, inputs, variables, in this order */
+  size_t result_count, input_count, variable_count;
 } fe_witness;
 
 /* A copy of the graph where an index of it must be in range, else NULL, with an error without memory. */

@@ -157,6 +157,7 @@ static ir_ref effect_at(folder *f, ir_ref node, ir_ref param, const pass_point *
   *to = fold_position(f, ir_src(g, node, 1), param, p);
   ir_ref value = to->index ? fold_at(f, ir_src(g, node, 2), p) : 0;
   if (!value) return 0;
+  to->valid = pass_and(g, to->valid, are_in_range(f, to->index));
   src[0] = param, src[1] = to->index, src[2] = to->valid, src[3] = value;
   for (uint32_t i = 0; i < over_count; i++) src[4 + i] = over[i];
   if (over_count || !ir_is_true(g, to->valid))

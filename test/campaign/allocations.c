@@ -40,7 +40,8 @@ static const struct row {
     {"symbolic", "cpu", NOWHERE},       {"elementwise", "cpu", EMPTY},   {"symbolic", "cpu", EMPTY},
     {"softmax", "cpu", FILLED},         {"scan", "cpu", FILLED},         {"custom", "cpu", FILLED},
     {"elementwise", "opencl", NOWHERE}, {"product", "opencl", NOWHERE},  {"scan", "opencl", NOWHERE},
-    {"symbolic", "opencl", EMPTY},
+    {"symbolic", "opencl", EMPTY},      {"writes", "cpu", NOWHERE},      {"writes", "cpu", FILLED},
+    {"writes", "opencl", NOWHERE},
 };
 static const char *const storages[] = {"without a cache", "into an empty cache", "from a cache"};
 static const char *const modes[] = {"alone", "and all after it"};

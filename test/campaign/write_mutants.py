@@ -83,19 +83,31 @@ def hunt(mutant, options, folder):
     why = build(mutant, source, options.build, folder)
     if why:
         return False, why
-    command = [sys.executable, "-B", "test/conform/writes.py", "--build", folder, "--seed", str(options.seed), "--count",
-               str(options.programs), "--stop"]
     environment = dict(os.environ, VIEWFOLD_CACHE_DIR=os.path.join(folder, "cache"))
-    try:
-        ran = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=SECONDS)
-    except subprocess.TimeoutExpired:
+    ran = try_programs(folder, environment, "--seed", str(options.seed), "--count", str(options.programs), "--stop")
+    if ran is None:
         return True, "never ends"
-    last = re.fullmatch(r"writes: (\d+) passed, (\d+) failed.*", (ran.stdout.strip().split("\n") or [""])[-1])
+    last = re.search(r"^writes: (\d+) passed, (\d+) failed", ran.stdout, re.M)
     if ran.returncode == 77:
         sys.exit(77)
     if not last:
-        return ran.returncode < 0, f"ended with status {ran.returncode}: {ran.stderr[-2000:]}" if ran.returncode > 0 else "crashed"
-    return last[2] != "0", f"{'found by program' if last[2] != '0' else 'not found by'} {int(last[1]) + (last[2] != '0')}"
+        return ran.returncode < 0, "crashed" if ran.returncode < 0 else f"status {ran.returncode}: {ran.stderr[-2000:]}"
+    if last[2] == "0":
+        return False, f"not found by {last[1]} programs"
+    case = re.search(r"^case (\d+)", ran.stdout, re.M)[1]
+    right = try_programs(options.build, dict(os.environ), "--case", case)
+    if right is None or right.returncode:
+        return False, f"program {case} fails without the mistake, too"
+    return True, f"found by program {int(last[1]) + 1}"
+
+
+def try_programs(build_dir, environment, *arguments):
+    """What writes.py has printed; None where it did not end."""
+    command = [sys.executable, "-B", "test/conform/writes.py", "--build", build_dir, *arguments]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def main():

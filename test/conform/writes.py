@@ -11,7 +11,7 @@ index names, and it is checked against NumPy's views where there are both. Eleme
 exact. Each program is evaluated, and compiled for one thread and for two, which have to give the same bits: as it is; with the
 arrays as references, which hold the newest versions afterwards; and as the body of a scan or a while loop whose state are
 the arrays, or as a branch of a condition, where the evaluator judges. No run changes an input that is no reference, nor bytes
-beside one. --stop: after the first failure. Exit status: 0, 1 after a failure, 77 when it cannot
+beside one, nor, where an index is out of range, elements that no write names. --stop: after the first failure. Exit status: 0, 1 after a failure, 77 when it cannot
 run.
 """
 import sys
@@ -53,6 +53,11 @@ def attempt(contexts, seed):
         program = Program(contexts[0], seed)
         text = program.graph.text()
         inside = [forms.in_scan, forms.in_scan, forms.in_while, forms.in_cond][int(program.random.integers(4))]
+        if program.indices and program.chance(0.25) and len(contexts) > 1:
+            wrong = forms.astray(program, forms.in_place(program, text))
+            why = forms.stray(contexts[1], wrong, program.arrays)
+            if why:
+                return f"{wrong[0]}\n{why}"
         return (differing(program, forms.as_is(program, text), program.wanted, contexts)
                 or differing(program, forms.in_place(program, text), program.wanted, contexts)
                 or differing(program, inside(program, text), None, contexts))

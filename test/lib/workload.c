@@ -59,6 +59,22 @@ static void symbolic(vf_graph *g) {
   vf_output(g, "scaled", vf_mul(vf_flip(x, VF_LIST(0)), vf_reduce_max(x, VF_LIST(0), true)));
 }
 
+/* A reference that is changed in place: in the order of its loops, of what is saved of it, at indices that it
+ * is not told of; and one of which all is copied, since its old elements and the new ones are needed at once.
+ */
+static void writes(vf_graph *g) {
+  vf_ref a = vf_ref_input(g, "a", VF_F32, VF_LIST(6, 5)), b = vf_ref_input(g, "b", VF_F32, VF_LIST(7));
+  vf_value u = input(g, "u", VF_LIST(5)), two = vf_data(g, VF_I64, VF_LIST(2), (int64_t[]){4, -1});
+  vf_ref_set(vf_ref_view(a, vf_shrink(a.target, VF_LIST(1, 6, 0, 5))),
+             vf_shrink(vf_ref_get(a), VF_LIST(0, 5, 0, 5)));
+  vf_ref_update(vf_ref_view(a, vf_gather(a.target, two, 0, VF_GATHER_CHECK)), u, VF_WRITE_ADD);
+  vf_ref square = vf_ref_view(a, vf_shrink(a.target, VF_LIST(0, 5, 0, 5)));
+  vf_ref_update(square, vf_permute(vf_ref_get(square), VF_LIST(1, 0)), VF_WRITE_MUL);
+  vf_value old = vf_ref_get(b);
+  vf_ref_set(vf_ref_view(b, vf_shrink(b.target, VF_LIST(1, 6))), u);
+  vf_output(g, "out", vf_sub(old, vf_ref_get(b)));
+}
+
 static bool register_scale(vf_context *context, vf_error *error) {
   static const vf_op_attribute factor = {.name = "factor", .dtype = VF_F64};
   static const char source[] = "void scale(const float *in, float *out, long count, double factor) {\n"
@@ -85,6 +101,7 @@ const test_workload test_workloads[] = {
     {"product", product, NULL, {0}},         {"attention", attention, NULL, {0}},
     {"convolution", convolution, NULL, {0}}, {"scan", scan, NULL, {0}},
     {"symbolic", symbolic, NULL, {12}},      {"custom", custom, register_scale, {0}},
+    {"writes", writes, NULL, {0}},
 };
 const int test_workload_count = sizeof test_workloads / sizeof *test_workloads;
 
@@ -129,31 +146,52 @@ static void fill(test_result *in) {
     in->elements[i] = (float)((int)(i * 7 % 31) - 15) / 16;
 }
 
-vf_status test_workload_run(const test_workload *w, const vf_program *p, test_result *out, vf_error *error) {
-  static _Thread_local test_result in;
-  void *ins[MOST_PORTS], *outs[MOST_PORTS];
-  fill(&in);
+typedef struct buffers {
+  void *inputs[MOST_PORTS], *outputs[MOST_PORTS];
+  int64_t input_size, output_size;
+} buffers;
+
+static bool place_all(const test_workload *w, const vf_program *p, test_result *in, test_result *out,
+                      buffers *b, vf_error *error) {
+  fill(in);
   memset(out, 0, sizeof *out);
-  int64_t size;
-  if (place(w, p, VF_INPUT, in.elements, ins, error) < 0 ||
-      (size = place(w, p, VF_OUTPUT, out->elements, outs, error)) < 0)
-    return error->status;
-  out->size = (size_t)size;
-  return vf_program_run(p, (const void *const *)ins, outs, w->variables, error);
+  b->input_size = place(w, p, VF_INPUT, in->elements, b->inputs, error);
+  b->output_size = place(w, p, VF_OUTPUT, out->elements, b->outputs, error);
+  return b->input_size >= 0 && b->output_size >= 0 &&
+         b->input_size + b->output_size <= (int64_t)sizeof out->elements;
+}
+
+/* Behind the outputs, what the inputs hold after the run. */
+static void add_inputs(const buffers *b, const test_result *in, test_result *out) {
+  memcpy((char *)out->elements + b->output_size, in->elements, (size_t)b->input_size);
+  out->size = (size_t)(b->output_size + b->input_size);
+}
+
+vf_status test_workload_run(const test_workload *w, const vf_program *p, test_result *out, vf_error *error) {
+  static _Thread_local test_result in, unchanged;
+  buffers b;
+  if (!place_all(w, p, &in, out, &b, error)) return error->status ? error->status : VF_ERR_INVALID;
+  vf_status status = vf_program_run(p, (const void *const *)b.inputs, b.outputs, w->variables, error);
+  fill(&unchanged);
+  if (status == VF_ERR_MEMORY && memcmp(in.elements, unchanged.elements, (size_t)b.input_size)) {
+    snprintf(error->message, sizeof error->message, "a run that failed for want of memory changed an input");
+    return error->status = VF_ERR_INTERNAL;
+  }
+  add_inputs(&b, &in, out);
+  return status;
 }
 
 bool test_workload_agrees(const test_workload *w, vf_graph *g, const vf_program *p,
                           const test_result *result) {
   static _Thread_local test_result in, wanted;
-  void *ins[MOST_PORTS], *outs[MOST_PORTS];
+  buffers b;
   vf_error error;
-  fill(&in);
-  if (place(w, p, VF_INPUT, in.elements, ins, &error) < 0 ||
-      place(w, p, VF_OUTPUT, wanted.elements, outs, &error) < 0 ||
-      vf_evaluate(g, (const void *const *)ins, outs, w->variables, &error))
+  if (!place_all(w, p, &in, &wanted, &b, &error) ||
+      vf_evaluate(g, (const void *const *)b.inputs, b.outputs, w->variables, &error))
     return false;
+  add_inputs(&b, &in, &wanted);
   for (size_t i = 0; i < result->size / sizeof(float); i++)
     if (!(fabsf(result->elements[i] - wanted.elements[i]) <= 1e-4f * (1 + fabsf(wanted.elements[i]))))
       return false;
-  return result->size > 0;
+  return result->size > 0 && result->size == wanted.size;
 }

@@ -16,7 +16,8 @@ extern const test_workload test_workloads[];
 extern const int test_workload_count;
 const test_workload *test_workload_find(const char *name); /* NULL: there is none */
 
-/* The results of a run: all outputs, one after the other. */
+/* The results of a run: all outputs, one after the other, then all inputs, of which it changes references
+ * alone. */
 typedef struct test_result {
   size_t size;
   float elements[1 << 14];
@@ -26,7 +27,8 @@ typedef struct test_result {
 bool test_workload_prepare(const test_workload *w, vf_context *context, vf_error *error);
 /* The graph with its outputs. NULL, with *error set, on failure. */
 vf_graph *test_workload_record(const test_workload *w, vf_context *context, vf_error *error);
-/* Runs the program on inputs that hold small dyadic numbers. */
+/* Runs the program on inputs that hold small dyadic numbers. VF_ERR_INTERNAL where it fails for want of
+ * memory, and changes an input all the same. */
 vf_status test_workload_run(const test_workload *w, const vf_program *program, test_result *out,
                             vf_error *error);
 /* Do the results agree with the evaluator's, up to rounding? */

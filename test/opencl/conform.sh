@@ -1,5 +1,5 @@
 #!/bin/sh
-# The conformance tests on PoCL's device: ONNX's node tests, NumPy, symbolic sizes, and JAX where Python has
+# The conformance tests on PoCL's device: ONNX's node tests, NumPy, symbolic sizes, random writes, and JAX where Python has
 # it. Except in a full soak only one operator of the first and one operation of the second.
 . test/opencl/common.sh
 . test/python.sh
@@ -24,11 +24,13 @@ if [ "$level" = full ]; then
   conform onnx_import onnx
   conform numpy_oracle numpy --seed "$seed" --count 15
   conform symbolic_sizes numpy --seed "$seed" --count 300
+  conform writes numpy --seed "$seed" --count 10000 --device opencl
   conform jax_compare jax --seed "$seed" --count 200
 else
   conform onnx_import onnx --only softmax
   conform numpy_oracle numpy --seed "$seed" --only dot2
   conform numpy_oracle numpy --seed "$seed" --only mod --count 4
+  conform writes numpy --seed "$seed" --count 2 --device opencl
 fi
 echo "opencl conformance: $ran programs, $failed failed, seed $seed"
 [ $failed = 0 ]

@@ -90,14 +90,6 @@ typedef struct refused_case {
   vf_value (*record)(vf_graph *g, vf_ref a);
 } refused_case;
 
-static void write_inside(void *user, const vf_value *arguments, vf_value *results) {
-  results[0] = vf_ref_set(*(vf_ref *)user, arguments[0]);
-}
-static vf_value in_condition(vf_graph *g, vf_ref a) {
-  vf_value x = vf_ref_get(a), y;
-  vf_cond(vf_boolean(g, true), 1, &x, write_inside, write_inside, &a, 1, &y);
-  return y;
-}
 static vf_value expanded(vf_graph *g, vf_ref a) {
   vf_value target = vf_expand(a.target, VF_LIST(2, 4));
   return vf_ref_set(vf_ref_view(a, target), vf_number(g, 1));
@@ -111,23 +103,6 @@ static vf_value no_operation(vf_graph *g, vf_ref a) {
   return vf_ref_update(a, vf_number(g, 1), (vf_write_op)10);
 }
 
-static vf_value in_checkpoint(vf_graph *g, vf_ref a) {
-  vf_value x = vf_ref_get(a), y;
-  vf_checkpoint(write_inside, &a, 1, &x, 1, &y);
-  return y;
-}
-static vf_value in_vmap(vf_graph *g, vf_ref a) {
-  vf_value x = vf_ref_get(a), y = {0};
-  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
-  vf_vmap(g, &map, write_inside, &a, &x, &y);
-  return y;
-}
-static vf_value in_scan(vf_graph *g, vf_ref a) {
-  vf_value x = vf_ref_get(a), y = {0};
-  (void)g;
-  vf_scan(write_inside, &a, 1, &x, 0, NULL, 0, 3, false, &y, NULL);
-  return y;
-}
 static vf_value nothing(vf_graph *g, vf_ref a) {
   (void)a;
   return vf_ref_get((vf_ref){{g, 0, 0}, -1, 0});
@@ -153,15 +128,6 @@ static vf_value outside(vf_graph *g, vf_ref a) {
 static vf_value a_size(vf_graph *g, vf_ref a) { return vf_ref_set(a, vf_variable(g, "n", 1, 9, 1)); }
 
 static const refused_case refused[] = {
-    {"ref_update: a reference is not written inside of the function of a condition, a loop or vmap; pass its "
-     "value to the function, return the next one and write that",
-     in_checkpoint},
-    {"ref_update: a reference is not written inside of the function of a condition, a loop or vmap; pass its "
-     "value to the function, return the next one and write that",
-     in_vmap},
-    {"ref_update: a reference is not written inside of the function of a condition, a loop or vmap; pass its "
-     "value to the function, return the next one and write that",
-     in_scan},
     {"ref_get: there is no such reference; a reference is what vf_ref_input, vf_ref_create or vf_ref_view "
      "returned",
      nothing},
@@ -182,9 +148,6 @@ static const refused_case refused[] = {
      repeated},
     {"shrink: bounds [2,6] do not fit axis 0; x has shape i64[4]; takes 0 <= begin <= end <= 4", outside},
     {"assign: operand 3 is the index expression n, not a tensor", a_size},
-    {"ref_update: a reference is not written inside of the function of a condition, a loop or vmap; pass its "
-     "value to the function, return the next one and write that",
-     in_condition},
     {"assign: the target expands [1,4] to [2,4], so that [0,0] and [1,0] of it name one element; a target "
      "names "
      "each element once: write to the view without the expand, to which a value broadcasts",

@@ -1,7 +1,7 @@
 /* Builders of control flow. Each calls the user's functions once or more to record their bodies. */
 #include <string.h>
 
-#include "frontend/api/api.h"
+#include "frontend/api/value/updates.h"
 #include "passes/ops/build/control.h"
 
 /* One call of a builder: its operands, and up to two functions recorded for it. */
@@ -15,14 +15,17 @@ typedef struct control {
   uint32_t slice_count; /* number of operands behind those, of which a body gets slices */
   op_recorded recorded[2];
   ir_ref *params[2], *results[2];
-  size_t result_counts[2];
+  size_t result_room[2];
+  fe_updates updates;
+  int body;            /* the function of a loop that returns the next state */
+  uint32_t references; /* the last of the state of a loop: newest versions of what its functions write */
 } control;
 
 static bool begin_control(control *k, vf_graph *graph, const char *who) {
   *k = (control){0};
   if (!fe_begin_in(&k->c, who, graph)) return false;
   k->mem = k->c.ir->mem;
-  return true;
+  return fe_updates_begin(&k->updates, graph);
 }
 
 static bool no_memory(control *k) {
@@ -52,11 +55,17 @@ static bool add_operands(control *k, const char *what, int count, const vf_value
   return true;
 }
 
-static ir_ref end_control(control *k, ir_ref made) {
+static void forget_functions(control *k) {
   for (int i = 0; i < 2 && k->mem; i++) {
     ir_free(k->mem, k->params[i], k->count * sizeof *k->params[i]);
-    ir_free(k->mem, k->results[i], k->result_counts[i] * sizeof *k->results[i]);
+    ir_free(k->mem, k->results[i], k->result_room[i] * sizeof *k->results[i]);
+    k->params[i] = k->results[i] = NULL;
   }
+}
+
+static ir_ref end_control(control *k, ir_ref made) {
+  forget_functions(k);
+  fe_updates_free(&k->updates);
   if (k->mem) {
     ir_free(k->mem, k->x, k->room * sizeof *k->x);
     ir_free(k->mem, k->dtypes, k->count * sizeof *k->dtypes);
@@ -98,18 +107,38 @@ static bool read_results(control *k, const vf_value *results, size_t count, ir_r
   return true;
 }
 
-/* Call the user's function with these arguments; out receives its results. */
-static bool call_function(control *k, vf_function f, void *user, const ir_ref *params, size_t result_count,
-                          ir_ref *out) {
+/* The place of the state that the user does not see, newest versions of references. */
+static size_t first_reference(const control *k) { return k->carry_count - k->references; }
+
+/* Call the user's function: what it leaves of references is function `number`'s. */
+static void call_inside(control *k, int number, vf_function f, void *user, const vf_value *values,
+                        vf_value *results, const ir_ref *newest) {
   vf_graph *g = k->c.graph;
-  size_t room = k->count + result_count;
+  size_t outer = g->outer_references;
+  uint32_t level = g->recording_level;
+  g->recording++;
+  g->outer_references = k->updates.count;
+  g->recording_level = g->level;
+  fe_updates_enter(&k->updates, newest);
+  f(user, values, results);
+  fe_updates_leave(&k->updates, number);
+  g->recording_level = level;
+  g->outer_references = outer;
+  g->recording--;
+}
+
+/* Call the user's function with these arguments; out receives its results. */
+static bool call_function(control *k, int number, vf_function f, void *user, const ir_ref *params,
+                          size_t result_count, ir_ref *out) {
+  vf_graph *g = k->c.graph;
+  size_t room = k->count + result_count, first = first_reference(k);
   vf_value *values = ir_alloc(k->mem, room * sizeof *values), *results = values + k->count;
   if (!values) return no_memory(k);
-  for (size_t i = 0; i < k->count; i++) values[i] = (vf_value){g, params[i], g->epoch};
+  for (size_t i = 0; i < k->count; i++)
+    if (i < first || i >= k->carry_count)
+      values[i < first ? i : i - k->references] = (vf_value){g, params[i], g->epoch};
   for (size_t i = 0; i < result_count; i++) results[i] = (vf_value){0};
-  g->recording++;
-  f(user, values, results);
-  g->recording--;
+  call_inside(k, number, f, user, values, results, k->references ? params + first : NULL);
   fe_resume(&k->c);
   bool good = !g->error.status;
   good = good && read_results(k, results, result_count, out);
@@ -117,7 +146,14 @@ static bool call_function(control *k, vf_function f, void *user, const ir_ref *p
   return good;
 }
 
-/* Record function `number`; a further call replaces the recording. */
+/* The next state of a loop has the newest versions that its body leaves, before what is stacked. */
+static void insert_references(const control *k, int number, ir_ref *results, size_t given) {
+  size_t first = first_reference(k);
+  memmove(results + k->carry_count, results + first, (given - first) * sizeof *results);
+  for (uint32_t i = 0; i < k->references; i++) results[first + i] = fe_updates_after(&k->updates, number, i);
+}
+
+/* Record function `number`; a further call replaces the recording. result_count: of the user's. */
 static bool record_function(control *k, int number, vf_function f, void *user, size_t result_count) {
   if (!f) return fe_refuse(&k->c, "function %d is NULL", number + 1);
   if (k->c.graph->recording >= IR_MAX_DEPTH) /* nothing else ends a function that calls itself */
@@ -126,8 +162,8 @@ static bool record_function(control *k, int number, vf_function f, void *user, s
   if (result_count == 0) return fe_refuse(&k->c, "there are no results; a function has at least one");
   if (!k->params[number]) {
     k->params[number] = ir_alloc(k->mem, k->count * sizeof *k->params[number]);
-    k->results[number] = ir_alloc(k->mem, result_count * sizeof *k->results[number]);
-    k->result_counts[number] = result_count;
+    k->result_room[number] = result_count + k->updates.count;
+    k->results[number] = ir_alloc(k->mem, k->result_room[number] * sizeof *k->results[number]);
   }
   ir_ref *params = k->params[number], *results = k->results[number], floor = k->c.ir->count;
   vf_graph *g = k->c.graph;
@@ -136,7 +172,11 @@ static bool record_function(control *k, int number, vf_function f, void *user, s
   if (!params || !results) return no_memory(k);
   for (size_t i = 0; i < k->count; i++)
     if (!(params[i] = parameter(k, i))) return false;
-  if (!call_function(k, f, user, params, result_count, results)) return false;
+  if (!call_function(k, number, f, user, params, result_count, results)) return false;
+  if (k->references && number == k->body) {
+    insert_references(k, number, results, result_count);
+    result_count += k->references;
+  }
   bool kept = fe_pending_keep(k->c.ir, &g->pending, taps, level, results, result_count, &results[0]);
   g->pending.count = taps; /* they are the function's */
   if (!kept) return false;
@@ -149,19 +189,42 @@ static bool record_function(control *k, int number, vf_function f, void *user, s
   return true;
 }
 
+/* The state of a loop gets what its body is the first to write. */
+static bool add_references(control *k) {
+  forget_functions(k);
+  while (k->references < k->updates.found) {
+    size_t need = k->count + 1, at = k->carry_count;
+    ir_ref *x = ir_resize(k->mem, k->x, k->room * sizeof *x, (need + 1) * sizeof *x);
+    if (x) k->x = x, k->room = need + 1;
+    ir_dtype *dtypes =
+        x ? ir_resize(k->mem, k->dtypes, k->count * sizeof *dtypes, need * sizeof *dtypes) : NULL;
+    if (!dtypes) return no_memory(k);
+    k->dtypes = dtypes;
+    memmove(x + at + 1, x + at, (k->count - at) * sizeof *x);
+    memmove(dtypes + at + 1, dtypes + at, (k->count - at) * sizeof *dtypes);
+    x[at] = fe_updates_before(&k->updates, k->references);
+    dtypes[at] = ir_dtype_of(k->c.ir, x[at]);
+    k->count++, k->carry_count++, k->references++;
+  }
+  return true;
+}
+
 /* Record the body of a loop. A state whose initial value is a weak constant has the dtype of the value that
  * an iteration returns, if that is the wider one: the body is then recorded again. */
 static bool record_iterations(control *k, int number, vf_function f, void *user, size_t result_count) {
+  k->body = number;
   for (size_t tries = 0; tries <= k->carry_count; tries++) {
     bool changed = false;
     if (!record_function(k, number, f, user, result_count)) return false;
-    for (uint32_t i = 0; i < k->carry_count && i < result_count; i++) {
+    size_t results = k->recorded[number].result_count;
+    for (uint32_t i = 0; i < k->carry_count && i < results; i++) {
       const ir_node *next = ir_get(k->c.ir, k->results[number][i]);
       if (!ir_get(k->c.ir, k->x[i])->weak || next->weak || next->dtype == k->dtypes[i]) continue;
       if (op_promote((ir_dtype)next->dtype, k->dtypes[i]) != next->dtype) continue;
       k->dtypes[i] = (ir_dtype)next->dtype;
       changed = true;
     }
+    if (k->references < k->updates.found && !(changed = add_references(k))) return false;
     if (!changed) return true;
   }
   return true;
@@ -186,6 +249,26 @@ static bool close_functions(control *k, size_t functions, bool hoist, ir_ref *fu
   return x != NULL;
 }
 
+/* The last results of functions that are called at most once: the newest versions that they leave. */
+static bool append_references(control *k, int functions) {
+  for (int f = 0; f < functions; f++)
+    for (uint32_t i = 0; i < k->updates.found; i++)
+      k->results[f][k->recorded[f].result_count++] = fe_updates_after(&k->updates, f, i);
+  return true;
+}
+
+/* The condition of a loop, which may end without the body. */
+static bool record_condition(control *k, vf_function f, void *user) {
+  uint32_t carries = k->carry_count, references = k->references;
+  if (!record_function(k, 0, f, user, 1)) return false;
+  bool writes = k->updates.found > references;
+  for (uint32_t i = 0; i < references && !writes; i++)
+    writes = fe_updates_after(&k->updates, 0, i) != k->params[0][carries - references + i];
+  return !writes ||
+         fe_refuse(&k->c, "the condition writes a reference; conditions only read: write it in the "
+                          "body");
+}
+
 static void finish_control(control *k, ir_ref made, int room, vf_value *results) {
   fe_end_all(&k->c, end_control(k, made), room > 0 ? room : 0, results);
 }
@@ -203,9 +286,10 @@ void vf_cond(vf_value predicate, int operand_count, const vf_value *operands, vf
               add_operands(&k, "operands", operand_count, operands) &&
               is_list(&k, "results", result_count, results) && choose_dtypes(&k) &&
               record_function(&k, 0, then, user, (size_t)result_count) &&
-              record_function(&k, 1, otherwise, user, (size_t)result_count) &&
+              record_function(&k, 1, otherwise, user, (size_t)result_count) && append_references(&k, 2) &&
               close_functions(&k, 2, false, funcs, &n);
   if (good) made = op_cond(k.c.ir, predicate.id, k.x, n, funcs[0], funcs[1]);
+  if (!fe_updates_end(&k.updates, &k.c, made, (uint32_t)result_count)) made = 0;
   finish_control(&k, made, result_count, results);
 }
 
@@ -218,8 +302,9 @@ void vf_while_loop(vf_function condition, vf_function body, void *user, int coun
               add_operands(&k, "values of the state", count, init) && is_list(&k, "results", count, results);
   if (good) k.carry_count = (uint32_t)count;
   good = good && choose_dtypes(&k) && record_iterations(&k, 1, body, user, (size_t)count) &&
-         record_function(&k, 0, condition, user, 1) && close_functions(&k, 2, true, funcs, &n);
+         record_condition(&k, condition, user) && close_functions(&k, 2, true, funcs, &n);
   if (good) made = op_while(k.c.ir, k.x, n, k.carry_count, funcs[0], funcs[1], max_trips);
+  if (!fe_updates_end(&k.updates, &k.c, made, (uint32_t)count)) made = 0;
   finish_control(&k, made, count, results);
 }
 
@@ -245,12 +330,14 @@ void vf_scan(vf_function body, void *user, int carry_count, const vf_value *init
          close_functions(&k, 1, true, &func, &n);
   ir_scan_state state = {k.carry_count, k.slice_count, reverse};
   if (good) made = op_scan(k.c.ir, k.x, n, state, func, iterations);
+  if (!fe_updates_end(&k.updates, &k.c, made, (uint32_t)carry_count)) made = 0;
   vf_value all = fe_end(&k.c, end_control(&k, made));
   for (int i = 0; i < carry_count + ys_count; i++) {
     vf_value *out = i < carry_count ? carries + i : ys + i - carry_count;
     if (!(i < carry_count ? carries : ys)) continue;
     *out = all;
-    if (all.id) out->id = ir_src(k.c.ir, all.id, (uint32_t)i);
+    uint32_t hidden = i < carry_count ? 0 : k.references;
+    if (all.id) out->id = ir_src(k.c.ir, all.id, (uint32_t)i + hidden);
   }
 }
 
@@ -262,8 +349,9 @@ void vf_checkpoint(vf_function f, void *user, int operand_count, const vf_value 
   bool good = begin_control(&k, graph_of(operands, operand_count), "checkpoint") &&
               add_operands(&k, "operands", operand_count, operands) &&
               is_list(&k, "results", result_count, results) && choose_dtypes(&k) &&
-              record_function(&k, 0, f, user, (size_t)result_count) &&
+              record_function(&k, 0, f, user, (size_t)result_count) && append_references(&k, 1) &&
               close_functions(&k, 1, false, &func, &n);
   if (good) made = op_checkpoint(k.c.ir, k.x, n, func);
+  if (!fe_updates_end(&k.updates, &k.c, made, (uint32_t)result_count)) made = 0;
   finish_control(&k, made, result_count, results);
 }

@@ -1,16 +1,24 @@
 /* References: arrays with a newest version, which the graph knows while it records. */
 #include <string.h>
 
-#include "frontend/api/api.h"
+#include "frontend/api/value/updates.h"
 #include "frontend/session/reference.h"
 #include "passes/ops/ops.h"
+
+size_t fe_reference_count(const vf_graph *g) {
+  return g->is_session ? g->context->lazy.ref_count : g->reference_count;
+}
+
+ir_ref *fe_reference_newest(vf_graph *g, size_t number) {
+  return g->is_session ? fe_session_newest(&g->context->lazy, (int)number) : &g->references[number].ref;
+}
 
 /* Where the newest version is noted; NULL after failing. */
 static ir_ref *find(fe_call *c, vf_ref r) {
   vf_graph *g = c->graph;
   ir_ref *newest = NULL;
-  if (g->is_session) newest = fe_session_newest(&g->context->lazy, r.number);
-  else if (r.number >= 0 && (size_t)r.number < g->reference_count) newest = &g->references[r.number].ref;
+  if (r.number >= 0 && (size_t)r.number < fe_reference_count(g))
+    newest = fe_reference_newest(g, (size_t)r.number);
   if (!newest && g->is_session && r.number >= 0)
     fe_refuse(c, "the reference has been released; a reference is read and written before vf_ref_release");
   else if (!newest)
@@ -69,20 +77,50 @@ vf_value vf_ref_get(vf_ref r) {
   return fe_end(&c, made);
 }
 
-/* A function has values of its own, and is called for each element of a batch, or several times. */
-static bool may_write(fe_call *c) {
-  if (!c->graph->recording && !c->graph->level) return true;
-  return fe_refuse(c,
-                   "a reference is not written inside of the function of a condition, a loop or vmap; pass "
-                   "its value to the function, return the next one and write that");
+/* Functions of control flow have newest versions of their own (updates.h), but for references that they make.
+ */
+static bool may_write(fe_call *c, vf_ref r) {
+  const vf_graph *g = c->graph;
+  if (g->recording && (size_t)r.number >= g->outer_references)
+    return fe_refuse(c, "the reference was made inside of the function of a condition or a loop, which ends; "
+                        "make it outside");
+  return !g->recording_level ||
+         fe_refuse(c, "a reference is not written inside of the function of a condition or a loop that vmap "
+                      "records for a batch; pass its value to the function, return the next one and write "
+                      "that");
+}
+
+/* The update with axes of 1 in front, as many as the target has axes. */
+static ir_ref aligned_update(ir_graph *g, ir_ref u, ir_ref target) {
+  while (u && ir_rank(g, u) < ir_rank(g, target)) u = op_unsqueeze(g, u, 0);
+  return u;
+}
+
+/* A batch writes one array: its axes are axes of the target, and of the update, as if all elements of the
+ * batch were written one after the other. */
+static bool unbatch_target(fe_call *c, ir_ref *target, ir_ref *u) {
+  ir_graph *g = c->ir;
+  if (ir_batch(g, *u)) *u = aligned_update(g, *u, *target);
+  for (uint32_t level = c->graph->level; level >= 1 && *target && *u; level--) {
+    if (!(c->graph->levels >> (level - 1) & 1)) continue;
+    ir_ref size = c->graph->level_sizes[level];
+    uint32_t lead = ir_batch_rank(g, *target);
+    if (lead < level || ir_src(g, ir_batch(g, *target), lead - level) != size)
+      return fe_refuse(c, "the elements of a batch would all write the same positions of the reference; give "
+                          "vmap its positions (target), and write the view that the mapped ones make");
+    *target = op_unbatch(g, *target, size, 0, level);
+    if (ir_batch(g, *u)) *u = op_unbatch(g, *u, size, 0, level);
+  }
+  return *target && *u;
 }
 
 vf_value vf_ref_update(vf_ref r, vf_value u, vf_write_op op) {
   fe_call c;
   ir_ref made = 0, *newest = begin(&c, "ref_update", &r, &u);
-  if (newest && may_write(&c) &&
+  if (newest && may_write(&c, r) &&
       ((unsigned)op < OP_WRITE_COUNT || fe_refuse(&c, "there is no operation %d", (int)op)))
-    made = op_assign(c.ir, *newest, r.target.id, u.id, (op_write)op);
+    if (unbatch_target(&c, &r.target.id, &u.id))
+      made = op_assign(c.ir, *newest, r.target.id, u.id, (op_write)op);
   if (made && ir_batch(c.ir, made) != ir_batch(c.ir, *newest)) {
     fe_refuse(&c, "the value has batch axes that the reference lacks; sum or unbatch it first");
     made = 0;

@@ -17,13 +17,14 @@ typedef struct chain {
   bool gathers;
   bool pads;
   bool padded_apart; /* some padding is not yet nowhere */
+  bool batches;      /* positions became those of a batch on the way, or axes again */
 } chain;
 
 enum { NOWHERE = -1 /* a position of no element: it counts none */ };
 
 static bool is_view_of_one(const ir_node *n) {
   return ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK &&
-         n->op != IR_OP_REBATCH && n->op != IR_OP_BATCH && n->op != IR_OP_UNBATCH;
+         n->op != IR_OP_REBATCH;
 }
 
 static bool list_chain(ir_graph *g, ir_ref at, chain *c) {
@@ -38,6 +39,7 @@ static bool list_chain(ir_graph *g, ir_ref at, chain *c) {
     c->nodes[c->count++] = at;
     c->gathers |= n->op == IR_OP_GATHER && !op_gathers_once(g, at);
     c->pads |= n->op == IR_OP_PAD;
+    c->batches |= n->op == IR_OP_BATCH || n->op == IR_OP_UNBATCH;
     c->padded_apart |= n->op == IR_OP_PAD && ir_get(g, n->src[1])->arg != NOWHERE;
   }
 }
@@ -124,6 +126,13 @@ static bool check_leaf(ir_graph *g, ir_ref x, ir_ref at, const chain *c) {
 
 static bool check_target(ir_graph *g, ir_ref x, ir_ref at, const chain *c) {
   if (!check_leaf(g, x, at, c)) return false;
+  if (c->batches && ir_batch(g, at)) {
+    op_refuse(g,
+              "assign: the target %s has batch axes that were axes of x, of shape %s; a target of a value is "
+              "made of its own positions: address %%x, inside of vmap",
+              OP_TYPE(at), OP_TYPE(x));
+    return false;
+  }
   for (size_t i = c->count; i-- > 0;)
     if (!check_view(g, c->nodes[i])) return false;
   return true;

@@ -12,10 +12,11 @@ enum {
   SMALL_BYTES = 256 /* of data: four cache lines */
 };
 enum {
-  DEPENDS = 1,   /* on a parameter */
-  MAY_FAIL = 2,  /* has checked indices, calls a function, or has an effect */
-  NEEDED = 4,    /* for the results */
-  SEES_BATCH = 8 /* depends on a value from outside that has a batch */
+  DEPENDS = 1,    /* on a parameter */
+  MAY_FAIL = 2,   /* has checked indices, calls a function, or has an effect */
+  NEEDED = 4,     /* for the results */
+  SEES_BATCH = 8, /* depends on a value from outside that has a batch */
+  TARGET = 16     /* of a write: positions of what it writes, views of which are what makes it a target */
 };
 
 typedef struct closing {
@@ -122,6 +123,18 @@ static bool capture_value(closing *c, ir_ref ref) {
   return true;
 }
 
+/* Targets of writes stay inside, whatever they are made of: a parameter is no chain of views. */
+static void keep_targets(closing *c) {
+  for (size_t i = 0; i < c->count; i++) {
+    if (ir_op_of(c->g, c->nodes[i]) != IR_OP_ASSIGN || is_outside(c, c->nodes[i])) continue;
+    ir_ref at = ir_src(c->g, c->nodes[i], 1);
+    for (; at >= c->f->floor || !is_small_constant(c->g, at); at = ir_src(c->g, at, 0)) {
+      c->flags[ir_find_ref(c->nodes, c->count, at)] |= TARGET;
+      if (ir_op_of(c->g, at) == IR_OP_IOTA) break;
+    }
+  }
+}
+
 /* From the results to operands: captures the needed values from outside and, with hoist, the nodes that do
  * not depend on parameters and cannot fail. */
 static bool capture_all(closing *c) {
@@ -133,6 +146,7 @@ static bool capture_all(closing *c) {
     bool inside = !is_outside(c, ref), keep = inside && (!c->hoist || c->flags[i] & (DEPENDS | MAY_FAIL));
     if (inside && is_inner(c, ref)) keep = true;
     if (takes_outer_batch(c, n) && c->flags[i] & SEES_BATCH) keep = false;
+    if (c->flags[i] & TARGET) keep = true;
     if (!(c->flags[i] & NEEDED) || n->op == IR_OP_CONST || is_param(c, ref)) continue;
     if (!keep) {
       if (ir_shape(c->g, ref) && !is_small_constant(c->g, ref) && !capture_value(c, ref)) return false;
@@ -153,12 +167,22 @@ static bool close_over(closing *c, ir_ref floor) {
                             &c->cap) == IR_OK;
 }
 
-/* Collects the nodes down to the floor, and all older ones where a node of a vmap inside is older than the
- * floor. */
+/* Is it a write inside, whose target was made outside? */
+static bool has_older_target(const closing *c, ir_ref ref) {
+  const ir_node *n = ir_get(c->g, ref);
+  if (n->op != IR_OP_ASSIGN || ref < c->f->floor) return false;
+  ir_ref at = n->src[1];
+  while (at >= c->f->floor && ir_op_of(c->g, at) != IR_OP_IOTA) at = ir_src(c->g, at, 0);
+  return at < c->f->floor && !is_small_constant(c->g, at);
+}
+
+/* Collects the nodes down to the floor, and all older ones where a node of a vmap inside, or of a target, is
+ * older than the floor. */
 static bool walk_inside(closing *c) {
   bool good = close_over(c, c->f->floor), older = false;
-  for (size_t i = 0; i < c->count && good && c->g->batches_cap; i++)
-    older |= c->nodes[i] < c->f->floor && is_inner(c, c->nodes[i]);
+  for (size_t i = 0; i < c->count && good; i++)
+    older |= (c->g->batches_cap && c->nodes[i] < c->f->floor && is_inner(c, c->nodes[i])) ||
+             has_older_target(c, c->nodes[i]);
   return good && (!older || close_over(c, 0));
 }
 
@@ -170,6 +194,7 @@ static bool find_captured(ir_graph *g, const op_recorded *f, bool hoist, op_capt
   if (good) {
     memset(c.flags, 0, c.count);
     mark_dependence(&c);
+    keep_targets(&c);
     good = refuse_views(&c) && capture_all(&c);
   }
   ir_free(g->mem, c.flags, c.count);

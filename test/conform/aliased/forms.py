@@ -114,6 +114,39 @@ def within(array):
     return copy
 
 
+def astray(program, form):
+    """The form with one index out of range, and where: a run fails if it needs the index, and changes no position that no
+    write names."""
+    random, inputs = program.random, list(form[2])
+    number, size = program.one(program.indices)
+    wrong = inputs[number].array.copy()
+    wrong.reshape(-1)[int(random.integers(wrong.size))] = int(random.choice([size, -size - 1, 1 << 20, -(1 << 40)]))
+    inputs[number] = binding.Typed(wrong, inputs[number].dtype)
+    return form[0], form[1], inputs, form[3], form[4]
+
+
+def stray(context, form, arrays):
+    """Why a run of the form with an index out of range is wrong; None where it is not."""
+    text, which, inputs, names, references = form
+    read = context.parse(text, which)
+    try:
+        values = [binding.Value(context, context.c.vf_graph_find(read, name.encode())) for name in names]
+        changed = [binding.Typed(within(x.array), x.dtype) for x in inputs[:references]]
+        try:
+            context.run(read, changed + inputs[references:], values, True, references)
+        except binding.Refused as failure:
+            if "The results are unspecified" not in str(failure):
+                return str(failure)
+            for k, (x, old, array) in enumerate(zip(changed, inputs, arrays)):
+                if not (x.array == old.array).reshape(-1)[~array.named].all():
+                    return f"{failure}\nreference {k}, at positions that no write names: {x.array.tolist()}"
+        if not all((x.array.base[edge] == FILL).all() for x in changed for edge in EDGES):
+            return "the run stored beside a reference"
+        return None
+    finally:
+        context.c.vf_graph_destroy(read)
+
+
 def run(context, form, compiled):
     """The outputs, and the references after them."""
     text, which, inputs, names, references = form

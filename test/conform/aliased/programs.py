@@ -10,6 +10,7 @@ ORDINARY = ["set", "set", "add", "sub", "min", "max", "mul"]
 VIEWS = ["permute", "reshape", "shrink", "shrink", "stride", "flip", "unsqueeze", "squeeze", "point", "pad", "gather",
          "create_view"]
 MOST_RANK, MOST_ELEMENTS = 5, 400
+LITERAL = 64  # elements of a constant that stands in the text, which any context reads
 
 
 def factored(random, size):
@@ -31,11 +32,15 @@ class Array:
         self.versions = [(first.reshape(-1).copy(), graph.input(binding.Typed(first, dtype)))]
         self.positions = graph.apply("address", self.versions[0][1])
         self.views = [View(np.arange(first.size).reshape(first.shape), self.now)]
+        self.named = np.zeros(first.size, bool)  # positions that some write names
+
+    def name(self, at):
+        self.named[at[at >= 0]] = True
 
 
 class Program:
     """One program. wanted: what NumPy has for the outputs y0, y1, …, of which the last are the arrays' last versions.
-    indices: the numbers of the inputs that gathers take as indices."""
+    indices: the numbers of the inputs that gathers take as indices, with the size of the axis."""
 
     def __init__(self, context, seed):
         self.random = np.random.default_rng([seed, 11])
@@ -169,7 +174,7 @@ class Program:
                 value = self.graph.apply("min", self.graph.apply("max", value, 0), size - 1)
                 return np.clip(elements, 0, size - 1), value
         index = self.random.integers(-size, size, tuple(int(k) for k in self.random.integers(1, 4, self.random.integers(1, 3))))
-        self.indices.append(len(self.graph.inputs))
+        self.indices.append((len(self.graph.inputs), size))
         return index, self.graph.input(index.astype(np.int64))
 
     def read(self):
@@ -216,7 +221,7 @@ class Program:
             own = tuple(n if self.chance(0.8) else 1 for n in shape)
             narrow = NARROWER.get(self.dtype) if self.chance(0.2) else None
             elements = self.elements(own, narrow)
-            given = self.graph.constant if self.chance(0.2) else self.graph.input
+            given = self.graph.constant if elements.size <= LITERAL and self.chance(0.2) else self.graph.input
             found = elements.astype(binding.NUMPY[self.dtype]), given(binding.Typed(elements, narrow or self.dtype))
         if self.chance(0.3) and self.dtype[0] in "if":
             found = (-found[0]).astype(binding.NUMPY[self.dtype]), self.graph.apply("neg", found[1])
@@ -254,6 +259,7 @@ class Program:
         operation = self.one([k for k in operations if k in ("set", "add", "sub")] if view.gathers else operations)
         elements, stored = self.value_for(view.at.shape)
         update(flat, view.at, elements, operation)
+        array.name(view.at)
         if view.alias is not None:  # NumPy's own write: into the memory of the array
             combine(view.alias, elements.copy(), operation)
             if not same(array.now.reshape(-1), flat):
@@ -266,6 +272,7 @@ class Program:
         at = np.take(array.views[0].at, index, axis)
         elements, stored = self.value_for(at.shape)
         update(flat, at, elements, "add" if kind == "scatter_add" else "set")
+        array.name(at)
         return self.graph.apply(kind, value, chosen, stored, axis=axis)
 
     def update_slice(self, array, flat, value):
@@ -274,6 +281,7 @@ class Program:
         at = array.views[0].at[tuple(slice(b, b + s) for b, s in zip(start, size))]
         elements, stored = self.value_for(at.shape)
         update(flat, at, elements, "set")
+        array.name(at)
         return self.graph.apply("slice_update", value, stored, start=start, size=size)
 
     def record(self):
