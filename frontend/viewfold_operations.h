@@ -431,6 +431,37 @@ VF_API int vf_threefry2x32(const vf_value key[2], const vf_value counter[2], vf_
  */
 VF_API vf_value vf_einsum(const char *equation, const vf_value *x, int count);
 
+/* Letters of axes: an annotation of values, which operations check and pass on where it is given, and which
+ * costs nothing where it is not. In text it is part of a type, f32[b=8,c=3]. Axes that meet, elementwise, in
+ * products and joins, have one letter, or one of them none; an axis of a result has the letter of the axis
+ * that it comes from. Of two axes with one letter, as in a product of a matrix with its transpose, the second
+ * has none; and axes that a reshape splits or joins have none. Kernels do not know of letters.
+ *
+ * vf_name_axes: x with a letter for each axis, or _ for none, in place of those that it has. */
+VF_API vf_value vf_name_axes(vf_value x, const char *letters);
+/* The letters, _ where there is none, and a 0 behind them into letters, which has room; returns the rank, -1
+ * for the error value. */
+VF_API int vf_value_letters(vf_value x, char *letters);
+/* The axis with that letter, for any function that takes an axis: vf_softmax(x, vf_axis(x, 'c')). Notes an
+ * error in the graph, and returns 0, where there is none. */
+VF_API int vf_axis(vf_value x, char letter);
+/* The axes with these letters, for any function that takes `int count, const int64_t *axes`:
+ * vf_sum(x, VF_BY(x, "hw"), false). */
+enum { VF_MOST_AXES = 16 };
+VF_API const int64_t *vf_axes_by(vf_value x, const char *letters, int64_t *axes); /* axes, filled */
+VF_API int vf_letter_count(const char *letters);                                  /* at most VF_MOST_AXES */
+#ifdef __cplusplus
+}
+struct vf_by {
+  vf_by(vf_value x, const char *letters) : items{} { vf_axes_by(x, letters, items); }
+  int64_t items[VF_MOST_AXES];
+};
+extern "C" {
+#define VF_BY(x, letters) vf_letter_count(letters), vf_by(x, letters).items
+#else
+#define VF_BY(x, letters) vf_letter_count(letters), vf_axes_by(x, letters, (int64_t[VF_MOST_AXES]){0})
+#endif
+
 /* Splits, reorders, joins, repeats and reduces axes by letters, as in einops: "bhwc" to "bchw", "bhwc" to
  * "b(hw)c", "b(hp=2)c" to "bhpc". A pattern tells the axes of an array in order: letters, each once, with a
  * size, as in p=2, where none follows from the shape; numbers, axes of that size without a name; groups in

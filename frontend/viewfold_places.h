@@ -313,6 +313,7 @@ static inline int vf_threefry2x32_at(const char *file, int line, const vf_value 
 #define vf_normal(...) vf_at(vf_normal(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_bernoulli(...) vf_at(vf_bernoulli(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_einsum(...) vf_at(vf_einsum(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_name_axes(...) vf_at(vf_name_axes(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_rearrange(...) vf_at(vf_rearrange(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_rearrange_reduce(...) vf_at(vf_rearrange_reduce(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_conv(...) vf_at(vf_conv(__VA_ARGS__), __FILE__, __LINE__)

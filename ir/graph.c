@@ -4,6 +4,8 @@
  * Making a node first reserves everything that it needs (node, sources, hash bucket, side-table entry) and
  * commits last, so a failed allocation leaves the graph as it was. */
 #include "cause.h"
+#include "ir.h"
+#include "letters.h"
 
 #include <string.h>
 
@@ -122,6 +124,7 @@ void ir_graph_free(ir_graph *g) {
   ir_free(g->mem, g->name_buckets, g->name_bucket_count * sizeof *g->name_buckets);
   ir_free(g->mem, g->shapes, g->shapes_cap * sizeof *g->shapes);
   ir_free(g->mem, g->batches, g->batches_cap * sizeof *g->batches);
+  ir_letters_forget(g);
   ir_free(g->mem, g->bounds, g->bounds_cap * sizeof *g->bounds);
   ir_free(g->mem, g->bounds_known, g->bounds_cap);
   *g = (ir_graph){.mem = g->mem, .error = g->error};
@@ -178,6 +181,7 @@ void ir_graph_rewind(ir_graph *g, uint32_t count) {
     table_remove(g, last);
     g->shapes[last] = 0;
     if (last < g->batches_cap) g->batches[last] = 0;
+    if (last < g->letters_cap) g->letters[last] = (ir_letters){{0}, {0}, {0}};
     if (last < g->bounds_cap) g->bounds_known[last] = 0;
     g->count = last;
   }
@@ -203,12 +207,14 @@ ir_ref ir_make_tensor(ir_graph *g, ir_op op, ir_dtype dtype, ir_ref shape, int64
   for (uint32_t i = 0; i < nsrc; i++)
     if (src[i] == 0) return 0;
   if (!shape || !ir_batch_of(g, op, arg, src, nsrc, &batch) || !reserve_batch(g, op, batch)) return 0;
+  if (g->letters_cap && !ir_letters_reserve(g)) return out_of_memory(g);
   uint32_t count = g->count;
   ir_ref ref = intern_node(g, op, dtype, false, arg, src, nsrc);
   if (ref) g->shapes[ref] = shape;
   if (ref && batch) g->batches[ref] = batch;
   if (g->causes && ref == count) ir_cause_set_of(g, ref, g->causes->current);
   else if (g->causes && ref) ir_cause_again(g, ref);
+  if (ref >= count && g->letters_cap) ir_letters_derive(g, ref);
   return ref;
 }
 
@@ -442,6 +448,8 @@ static ir_ref copy_node(ir_graph *dst, const ir_graph *src, ir_ref ref, const ir
   if (!IR_RESERVE(dst->mem, *scratch, *cap, n->nsrc)) return out_of_memory(dst);
   for (uint32_t i = 0; i < n->nsrc; i++) (*scratch)[i] = map[n->src[i]];
   int64_t arg = n->arg;
+  if (n->op == IR_OP_RESHAPE && arg) /* letters.c */
+    arg = 1 + ir_name(dst, ir_name_text(src, arg - 1), ir_name_length(src, arg - 1));
   if (arg_is_name((ir_op)n->op)) arg = ir_name(dst, ir_name_text(src, arg), ir_name_length(src, arg));
   return intern_node(dst, (ir_op)n->op, (ir_dtype)n->dtype, n->weak, arg, *scratch, n->nsrc);
 }
@@ -453,6 +461,13 @@ static bool copy_batches(ir_graph *dst, const ir_graph *src, const ir_ref *all, 
   memset(dst->batches + known, 0, (dst->batches_cap - known) * sizeof *dst->batches);
   for (size_t i = 0; i < count; i++)
     if (ir_batch(src, all[i])) dst->batches[map[all[i]]] = map[ir_batch(src, all[i])];
+  return true;
+}
+
+static bool copy_letters(ir_graph *dst, const ir_graph *src, const ir_ref *all, size_t count,
+                         const ir_ref *map) {
+  for (size_t i = 0; i < count; i++)
+    if (ir_has_letters(src, all[i]) && !ir_letters_set(dst, map[all[i]], &src->letters[all[i]])) return false;
   return true;
 }
 
@@ -483,6 +498,7 @@ ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_
     if (src->shapes[all[i]]) dst->shapes[map[all[i]]] = map[src->shapes[all[i]]];
   if (src->batches_cap) failed = failed || !copy_batches(dst, src, all, all_count, map);
   if (!failed) ir_causes_copy(dst, src, map, src->count);
+  if (src->letters_cap) failed = failed || !copy_letters(dst, src, all, all_count, map);
   for (size_t i = 0; i < n && !failed; i++) roots[i] = map[roots[i]];
   dst->customs = src->customs;
   if (dst->next_serial < src->next_serial) dst->next_serial = src->next_serial;

@@ -114,10 +114,12 @@ typedef struct ir_graph {
   size_t name_bucket_count;
   ir_ref *shapes; /* side table: TUPLE of the tensor node, or 0 */
   size_t shapes_cap;
-  ir_ref *batches;       /* likewise: TUPLE of the batch sizes, or 0 */
-  size_t batches_cap;    /* 0: the graph has no batch and no operation that concerns one */
-  ir_bounds *bounds;     /* side table, memoised by ir_bounds_of */
-  uint8_t *bounds_known; /* 1: derived by ir_bounds_of; 2: tightened */
+  ir_ref *batches;            /* likewise: TUPLE of the batch sizes, or 0 */
+  size_t batches_cap;         /* 0: the graph has no batch and no operation that concerns one */
+  struct ir_letters *letters; /* likewise: letters of axes (letters.h) */
+  size_t letters_cap;         /* 0: no axis has one */
+  ir_bounds *bounds;          /* side table, memoised by ir_bounds_of */
+  uint8_t *bounds_known;      /* 1: derived by ir_bounds_of; 2: tightened */
   size_t bounds_cap;
   int64_t next_serial;              /* for nodes with identity */
   uint64_t budget_spent, budget;    /* steps of index reasoning in this pass, and their limit */

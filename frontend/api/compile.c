@@ -6,6 +6,7 @@
 #include "frontend/api/tuned.h"
 #include "frontend/text/loop_schedule.h"
 #include "frontend/weights/weights.h"
+#include "ir/letters.h"
 #include "ir/print/print.h"
 #include "passes/patterns/constant_values.h"
 #include "runtime/program/tuned.h"
@@ -57,15 +58,17 @@ static void put_variables(const fe_request *r, ir_text *out) {
   ir_text_str(out, "\n");
 }
 
-/* The canonical text that identifies the request. */
+/* The canonical text that identifies the request, without the letters of axes. */
 static void put_request(const fe_request *r, ir_text *out) {
+  ir_graph plain = *r->graph; /* for printing only */
+  plain.letters_cap = 0;
   const ir_mem *mem = r->graph->mem;
   const ir_node *tuple = ir_get(r->graph, r->results);
   ir_named *params = NULL, *results = ir_alloc(mem, tuple->nsrc * sizeof *results);
   size_t count = 0, cap = 0;
   if (results && list_params(r, &params, &count, &cap)) {
     for (uint32_t i = 0; i < tuple->nsrc; i++) results[i] = (ir_named){.ref = tuple->src[i]};
-    ir_print_named(r->graph, "g", 1, params, count, results, tuple->nsrc, out);
+    ir_print_named(&plain, "g", 1, params, count, results, tuple->nsrc, out);
     if (r->var_count) put_variables(r, out);
     for (size_t i = 0; i < r->reference_count; i++)
       ir_textf(out, "reference %u %u\n", r->references[i].input, r->references[i].result);
@@ -99,6 +102,7 @@ ir_status fe_request_copy(const fe_request *r, fe_copy *out, ir_error *error) {
     fe_copy_free(out);
     return ir_fail(error, IR_ERR_MEMORY, "out of memory copying a graph");
   }
+  ir_letters_forget(&out->graph); /* which kernels have no use for */
   out->request.graph = &out->graph;
   out->request.results = out->refs[0];
   out->request.inputs = out->refs + 1;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "data.h"
+#include "ir/letters.h"
 #include "passes/ops/check.h"
 
 /* The axes of a class: those it must have, those it may have, and in words. */
@@ -48,6 +49,13 @@ bool fe_axes_fit(fe_data_call *c, const char *axes, vf_value x) {
     return fe_data_refuse(c, "there are no axes; say what those of the array are, as 'bf'");
   if (!are_letters(c, axes) || !belong_to_class(c, axes)) return false;
   ir_graph *g = &x.graph->ir;
+  for (size_t i = 0; axes[i] && i < ir_rank(g, x.id); i++) {
+    char own = ir_letters_of(g, x.id).axis[i];
+    if (own && own != axes[i])
+      return fe_data_refuse(
+          c, "view '%s' calls axis %zu '%c'; x has shape %s, where it is '%c'; both are the same", axes, i,
+          axes[i], OP_TYPE(x.id), own);
+  }
   if (ir_rank(g, x.id) == strlen(axes)) return true;
   return fe_data_refuse(c, "view '%s' has %zu axes; x has shape %s; each axis has a letter", axes,
                         strlen(axes), OP_TYPE(x.id));

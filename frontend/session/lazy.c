@@ -1,6 +1,7 @@
 /* Realising tensors and references of the session, and moving the live nodes to a fresh graph. Both walk from
  * the needed values down to BUFFERs and realised nodes, and copy the nodes on the way. */
 #include "frontend/session/lazy.h"
+#include "ir/letters.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -161,10 +162,15 @@ static ir_ref copy_node(walk *w, ir_ref ref) {
     if (!IR_RESERVE(w->mem, l->leaves, l->leaf_cap, w->leaf_count + 1)) arg = -1;
     else l->leaves[w->leaf_count++] = ref;
   }
+  if (op == IR_OP_RESHAPE && arg) /* ir/letters.c */
+    arg = 1 + ir_name(w->to, ir_name_text(w->from, arg - 1), ir_name_length(w->from, arg - 1));
   if ((named || op == IR_OP_INPUT) && arg < 0) made = 0;
   else if (shape) made = ir_make_tensor(w->to, op, (ir_dtype)n->dtype, l->map[shape], arg, src, n->nsrc);
   else made = ir_make(w->to, op, (ir_dtype)n->dtype, arg, src, n->nsrc);
   if (src != few) ir_free(w->mem, src, n->nsrc * sizeof *src);
+  if (made && !w->as_inputs && ir_has_letters(w->from, ref) &&
+      !ir_letters_set(w->to, made, &w->from->letters[ref]))
+    return 0;
   return made;
 }
 
@@ -451,6 +457,8 @@ static bool prepare_results(vf_context *c, size_t root_count, rt_memory *made, i
   for (size_t i = 0; i < root_count && !error->status; i++) {
     ir_ref buffer = op_buffer_like(g, l->roots[i]);
     l->roots[root_count + i] = buffer;
+    ir_letters letters = ir_letters_of(g, l->roots[i]);
+    if (buffer && ir_has_letters(g, l->roots[i]) && !ir_letters_set(g, buffer, &letters)) buffer = 0;
     if (!buffer || (!reference_of(l, i) &&
                     rt_memory_make(c->runtime, fe_lazy_bytes(g, buffer), &made[i], error) != IR_OK))
       no_memory(error);

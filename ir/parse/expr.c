@@ -398,20 +398,51 @@ static bool parse_size(ir_parser *p, ir_ref *size) {
                         is_index ? "a negative number" : "another dtype");
 }
 
+/* Is `b=` the letter of an axis, as in `b=8` and `b=n=4..64`, and not a variable, as in `b=4..64`? */
+static bool is_letter(const ir_lexer *lx) {
+  const ir_token *t = &lx->token;
+  const char *c = t->text + 1, *end = lx->text + lx->length;
+  if (t->kind != IR_TOKEN_WORD || t->length != 1) return false;
+  while (c < end && *c == ' ') c++;
+  if (c == end || *c++ != '=') return false;
+  while (c < end && (*c == ' ' || *c == '-' || (*c >= '0' && *c <= '9'))) c++;
+  return end - c < 2 || c[0] != '.' || c[1] != '.';
+}
+
+/* The letter that stands before a size; false after an error. */
+static bool read_letter(ir_parser *p, char *letter) {
+  ir_token t = p->lex.token;
+  *letter = 0;
+  if (!is_letter(&p->lex)) return true;
+  for (uint32_t i = 0; i < IR_MAX_RANK; i++)
+    if (p->letters.axis[i] == t.text[0] || p->letters.batch[i] == t.text[0])
+      return ir_lex_fail_at(&p->lex, t.line, t.column,
+                            "letter of an axis twice, found '%c=', expected another", t.text[0]);
+  *letter = t.text[0];
+  ir_lex_next(&p->lex);
+  return ir_lex_expect(&p->lex, '=', "bad letter of an axis");
+}
+
 bool ir_parse_dims(ir_parser *p, ir_ref *batch, ir_ref *shape, uint64_t *unchecked) {
   ir_ref dims[IR_MAX_RANK];
   uint32_t rank = 0, lead = 0;
   bool by_line = p->lex.by_line, bar = false;
   p->lex.by_line = false;
+  p->letters = (ir_letters){{0}, {0}, {0}};
   if (batch) *batch = 0;
   if (!ir_lex_expect(&p->lex, '[', "missing shape")) return false;
   while (!ir_lex_is(&p->lex, ']')) {
     if (batch && rank && !bar && ir_lex_accept(&p->lex, '|')) {
       bar = true, lead = rank;
+      memcpy(p->letters.batch, p->letters.axis, sizeof p->letters.batch);
+      memset(p->letters.axis, 0, sizeof p->letters.axis);
       continue;
     }
     if (rank && !(bar && rank == lead) && !ir_lex_expect(&p->lex, ',', "bad shape")) return false;
     if (rank == IR_MAX_RANK) return ir_lex_fail(&p->lex, "rank too high", "at most 16 sizes");
+    char letter;
+    if (!read_letter(p, &letter)) return false;
+    p->letters.axis[rank - lead] = letter;
     if (unchecked && ir_lex_accept(&p->lex, '?')) {
       *unchecked |= (uint64_t)1 << rank;
       if (!(dims[rank++] = ir_index(p->graph, 0))) return false;

@@ -122,6 +122,11 @@ typedef struct statement {
   size_t attr_count, attr_cap;
 } statement;
 
+static bool has_letters(const ir_letters *l) {
+  static const ir_letters none;
+  return memcmp(l, &none, sizeof none) != 0;
+}
+
 /* `%x: f32[480,n]`, `%x: ref f32[480,n]`, or a variable declared ahead of its use: `n=1..64` */
 static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
   ir_token name = p->lex.token;
@@ -141,7 +146,9 @@ static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
   if (!ir_parse_type(p, &dtype, &batch, &shape)) return false;
   int64_t id = ir_parse_intern(p, &name);
   if (id < 0) return ir_parse_memory(p);
+  ir_letters letters = p->letters;
   ir_ref ref = ir_leaf(p->graph, IR_OP_INPUT, dtype, batch, shape, id);
+  if (ref && has_letters(&letters) && !ir_letters_set(p->graph, ref, &letters)) return ir_parse_memory(p);
   if (!ref || !ir_parse_define(p, &name, ref) ||
       !ir_parse_add_named(p, &out->params, &out->param_count, &out->param_cap, id, ref))
     return false;
@@ -182,8 +189,10 @@ static bool same_sizes(const ir_parser *p, ir_ref wanted, ir_ref actual, uint64_
   return same;
 }
 
-/* `dtype[shape]`, or `index` or `bool` for an index expression; must agree with the value */
-static bool check_type(ir_parser *p, const ir_token *name, ir_ref value) {
+/* `dtype[shape]`, or `index` or `bool` for an index expression; must agree with the value, whose axes get the
+ * letters that it has for them. */
+static bool check_type(ir_parser *p, const ir_token *name, ir_ref *named) {
+  ir_ref value = *named;
   ir_token t = p->lex.token;
   if (t.kind != IR_TOKEN_WORD || t.first || (ir_parse_dtype_word(&t) == IR_NONE && !ir_token_is(&t, "none")))
     return ir_lex_fail(&p->lex, "bad type", "a dtype");
@@ -197,7 +206,15 @@ static bool check_type(ir_parser *p, const ir_token *name, ir_ref value) {
               same_sizes(p, batch, ir_batch(p->graph, value), unchecked) &&
               same_sizes(p, shape, ir_shape(p->graph, value), unchecked >> lead);
   if (!same) fail_type(p, name, value, &t);
-  return same;
+  if (!same || !shape || !has_letters(&p->letters)) return same;
+  ir_letters have = ir_letters_of(p->graph, value), wanted = p->letters, both = have;
+  for (uint32_t i = 0; i < IR_MAX_RANK; i++) {
+    if (!have.axis[i]) both.axis[i] = wanted.axis[i], have.axis[i] = wanted.axis[i];
+    if (!have.batch[i]) both.batch[i] = wanted.batch[i], have.batch[i] = wanted.batch[i];
+  }
+  if (!ir_letters_hold(&have, &wanted)) return fail_type(p, name, value, &t), false;
+  *named = ir_with_letters(p->graph, value, &both);
+  return *named || ir_parse_memory(p);
 }
 
 /* Reads const and data in the form in which they are printed, which represents every value. Other forms are
@@ -279,7 +296,7 @@ static bool define_results(ir_parser *p, statement *s, ir_ref made) {
     ir_ref value = tuple ? ir_src(p->graph, made, i) : made;
     if (typed) {
       if (!ir_lex_expect(&p->lex, i ? ',' : ':', "missing type of a result") ||
-          !check_type(p, &s->names[i], value))
+          !check_type(p, &s->names[i], &value))
         return false;
     }
     if (!define(p, &s->names[i], value)) return false;

@@ -13,6 +13,7 @@
 #define VIEWFOLD_IR_PARSE_PARSE_H
 
 #include "ir/attr.h"
+#include "ir/letters.h"
 #include "ir/parse/lex.h"
 
 /* How the parser makes nodes. */
@@ -114,8 +115,9 @@ typedef struct ir_parser {
   struct ir_parse_block *blocks; /* storage of the statement's attributes */
   char *bytes;
   size_t bytes_cap;
-  bool as_written; /* a kernel is read: expressions are the nodes that are written */
-  bool in_sizes;   /* an expression ends at a `|` outside parentheses */
+  ir_letters letters; /* of the shape that was read last */
+  bool as_written;    /* a kernel is read: expressions are the nodes that are written */
+  bool in_sizes;      /* an expression ends at a `|` outside parentheses */
 } ir_parser;
 
 /* Reads the first token of the text, which errors call `file`; text, file and builder must outlive the
@@ -128,7 +130,8 @@ ir_status ir_parser_init(ir_parser *parser, ir_graph *graph, const ir_builder *b
 void ir_parser_free(ir_parser *parser);
 /* `(n//4)+1`; variables are declared at their first use, as in `n=4..64:4`. 0 on failure. */
 ir_ref ir_parse_expression(ir_parser *parser);
-/* `f32[n=4..64:4,32]`: a data dtype and a TUPLE of sizes. *batch is the TUPLE of batch sizes, as in
+/* `f32[n=4..64:4,32]`: a data dtype and a TUPLE of sizes; letters of axes, as in `f32[b=8,c=3]`, are then in
+ * parser->letters. *batch is the TUPLE of batch sizes, as in
  * `f32[8|n,32]`, or 0 without any. batch NULL: batch sizes are an error. */
 bool ir_parse_type(ir_parser *parser, ir_dtype *dtype, ir_ref *batch, ir_ref *shape);
 /* An attribute's value: expression, float, word, string or list. Lists stay valid until the next

@@ -1,5 +1,6 @@
 /* The text of expressions, constants, attributes and types: everything within a line. */
 #include "ir/custom.h"
+#include "ir/letters.h"
 #include "ir/parse/lex.h"
 #include "ir/print/print.h"
 #include "ir/resource.h"
@@ -364,10 +365,12 @@ void ir_put_statement(ir_printer *pr, ir_ref ref) {
   else put_attributes(pr, n);
 }
 
-static void put_sizes(ir_printer *pr, const ir_ref *dims, uint32_t rank) {
+/* letters: of the axes, 0 for none; NULL: no axis has one */
+static void put_sizes(ir_printer *pr, const ir_ref *dims, uint32_t rank, const char *letters) {
   size_t stop = pr->stop;
   for (uint32_t i = 0; i < rank; i++) {
     if (i) ir_text_str(pr->out, ",");
+    if (letters && letters[i]) ir_textf(pr->out, "%c=", letters[i]);
     size_t from = pr->out->len;
     if (pr->listing) pr->stop = from + DIM_BYTES;
     ir_put_expr(pr, dims[i]);
@@ -382,22 +385,26 @@ static void put_sizes(ir_printer *pr, const ir_ref *dims, uint32_t rank) {
 void ir_put_dims(ir_printer *pr, ir_ref batch, const ir_ref *dims, uint32_t rank) {
   ir_text_str(pr->out, "[");
   if (batch) {
-    put_sizes(pr, ir_get(pr->graph, batch)->src, ir_get(pr->graph, batch)->nsrc);
+    put_sizes(pr, ir_get(pr->graph, batch)->src, ir_get(pr->graph, batch)->nsrc, NULL);
     ir_text_str(pr->out, "|");
   }
-  put_sizes(pr, dims, rank);
+  put_sizes(pr, dims, rank, NULL);
   ir_text_str(pr->out, "]");
 }
 
-static void put_shape(ir_printer *pr, ir_ref batch, ir_ref shape) {
-  const ir_node *n = ir_get(pr->graph, shape);
-  ir_put_dims(pr, batch, n->src, n->nsrc);
-}
-
 void ir_put_type(ir_printer *pr, ir_ref ref) {
-  ir_ref shape = ir_shape(pr->graph, ref);
-  ir_text_str(pr->out, ir_dtypes[ir_dtype_of(pr->graph, ref)].name);
-  if (shape && !pr->kernel) put_shape(pr, ir_batch(pr->graph, ref), shape);
+  const ir_graph *g = pr->graph;
+  ir_ref shape = ir_shape(g, ref), batch = ir_batch(g, ref);
+  ir_text_str(pr->out, ir_dtypes[ir_dtype_of(g, ref)].name);
+  if (!shape || pr->kernel) return;
+  ir_letters l = ir_letters_of(g, ref);
+  ir_text_str(pr->out, "[");
+  if (batch) {
+    put_sizes(pr, ir_get(g, batch)->src, ir_get(g, batch)->nsrc, l.batch);
+    ir_text_str(pr->out, "|");
+  }
+  put_sizes(pr, ir_get(g, shape)->src, ir_get(g, shape)->nsrc, l.axis);
+  ir_text_str(pr->out, "]");
 }
 
 bool ir_printer_init(ir_printer *pr, const ir_graph *g, ir_text *out) {

@@ -44,6 +44,12 @@ ir_ref op_refuse_value(ir_graph *g, const char *who, ir_dtype to, ir_value value
                        const char *remedy);
 bool op_is_const(const ir_graph *g, ir_ref x); /* rank-0 CONST */
 
+/* letters.c */
+/* made, unless letters of its operands differ on one of its axes; 0 after failing so. */
+ir_ref op_letters_agree(ir_graph *g, const char *who, ir_ref made);
+/* The axis of x with that letter; -1 after failing. */
+int64_t op_letter_axis(ir_graph *g, const char *who, ir_ref x, char letter);
+
 /* shape.c */
 bool op_decided(ir_graph *g, ir_op cmp, ir_ref a, ir_ref b); /* identity, or proven */
 /* Is the size 1, identically or by proof? */

@@ -133,6 +133,8 @@ ir_ref op_input(ir_graph *g, const char *name, size_t length, ir_dtype dtype, co
                 size_t rank);
 ir_ref op_buffer(ir_graph *g, ir_dtype dtype, const ir_ref *shape,
                  size_t rank); /* each call makes a new one */
+/* passes/ops/letters.c: the value whose axes have these letters, one each, or _ for none. */
+ir_ref op_name_axes(ir_graph *g, ir_ref x, const char *letters, size_t length);
 /* A new buffer of the type (batch sizes and shape) of x. */
 ir_ref op_buffer_like(ir_graph *g, ir_ref x);
 /* An input with batch sizes before its shape. */

@@ -93,7 +93,7 @@ ir_ref op_make(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t
                      ir_dtypes[dtype].name, OP_LIST(dims, rank));
   if (!op_batches_fit(g, op, dtype, dims, rank, arg, src, nsrc)) return 0;
   ir_ref shape = ir_tuple(g, dims, (uint32_t)rank);
-  return ir_make_tensor(g, op, dtype, shape, arg, src, (uint32_t)nsrc);
+  return op_letters_agree(g, who, ir_make_tensor(g, op, dtype, shape, arg, src, (uint32_t)nsrc));
 }
 
 ir_ref op_numel(ir_graph *g, const ir_ref *dims, size_t rank) {

@@ -144,6 +144,32 @@ static void test_calls_allocate_nothing(void **state) {
   assert_int_equal(atomic_load(&api_memory.allocations), before);
 }
 
+/* Nothing is compiled or run for what is put, got and taken apart, before somebody reads. spec: D19.launches
+ */
+static void test_calls_launch_nothing(void **state) {
+  (void)state;
+  vf_context *context = api_context();
+  vf_graph *g = vf_session(context, &error);
+  vf_cache_stats first = {.size = sizeof first}, last = {.size = sizeof last};
+  assert_true(vf_cache_statistics(context, &first));
+  vf_data_view *v = kept(vf_image_view_of("bhwc", vf_zeros(g, VF_U8, VF_LIST(32, 8, 8, 3)), &error));
+  vf_data_view *part = kept(vf_data_index(v, vf_zeros(g, VF_I32, VF_LIST(8)), NULL, &error));
+  vf_tensor *all[] = {vf_tensor_keep(must(vf_data_get(v, "chwb", VF_F16, &error)), &error),
+                      vf_tensor_keep(must(vf_data_get(part, "bf", VF_F32, &error)), &error)};
+  assert_non_null(vf_data_sub(v, 8, 16, part, &error));
+  must(vf_data_get(part, "bchw", VF_F32, &error));
+  assert_int_equal(
+      vf_data_backward_put(part, "bchw", must(vf_data_get(part, "bchw", VF_F32, &error)), &error), VF_OK);
+  must(vf_data_backward_get(part, NULL, VF_NONE, &error));
+  assert_true(vf_cache_statistics(context, &last));
+  assert_int_equal(last.memory_hits + last.disk_hits + last.misses,
+                   first.memory_hits + first.disk_hits + first.misses);
+  for (int i = 0; i < 2; i++) {
+    assert_false(vf_tensor_is_realised(all[i]));
+    vf_tensor_release(all[i]);
+  }
+}
+
 /* A thousand batches of examples that a run is told, the last one shorter: compiled once, and no run takes
  * memory. spec: D29.batches */
 static void test_batches(void **state) {
@@ -180,4 +206,5 @@ static void test_batches(void **state) {
   assert_int_equal(last.misses, first.misses);
 }
 
-UNIT_TESTS(test_conversion_is_read, test_network, test_calls_allocate_nothing, test_batches)
+UNIT_TESTS(test_conversion_is_read, test_network, test_calls_allocate_nothing, test_calls_launch_nothing,
+           test_batches)

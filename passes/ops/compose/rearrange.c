@@ -3,6 +3,7 @@
  * have, a permute, an expand by what `to` has beside, and a reshape to the groups of `to`. */
 #include <string.h>
 
+#include "ir/letters.h"
 #include "passes/index/index.h"
 #include "rearrange_parse.h"
 
@@ -143,18 +144,53 @@ static ir_ref arranged(work *w, ir_ref x, const uint32_t *left, uint32_t count) 
   return op_reshape(g, x, items, w->to.items);
 }
 
+/* The letter of an axis of the array that is one axis of the pattern; 0: none. */
+static char letter_of(const rearrange_pattern *p, uint32_t item) {
+  char letter = 0;
+  for (uint32_t i = 0, parts = 0; i < p->count; i++) {
+    if (p->axis[i].item != item) continue;
+    letter = parts++ || p->axis[i].kind != REARRANGE_LETTER ? 0 : (char)p->axis[i].which;
+  }
+  return letter;
+}
+
+/* Do letters that x has agree with those of `from`? */
+static bool letters_agree(work *w) {
+  ir_graph *g = w->g;
+  for (uint32_t i = 0; i < w->from.items; i++) {
+    char own = ir_letters_of(g, w->x).axis[i], given = letter_of(&w->from, i);
+    if (!own || !given || own == given) continue;
+    op_refuse(
+        g, "rearrange: from '%.*s' calls axis %u '%c'; x has shape %s, where it is '%c'; both are the same",
+        w->from.length, w->from.text, i, given, OP_TYPE(w->x), own);
+    return false;
+  }
+  return true;
+}
+
+/* y, with the letters of `to` where x has any. */
+static ir_ref lettered(work *w, ir_ref y) {
+  ir_letters l = y ? ir_letters_of(w->g, y) : (ir_letters){.met = {0}};
+  if (!y || !ir_has_letters(w->g, w->x)) return y;
+  for (uint32_t i = 0; i < w->to.items; i++) {
+    char letter = letter_of(&w->to, i);
+    if (letter) l.axis[i] = letter;
+  }
+  return ir_with_letters(w->g, y, &l);
+}
+
 ir_ref op_rearrange(ir_graph *g, ir_ref x, const char *from, size_t from_length, const char *to,
                     size_t to_length, int reduce) {
   work w = {.g = g};
   uint32_t left[IR_MAX_RANK], count = 0, spare = 0;
   if (!op_compose_begin(g, "rearrange", &x, 1)) return 0;
   w.x = x;
-  if (!read_from(&w, from, from_length)) return 0;
+  if (!read_from(&w, from, from_length) || !letters_agree(&w)) return 0;
   for (uint32_t i = 0; i < w.from.count; i++) spare += w.from.axis[i].kind == REARRANGE_SPARE;
   for (uint32_t i = 0; i < w.from.items; i++)
     if (!find_sizes(&w, i)) return 0;
   if (!rearrange_parse(g, "to", to, to_length, spare, &w.to) || !sizes_agree(&w)) return 0;
   ir_ref y = op_reshape(g, x, w.size, w.from.count);
   y = y ? reduced(&w, y, reductions[reduce], left, &count) : 0;
-  return op_compose_end(g, "rearrange", y ? arranged(&w, y, left, count) : 0);
+  return op_compose_end(g, "rearrange", lettered(&w, y ? arranged(&w, y, left, count) : 0));
 }

@@ -81,9 +81,19 @@ bool op_args_expr(const op_args *a, int attr, ir_ref *out) {
   return (*out = v->expr) != 0;
 }
 
+/* Does the attribute name axes of the first operand, and the value as letters? */
+static bool is_letters(const op_args *a, int attr, const ir_attr *v) {
+  bool axes = attr == OP_ATTR_axis || attr == OP_ATTR_axes || attr == OP_ATTR_order ||
+              attr == OP_ATTR_axis1 || attr == OP_ATTR_axis2 || attr == OP_ATTR_source ||
+              attr == OP_ATTR_destination || attr == OP_ATTR_start_dim || attr == OP_ATTR_end_dim;
+  return axes && v->kind == IR_ATTR_WORD && v->word_length && a->n && ir_shape(a->g, a->x[0]);
+}
+
 bool op_args_int(const op_args *a, int attr, int64_t *out) {
   const ir_attr *v = a->at[attr];
   if (!v) return true;
+  if (is_letters(a, attr, v) && v->word_length == 1)
+    return (*out = op_letter_axis(a->g, a->who, a->x[0], v->word[0])) >= 0;
   if (v->kind == IR_ATTR_EXPR && v->expr == 0) return false;
   return (v->kind == IR_ATTR_EXPR && ir_is_const(a->g, v->expr, out)) || op_args_wrong(a, attr, v);
 }
@@ -153,6 +163,15 @@ static bool too_long(const op_args *a, int attr, size_t count) {
 bool op_args_list(const op_args *a, int attr, op_list *out) {
   const ir_attr *v = a->at[attr];
   if (!v) return true;
+  if (is_letters(a, attr, v)) {
+    if (v->word_length > OP_LIST_MAX) return too_long(a, attr, v->word_length);
+    for (out->n = 0; out->n < v->word_length; out->n++) {
+      int64_t axis = op_letter_axis(a->g, a->who, a->x[0], v->word[out->n]);
+      if (axis < 0) return false;
+      out->items[out->n] = ir_index(a->g, axis);
+    }
+    return true;
+  }
   bool lone = v->kind == IR_ATTR_EXPR;
   if (!lone && v->kind != IR_ATTR_LIST) return op_args_wrong(a, attr, v);
   out->n = lone ? 1 : v->count;

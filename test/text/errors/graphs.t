@@ -113,7 +113,7 @@ graph @f(%x: f32[4]) {
   %y = permute %x
   return %y
 }
-! g.vf:2:3: error: permute: attribute order is missing; it is a list of axes, such as [1,0]
+! g.vf:2:3: error: permute: attribute order is missing; it is a list of axes, such as [1,0], or their letters, such as "cb"
 ? 2
 
 == an unknown attribute

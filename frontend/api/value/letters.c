@@ -1,0 +1,39 @@
+/* Letters of axes. */
+#include "frontend/api/api.h"
+#include "ir/letters.h"
+#include "passes/ops/check.h"
+
+#include <string.h>
+
+FE_BUILDER_OF_X(name_axes, (vf_value x, const char *letters),
+                op_name_axes(c.ir, x.id, letters ? letters : "", letters ? strlen(letters) : 0))
+
+int vf_value_letters(vf_value x, char *letters) {
+  int rank = vf_value_rank(x);
+  for (int i = 0; i < rank && letters; i++) {
+    char letter = ir_letters_of(&x.graph->ir, x.id).axis[i];
+    letters[i] = letter ? letter : '_';
+  }
+  if (letters) letters[rank < 0 ? 0 : rank] = 0;
+  return rank;
+}
+
+/* The axis; 0 after failing, which the graph notes. */
+static int64_t axis_of(const char *who, vf_value x, char letter) {
+  fe_call c;
+  int64_t axis = fe_begin(&c, who, &x, 1) ? op_letter_axis(c.ir, who, x.id, letter) : -1;
+  if (axis < 0) fe_end(&c, 0);
+  return axis < 0 ? 0 : axis;
+}
+
+int vf_axis(vf_value x, char letter) { return (int)axis_of("axis", x, letter); }
+
+const int64_t *vf_axes_by(vf_value x, const char *letters, int64_t *axes) {
+  for (int i = 0; letters[i] && i < VF_MOST_AXES; i++) axes[i] = axis_of("axes_by", x, letters[i]);
+  return axes;
+}
+
+int vf_letter_count(const char *letters) {
+  size_t count = strlen(letters);
+  return count < VF_MOST_AXES ? (int)count : VF_MOST_AXES;
+}
