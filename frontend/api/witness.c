@@ -51,8 +51,7 @@ fe_witness *fe_witness_make(vf_graph *g, ir_error *error) {
   return NULL;
 }
 
-void fe_witness_blame(fe_witness *w, const void *const *inputs, const int64_t *variables,
-                      ir_error *error) {
+void fe_witness_blame(fe_witness *w, const void *const *inputs, const int64_t *variables, ir_error *error) {
   const ir_mem *mem = w->graph.mem;
   ir_binding_input *in = ir_alloc(mem, w->input_count * sizeof *in);
   ir_var_value *vars = ir_alloc(mem, w->variable_count * sizeof *vars);

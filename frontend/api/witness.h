@@ -17,7 +17,6 @@ typedef struct fe_witness {
 fe_witness *fe_witness_make(vf_graph *g, ir_error *error);
 void fe_witness_free(fe_witness *w, const ir_mem *mem); /* accepts NULL */
 /* Let the error of a run, IR_ERR_RANGE, say which index it was. The lists are those of vf_program_run. */
-void fe_witness_blame(fe_witness *w, const void *const *inputs, const int64_t *variables,
-                      ir_error *error);
+void fe_witness_blame(fe_witness *w, const void *const *inputs, const int64_t *variables, ir_error *error);
 
 #endif

@@ -9,7 +9,7 @@
 /* A graph as it was recorded, and what it was run with. */
 typedef struct fe_blamed {
   const char *name; /* of the graph */
-  ir_graph *graph; /* has causes */
+  ir_graph *graph;  /* has causes */
   const fe_statements *statements;
   const ir_ref *roots;
   size_t root_count;
