@@ -189,7 +189,12 @@ ir_status fe_dump(ir_graph *g, const ir_parsed_graph *block, const fe_dump_optio
     put_separator(out);
     ir_print_parsed(g, block, out);
   } else {
-    dump d = {.options = options, .block = block, .home = g, .kernels = {.mem = g->mem}, .out = out, .error = error};
+    dump d = {.options = options,
+              .block = block,
+              .home = g,
+              .kernels = {.mem = g->mem},
+              .out = out,
+              .error = error};
     ir_text_init(&d.moves, g->mem);
     fe_tuned_init(&d.tuned, options->context, g->mem);
     dump_compiled(g, &d);

@@ -209,8 +209,8 @@ static bool open_printer(printer *p) {
   return true;
 }
 
-void fe_kernels_print(const fe_kernels *k, ir_graph *g, ir_graph *home, const ir_parsed_graph *block, const ir_plan *plan,
-                      ir_text *out, const fe_dump_options *options) {
+void fe_kernels_print(const fe_kernels *k, ir_graph *g, ir_graph *home, const ir_parsed_graph *block,
+                      const ir_plan *plan, ir_text *out, const fe_dump_options *options) {
   unsigned temporaries = 0, once = 0;
   printer p = {.k = k, .g = g, .home = home, .block = block, .plan = plan, .options = options};
   if (open_printer(&p)) {

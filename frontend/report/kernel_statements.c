@@ -1,7 +1,7 @@
 /* A node may be for several statements: the padded image that two convolutions read belongs to both. In a
- * kernel, it counts for those statements that what reads it there is for; where it is for none of these, it is
- * a value by itself, and counts for the statements that have it as a result, or, where there are none, for all
- * of its own. */
+ * kernel, it counts for those statements that what reads it there is for; where it is for none of these, it
+ * is a value by itself, and counts for the statements that have it as a result, or, where there are none, for
+ * all of its own. */
 #include "frontend/report/kernel_statements.h"
 
 #include <string.h>
@@ -55,10 +55,11 @@ static bool list_live(const fe_kernel_statements *k, ir_ref node, ir_cause_items
 
 typedef struct kernel {
   const fe_kernel_statements *k;
-  fe_refs nodes;       /* that it computes, sources first */
+  fe_refs nodes;      /* that it computes, sources first */
   ir_cause_items all; /* statements of any of them, whose places are the bits */
   size_t words;
-  uint64_t *own, *results, *counted; /* of a node: its statements; those it is a result of; those it counts for */
+  uint64_t *own, *results,
+      *counted; /* of a node: its statements; those it is a result of; those it counts for */
 } kernel;
 
 static bool is_empty(const uint64_t *set, size_t words) {
@@ -104,7 +105,8 @@ static void count_for(kernel *n, size_t i, const uint64_t *reader) {
   uint64_t *own = n->own + i * n->words, *to = n->counted + i * n->words, shared = 0;
   for (size_t w = 0; w < n->words; w++) shared |= own[w] & reader[w];
   if (is_empty(own, n->words)) add_set(to, reader, n->words);
-  else if (!shared) add_set(to, is_empty(n->results + i * n->words, n->words) ? own : n->results + i * n->words, n->words);
+  else if (!shared)
+    add_set(to, is_empty(n->results + i * n->words, n->words) ? own : n->results + i * n->words, n->words);
   for (size_t w = 0; w < n->words && shared; w++) to[w] |= own[w] & reader[w];
 }
 

@@ -17,8 +17,8 @@ bool fe_kernel_statements_open(fe_kernel_statements *k, const ir_graph *g, ir_re
 void fe_kernel_statements_close(fe_kernel_statements *k);
 
 /* Appends the statements that a step is for, in order. Of a kernel: those of which it computes a value, or a
- * part of one that no other statement's value stands for. value: the tensor that a kernel computes. False when
- * memory is short. */
+ * part of one that no other statement's value stands for. value: the tensor that a kernel computes. False
+ * when memory is short. */
 bool fe_step_statements(const fe_kernel_statements *k, fe_walk *walk, const ir_plan *plan, size_t number,
                         ir_ref value, ir_cause_items *out);
 

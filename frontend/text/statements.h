@@ -15,7 +15,7 @@ typedef struct fe_statement {
   uint32_t place;   /* number of a file, and a line; 0: not known */
   uint32_t given;   /* its operands: FE_WRITTEN, FE_SOURCES + how many, or their place in `given` */
 } fe_statement;
-#define FE_WRITTEN UINT32_MAX        /* `what` has them */
+#define FE_WRITTEN UINT32_MAX          /* `what` has them */
 #define FE_SOURCES ((uint32_t)1 << 31) /* the first sources of `made` */
 
 typedef struct fe_statement_file {
@@ -50,7 +50,8 @@ uint32_t fe_statements_begin(fe_statements *statements, ir_graph *g, const char 
 void fe_statements_end(fe_statements *statements, ir_graph *g, uint32_t number, ir_ref made,
                        const ir_ref *given, uint32_t given_count);
 void fe_statements_name(fe_statements *statements, ir_graph *g, ir_ref value, const char *name);
-/* Statement `number`, which had a number only, is written like this, and has the result `made`, or several: 0.
+/* Statement `number`, which had a number only, is written like this, and has the result `made`, or several:
+ * 0.
  */
 void fe_statements_write(fe_statements *statements, ir_graph *g, uint32_t number, const char *text,
                          ir_ref made, const char *file, int line);
@@ -98,9 +99,9 @@ void fe_put_statement(const fe_statements *statements, ir_graph *g, uint32_t num
 /* Must an index of this node be in range? Of some node of the graph? */
 bool fe_statements_checks(const ir_graph *g, ir_ref node);
 bool fe_statements_check_any(const ir_graph *g);
-/* The statements of such nodes for a copy of the graph, which outlives it; map: by node, its copy. The copy
- * has causes. */
-void fe_statements_copy_checked(fe_statements *to, ir_graph *copy, const fe_statements *from, ir_graph *g,
-                                const ir_ref *map);
+/* The statements of such nodes, or of all nodes with their names, for a copy of the graph, which outlives it;
+ * map: by node, its copy. The copy has causes. */
+void fe_statements_copy(fe_statements *to, ir_graph *copy, const fe_statements *from, ir_graph *g,
+                        const ir_ref *map, bool all);
 
 #endif
