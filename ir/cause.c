@@ -18,8 +18,7 @@ static ir_cause make_set(ir_causes *o, ir_cause_kind kind, ir_cause a, ir_cause 
   uint32_t *recent = &o->recent[(a * 31 + b * 7 + kind) % IR_CAUSES_RECENT];
   const ir_cause_set *like = *recent ? &o->sets[*recent - 1] : NULL;
   if (like && like->a == a && like->b == b && like->kind == kind) return IR_CAUSE_SET | (*recent - 1);
-  if (o->set_count >= IR_CAUSE_RESULT || !IR_RESERVE(o->mem, o->sets, o->set_cap, o->set_count + 1))
-    return a;
+  if (o->set_count >= IR_CAUSE_RESULT || !IR_RESERVE(o->mem, o->sets, o->set_cap, o->set_count + 1)) return a;
   o->sets[o->set_count++] = (ir_cause_set){a, b, kind};
   *recent = (uint32_t)o->set_count;
   return IR_CAUSE_SET | (*recent - 1);
@@ -29,7 +28,7 @@ ir_cause ir_cause_union(ir_causes *o, ir_cause a, ir_cause b) {
   if (!a || a == b || (!(b & IR_CAUSE_SET) && a == (b | IR_CAUSE_RESULT))) return a ? a : b;
   if (!b || (!(a & IR_CAUSE_SET) && b == (a | IR_CAUSE_RESULT))) return b ? b : a;
   const ir_cause_set *in_a = a & IR_CAUSE_SET ? &o->sets[a & ~IR_CAUSE_SET] : NULL,
-                      *in_b = b & IR_CAUSE_SET ? &o->sets[b & ~IR_CAUSE_SET] : NULL;
+                     *in_b = b & IR_CAUSE_SET ? &o->sets[b & ~IR_CAUSE_SET] : NULL;
   if (in_a && in_a->kind == IR_CAUSE_UNION && (in_a->a == b || in_a->b == b)) return a;
   if (in_b && (in_b->kind == IR_CAUSE_UNION || in_b->kind == IR_CAUSE_PART) &&
       (in_b->a == a || (in_b->kind == IR_CAUSE_UNION && in_b->b == a)))
@@ -147,9 +146,8 @@ ir_cause ir_cause_enter_derivative(ir_graph *g, ir_ref node) {
 
 bool ir_cause_add(const ir_mem *mem, ir_cause_item item, ir_cause_items *out) {
   size_t at = 0;
-  while (at < out->count &&
-         (out->list[at].statement < item.statement ||
-          (out->list[at].statement == item.statement && out->list[at].by < item.by)))
+  while (at < out->count && (out->list[at].statement < item.statement ||
+                             (out->list[at].statement == item.statement && out->list[at].by < item.by)))
     at++;
   if (at < out->count && out->list[at].statement == item.statement && out->list[at].by == item.by) {
     out->list[at].result |= item.result;

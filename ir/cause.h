@@ -38,18 +38,23 @@ typedef struct ir_causes {
   ir_cause_set *sets;
   size_t set_count, set_cap;
   ir_cause current;
-  uint32_t statements;                 /* numbers given so far */
+  uint32_t statements;               /* numbers given so far */
   uint32_t recent[IR_CAUSES_RECENT]; /* sets made lately, by the hash of what they are made of, plus 1 */
 } ir_causes;
 
+/* Empty, with memory of mem; to be freed before the graph that notes them, or after. */
 void ir_causes_init(ir_causes *causes, const ir_mem *mem);
+/* Frees what there is, and leaves none. */
 void ir_causes_free(ir_causes *causes);
 /* What ir_graph_copy does for causes: map, of `count` nodes, has the copy of each. The current cause is
  * that of nodes whose cause is not known. */
 void ir_causes_copy(ir_graph *dst, const ir_graph *src, const ir_ref *map, uint32_t count);
 
+/* The cause of a node; 0: it is not known. */
 ir_cause ir_cause_of(const ir_graph *graph, ir_ref node);
+/* Gives the node this cause in place of its own. */
 void ir_cause_set_of(ir_graph *graph, ir_ref node, ir_cause cause);
+/* The cause of what is made for both. */
 ir_cause ir_cause_union(ir_causes *causes, ir_cause a, ir_cause b);
 /* A node that the graph has already is made once more. */
 void ir_cause_again(ir_graph *graph, ir_ref node);

@@ -99,6 +99,9 @@ vf_value vf_output(vf_graph *g, const char *name, vf_value value) {
   if (good) made = op_default_dtype(c.ir, value.id);
   if (made && !fe_graph_add(g, &g->outputs, &g->output_count, &g->output_cap, name, strlen(name), made))
     made = 0;
+  c.statement = 0; /* nothing is computed: a value has a name more */
+  if (made && !fe_statements_name_of(&g->statements, c.ir, made))
+    fe_statements_name(&g->statements, c.ir, made, name);
   return fe_end(&c, made);
 }
 

@@ -15,10 +15,10 @@ typedef struct cli_graph {
   const char *command; /* for messages */
   ir_error error;
   ir_graph g;
-  ir_module module;         /* its names and nodes are in g */
+  ir_module module;               /* its names and nodes are in g */
   fe_statements own, *statements; /* of the text; of that, or of the model */
-  struct cli_model *model;  /* that g is the graph of; NULL: it was read from text */
-  fe_watch watch;           /* observes the rewrites of compiling */
+  struct cli_model *model;        /* that g is the graph of; NULL: it was read from text */
+  fe_watch watch;                 /* observes the rewrites of compiling */
 } cli_graph;
 
 /* Read a file of text graphs (`-`: standard input), or an ONNX model (NAME.onnx). given: values of inputs, as

@@ -69,12 +69,17 @@ typedef struct printer {
   fe_explained explained;
 } printer;
 
-/* "%h ", of a value that a statement names; false: none does. */
-static bool put_name(printer *p, ir_ref value) {
+/* An intermediate: "%h " where a statement names it, "temporary 2 of %y " of a part of a named value. */
+static void put_temporary(printer *p, uint32_t number, ir_ref value) {
   const fe_statements *s = p->options->statements;
   const char *name = s ? fe_statements_name_of(s, p->g, value) : NULL;
-  if (name) ir_textf(p->out, "%%%s ", name);
-  return name != NULL;
+  uint32_t part_of = s && !name ? fe_statements_of(s, p->g, value) : 0;
+  if (name) {
+    ir_textf(p->out, "%%%s ", name);
+    return;
+  }
+  ir_textf(p->out, "temporary %u ", number);
+  if (part_of && s->list[part_of].name) ir_textf(p->out, "of %%%s ", s->names[s->list[part_of].name - 1]);
 }
 
 /* `%x f32[3,2]` */
@@ -90,9 +95,7 @@ static void put_slot(void *user, uint32_t slot) {
   case IR_SLOT_OUTPUT:
     ir_textf(p->out, "%%%s ", place < p->block->result_count ? p->block->results[place].name : "?");
     break;
-  case IR_SLOT_TEMP:
-    if (!put_name(p, s->value)) ir_textf(p->out, "temporary %u ", place);
-    break;
+  case IR_SLOT_TEMP: put_temporary(p, place, s->value); break;
   case IR_SLOT_DATA: ir_textf(p->out, "data %u ", place); break;
   case IR_SLOT_ALIAS: ir_textf(p->out, "moving %u ", place); break;
   case IR_SLOT_RESOURCE: ir_textf(p->out, "resource %u ", place); break;

@@ -11,11 +11,22 @@ void fe_kernel_statements_close(fe_kernel_statements *k) {
   *k = (fe_kernel_statements){0};
 }
 
+enum { NEEDED = 1, COMPUTES = 2 };
+
+/* Is it a view, or a number beside one? */
+static bool is_view(const ir_graph *g, ir_ref node) {
+  ir_op op = ir_op_of(g, node);
+  return ir_ops[op].cls == IR_CLASS_VIEW || (ir_ops[op].cls == IR_CLASS_LEAF && op != IR_OP_IOTA);
+}
+
 static bool note_live(fe_kernel_statements *k, ir_ref node, ir_cause_items *items) {
   items->count = 0;
   bool good = ir_cause_list(k->g->causes, ir_cause_of(k->g, node), items);
-  for (size_t i = 0; i < items->count && good; i++)
-    if (items->list[i].result && items->list[i].statement < k->count) k->live[items->list[i].statement] = 1;
+  for (size_t i = 0; i < items->count && good; i++) {
+    const ir_cause_item *at = &items->list[i];
+    if (at->by || at->statement >= k->count) continue;
+    k->live[at->statement] |= (at->result ? NEEDED : 0) | (is_view(k->g, node) ? 0 : COMPUTES);
+  }
   return good;
 }
 
@@ -37,7 +48,7 @@ bool fe_kernel_statements_open(fe_kernel_statements *k, const ir_graph *g, ir_re
 
 static bool is_live(const fe_kernel_statements *k, const ir_cause_item *item) {
   uint32_t number = item->by ? item->by : item->statement;
-  return number < k->count && k->live[number];
+  return number < k->count && k->live[number] & NEEDED;
 }
 
 /* The statements of a node that are needed. */
@@ -127,6 +138,19 @@ static void count_all(kernel *n, const ir_step *step, ir_ref value) {
   }
 }
 
+/* Is the kernel for the statement of this bit? Of a statement that computes something elsewhere, a view of
+ * that is not enough, unless the kernel is for nothing else. */
+static bool counts(const kernel *n, size_t bit, bool views) {
+  const ir_cause_item *item = &n->all.list[bit];
+  bool any = false, works = views || item->by || !(n->k->live[item->statement] & COMPUTES);
+  for (size_t i = 0; i < n->nodes.count; i++) {
+    if (!(n->counted[i * n->words + bit / 64] >> (bit & 63) & 1)) continue;
+    any = true;
+    works |= !is_view(n->k->g, n->nodes.list[i]);
+  }
+  return any && works;
+}
+
 static bool kernel_statements(const fe_kernel_statements *k, fe_walk *walk, const ir_step *step, ir_ref value,
                               ir_cause_items *out) {
   kernel n = {.k = k};
@@ -135,12 +159,9 @@ static bool kernel_statements(const fe_kernel_statements *k, fe_walk *walk, cons
   bool good = fe_walk_fused(walk, step, value, ir_is_scatter(ir_op_of(k->g, value)), &n.nodes) &&
               list_all(&n, &items) && set_own(&n, &items);
   if (good) count_all(&n, step, value);
-  for (size_t bit = 0; bit < n.all.count && good; bit++) {
-    bool any = false;
-    for (size_t i = 0; i < n.nodes.count && !any; i++)
-      any = n.counted[i * n.words + bit / 64] >> (bit & 63) & 1;
-    if (any) good = ir_cause_add(mem, n.all.list[bit], out);
-  }
+  for (int views = 0; views < 2 && good && !out->count; views++)
+    for (size_t bit = 0; bit < n.all.count && good; bit++)
+      if (counts(&n, bit, views)) good = ir_cause_add(mem, n.all.list[bit], out);
   if (n.own) ir_free(mem, n.own, 3 * n.nodes.count * n.words * sizeof *n.own);
   ir_cause_items_free(mem, &items);
   ir_cause_items_free(mem, &n.all);

@@ -7,7 +7,7 @@
 
 typedef struct fe_kernel_statements {
   const ir_graph *g; /* a copy of a request's graph that has causes */
-  uint8_t *live;     /* by statement: the request's results need a result of it */
+  uint8_t *live;     /* by statement: NEEDED, a result of it is; COMPUTES, more than views */
   size_t count;
 } fe_kernel_statements;
 

@@ -61,7 +61,8 @@ static json_t *rows_of(show *s, const fe_kernel_texts *k) {
 static void put_kernels(show *s, const ir_parsed_graph *block, json_t *out) {
   ir_error error = {0};
   fe_kernel_texts kernels;
-  if (fe_kernel_texts_make(&s->s.g, block, s->s.statements, &s->target, &s->module, &kernels, &error) != IR_OK) {
+  if (fe_kernel_texts_make(&s->s.g, block, s->s.statements, &s->target, &s->module, &kernels, &error) !=
+      IR_OK) {
     s->status = cli_failure("show", &error);
     show_set(s, out, "error", show_text(error.text, strlen(error.text)));
   }

@@ -40,12 +40,12 @@ graph @rows(%x: f32[8,128,384], %u: f32[384,1536], %w: f32[1536,384]) {
 == queries, keys and values exist for one batch element at a time
 $ viewfold dump --stage=kernels --graph layer --target 'vector_bytes=64 registers=32' layer.vf | grep -e kernel -e scan -e moves
 graph @layer: 4 kernels, 3 temporaries
-kernel 0 -> temporary 0 f32[1,1,24,384,48]
+kernel 0 -> temporary 0 of %p f32[1,1,24,384,48]
 scan, trip count 8
   moves   moving 0 f32[128,384] along %x f32[8,128,384]
   moves   moving 1 f32[128,384] along %y f32[8,128,384]
-    kernel 1 -> temporary 1 f32[1,128,1152]
-    kernel 2 -> temporary 2 f32[1,12,1,2,32,64]
+    kernel 1 -> %pb f32[1,128,1152]
+    kernel 2 -> temporary 2 of %a f32[1,12,1,2,32,64]
     kernel 3 -> moving 1 f32[128,384]
 
 == the scanned function has a slice of batched operands, and the whole of operands without the batch

@@ -63,6 +63,9 @@ $ viewfold dump --stage=kernels pool.vf
 graph @pool: 1 kernel, 0 temporaries
 \
 kernel 0 -> %s f32[n]
+  for     %p = pad %x pads=[[0,1]] (line 3)
+          %a = shrink %p bounds=[[1,n+1]] (line 4)
+          %s = add %x, %a (line 5)
   fuses   pad shrink add
   reads   %x f32[n], in 2 places
   threads share a loop of [..]
@@ -70,11 +73,13 @@ kernel 0 -> %s f32[n]
 graph @total: 2 kernels, 0 temporaries
 \
 kernel 0 -> %e f32[4,8]
+  for     %e = exp %x (line 9)
   fuses   exp
   reads   %x f32[4,8], in 1 place
   threads share a loop of [..]
 \
 kernel 1 -> %s f32[4]
+  for     %s = sum %e axes=[1] (line 10)
   fuses   sum
   reads   %e f32[4,8], in 1 place
   threads share a loop of [..]

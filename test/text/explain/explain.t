@@ -21,7 +21,8 @@ graph @other(%x: f32[4]) {
 $ viewfold explain --no-run --graph rows --target 'vector_bytes=64' rows.vf
 graph @rows: 3 kernels, 2 temporaries
 \
-kernel 0 -> temporary 0 f32[64,128]
+kernel 0 -> %t f32[64,128]
+  for     %t = permute %y order=[1,0] (line 2)
   fuses   permute stored
   reads   %y f32[128,64], in 1 place
   threads share a loop of [..]
@@ -29,9 +30,13 @@ kernel 0 -> temporary 0 f32[64,128]
   moves   32768 bytes to read, 32768 to write; 8192 operations
 [...]
 \
-kernel 1 -> temporary 1 f32[64]
+kernel 1 -> temporary 1 of %m f32[64]
+  for     %p = pad %x pads=[[1,1],[0,0]] (line 3)
+          %a = shrink %p bounds=[[0,64],[0,128]] (line 4)
+          %s = add %a, %t (line 5)
+          %m = sum %s axes=[1] keepdims=true (line 6)
   fuses   pad shrink add sum
-  reads   temporary 0 f32[64,128], in 1 place
+  reads   %t f32[64,128], in 1 place
   reads   %x f32[64,128], in 1 place
   threads share a loop of [..]
   why     stored and not fused: sum would be computed again for each index at which it is repeated

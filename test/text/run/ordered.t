@@ -175,6 +175,7 @@ $ viewfold dump --stage=kernels stages.vf | grep -v '^$'
 graph @stages: 0 kernels, 0 temporaries
 argsort axis 0 -> %y i64[1024]
   reads   %x i32[1024]
+  for     %y = argsort %x (line 2)
 $ viewfold dump --stage=kernels --target sort=0 stages.vf | head -1
 graph @stages: 56 kernels, 55 temporaries
 
@@ -186,7 +187,7 @@ graph @first(%x: f32[8,1024]) {
 }
 >>>
 $ viewfold dump --stage=kernels first.vf | grep -A1 argsort
-argsort axis 1 descending, the first 4 -> temporary 0 i64[8,1024]
+argsort axis 1 descending, the first 4 -> temporary 0 of %v i64[8,1024]
   reads   %x f32[8,1024]
 
 == a stored value separates two kernels

@@ -108,11 +108,11 @@ kernel 0 -> %a f32[65]
 
 == what no order of the loops settles is put into memory first: as many elements as the view has
 $ for g in mean transpose reverse; do sed -n "/^graph @$g(/,/^}/p" shifts.vf | viewfold dump --stage=kernels - | grep '^kernel'; done
-kernel 0 -> temporary 1 f32[7]
+kernel 0 -> %v f32[7]
 kernel 1 -> %a f32[9]
-kernel 0 -> temporary 1 f32[65,65]
+kernel 0 -> %v f32[65,65]
 kernel 1 -> %a f32[65,65]
-kernel 0 -> temporary 1 f32[65]
+kernel 0 -> %v f32[65]
 kernel 1 -> %a f32[65]
 
 == the last elements go first where a source lies before its target

@@ -227,6 +227,7 @@ $ viewfold run loop.vf --in x=[0,0,0,0,0] --in at=[1,5,1]
 $ viewfold dump --stage=kernels loop.vf | grep 'carries\|kernel'
 graph @loop: 1 kernel, 1 temporary
   carries moving 0 f32[5] from %x f32[5] to %y f32[5], in place
+  for     %y = scan %x, %at do=@body carries=1 sliced=1 length=3 (line 8)
     kernel 0 -> moving 0 f32[5]
 
 == sorts and functions read older versions
@@ -266,7 +267,7 @@ $ viewfold run self.vf --in a=[3,0,1,1,7,8] --check
 a: i64[6] = [3, 0, 3, 3, 7, 3]
 check a: 6 elements, bit-equal
 $ viewfold dump --stage=kernels self.vf | grep '^kernel'
-kernel 0 -> temporary 1 i64[4]
+kernel 0 -> %i i64[4]
 kernel 1 -> %a i64[6]
 
 == a while loop that reads what it changes
@@ -278,7 +279,7 @@ graph @repeat: 4 kernels, 5 temporaries
 kernel 0 -> temporary 0 i32[]
   carries moving 0 f32[6] from %x f32[6] to %y f32[6], in place
   carries moving 2 i32[] from temporary 0 i32[] to temporary 2 i32[], written to moving 3 i32[], alternating with temporary 3 i32[]
-    kernel 1 -> temporary 4 bool[]
+    kernel 1 -> %c bool[]
     kernel 2 -> moving 0 f32[6]
     kernel 3 -> moving 3 i32[]
 
