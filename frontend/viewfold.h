@@ -65,7 +65,8 @@ typedef enum vf_status {
   VF_ERR_COMPILE = 5,     /* code generation failed, or was forbidden */
   VF_ERR_DEVICE = 6,      /* device absent or failed */
   VF_ERR_RANGE = 7,       /* an index loaded at run time was out of range */
-  VF_ERR_INTERNAL = 8     /* a broken invariant inside viewfold: please report */
+  VF_ERR_INTERNAL = 8,    /* a broken invariant inside viewfold: please report */
+  VF_ERR_VALUE = 9        /* an operation made a NaN or an infinity, in a run that stops there */
 } vf_status;
 
 /* The reason why a function failed; VF_OK and an empty message where it did not. */
@@ -137,7 +138,9 @@ enum {
   VF_NO_DISK = 1, /* keep nothing on disk */
   VF_NO_COMPILE =
       2, /* fail with VF_ERR_COMPILE instead of compiling: proves that everything comes from the cache */
-  VF_PERF_MAP = 4 /* tell Linux perf about generated code */
+  VF_PERF_MAP = 4,    /* tell Linux perf about generated code */
+  VF_STOP_AT_NAN = 8, /* runs fail with VF_ERR_VALUE where an operation makes a NaN, or */
+  VF_STOP_AT_INF = 16 /* an infinity, from inputs without one (see viewfold_inspect.h) */
 };
 
 /* Where LLVM generates code. In another process, a crash or fatal error of LLVM, a lack of memory and a
@@ -171,9 +174,10 @@ typedef struct vf_options {
   vf_allocator allocator; /* default: malloc and its family */
   void *allocator_user;
   int threads; /* that one program may use; VIEWFOLD_THREADS, else every processor that the process may use */
-  uint32_t flags; /* VIEWFOLD_COMPILE=0 adds VF_NO_COMPILE; the word perf in VIEWFOLD_DEBUG adds VF_PERF_MAP,
-                     bisect=N refuses every rewrite of an index expression after the N-th, cache
-                     prints on standard error what the cache on disk ignores, and why */
+  uint32_t flags; /* VIEWFOLD_COMPILE=0 adds VF_NO_COMPILE; the words perf, nan and inf in VIEWFOLD_DEBUG add
+                     VF_PERF_MAP, VF_STOP_AT_NAN and VF_STOP_AT_INF, bisect=N refuses every rewrite of an
+                     index expression after the N-th, cache prints on standard error what the cache on disk
+                     ignores, and why */
   const char *cache_dir; /* VIEWFOLD_CACHE_DIR, else viewfold in the user's cache directory; used only where
                             nobody but the user and root may write */
   const char *device;  /* "cpu", or an OpenCL device: "opencl" (the first), "opencl:N", "opencl:PART OF NAME";

@@ -24,6 +24,7 @@ typedef struct rt_arguments {
   void *const *inputs, *const *outputs;
   const int64_t *vars;
   rt_recording *recording; /* of the steps; NULL: not measured */
+  rt_watch *watch;         /* NULL: values are not looked at */
   bool placed; /* inputs and outputs are device addresses, not pointers; the run may outlast the call */
 } rt_arguments;
 
@@ -70,6 +71,8 @@ typedef struct rt_device_table {
   /* Steps of a run. read_predicate reads a predicate, for which it waits. */
   ir_status (*launch)(const struct rt_run_context *run, const struct rt_step *step);
   ir_status (*copy)(const struct rt_run_context *run, void *to, const void *from, size_t bytes);
+  /* Read bytes of a buffer, for which it waits. */
+  ir_status (*read)(const struct rt_run_context *run, const void *from, void *to, size_t bytes);
   ir_status (*read_predicate)(const struct rt_run_context *run, const void *predicate, bool *out);
   /* The arrays of the call are at device addresses; `found` is what rt_calls.find returned. */
   ir_status (*call)(const struct rt_run_context *run, const struct rt_step *step, const void *found,

@@ -263,6 +263,25 @@ bool rt_program_is_kernel(const rt_program *program, size_t step);
  * long as the program. */
 const char *rt_program_step_name(const rt_program *program, size_t step);
 
+/* Watching a run for NaNs and infinities: after each step, what it has written is looked at. */
+enum { RT_WATCH_NAN = 1, RT_WATCH_INF = 2 };
+typedef struct rt_watch {
+  unsigned kinds;
+  const uint8_t *quiet; /* by step: it is not looked at; or NULL */
+  uint8_t *marks;       /* by slot of the plan (rt_program_slot_count): scratch of the run */
+  size_t step;          /* of a run that failed with IR_ERR_VALUE: the step that made one */
+} rt_watch;
+/* As rt_program_run. IR_ERR_VALUE: a kernel, or a custom operation, wrote a NaN, or an infinity, of a kind
+ * that no array has that it reads; the run has ended there. */
+ir_status rt_program_run_watched(const rt_program *program, void *const *inputs, void *const *outputs,
+                                 const int64_t *vars, rt_watch *watch, ir_error *error);
+size_t rt_program_slot_count(const rt_program *program);
+/* The elements of constant `number` of a bound program. */
+const void *rt_program_constant_data(const rt_program *program, size_t number);
+/* The kinds that an array has. *first: the index of the first element of one of these, if there is any. */
+unsigned rt_watched_kinds(const void *elements, int64_t count, ir_dtype dtype, unsigned kinds,
+                          int64_t *first);
+
 typedef struct rt_port {
   const char *name; /* of an input; "" for outputs and for buffers */
   ir_dtype dtype;

@@ -32,6 +32,7 @@ struct vf_context {
   vf_graph *session; /* NULL until first used */
   fe_lazy lazy;
   fe_customs customs; /* registered operations */
+  unsigned watched;   /* rt_watch.kinds of runs */
 };
 
 /* A constant that a graph uses, and its RESOURCE node. */

@@ -16,6 +16,7 @@ SAME(VF_ERR_COMPILE, IR_ERR_COMPILE);
 SAME(VF_ERR_DEVICE, IR_ERR_DEVICE);
 SAME(VF_ERR_RANGE, IR_ERR_RANGE);
 SAME(VF_ERR_INTERNAL, IR_ERR_INTERNAL);
+SAME(VF_ERR_VALUE, IR_ERR_VALUE);
 #define DTYPE(name, text, bytes, kind, npy, ctype) SAME(VF_##name, IR_##name);
 #include "ir/dtype.def"
 #undef DTYPE
@@ -26,9 +27,9 @@ int vf_version_number(void) { return VF_VERSION_NUMBER; }
 
 const char *vf_status_text(vf_status status) {
   static const char *const texts[] = {
-      "success",       "invalid argument",   "out of memory", "input or output failed",
-      "not supported", "compilation failed", "device failed", "index out of range",
-      "internal error"};
+      "success",        "invalid argument",    "out of memory", "input or output failed",
+      "not supported",  "compilation failed",  "device failed", "index out of range",
+      "internal error", "a NaN or an infinity"};
   return (unsigned)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
 }
 
@@ -145,8 +146,12 @@ static bool read_environment(vf_options *o, fe_debug *debug, ir_error *error) {
   if (!o->device && device && *device) o->device = device;
   if (fe_debug_read(getenv("VIEWFOLD_DEBUG"), debug, error) != IR_OK) return false;
   if (debug->perf) o->flags |= VF_PERF_MAP;
+  if (debug->nan) o->flags |= VF_STOP_AT_NAN;
+  if (debug->inf) o->flags |= VF_STOP_AT_INF;
   return true;
 }
+
+enum { FLAGS = VF_NO_DISK | VF_NO_COMPILE | VF_PERF_MAP | VF_STOP_AT_NAN | VF_STOP_AT_INF };
 
 static bool check_options(const vf_options *o, ir_error *error) {
   const char *negative = o->threads < 0           ? "threads"
@@ -163,9 +168,9 @@ static bool check_options(const vf_options *o, ir_error *error) {
             "options: compile_mode is %d; it must be VF_COMPILE_DEFAULT, VF_COMPILE_IN_PROCESS or "
             "VF_COMPILE_PROCESS",
             o->compile_mode);
-  else if (o->flags & ~(uint32_t)(VF_NO_DISK | VF_NO_COMPILE | VF_PERF_MAP))
-    ir_fail(error, IR_ERR_INVALID, "options: flags are %#x, of which this version (%s) knows 0x7",
-            (unsigned)o->flags, VF_VERSION);
+  else if (o->flags & ~(uint32_t)FLAGS)
+    ir_fail(error, IR_ERR_INVALID, "options: flags are %#x, of which this version (%s) knows %#x",
+            (unsigned)o->flags, VF_VERSION, FLAGS);
   return error->status == IR_OK;
 }
 
@@ -200,6 +205,8 @@ vf_context *fe_context_create(const vf_options *options, const char *target, vf_
     atomic_init(&c->uses, 1);
     fe_watch_init(&c->watch, &debug);
     fe_customs_init(&c->customs, c, &o);
+    c->watched =
+        (o.flags & VF_STOP_AT_NAN ? RT_WATCH_NAN : 0) | (o.flags & VF_STOP_AT_INF ? RT_WATCH_INF : 0);
     rt_options runtime = {.threads = o.threads,
                           .calls = fe_customs_calls(&c->customs),
                           .device = o.device,

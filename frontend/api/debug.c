@@ -32,11 +32,13 @@ ir_status fe_debug_read(const char *words, fe_debug *out, ir_error *error) {
     if (is_word(at, length, "perf")) out->perf = true;
     else if (is_word(at, length, "time")) out->time = true;
     else if (is_word(at, length, "cache")) out->cache = true;
+    else if (is_word(at, length, "nan")) out->nan = true;
+    else if (is_word(at, length, "inf")) out->inf = true;
     else if (!read_limit(at, length, out))
-      return ir_fail(
-          error, IR_ERR_INVALID,
-          "VIEWFOLD_DEBUG takes perf, time, cache and a number of rewrites, as in bisect=17, found '%.*s'",
-          length < 40 ? (int)length : 40, at);
+      return ir_fail(error, IR_ERR_INVALID,
+                     "VIEWFOLD_DEBUG takes perf, time, cache, nan, inf and a number of rewrites, as in "
+                     "bisect=17, found '%.*s'",
+                     length < 40 ? (int)length : 40, at);
   }
   return IR_OK;
 }

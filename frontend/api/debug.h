@@ -8,6 +8,7 @@ typedef struct fe_debug {
   bool perf;      /* tell Linux perf about generated code */
   bool time;      /* `viewfold run` prints the time of each phase of a compilation */
   bool cache;     /* report the files that the cache on disk ignores, and why */
+  bool nan, inf;  /* runs stop where one is made */
   bool bisects;   /* bisect=N: */
   uint64_t limit; /* number of rewrites that are allowed */
 } fe_debug;

@@ -22,6 +22,7 @@ typedef struct port {
 struct vf_program {
   vf_context *context;
   rt_program *program;
+  bool watched;     /* runs stop where an operation makes a NaN or an infinity */
   bool direct;      /* the caller's inputs are the runtime's, and there are no variables */
   size_t counts[2]; /* by vf_port */
   port *ports;      /* inputs, then outputs */
@@ -215,7 +216,8 @@ static bool match_inputs(vf_program *p, const vf_graph *g, ir_error *error) {
 static void list_references(vf_program *p, const fe_request *request) {
   for (size_t i = 0; i < request->reference_count; i++) p->references[i] = request->references[i].input;
   p->reference_count = request->reference_count;
-  p->direct &= !p->reference_count;
+  p->watched = p->witness && p->witness->watched;
+  p->direct &= !p->reference_count && !p->watched;
   for (size_t i = 0; i < p->reference_count; i++) p->ports[p->references[i]].used = true;
 }
 
@@ -318,10 +320,9 @@ static const port *find_port(const vf_program *p, vf_port which, int number) {
 
 /* running */
 
-/* How a run is made: as it is, on addresses of the device, or noting what a profile wants. */
 typedef struct run_way {
-  bool placed;
-  fe_profile *profile;
+  bool placed;         /* on addresses of the device */
+  fe_profile *profile; /* that is to note the run; or NULL */
 } run_way;
 
 static ir_status run_in_order(const vf_program *p, run_way way, const void *const *inputs,
@@ -340,7 +341,9 @@ static ir_status run_in_order(const vf_program *p, run_way way, const void *cons
     for (size_t i = 0; i < p->runtime_inputs; i++) in[i] = (void *)(uintptr_t)inputs[p->inputs_from[i]];
     for (size_t i = 0; i < p->runtime_variables; i++) values[i] = variables[p->variables_from[i]];
     void *const *to = results ? out : outputs;
+    fe_watched_run watched = {.program = p->program, .inputs = in, .outputs = to, .values = values};
     if (way.profile) fe_profile_run(way.profile, in, to, values, error);
+    else if (p->watched && !way.placed) fe_witness_run(p->witness, p, &watched, inputs, variables, error);
     else (way.placed ? rt_program_run_placed : rt_program_run)(p->program, in, to, values, error);
   } else {
     ir_fail(error, IR_ERR_MEMORY, "out of memory for a run");

@@ -112,6 +112,17 @@ void fe_taps_init(fe_taps *t, vf_tap_function function, void *user) {
   for (int i = 0; i < FE_TAP_OPS; i++) t->ops[i].all = t;
 }
 
+static const ir_custom *find_silent(const ir_customs *base, const char *name, size_t length) {
+  const fe_silent *s = (const fe_silent *)base;
+  const ir_custom *own = fe_taps_find(&s->taps, name, length);
+  return own || !s->customs ? own : s->customs->find(s->customs, name, length);
+}
+
+void fe_silent_init(fe_silent *s, const ir_customs *customs) {
+  *s = (fe_silent){.base = {find_silent}, .customs = customs};
+  fe_taps_init(&s->taps, NULL, NULL);
+}
+
 const ir_custom *fe_taps_find(const fe_taps *t, const char *name, size_t length) {
   for (int i = 0; i < FE_TAP_OPS; i++) {
     const ir_custom *c = &t->ops[i].base.base;

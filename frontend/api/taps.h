@@ -25,6 +25,14 @@ typedef struct fe_taps {
 void fe_taps_init(fe_taps *taps, vf_tap_function function, void *user);
 const ir_custom *fe_taps_find(const fe_taps *taps, const char *name, size_t length); /* NULL: none */
 bool fe_taps_has(const fe_taps *taps, const void *custom);
+/* The operations of `customs`, of which those above show nothing. */
+typedef struct fe_silent {
+  ir_customs base;
+  fe_taps taps;
+  const ir_customs *customs; /* or NULL */
+} fe_silent;
+void fe_silent_init(fe_silent *silent, const ir_customs *customs);
+
 /* For a context that knows no other custom operations. */
 rt_calls fe_taps_calls(fe_taps *taps);
 /* Runs what a CALL step says, by the operations of `customs`. */

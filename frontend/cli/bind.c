@@ -244,26 +244,60 @@ fe_request cli_request(cli_graph *s, const ir_parsed_graph *block, ir_ref result
                       .constants = cli_model_constants(s)};
 }
 
-void cli_blame_index(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *values) {
+/* What the graph was bound to; the lists are freed by the caller. */
+static bool bind_graph(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *values,
+                       fe_blamed *out) {
   ir_binding_input *in = malloc((values->array_count + 1) * sizeof *in);
   ir_var_value *vars = malloc((values->var_count + 1) * sizeof *vars);
   for (size_t i = 0; in && i < values->array_count; i++)
     in[i] = (ir_binding_input){values->params[i], values->arrays[i].data};
   for (size_t i = 0; vars && i < values->var_count; i++)
     vars[i] = (ir_var_value){values->vars[i], values->values[i]};
-  if (in && vars)
-    fe_blame_index(&(fe_blamed){.name = block->name,
-                                .graph = &s->g,
-                                .statements = s->statements,
-                                .roots = ir_get(&s->g, results)->src,
-                                .root_count = ir_get(&s->g, results)->nsrc,
-                                .inputs = in,
-                                .input_count = values->array_count,
-                                .vars = vars,
-                                .var_count = values->var_count},
-                   &s->error);
-  free(in);
-  free(vars);
+  *out = (fe_blamed){.name = block->name,
+                     .graph = &s->g,
+                     .statements = s->statements,
+                     .roots = ir_get(&s->g, results)->src,
+                     .root_count = ir_get(&s->g, results)->nsrc,
+                     .inputs = in,
+                     .input_count = values->array_count,
+                     .vars = vars,
+                     .var_count = values->var_count};
+  return in && vars;
+}
+
+static void free_bound(fe_blamed *b) {
+  free((void *)(uintptr_t)b->inputs);
+  free((void *)(uintptr_t)b->vars);
+}
+
+void cli_blame_index(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *values) {
+  fe_blamed blamed;
+  if (bind_graph(s, block, results, values, &blamed)) fe_blame_index(&blamed, &s->error);
+  free_bound(&blamed);
+}
+
+void cli_run_watched(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *values,
+                     fe_watched_run *run) {
+  fe_blamed blamed;
+  fe_silent silent;
+  size_t changed = values->reference_count;
+  fe_changed *list = malloc((changed + 1) * sizeof *list);
+  fe_silent_init(&silent, s->g.customs);
+  if (bind_graph(s, block, results, values, &blamed) && list) {
+    for (size_t i = 0; i < changed; i++) { /* a result's buffer, which has a copy of the array */
+      const fe_array *a = &values->arrays[values->references[i].input];
+      list[i] = (fe_changed){run->outputs[values->references[i].result], a->bytes};
+    }
+    run->blamed = &blamed;
+    run->customs = &silent.base;
+    run->changed = list;
+    run->changed_count = changed;
+    fe_run_watched(run, &s->error);
+  } else {
+    ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
+  }
+  free(list);
+  free_bound(&blamed);
 }
 
 void cli_binding_free(cli_binding *b) {

@@ -5,6 +5,7 @@
 
 #include "frontend/cli/graph.h"
 #include "frontend/files/npy.h"
+#include "frontend/report/watched_run.h"
 #include "ir/eval/eval.h"
 
 /* `NAME=TEXT` as given on the command line. */
@@ -57,6 +58,10 @@ int cli_bind_seeded(cli_graph *s, const ir_parsed_graph *block, ir_ref results, 
 void cli_binding_free(cli_binding *binding);
 /* Let the error of a run with these values, IR_ERR_RANGE, say which index was out of range. */
 void cli_blame_index(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *values);
+/* Run the program of the block so that it stops where an operation makes a NaN or an infinity. run lacks the
+ * graph. The error is in s->error. */
+void cli_run_watched(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *values,
+                     fe_watched_run *run);
 /* The request that compiles the block for these values; it refers to them. */
 fe_request cli_request(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *values);
 

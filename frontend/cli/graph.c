@@ -29,6 +29,7 @@ int cli_failure(const char *command, const ir_error *error) {
   case IR_ERR_COMPILE:
   case IR_ERR_DEVICE:
   case IR_ERR_INTERNAL: return CLI_DEVICE;
+  case IR_ERR_VALUE: return CLI_CHECK_FAILED;
   }
   return CLI_DEVICE;
 }

@@ -119,6 +119,7 @@ typedef struct runner {
   double *times;
   fe_times phases; /* of the compilation, where VIEWFOLD_DEBUG asks for them */
   bool wants_phases;
+  unsigned watched; /* rt_watch.kinds */
   cli_compile_progress progress;
 } runner;
 
@@ -178,7 +179,13 @@ static int write_files(runner *r) {
 /* Running. */
 
 static int run_once(runner *r) {
-  rt_program_run(r->program, r->buffers.in, r->buffers.out, r->inputs.values, &r->s.error);
+  fe_watched_run watched = {.program = r->program,
+                            .kinds = r->watched,
+                            .inputs = r->buffers.in,
+                            .outputs = r->buffers.out,
+                            .values = r->inputs.values};
+  if (r->watched) cli_run_watched(&r->s, r->block, r->results, &r->inputs, &watched);
+  else rt_program_run(r->program, r->buffers.in, r->buffers.out, r->inputs.values, &r->s.error);
   if (r->s.error.status == IR_ERR_RANGE) cli_blame_index(&r->s, r->block, r->results, &r->inputs);
   return r->s.error.status ? fail_run(r) : CLI_OK;
 }
@@ -356,6 +363,7 @@ int cli_run(int argc, char **argv) {
   int status = read_options(&r, argc, argv);
   fe_debug debug = {0};
   if (status == CLI_END && cli_debug("run", &debug) != CLI_OK) status = CLI_BAD_INPUT;
+  r.watched = (debug.nan ? RT_WATCH_NAN : 0) | (debug.inf ? RT_WATCH_INF : 0);
   r.wants_phases = debug.time && fe_times_init(&r.phases, &ir_mem_libc);
   if (status == CLI_END) status = run_command(&r);
   close_all(&r);

@@ -10,16 +10,16 @@
 
 /* Elements that the evaluator may compute in all to find an index, at about 50 ns each: less than a second.
  */
-enum { MOST_ELEMENTS = 1 << 24, WORD = 64 };
+enum { MOST_ELEMENTS = 1 << 24, WORD = FE_BLAMED_WORD };
 
 /* words */
 
-/* Operand `number` of a statement, "%tok"; else what it is. */
-static const char *operand(const fe_blamed_statement *s, int number, const char *otherwise, char out[WORD]) {
+const char *fe_blame_operand(const fe_blamed_statement *s, int number, const char *otherwise,
+                             char out[FE_BLAMED_WORD]) {
   const char *at = s->direct ? strchr(s->text, ' ') : NULL;
   for (; at && number > 0; number--) at = strstr(at, ", ") ? strstr(at, ", ") + 1 : NULL;
   if (!at || *++at != '%') return otherwise;
-  snprintf(out, WORD, "%.*s", (int)strcspn(at, ", "), at);
+  snprintf(out, FE_BLAMED_WORD, "%.*s", (int)strcspn(at, ", "), at);
   return out;
 }
 
@@ -62,9 +62,10 @@ void fe_blame_fault(const fe_blamed *b, const ir_eval_fault *f, ir_error *error)
   ir_fail(error, IR_ERR_RANGE,
           "graph @%.60s: %.300s: %s%s is %s, but axis %u of %s has %" PRId64
           " element%s%s; %s. The results are unspecified",
-          b->name, *s.text ? s.text : what, operand(&s, 1, f->rank ? "an index, at " : "an index", indices),
-          place, value, f->axis, operand(&s, 0, "what it indexes", x), f->size, f->size == 1 ? "" : "s",
-          s.place.text, accepted);
+          b->name, *s.text ? s.text : what,
+          fe_blame_operand(&s, 1, f->rank ? "an index, at " : "an index", indices), place, value, f->axis,
+          fe_blame_operand(&s, 0, "what it indexes", x), f->size, f->size == 1 ? "" : "s", s.place.text,
+          accepted);
 }
 
 /* search */

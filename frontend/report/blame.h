@@ -32,6 +32,11 @@ typedef struct fe_blamed_statement {
   fe_words place; /* " (g.vf:3)", or "" */
   bool direct;    /* the node is its result */
 } fe_blamed_statement;
+enum { FE_BLAMED_WORD = 64 };
+/* Operand `number` of the statement of which a node is the result, "%tok"; what has no name is `otherwise`.
+ */
+const char *fe_blame_operand(const fe_blamed_statement *s, int number, const char *otherwise,
+                             char out[FE_BLAMED_WORD]);
 void fe_blame_statement(const fe_blamed *b, ir_ref node, fe_blamed_statement *out);
 /* The same of a fault that the evaluator found. */
 void fe_blame_fault(const fe_blamed *b, const ir_eval_fault *fault, ir_error *error);

@@ -240,13 +240,14 @@ void fe_put_statement(const fe_statements *s, ir_graph *g, uint32_t number, ir_t
 
 /* copies */
 
-void fe_statements_copy_checked(fe_statements *to, ir_graph *copy, const fe_statements *from, ir_graph *g,
-                                const ir_ref *map) {
+void fe_statements_copy(fe_statements *to, ir_graph *copy, const fe_statements *from, ir_graph *g,
+                        const ir_ref *map, bool all) {
   if (!from->count || !IR_RESERVE(copy->mem, to->list, to->cap, from->count)) return;
   memset(to->list, 0, from->count * sizeof *to->list);
   to->count = from->count;
   for (ir_ref node = 1; node < g->count; node++) {
-    uint32_t number = map[node] && fe_statements_checks(g, node) ? fe_statements_of(from, g, node) : 0;
+    uint32_t number =
+        map[node] && (all || fe_statements_checks(g, node)) ? fe_statements_of(from, g, node) : 0;
     if (!number || to->list[number].what) continue;
     ir_text text;
     ir_text_init(&text, copy->mem);
@@ -258,5 +259,12 @@ void fe_statements_copy_checked(fe_statements *to, ir_graph *copy, const fe_stat
       fe_statements_place(to, copy, number, from->files[(was->place >> FE_LINE_BITS) - 1].text,
                           was->place & FE_LINE_MOST);
     ir_text_free(&text);
+  }
+  for (ir_ref node = 1; all && node < g->count; node++) {
+    const char *name = map[node] ? fe_statements_name_of(from, g, node) : NULL;
+    uint32_t number = name ? fe_statements_of(from, g, node) : 0;
+    if (!number || !fe_statements_result(g, node, number)) continue;
+    to->list[number].made = map[node];
+    fe_statements_name_result(to, copy, number, map[node], name);
   }
 }

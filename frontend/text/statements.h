@@ -99,9 +99,9 @@ void fe_put_statement(const fe_statements *statements, ir_graph *g, uint32_t num
 /* Must an index of this node be in range? Of some node of the graph? */
 bool fe_statements_checks(const ir_graph *g, ir_ref node);
 bool fe_statements_check_any(const ir_graph *g);
-/* The statements of such nodes for a copy of the graph, which outlives it; map: by node, its copy. The copy
- * has causes. */
-void fe_statements_copy_checked(fe_statements *to, ir_graph *copy, const fe_statements *from, ir_graph *g,
-                                const ir_ref *map);
+/* The statements of such nodes, or of all nodes with their names, for a copy of the graph, which outlives it;
+ * map: by node, its copy. The copy has causes. */
+void fe_statements_copy(fe_statements *to, ir_graph *copy, const fe_statements *from, ir_graph *g,
+                        const ir_ref *map, bool all);
 
 #endif

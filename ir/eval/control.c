@@ -73,6 +73,7 @@ static ir_eval_run *run_of(ir_eval_run *run, ir_ref func) {
                           .var_count = run->var_count,
                           .fault = run->fault,
                           .at_once = run->at_once,
+                          .observer = run->observer,
                           .func = func};
   if (!made || !IR_RESERVE(run->mem, run->calls, run->call_cap, run->call_count + 1) ||
       !(made->params = ir_alloc(run->mem, f.param_count * sizeof *made->params))) {

@@ -111,7 +111,7 @@ ir_status ir_eval_custom(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   for (uint32_t i = 0; i < call.operands; i++) in[i] = array_of(ir_eval_operand(run, ref, i));
   int64_t at[IR_MAX_RANK] = {0}, count = 1;
   for (uint32_t k = 0; k < batch.rank; k++) count *= batch.sizes[k];
-  const ir_customs *all = run->g->customs;
+  const ir_customs *all = run->observer ? run->observer->customs : run->g->customs;
   const ir_custom *custom = all ? all->find(all, call.name, strlen(call.name)) : NULL;
   if (custom && custom->whole && !status) {
     call.batch += batch.rank;

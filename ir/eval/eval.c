@@ -365,6 +365,12 @@ static ir_status copy_result(ir_eval_run *run, ir_ref root, ir_eval_result *out)
   return IR_OK;
 }
 
+static bool is_among(const ir_ref *list, size_t n, ir_ref ref) {
+  for (size_t i = 0; i < n; i++)
+    if (list[i] == ref) return true;
+  return false;
+}
+
 ir_status ir_eval_nodes(ir_eval_run *run, const ir_ref *roots, size_t n) {
   for (size_t i = 0; i < run->live_count; i++) {
     ir_eval_release(run, &run->slots[i]);
@@ -375,8 +381,9 @@ ir_status ir_eval_nodes(ir_eval_run *run, const ir_ref *roots, size_t n) {
     if (!run->slots[i].needed) continue;
     ir_ref ref = run->live[i];
     ir_status status = eval_node(run, ref, &run->slots[i]);
-    if (status) return status;
     const ir_node *node = ir_get(run->g, ref);
+    if (!status && run->observer) status = ir_eval_show(run, ref, read_count(node), is_among(roots, n, ref));
+    if (status) return status;
     for (uint32_t s = 0; s < read_count(node); s++) {
       ir_slot *source = &run->slots[run->slot_number[node->src[s]]];
       if (--source->uses == 0) ir_eval_release(run, source);

@@ -59,6 +59,34 @@ typedef struct ir_eval_fault {
 ir_status ir_eval_finding(const ir_graph *g, const ir_ref *roots, size_t n, const ir_binding_input *inputs,
                           size_t input_count, const ir_var_value *vars, size_t var_count, bool at_once,
                           ir_eval_result *out, ir_eval_fault *fault, ir_error *error);
+
+/* A value that the evaluator has computed, and those that it was computed from. Arrays are dense, with batch
+ * axes in front, and valid during the call. */
+typedef struct ir_eval_array {
+  ir_dtype dtype;
+  uint32_t rank;
+  const int64_t *shape;
+  int64_t count;
+  const void *data;
+} ir_eval_array;
+typedef struct ir_eval_seen {
+  ir_ref node;
+  bool result;                   /* of the graph, or of the function that is evaluated */
+  ir_eval_array value;           /* of a CUSTOM node: one of its results */
+  const ir_eval_array *operands; /* of the first sources; of a RESULT: none */
+  uint32_t operand_count;
+} ir_eval_seen;
+enum { IR_EVAL_SEEN = 16 }; /* operands at most */
+typedef struct ir_eval_observer {
+  void *user;
+  /* After each node, leaves included, in the order of evaluation. A status other than IR_OK ends it. */
+  ir_status (*see)(void *user, const ir_eval_seen *seen, ir_error *error);
+  const struct ir_customs *customs; /* in place of those of the graph */
+} ir_eval_observer;
+/* As ir_eval, for the observer alone: results are not kept. */
+ir_status ir_eval_observed(const ir_graph *g, const ir_ref *roots, size_t n, const ir_binding_input *inputs,
+                           size_t input_count, const ir_var_value *vars, size_t var_count,
+                           const ir_eval_observer *observer, ir_error *error);
 void ir_eval_free(const ir_graph *g, ir_eval_result *results, size_t n);
 
 /* One element of an elementwise operation under the numeric contract. `type` is the dtype of the result,

@@ -46,9 +46,10 @@ typedef struct ir_eval_run {
   uint32_t *slot_number; /* of a live ref; undefined for others */
   int64_t *index;        /* by ref, for index expressions */
   uint8_t *index_known;
-  size_t table_count;   /* length of the three tables by ref */
-  ir_eval_fault *fault; /* of the caller; or NULL */
-  bool at_once;         /* fail at the first range error */
+  size_t table_count;               /* length of the three tables by ref */
+  ir_eval_fault *fault;             /* of the caller; or NULL */
+  bool at_once;                     /* fail at the first range error */
+  const ir_eval_observer *observer; /* or NULL */
   ir_eval_fault *range_errors;
   size_t range_error_count, range_error_cap;
   ir_scalar_program *programs;
@@ -113,6 +114,8 @@ ir_status ir_eval_physical(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_prepare(ir_eval_run *run, const ir_ref *roots, size_t n);
 ir_status ir_eval_nodes(ir_eval_run *run, const ir_ref *roots, size_t n); /* releases earlier values first */
 void ir_eval_run_free(ir_eval_run *run);
+/* observe.c: shows the value of a node to the observer. result: it is a result of the run. */
+ir_status ir_eval_show(ir_eval_run *run, ir_ref ref, uint32_t operands, bool result);
 void ir_eval_release(ir_eval_run *run, ir_slot *slot);
 /* control.c */
 /* Evaluates COND, WHILE or SCAN on operands that have values, into out->results, which the run owns after a

@@ -273,19 +273,23 @@ ir_status rt_cl_check(const rt_program *p, rt_cl_state *s, ir_error *error) {
   return IR_OK;
 }
 
-ir_status rt_cl_read_predicate(const rt_run_context *r, const void *predicate, bool *out) {
+ir_status rt_cl_read(const rt_run_context *r, const void *from, void *to, size_t bytes) {
   const rt_program *p = r->program;
   rt_opencl *d = device_of(p);
   rt_cl_state *state = r->run->device;
-  uint8_t byte = 0;
   size_t offset;
-  ir_status status = rt_cl_send_input(r, predicate);
+  ir_status status = rt_cl_send_input(r, from);
   if (status) return status;
-  cl_mem buffer = rt_cl_find(d, predicate, &offset);
-  cl_int code = d->cl.EnqueueReadBuffer(state->queue, buffer, CL_TRUE, offset, 1, &byte, 0, NULL, NULL);
+  cl_mem buffer = rt_cl_find(d, from, &offset);
+  cl_int code = d->cl.EnqueueReadBuffer(state->queue, buffer, CL_TRUE, offset, bytes, to, 0, NULL, NULL);
+  return code ? fail_command(p, code, "reading a value", r->error) : rt_cl_check(p, state, r->error);
+}
+
+ir_status rt_cl_read_predicate(const rt_run_context *r, const void *predicate, bool *out) {
+  uint8_t byte = 0;
+  ir_status status = rt_cl_read(r, predicate, &byte, 1);
   *out = byte != 0;
-  if (code) return fail_command(p, code, "reading a condition", r->error);
-  return rt_cl_check(p, state, r->error);
+  return status;
 }
 
 /* running */
@@ -304,13 +308,13 @@ static ir_status run_noting(const rt_run_context *r, const rt_frame *f) {
 }
 
 static ir_status run_steps(rt_program *p, rt_run *r, const rt_frame *f, void *const *inputs,
-                           void *const *outputs, rt_recording *recording, ir_error *error) {
+                           void *const *outputs, const rt_arguments *a, ir_error *error) {
   void *const *const bases[4] = {[IR_SLOT_INPUT] = inputs,
                                  [IR_SLOT_OUTPUT] = outputs,
                                  [IR_SLOT_TEMP] = r->temps,
                                  [IR_SLOT_DATA] = p->data};
   const rt_cl_state *s = r->device;
-  rt_run_context run_context = {p, f, r, bases, r->buffers, error, recording};
+  rt_run_context run_context = {p, f, r, bases, r->buffers, error, a->recording, a->watch};
   ir_status status = s->staging ? run_noting(&run_context, f)
                                 : rt_run_steps(&run_context, f->steps, f->steps + f->step_count);
   for (size_t i = 0; i < p->copy_count && !status; i++) {
@@ -326,7 +330,7 @@ static ir_status run_on_host(rt_program *p, rt_run *r, const rt_frame *f, const 
                              ir_error *error) {
   rt_cl_state *s = r->device;
   ir_status status = rt_cl_bind(p, f, s, a, error);
-  if (!status) status = run_steps(p, r, f, s->inputs, s->outputs, a->recording, error);
+  if (!status) status = run_steps(p, r, f, s->inputs, s->outputs, a, error);
   if (!status) status = rt_cl_fetch(p, s, error);
   ir_status waited = rt_cl_unbind(p, s, status ? NULL : error);
   if (!status) status = waited;
@@ -337,7 +341,7 @@ static ir_status run_on_host(rt_program *p, rt_run *r, const rt_frame *f, const 
 static ir_status run_placed(rt_program *p, rt_run *r, const rt_frame *f, const rt_arguments *a,
                             ir_error *error) {
   rt_cl_state *s = r->device;
-  ir_status status = run_steps(p, r, f, a->inputs, a->outputs, a->recording, error);
+  ir_status status = run_steps(p, r, f, a->inputs, a->outputs, a, error);
   if (status) rt_cl_drain(device_of(p));
   else if (s->checking) status = rt_cl_check(p, s, error);
   else device_of(p)->cl.Flush(s->queue);

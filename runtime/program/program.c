@@ -267,6 +267,10 @@ size_t rt_program_step_count(const rt_program *p) { return p->plan.head->steps; 
 bool rt_program_is_kernel(const rt_program *p, size_t step) {
   return p->plan.steps[step].kind == IR_STEP_KERNEL;
 }
+size_t rt_program_slot_count(const rt_program *p) { return p->plan.head->slots; }
+const void *rt_program_constant_data(const rt_program *p, size_t number) {
+  return rt_constant_bytes(p->constants[number]);
+}
 const char *rt_program_step_name(const rt_program *p, size_t step) {
   const rt_plan_step *s = &p->plan.steps[step];
   rt_entry entry = {.name = "kernel"};

@@ -86,9 +86,11 @@ static inline void lap(rt_recording *recording, const rt_step *s, int64_t *befor
 }
 
 static inline ir_status run_steps(const rt_run_context *r, const rt_step *s, const rt_step *end,
-                                  rt_recording *recording) {
+                                  rt_recording *recording, bool watched) {
   int64_t word = 0, before = recording ? ir_now_ns() : 0;
   while (s < end) {
+    const rt_step *step = s;
+    if (watched && rt_watch_before(r, s) != IR_OK) return r->error->status;
     if (s->grain == RT_GRAIN_OTHER) {
       ir_status status = rt_run_control_step(r, s);
       if (status) return status;
@@ -99,6 +101,7 @@ static inline ir_status run_steps(const rt_run_context *r, const rt_step *s, con
       lap(recording, s, &before);
       if (word) return rt_out_of_range(r->program, s->number, r->error);
     }
+    if (watched && rt_watch_after(r, step) != IR_OK) return r->error->status;
     s++;
   }
   return IR_OK;
@@ -108,8 +111,11 @@ static inline ir_status run_steps(const rt_run_context *r, const rt_step *s, con
 static ir_status run_remote_steps(const rt_run_context *r, const rt_step *s, const rt_step *end) {
   const rt_device_table *device = r->program->context->device->table;
   for (; s < end; s++) {
+    const rt_step *step = s;
     int64_t before = r->recording ? ir_now_ns() : 0;
+    if (r->watch && rt_watch_before(r, s) != IR_OK) return r->error->status;
     ir_status status = s->grain == RT_GRAIN_OTHER ? rt_run_control_step(r, s) : device->launch(r, s);
+    if (!status && r->watch) status = rt_watch_after(r, step);
     if (status) return status;
     if (s->grain != RT_GRAIN_OTHER) continue;
     if (r->recording) rt_record(r->recording, s->number, before, ir_now_ns() - before);
@@ -120,7 +126,8 @@ static ir_status run_remote_steps(const rt_run_context *r, const rt_step *s, con
 
 ir_status rt_run_steps(const rt_run_context *r, const rt_step *s, const rt_step *end) {
   if (r->program->remote) return run_remote_steps(r, s, end);
-  return r->recording ? run_steps(r, s, end, r->recording) : run_steps(r, s, end, NULL);
+  if (r->recording || r->watch) return run_steps(r, s, end, r->recording, r->watch != NULL);
+  return run_steps(r, s, end, NULL, false);
 }
 
 /* runs with state of their own */
@@ -260,20 +267,19 @@ ir_status rt_run_fill(rt_program *p, rt_run *r, const int64_t *vars, ir_error *e
   return fill_run(p, r, vars, error);
 }
 
-static ir_status run_with_state(rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
-                                rt_recording *recording, ir_error *error) {
+static ir_status run_with_state(rt_program *p, const rt_arguments *a, ir_error *error) {
   rt_run *r = rt_run_acquire(p, error);
   if (!r) return IR_ERR_MEMORY;
-  ir_status status = rt_run_fill(p, r, vars, error);
-  void *const *const bases[4] = {[IR_SLOT_INPUT] = inputs,
-                                 [IR_SLOT_OUTPUT] = outputs,
+  ir_status status = rt_run_fill(p, r, a->vars, error);
+  void *const *const bases[4] = {[IR_SLOT_INPUT] = a->inputs,
+                                 [IR_SLOT_OUTPUT] = a->outputs,
                                  [IR_SLOT_TEMP] = r->temps,
                                  [IR_SLOT_DATA] = p->data};
   const rt_frame *f = rt_run_frame(p, r);
-  if (!status && !recording && p->launch_count == p->plan.head->steps) {
+  if (!status && !a->recording && !a->watch && p->launch_count == p->plan.head->steps) {
     status = run_kernels(p, f, bases, r->buffers, r->block.base, error);
   } else if (!status) {
-    rt_run_context run_context = {p, f, r, bases, r->buffers, error, recording};
+    rt_run_context run_context = {p, f, r, bases, r->buffers, error, a->recording, a->watch};
     status = rt_run_steps(&run_context, f->steps, f->steps + f->step_count);
     if (!status && p->copy_count) copy_results(p, f, bases);
   }
@@ -282,8 +288,7 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
 }
 
 static ir_status run_unmapped(rt_program *p, const rt_arguments *a, ir_error *error) {
-  return p->remote ? p->context->device->table->run(p, a, error)
-                   : run_with_state(p, a->inputs, a->outputs, a->vars, a->recording, error);
+  return p->remote ? p->context->device->table->run(p, a, error) : run_with_state(p, a, error);
 }
 
 /* A run that reads mapped files, which may change meanwhile. */
@@ -324,11 +329,17 @@ ir_status rt_program_run_timed(const rt_program *p, void *const *inputs, void *c
 
 ir_status rt_program_run_recorded(const rt_program *p, void *const *inputs, void *const *outputs,
                                   const int64_t *vars, rt_recording *recording, ir_error *error) {
-  return run_any(p, &(rt_arguments){inputs, outputs, vars, recording, false}, error);
+  return run_any(p, &(rt_arguments){inputs, outputs, vars, recording, NULL, false}, error);
+}
+
+ir_status rt_program_run_watched(const rt_program *p, void *const *inputs, void *const *outputs,
+                                 const int64_t *vars, rt_watch *watch, ir_error *error) {
+  memset(watch->marks, RT_WATCH_UNKNOWN, p->plan.head->slots);
+  return run_any(p, &(rt_arguments){inputs, outputs, vars, NULL, watch, false}, error);
 }
 
 ir_status rt_program_run_placed(const rt_program *p, void *const *inputs, void *const *outputs,
                                 const int64_t *vars, ir_error *error) {
   if (!p->remote) return rt_program_run(p, inputs, outputs, vars, error);
-  return run_any(p, &(rt_arguments){inputs, outputs, vars, NULL, true}, error);
+  return run_any(p, &(rt_arguments){inputs, outputs, vars, NULL, NULL, true}, error);
 }

@@ -13,6 +13,7 @@ typedef struct rt_run_context {
   void **buffers;            /* room for the parameters of any kernel and one more */
   ir_error *error;
   rt_recording *recording; /* of a recorded run, else NULL */
+  rt_watch *watch;         /* of a watched run, else NULL */
 } rt_run_context;
 
 /* The address of the buffer that a source names (program.h); bases: a table of addresses for each kind of
@@ -49,6 +50,11 @@ ir_status rt_out_of_range(const rt_program *program, uint32_t step, ir_error *er
 ir_status rt_run_steps(const rt_run_context *run, const rt_step *steps, const rt_step *end);
 /* Defined in run_steps.c: runs a step that is no kernel. */
 ir_status rt_run_control_step(const rt_run_context *run, const rt_step *step);
+
+enum { RT_WATCH_UNKNOWN = 0x80 }; /* of rt_watch.marks: nobody has looked at the array yet */
+/* Defined in watch.c: around a step of a watched run. rt_watch_after fails with IR_ERR_VALUE. */
+ir_status rt_watch_before(const rt_run_context *run, const rt_step *step);
+ir_status rt_watch_after(const rt_run_context *run, const rt_step *step);
 
 /* Defined in run_sort.c: runs a SORT or ARGSORT. */
 ir_status rt_run_sort(const rt_run_context *run, const rt_step *step);
