@@ -587,6 +587,7 @@ VF_API bool vf_cache_statistics(vf_context *context,
 #include "viewfold_view.h"
 #include "viewfold_custom.h"
 #include "viewfold_model.h"
+#include "viewfold_build.h"
 #include "viewfold_inspect.h"
 #include "viewfold_places.h" /* the last: its macros have the names of the functions */
 
