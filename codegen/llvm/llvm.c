@@ -54,28 +54,22 @@ static void start_emitter(cg_emitter *e, const cg_request *request, cg_nest *nes
   if (cg_order_open(&e->order, nest, &emits, e, error)) start_function(e, request->symbol);
 }
 
-ir_status cg_emit_function(LLVMModuleRef module, const cg_request *request, cg_blob *terms, ir_error *error) {
-  ir_error own = {0};
-  cg_nest nest;
+ir_status cg_emit_function(LLVMModuleRef module, const cg_request *request, cg_nest *nest, cg_blob *terms,
+                           ir_error *error) {
   cg_emitter e;
   int64_t begin = ir_timer_start(request->timer);
-  ir_status status = cg_nest_make(&nest, request->graph, request->kernel, false, &own);
-  ir_timer_lap(request->timer, &begin, "nest", -1, request->symbol);
-  if (status == IR_OK) {
-    start_emitter(&e, request, &nest, module, &own);
-    ir_timer_lap(request->timer, &begin, "open", -1, request->symbol);
-    if (!e.order.failed) cg_emit_kernel(&e);
-    if (e.order.failed) status = own.status;
-    ir_timer_lap(request->timer, &begin, "emit", -1, request->symbol);
-    cg_order_close(&e.order);
-    LLVMDisposeBuilder(e.b);
-    terms->mem = nest.mem;
-    terms->scratch = nest.scratch;
-    terms->in_place = nest.in_place;
-    terms->checks = status == IR_OK && LLVMGetFirstUse(e.status);
-  }
-  cg_nest_free(&nest);
-  return status == IR_OK ? IR_OK : ir_fail(error, status, "%s", own.text);
+  start_emitter(&e, request, nest, module, error);
+  ir_timer_lap(request->timer, &begin, "open", -1, request->symbol);
+  if (!e.order.failed) cg_emit_kernel(&e);
+  ir_timer_lap(request->timer, &begin, "emit", -1, request->symbol);
+  bool failed = e.order.failed;
+  cg_order_close(&e.order);
+  LLVMDisposeBuilder(e.b);
+  terms->mem = nest->mem;
+  terms->scratch = nest->scratch;
+  terms->in_place = nest->in_place;
+  terms->checks = !failed && LLVMGetFirstUse(e.status);
+  return failed ? error->status : IR_OK;
 }
 
 static ir_status verify_module(LLVMModuleRef module, ir_error *error) {
@@ -186,16 +180,24 @@ void cg_close_module(LLVMModuleRef module) {
 static ir_status compile_module(const cg_request *request, cg_machine *machine, cg_blob *out,
                                 ir_error *error) {
   ir_error own = {0};
+  cg_nest nest;
+  LLVMModuleRef module = NULL;
   *out = (cg_blob){0};
-  LLVMModuleRef module = cg_open_module(request, machine, &own);
+  int64_t start = ir_timer_start(request->timer);
+  ir_status status = cg_nest_make(&nest, request->graph, request->kernel, false, &own);
+  ir_timer_lap(request->timer, &start, "nest", -1, request->symbol);
+  if (status == IR_OK) module = cg_open_module(request, machine, &own);
   if (module) {
-    if (cg_emit_function(module, request, out, &own) == IR_OK)
-      cg_finish_module(module, request, machine, out, &own);
-    int64_t start = ir_timer_start(request->timer);
+    status = cg_emit_function(module, request, &nest, out, &own);
+    if (status == IR_OK) status = cg_finish_module(module, request, machine, out, &own);
+    start = ir_timer_start(request->timer);
     cg_close_module(module);
     ir_timer_lap(request->timer, &start, "close", -1, request->symbol);
+  } else if (status == IR_OK) {
+    status = own.status;
   }
-  return own.status == IR_OK ? IR_OK : ir_fail(error, own.status, "%s", own.text);
+  cg_nest_free(&nest);
+  return status == IR_OK ? IR_OK : ir_fail(error, status, "%s", own.text);
 }
 
 static void dispose_machine(cg_machine *machine) {

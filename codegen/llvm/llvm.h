@@ -57,8 +57,10 @@ typedef struct cg_emitter {
 
 /* llvm.c: modules. cg_open_module returns NULL after failing; the machine is made where there is none. */
 LLVMModuleRef cg_open_module(const cg_request *request, cg_machine *machine, ir_error *error);
-/* Emits the request's kernel as a function of the module; `terms` receives what a caller has to know. */
-ir_status cg_emit_function(LLVMModuleRef module, const cg_request *request, cg_blob *terms, ir_error *error);
+/* Emits the request's kernel, of which this is the nest, as a function of the module; `terms` receives what a
+ * caller has to know. */
+ir_status cg_emit_function(LLVMModuleRef module, const cg_request *request, cg_nest *nest, cg_blob *terms,
+                           ir_error *error);
 /* The module as the request wants it, in memory of out->mem. */
 ir_status cg_finish_module(LLVMModuleRef module, const cg_request *request, const cg_machine *machine,
                            cg_blob *out, ir_error *error);

@@ -5,15 +5,23 @@
 
 /* kernels */
 
+static bool emit_kernel(cg_runner *r, const cg_program_request *request, size_t number) {
+  const cg_source *k = &r->p->kernels[number];
+  cg_request one = {k->graph,  k->kernel,      k->symbol,     request->target,
+                    CG_OBJECT, request->level, request->timer};
+  cg_nest nest;
+  ir_status status = cg_nest_make(&nest, k->graph, k->kernel, false, r->error);
+  if (status == IR_OK) status = cg_emit_function(r->module, &one, &nest, &r->terms[number], r->error);
+  cg_nest_free(&nest);
+  if (status != IR_OK) return false;
+  r->kernels[number] = LLVMGetNamedFunction(r->module, k->symbol);
+  LLVMSetLinkage(r->kernels[number], LLVMInternalLinkage);
+  return true;
+}
+
 static bool emit_kernels(cg_runner *r, const cg_program_request *request) {
-  for (size_t i = 0; i < r->p->kernel_count; i++) {
-    const cg_source *k = &r->p->kernels[i];
-    cg_request one = {k->graph,  k->kernel,      k->symbol,     request->target,
-                      CG_OBJECT, request->level, request->timer};
-    if (cg_emit_function(r->module, &one, &r->terms[i], r->error) != IR_OK) return false;
-    r->kernels[i] = LLVMGetNamedFunction(r->module, k->symbol);
-    LLVMSetLinkage(r->kernels[i], LLVMInternalLinkage);
-  }
+  for (size_t i = 0; i < r->p->kernel_count; i++)
+    if (!emit_kernel(r, request, i)) return false;
   return true;
 }
 
