@@ -188,6 +188,9 @@ typedef struct vf_options {
                            ../lib/viewfold/ */
   vf_tap_function tap;  /* receives what vf_tap and vf_print show (viewfold_inspect.h) */
   void *tap_user;
+  const char *target; /* what programs are compiled for, if not this machine: a processor, such as
+                         "x86-64-v3", and `name=value` settings, as for `viewfold run --target`. What this
+                         machine cannot run is refused (VF_ERR_UNSUPPORTED); vf_build is for that */
 } vf_options;
 
 /* Owns caches, threads and settings. options may be NULL. NULL after failing: invalid settings
