@@ -50,6 +50,7 @@ typedef struct cg_blob {
   size_t size;
   uint64_t scratch;  /* bytes of scratch memory that a call needs; OpenCL: of local memory, per group */
   uint32_t in_place; /* bit s: buffers[s] may be buffers[0] (ir/in_place.h) */
+  bool checks;       /* the function may store to its status word; not known of OpenCL's */
 } cg_blob;
 void cg_blob_free(cg_blob *blob);
 
@@ -61,6 +62,8 @@ typedef struct cg_machine {
   ir_target target;
 } cg_machine;
 
+struct cg_program_request; /* codegen/program.h */
+
 /* The module's only exported symbol, CG_ENTRY_NAME. abi, ops, node_size and target_size reveal a module that
  * was built from other sources. compile makes the machine where `machine` holds none, for the request's
  * target and level. It fails with IR_ERR_COMPILE when LLVM refuses the code, with IR_ERR_UNSUPPORTED when the
@@ -70,9 +73,12 @@ typedef struct cg_entry {
   uint32_t abi, ops, node_size, target_size;
   ir_status (*compile)(const cg_request *request, cg_machine *machine, cg_blob *out, ir_error *error);
   void (*dispose)(cg_machine *machine);
+  /* A program as one object, in memory of `mem`; fails as compile does. */
+  ir_status (*build)(const struct cg_program_request *request, const ir_mem *mem, cg_machine *machine,
+                     cg_blob *out, ir_error *error);
 } cg_entry;
 /* The version of cg_entry, which grows where its members change. */
-#define CG_ENTRY_ABI  3u
+#define CG_ENTRY_ABI  4u
 #define CG_ENTRY_NAME "vf_codegen_llvm"
 extern const cg_entry vf_codegen_llvm;
 

@@ -192,6 +192,9 @@ typedef struct vf_options {
                            ../lib/viewfold/ */
   vf_tap_function tap;  /* receives what vf_tap and vf_print show (viewfold_inspect.h) */
   void *tap_user;
+  const char *target; /* what programs are compiled for, if not this machine: a processor, such as
+                         "x86-64-v3", and `name=value` settings, as for `viewfold run --target`. What this
+                         machine cannot run is refused (VF_ERR_UNSUPPORTED); vf_build is for that */
 } vf_options;
 
 /* Owns caches, threads and settings. options may be NULL. NULL after failing: invalid settings
@@ -592,6 +595,7 @@ VF_API bool vf_cache_statistics(vf_context *context,
 #include "viewfold_view.h"
 #include "viewfold_custom.h"
 #include "viewfold_model.h"
+#include "viewfold_build.h"
 #include "viewfold_inspect.h"
 #include "viewfold_places.h" /* the last: its macros have the names of the functions */
 

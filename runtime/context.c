@@ -33,6 +33,7 @@ static ir_status set_up(rt_context *c, ir_error *error) {
        target = copy_string(&c->mem, &c->options.target),
        program = copy_string(&c->mem, &c->options.compiling.program);
   c->options.compiling.threads = c->options.threads;
+  c->options.no_disk |= c->options.ahead;
   ir_status status =
       rt_device_open(&c->mem, c->options.device, c->options.separate_arrays, &c->device, error);
   c->options.device = NULL; /* copied into the device where it is needed */
@@ -82,6 +83,16 @@ ir_status rt_context_create(const ir_mem *mem, const rt_options *options, rt_con
   }
   *out = c;
   return IR_OK;
+}
+
+ir_status rt_context_create_ahead(const rt_context *like, const char *target, rt_context **out,
+                                  ir_error *error) {
+  rt_options options = like->options;
+  options.device = NULL;
+  options.target = target;
+  options.ahead = true;
+  options.no_disk = true;
+  return rt_context_create(&like->mem, &options, out, error);
 }
 
 void rt_context_destroy(rt_context *c) {
@@ -136,6 +147,18 @@ static void read_measured(rt_context *c) {
   ir_text_free(&text);
 }
 
+/* c->code is this machine as it is. An object sorts by kernels: the runtime is not there. */
+static void describe_code(rt_context *c) {
+  ir_target here = c->code;
+  if (c->options.ahead) c->target.sorts = false;
+  c->code = c->target;
+  if (!c->options.ahead) return;
+  memcpy(c->code.triple, here.triple, sizeof here.triple);
+  memcpy(c->code.features, here.features, sizeof here.features);
+  c->code.has_fma = here.has_fma;
+  c->code.has_f16c = here.has_f16c;
+}
+
 /* Under the lock: determine the target and the identity, once. Code also depends on LLVM's optimisation
  * level, but that is a constant of the sources (RT_LEVEL), whose digest is in the identity. */
 static ir_status look_up(rt_context *c, ir_error *error) {
@@ -144,8 +167,10 @@ static ir_status look_up(rt_context *c, ir_error *error) {
   ir_text_init(&c->machine, &c->mem);
   ir_status status = c->device->table->describe(c->device, &c->target, &c->machine, error);
   if (!status && !c->machine.failed) read_measured(c);
+  c->code = c->target;
   if (!status && c->options.target) status = rt_target_override(&c->target, c->options.target, error);
   if (status) return status;
+  describe_code(c);
   ir_text_free(&c->identity);
   ir_text_init(&c->identity, &c->mem);
   rt_target_text(&c->target, &c->identity);

@@ -22,6 +22,8 @@ struct rt_context {
   pthread_mutex_t lock; /* guards the fields below */
   bool looked_up;       /* target and identity are known */
   ir_target target;
+  ir_target code; /* what kernels are compiled for: the target; with rt_options.ahead, this machine, for loops
+                     that are the target's */
   ir_text machine; /* the key of what was measured on this machine; empty: nothing is */
   bool measured;   /* the target has settings that were */
   ir_text identity;

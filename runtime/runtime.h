@@ -77,8 +77,10 @@ typedef struct rt_options {
   const char *device;          /* "cpu" (NULL as well), "opencl", "opencl:N" or "opencl:PART OF NAME" */
   const char *target;          /* settings for rt_target_override; NULL: the device as it is */
   bool no_disk;                /* use no cache on disk */
-  bool no_compile;             /* VIEWFOLD_COMPILE=0: fail instead of compiling */
-  bool perf_map;               /* list generated code for perf */
+  bool ahead; /* programs are there to be built as objects for the target (runtime/object/object.h), which may
+                 be another machine: what runs here has this machine's instructions, and no disk is used */
+  bool no_compile;        /* VIEWFOLD_COMPILE=0: fail instead of compiling */
+  bool perf_map;          /* list generated code for perf */
   bool separate_arrays;   /* no two arrays share memory and no block is reused, so that memory checkers see
                              errors */
   rt_compiling compiling; /* where the code generator runs; all zero: in this process */
@@ -91,6 +93,10 @@ typedef struct rt_options {
 /* Reads nothing from the system but the cap of the cache: the target and the caches are examined when first
  * needed. options may be NULL. IR_ERR_INVALID where the cap is no size. */
 ir_status rt_context_create(const ir_mem *mem, const rt_options *options, rt_context **out, ir_error *error);
+/* A context with the same settings as another, in which programs are made ahead of time (rt_options.ahead)
+ * for the target; NULL: this machine. */
+ir_status rt_context_create_ahead(const rt_context *like, const char *target, rt_context **out,
+                                  ir_error *error);
 void rt_context_destroy(rt_context *context); /* every program must have been released; NULL is allowed */
 const ir_mem *rt_context_mem(const rt_context *context);
 const ir_target *rt_context_target(rt_context *context, ir_error *error); /* NULL on failure */

@@ -29,8 +29,9 @@ static const cg_emits emits = {cg_emit_unrolled, cg_emit_running, cg_emit_lanes,
                                cg_emit_store,    cg_emit_update,  cg_visit_scaled, cg_is_by_lane,
                                cg_after_lanes,   cg_emit_lane,    cg_registers,    false};
 
-static void start_emitter(cg_emitter *e, const cg_request *request, cg_nest *nest, ir_error *error) {
-  LLVMContextRef context = LLVMContextCreate();
+static void start_emitter(cg_emitter *e, const cg_request *request, cg_nest *nest, LLVMModuleRef module,
+                          ir_error *error) {
+  LLVMContextRef context = LLVMGetModuleContext(module);
   *e = (cg_emitter){.nest = nest,
                     .g = &nest->graph,
                     .target = request->target,
@@ -40,7 +41,7 @@ static void start_emitter(cg_emitter *e, const cg_request *request, cg_nest *nes
                     .halves_64 = cg_target_halves_64(request->target),
                     .picks_bytes = cg_target_picks_bytes(request->target),
                     .context = context,
-                    .module = LLVMModuleCreateWithNameInContext(request->symbol, context),
+                    .module = module,
                     .b = LLVMCreateBuilderInContext(context),
                     .i1 = LLVMInt1TypeInContext(context),
                     .i64 = LLVMInt64TypeInContext(context),
@@ -53,28 +54,40 @@ static void start_emitter(cg_emitter *e, const cg_request *request, cg_nest *nes
   if (cg_order_open(&e->order, nest, &emits, e, error)) start_function(e, request->symbol);
 }
 
-static void dispose_emitter(cg_emitter *e) {
-  cg_order_close(&e->order);
-  LLVMDisposeBuilder(e->b);
-  LLVMDisposeModule(e->module);
-  LLVMContextDispose(e->context);
+ir_status cg_emit_function(LLVMModuleRef module, const cg_request *request, cg_nest *nest, cg_blob *terms,
+                           ir_error *error) {
+  cg_emitter e;
+  int64_t begin = ir_timer_start(request->timer);
+  start_emitter(&e, request, nest, module, error);
+  ir_timer_lap(request->timer, &begin, "open", -1, request->symbol);
+  if (!e.order.failed) cg_emit_kernel(&e);
+  ir_timer_lap(request->timer, &begin, "emit", -1, request->symbol);
+  bool failed = e.order.failed;
+  cg_order_close(&e.order);
+  LLVMDisposeBuilder(e.b);
+  terms->mem = nest->mem;
+  terms->scratch = nest->scratch;
+  terms->in_place = nest->in_place;
+  terms->checks = !failed && LLVMGetFirstUse(e.status);
+  return failed ? error->status : IR_OK;
 }
 
-static ir_status verify_module(cg_emitter *e) {
+static ir_status verify_module(LLVMModuleRef module, ir_error *error) {
   char *message = NULL;
-  if (e->order.failed) return e->error->status;
-  if (LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message))
-    ir_fail(e->error, IR_ERR_INTERNAL, "compile: LLVM refuses the code made for a kernel: %s", message);
+  if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
+    ir_fail(error, IR_ERR_INTERNAL, "compile: LLVM refuses the code made for a kernel: %s", message);
   LLVMDisposeMessage(message);
-  return e->error->status;
+  return error->status;
 }
 
-static ir_status copy_out(const ir_mem *mem, const char *bytes, size_t size, cg_blob *out, ir_error *error) {
-  char *copy = ir_alloc(mem, size + 1);
+/* The terms in `out` stay as they are. */
+static ir_status copy_out(const char *bytes, size_t size, cg_blob *out, ir_error *error) {
+  char *copy = ir_alloc(out->mem, size + 1);
   if (!copy) return ir_fail(error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
   memcpy(copy, bytes, size);
   copy[size] = '\0';
-  *out = (cg_blob){.mem = mem, .bytes = copy, .size = size};
+  out->bytes = copy;
+  out->size = size;
   return IR_OK;
 }
 
@@ -88,79 +101,100 @@ static void diagnose(LLVMDiagnosticInfoRef info, void *user) {
 
 /* Folds expressions that turn out to be constant, such as x - x, before instruction selection: selection of
  * LLVM 19 treats 0.0/0.0 in an arm of a select on such a constant as a value that does not matter. */
-static void fold_constants(cg_emitter *e, LLVMTargetMachineRef machine) {
+static void fold_constants(LLVMModuleRef module, LLVMTargetMachineRef machine, ir_error *error) {
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-  LLVMErrorRef failure = LLVMRunPasses(e->module, "function(instsimplify)", machine, options);
+  LLVMErrorRef failure = LLVMRunPasses(module, "function(instsimplify)", machine, options);
   LLVMDisposePassBuilderOptions(options);
   if (!failure) return;
   char *text = LLVMGetErrorMessage(failure);
-  ir_fail(e->error, IR_ERR_COMPILE, "compile: LLVM: %s", text);
+  ir_fail(error, IR_ERR_COMPILE, "compile: LLVM: %s", text);
   LLVMDisposeErrorMessage(text);
 }
 
-static ir_status generate_code(cg_emitter *e, const cg_request *request, LLVMTargetMachineRef machine,
-                               cg_blob *out) {
+static ir_status generate_code(LLVMModuleRef module, const cg_request *request, LLVMTargetMachineRef machine,
+                               cg_blob *out, ir_error *error) {
   LLVMMemoryBufferRef buffer = NULL;
   char *message = NULL;
   LLVMCodeGenFileType kind = request->want == CG_ASM ? LLVMAssemblyFile : LLVMObjectFile;
-  LLVMContextSetDiagnosticHandler(e->context, diagnose, e->error);
+  LLVMContextSetDiagnosticHandler(LLVMGetModuleContext(module), diagnose, error);
   int64_t start = ir_timer_start(request->timer);
-  fold_constants(e, machine);
-  if (e->error->status != IR_OK) return e->error->status;
+  fold_constants(module, machine, error);
+  if (error->status != IR_OK) return error->status;
   ir_timer_lap(request->timer, &start, "simplify", -1, request->symbol);
-  if (LLVMTargetMachineEmitToMemoryBuffer(machine, e->module, kind, &message, &buffer)) {
-    ir_fail(e->error, IR_ERR_COMPILE, "compile: LLVM makes no code: %s", message);
+  if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, &buffer)) {
+    ir_fail(error, IR_ERR_COMPILE, "compile: LLVM makes no code: %s", message);
     LLVMDisposeMessage(message);
-    return e->error->status;
+    return error->status;
   }
-  ir_status status = e->error->status;
-  if (status == IR_OK)
-    status = copy_out(e->nest->mem, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), out, e->error);
+  ir_status status = error->status;
+  if (status == IR_OK) status = copy_out(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), out, error);
   LLVMDisposeMemoryBuffer(buffer);
   ir_timer_lap(request->timer, &start, "select", -1, request->symbol);
   return status;
 }
 
-static ir_status emit_kernel(cg_emitter *e, const cg_request *request, LLVMTargetMachineRef machine,
-                             cg_blob *out) {
-  int64_t start = ir_timer_start(request->timer);
+/* Tables of addresses have 8 bytes for each, and elements of several dtypes share bytes. */
+static ir_status refuse_layout(LLVMTargetMachineRef machine, const ir_target *target, ir_error *error) {
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
-  LLVMSetModuleDataLayout(e->module, layout);
+  bool wide = LLVMPointerSize(layout) == 8, little = LLVMByteOrder(layout) == LLVMLittleEndian;
   LLVMDisposeTargetData(layout);
-  LLVMSetTarget(e->module, request->target->triple);
-  cg_emit_kernel(e);
-  ir_timer_lap(request->timer, &start, "emit", -1, request->symbol);
-  ir_status status = verify_module(e);
+  if (wide && little) return IR_OK;
+  return ir_fail(error, IR_ERR_UNSUPPORTED,
+                 "compile: %s %s; code is made for little-endian machines with pointers of 64 bits",
+                 target->triple, wide ? "is big-endian" : "has pointers of 32 bits");
+}
+
+LLVMModuleRef cg_open_module(const cg_request *request, cg_machine *machine, ir_error *error) {
+  LLVMTargetMachineRef llvm = machine->machine;
+  if (!llvm && cg_target_machine(request->target, request->level, &llvm, error)) return NULL;
+  machine->machine = llvm;
+  if (refuse_layout(llvm, request->target, error) != IR_OK) return NULL;
+  LLVMModuleRef module = LLVMModuleCreateWithNameInContext(request->symbol, LLVMContextCreate());
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(llvm);
+  LLVMSetModuleDataLayout(module, layout);
+  LLVMDisposeTargetData(layout);
+  LLVMSetTarget(module, request->target->triple);
+  return module;
+}
+
+ir_status cg_finish_module(LLVMModuleRef module, const cg_request *request, const cg_machine *machine,
+                           cg_blob *out, ir_error *error) {
+  int64_t start = ir_timer_start(request->timer);
+  ir_status status = verify_module(module, error);
   ir_timer_lap(request->timer, &start, "verify", -1, request->symbol);
-  if (status != IR_OK || request->want != CG_LLVM)
-    return status == IR_OK ? generate_code(e, request, machine, out) : status;
-  char *text = LLVMPrintModuleToString(e->module);
-  status = copy_out(e->nest->mem, text, strlen(text), out, e->error);
+  if (status == IR_OK && request->want != CG_LLVM)
+    return generate_code(module, request, machine->machine, out, error);
+  if (status != IR_OK) return status;
+  char *text = LLVMPrintModuleToString(module);
+  status = copy_out(text, strlen(text), out, error);
   LLVMDisposeMessage(text);
   return status;
+}
+
+void cg_close_module(LLVMModuleRef module) {
+  LLVMContextRef context = LLVMGetModuleContext(module);
+  LLVMDisposeModule(module);
+  LLVMContextDispose(context);
 }
 
 static ir_status compile_module(const cg_request *request, cg_machine *machine, cg_blob *out,
                                 ir_error *error) {
   ir_error own = {0};
-  *out = (cg_blob){0};
   cg_nest nest;
-  int64_t begin = ir_timer_start(request->timer);
+  LLVMModuleRef module = NULL;
+  *out = (cg_blob){0};
+  int64_t start = ir_timer_start(request->timer);
   ir_status status = cg_nest_make(&nest, request->graph, request->kernel, false, &own);
-  ir_timer_lap(request->timer, &begin, "nest", -1, request->symbol);
-  LLVMTargetMachineRef llvm = machine->machine;
-  if (status == IR_OK && !llvm) status = cg_target_machine(request->target, request->level, &llvm, &own);
-  machine->machine = llvm;
-  if (status == IR_OK) {
-    cg_emitter e;
-    start_emitter(&e, request, &nest, &own);
-    ir_timer_lap(request->timer, &begin, "open", -1, request->symbol);
-    status = e.order.failed ? own.status : emit_kernel(&e, request, llvm, out);
-    begin = ir_timer_start(request->timer);
-    dispose_emitter(&e);
-    ir_timer_lap(request->timer, &begin, "close", -1, request->symbol);
-    out->scratch = nest.scratch;
-    out->in_place = nest.in_place;
+  ir_timer_lap(request->timer, &start, "nest", -1, request->symbol);
+  if (status == IR_OK) module = cg_open_module(request, machine, &own);
+  if (module) {
+    status = cg_emit_function(module, request, &nest, out, &own);
+    if (status == IR_OK) status = cg_finish_module(module, request, machine, out, &own);
+    start = ir_timer_start(request->timer);
+    cg_close_module(module);
+    ir_timer_lap(request->timer, &start, "close", -1, request->symbol);
+  } else if (status == IR_OK) {
+    status = own.status;
   }
   cg_nest_free(&nest);
   return status == IR_OK ? IR_OK : ir_fail(error, status, "%s", own.text);
@@ -171,5 +205,6 @@ static void dispose_machine(cg_machine *machine) {
   machine->machine = NULL;
 }
 
-__attribute__((visibility("default"))) const cg_entry vf_codegen_llvm = {
-    CG_ENTRY_ABI, IR_OP_COUNT, sizeof(ir_node), sizeof(ir_target), compile_module, dispose_machine};
+__attribute__((visibility("default")))
+const cg_entry vf_codegen_llvm = {CG_ENTRY_ABI,   IR_OP_COUNT,     sizeof(ir_node), sizeof(ir_target),
+                                  compile_module, dispose_machine, cg_build_program};

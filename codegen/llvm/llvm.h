@@ -23,6 +23,7 @@
 #include "codegen/codegen.h"
 #include "codegen/emit/emission_order.h"
 #include "codegen/emit/transpose.h"
+#include "codegen/program.h"
 
 /* An address that others are at constant distances from (cg_address), and the block that computes it. */
 typedef struct cg_anchor {
@@ -54,6 +55,21 @@ typedef struct cg_emitter {
   cg_anchor anchors[CG_ANCHORS];            /* the last ones, in turn */
   uint32_t next_anchor;
 } cg_emitter;
+
+/* llvm.c: modules. cg_open_module returns NULL after failing; the machine is made where there is none. */
+LLVMModuleRef cg_open_module(const cg_request *request, cg_machine *machine, ir_error *error);
+/* Emits the request's kernel, of which this is the nest, as a function of the module; `terms` receives what a
+ * caller has to know. */
+ir_status cg_emit_function(LLVMModuleRef module, const cg_request *request, cg_nest *nest, cg_blob *terms,
+                           ir_error *error);
+/* The module as the request wants it, in memory of out->mem. */
+ir_status cg_finish_module(LLVMModuleRef module, const cg_request *request, const cg_machine *machine,
+                           cg_blob *out, ir_error *error);
+void cg_close_module(LLVMModuleRef module);
+
+/* program.c: cg_entry's build. */
+ir_status cg_build_program(const cg_program_request *request, const ir_mem *mem, cg_machine *machine,
+                           cg_blob *out, ir_error *error);
 
 /* target.c: the only place that knows processors by name */
 ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachineRef *out, ir_error *error);

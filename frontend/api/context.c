@@ -210,7 +210,7 @@ vf_context *fe_context_create(const vf_options *options, const char *target, vf_
     rt_options runtime = {.threads = o.threads,
                           .calls = fe_customs_calls(&c->customs),
                           .device = o.device,
-                          .target = target,
+                          .target = target ? target : o.target,
                           .cache_dir = o.cache_dir,
                           .cache_bytes = o.cache_bytes,
                           .cache_report = debug.cache ? fe_debug_cache : NULL,
@@ -222,8 +222,10 @@ vf_context *fe_context_create(const vf_options *options, const char *target, vf_
                                         .bytes = o.compile_bytes},
                           .no_compile = (o.flags & VF_NO_COMPILE) != 0,
                           .perf_map = (o.flags & VF_PERF_MAP) != 0};
-    if (rt_context_create(&c->mem, &runtime, &c->runtime, &failure) != IR_OK) {
+    if (rt_context_create(&c->mem, &runtime, &c->runtime, &failure) != IR_OK ||
+        (o.target && rt_context_runs_here(c->runtime, &failure) != IR_OK)) {
       fe_report_as_memory(c, 0, &failure);
+      rt_context_destroy(c->runtime);
       c->allocator(c->allocator_user, c, sizeof *c, 0);
       c = NULL;
     }

@@ -20,6 +20,7 @@ static const command commands[] = {
     {"dump", cli_dump, "print a graph as it stands at a stage of compilation"},
     {"pass", cli_pass, "run one step of compiling on a text"},
     {"show", cli_show, "write a page that shows views, addresses, kernels and code"},
+    {"build", cli_build, "compile a graph ahead of time, to an object file and a C header"},
     {"import", cli_import, "write an ONNX model as a graph, with its weights beside it"},
     {"explain", cli_explain, "say why a graph's kernels are what they are, and what is left in their loops"},
     {"bench", cli_bench, "measure workloads: as a table, for a harness, or once"},

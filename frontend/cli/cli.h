@@ -27,6 +27,7 @@ int cli_index(int argc, char **argv);
 int cli_run(int argc, char **argv);
 int cli_import(int argc, char **argv);
 int cli_dump(int argc, char **argv);
+int cli_build(int argc, char **argv);
 int cli_pass(int argc, char **argv);
 int cli_show(int argc, char **argv);
 int cli_explain(int argc, char **argv);

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "codegen/codegen.h"
+#include "codegen/program.h"
 #include "runtime/compiler/compiler.h"
 
 enum { RT_IDLE_MACHINES = 4, RT_LEVEL = 2 };
@@ -38,6 +38,10 @@ ir_status rt_module_load(rt_module *module, ir_error *error);
  * compiles, those of rt_compiler_await. */
 ir_status rt_module_compile(rt_module *module, const ir_graph *graph, ir_ref kernel, const char *symbol,
                             const ir_target *target, cg_output want, cg_blob *out, ir_error *error);
+/* A program as one object (codegen/program.h), in memory of `mem`: by this process, also where a compiler
+ * process compiles kernels. */
+ir_status rt_module_build(rt_module *module, const cg_program_request *request, const ir_mem *mem,
+                          cg_blob *out, ir_error *error);
 ir_status rt_module_request(rt_module *module, const cg_request *request, cg_blob *out, ir_error *error);
 
 #endif

@@ -35,9 +35,9 @@ static ir_status link_object(rt_context *c, ir_status status, cg_blob *object, c
 static ir_status compile_kernel(rt_context *c, const ir_graph *graph, ir_ref kernel, const char *symbol,
                                 rt_flat *image, ir_error *error) {
   cg_blob object = {0};
-  cg_request request = {graph, kernel, symbol, &c->target, CG_OBJECT, RT_LEVEL, c->options.timer};
+  cg_request request = {graph, kernel, symbol, &c->code, CG_OBJECT, RT_LEVEL, c->options.timer};
   ir_status status = c->options.compile ? c->options.compile(c->options.compile_user, graph, kernel, symbol,
-                                                             &c->target, &object, error)
+                                                             &c->code, &object, error)
                                         : rt_module_request(&c->codegen, &request, &object, error);
   return link_object(c, status, &object, symbol, image, error);
 }
@@ -46,7 +46,7 @@ static bool ask(rt_context *c, const rt_kernel_key *key, rt_compile_request *req
   if (c->options.compile || !c->codegen.compiler) return false;
   *request = (rt_compile_request){.key = key,
                                   .symbol = key->symbol,
-                                  .target = &c->target,
+                                  .target = &c->code,
                                   .want = CG_OBJECT,
                                   .level = RT_LEVEL,
                                   .timer = c->options.timer,

@@ -18,8 +18,9 @@ ir_status rt_target_machine(ir_target *out, ir_text *machine, ir_error *error);
 void rt_target_text(const ir_target *target, ir_text *text);
 
 /* Replace fields of *target by `name=value` settings separated by blanks, names and values as rt_target_text
- * writes them. On failure *target is unchanged. Code made for features that the processor lacks must not be
- * run: see rt_target_runs_on. */
+ * writes them. A word without `=` is the name of a processor (processors.def), which sets all fields; a
+ * triple of another architecture sets all to what every processor of that has. On failure *target is
+ * unchanged. Code made for features that the processor lacks must not be run: see rt_target_runs_on. */
 ir_status rt_target_override(ir_target *target, const char *settings, ir_error *error);
 
 /* The same of the fields that measuring a machine may set. Results do not depend on them. */

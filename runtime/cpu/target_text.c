@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/cpu/processors.h"
 #include "runtime/cpu/target.h"
 
 enum { FIELD_TEXT, FIELD_INT, FIELD_BOOL, FIELD_BYTES, FIELD_LANES, FIELD_MATRIX, FIELD_LOCAL };
@@ -104,6 +105,26 @@ static bool set_field(ir_target *target, const field *f, const char *value, size
   return true;
 }
 
+/* Not a setting, and no processor's name. */
+static ir_status refuse_word(const char *at, size_t length, ir_error *error) {
+  ir_text names;
+  ir_text_init(&names, &ir_mem_libc);
+  rt_processor_names(&names);
+  ir_status status = ir_fail(
+      error, IR_ERR_INVALID,
+      "target: '%.*s' is not a setting; use name=value with a name among triple, features, vector_bytes, "
+      "registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, read_ahead, lanes, together, "
+      "matrix, local, arguments, sort, parts; or first a processor: native, %s",
+      (int)(length < 80 ? length : 80), at, ir_text_get(&names));
+  ir_text_free(&names);
+  return status;
+}
+
+/* A processor's name takes the place of the whole description; `native` is the one that there is. */
+static bool set_processor(ir_target *target, const char *word, size_t length) {
+  return (length == 6 && !memcmp(word, "native", 6)) || rt_processor_find(word, length, target);
+}
+
 /* measured_only: other settings are refused as unknown ones are. */
 static ir_status override(ir_target *target, const char *settings, bool measured_only, ir_error *error) {
   ir_target made = *target;
@@ -111,16 +132,20 @@ static ir_status override(ir_target *target, const char *settings, bool measured
     size_t length = strcspn(at, " \t\n"), name = strcspn(at, "= \t\n"), row = 0;
     while (row < FIELD_COUNT && !(strlen(fields[row].name) == name && !memcmp(fields[row].name, at, name)))
       row++;
+    if (name == length && !measured_only && set_processor(&made, at, length)) {
+      at += length;
+      continue;
+    }
     if (row == FIELD_COUNT || name == length || (measured_only && !fields[row].measured))
-      return ir_fail(
-          error, IR_ERR_INVALID,
-          "target: '%.*s' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-          "registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, read_ahead, lanes, together, "
-          "matrix, local, arguments, sort, parts",
-          (int)(length < 80 ? length : 80), at);
+      return refuse_word(at, length, error);
+    ir_target before = made;
     if (!set_field(&made, &fields[row], at + name + 1, length - name - 1))
       return ir_fail(error, IR_ERR_INVALID, "target: '%.*s': %s must be %s", (int)(length < 80 ? length : 80),
                      at, fields[row].name, fields[row].accepted);
+    if (rt_is_other_architecture(made.triple, before.triple)) {
+      memcpy(before.triple, made.triple, sizeof before.triple);
+      rt_processor_of_triple(before.triple, &made); /* nothing else of the other one holds */
+    }
     at += length;
   }
   *target = made;

@@ -161,6 +161,8 @@ static void destroy_program(rt_program *p) {
   if (p->base) rt_program_release(p->base);
   else p->context->device->table->unload(&p->code);
   pthread_mutex_destroy(&p->lock);
+  for (size_t i = 0; i < p->key_count; i++) rt_kernel_key_free(mem, &p->keys[i]);
+  ir_free(mem, p->keys, p->key_cap * sizeof *p->keys);
   ir_free(mem, p->tables, p->table_size);
   ir_free(mem, p->raw, p->raw_size);
   ir_free(mem, p, sizeof *p);

@@ -128,6 +128,8 @@ struct rt_program {
   atomic_bool cached;
   pthread_mutex_t lock; /* guards runs */
   rt_run *runs;
+  rt_kernel_key *keys; /* with rt_options.ahead, unless there is a base: the kernels, by number */
+  size_t key_count, key_cap;
   uint8_t *raw; /* the plan's bytes as allocated */
   size_t raw_size;
   void *tables; /* one allocation for all arrays above */

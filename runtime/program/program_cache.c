@@ -168,6 +168,15 @@ static void keep_on_disk(rt_context *c, const void *key, size_t size, const rt_f
   rt_full_key_free(&full);
 }
 
+/* They move from the plan to the program. */
+static void keep_kernels(rt_plan_bytes *from, rt_program *to) {
+  to->keys = from->kernels;
+  to->key_count = from->kernel_count;
+  to->key_cap = from->kernel_cap;
+  from->kernels = NULL;
+  from->kernel_count = from->kernel_cap = 0;
+}
+
 ir_status rt_program_build(rt_context *c, const char *name, const ir_graph *g, const ir_plan *plan,
                            const void *key, size_t size, rt_program **out, ir_error *error) {
   *out = NULL;
@@ -181,6 +190,7 @@ ir_status rt_program_build(rt_context *c, const char *name, const ir_graph *g, c
     rt_flat entry = {0}, *images = ir_alloc(&c->mem, room);
     if (images) memset(images, 0, room), status = assemble(c, name, &bytes, images, &entry, out, &own);
     else status = ir_fail(&own, IR_ERR_MEMORY, "graph @%s: out of memory building it", name);
+    if (!status && c->options.ahead) keep_kernels(&bytes, *out);
     if (!status) {
       start = ir_timer_start(c->options.timer);
       keep_on_disk(c, key, size, &entry);

@@ -132,6 +132,9 @@ static void every_field_is_in_the_text(void **state) {
   free(text);
 }
 
+#define PROCESSORS                                                                                           \
+  "x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64, cortex-a76, neoverse-n1, riscv64, rv64gcv"
+
 static void bad_settings_are_refused(void **state) {
   static const struct {
     const char *setting, *message;
@@ -149,11 +152,11 @@ static void bad_settings_are_refused(void **state) {
       {"fma=1 speed=9",
        "target: 'speed=9' is not a setting; use name=value with a name among triple, features, "
        "vector_bytes, registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, read_ahead, lanes, "
-       "together, matrix, local, arguments, sort, parts"},
+       "together, matrix, local, arguments, sort, parts; or first a processor: native, " PROCESSORS},
       {"fma",
        "target: 'fma' is not a setting; use name=value with a name among triple, features, vector_bytes, "
        "registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, read_ahead, lanes, together, "
-       "matrix, local, arguments, sort, parts"},
+       "matrix, local, arguments, sort, parts; or first a processor: native, " PROCESSORS},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     ir_target t = host(), before = t;
@@ -162,6 +165,29 @@ static void bad_settings_are_refused(void **state) {
     assert_string_equal(error.text, bad[i].message);
     assert_memory_equal(&t, &before, sizeof t);
   }
+}
+
+/* A name sets every field, whatever stood there; settings behind it hold. A triple of another architecture
+ * leaves nothing of the one before. */
+static void processors_have_names(void **state) {
+  ir_target a = host(), b = {0}, v3;
+  ir_error error = {0};
+  assert_int_equal(rt_target_override(&a, "x86-64-v3", &error), IR_OK);
+  assert_int_equal(rt_target_override(&b, "x86-64-v3", &error), IR_OK);
+  assert_memory_equal(&a, &b, sizeof a);
+  assert_null(strstr(a.features, "avx512"));
+  assert_int_equal(a.vector_bytes, 32);
+  v3 = a;
+  assert_int_equal(rt_target_override(&a, "native", &error), IR_OK);
+  assert_memory_equal(&a, &v3, sizeof a);
+  assert_int_equal(rt_target_override(&a, "x86-64-v4 l2=65536 registers=16", &error), IR_OK);
+  assert_true(a.vector_bytes == 64 && a.registers == 16 && a.l2_bytes == 65536);
+  assert_int_equal(rt_target_override(&b, "triple=aarch64-linux-gnu", &error), IR_OK);
+  assert_string_equal(b.triple, "aarch64-linux-gnu");
+  assert_null(strstr(b.features, "avx"));
+  assert_int_equal(rt_target_override(&b, "triple=nowhere", &error), IR_OK);
+  assert_string_equal(b.features, "");
+  assert_false(b.has_fma);
 }
 
 /* What is measured is set by name; what decides more than how fast code runs is not. */
@@ -223,4 +249,5 @@ static void runs_on_what_has_as_much(void **state) {
 }
 
 UNIT_TESTS(host_is_plausible, host_agrees_with_the_compiler, host_is_the_same_every_time, text_parses_back,
-           every_field_is_in_the_text, bad_settings_are_refused, measured_settings, runs_on_what_has_as_much)
+           every_field_is_in_the_text, bad_settings_are_refused, processors_have_names, measured_settings,
+           runs_on_what_has_as_much)

@@ -58,6 +58,9 @@ grep -oE 'vf_[a-z0-9_]+' "$TEST_ROOT/$1" | sort -u | comm -23 - functions | sed 
 == README.md
 $ sh check.sh README.md
 
+== docs/ahead.md
+$ sh check.sh docs/ahead.md
+
 == docs/architecture.md
 $ sh check.sh docs/architecture.md
 

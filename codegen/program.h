@@ -1,0 +1,118 @@
+/* A program as one object: its kernels, the arrays that it reads, and a function that runs its steps.
+ *
+ * The steps become code, not data with a reader: addresses and sizes that are constants are operands of
+ * instructions, and control flow is branches.
+ *
+ * The object defines, for a program called NAME, and refers to nothing outside itself:
+ *
+ *   int NAME_run(void *const *arrays, [const int64_t *sizes,] void *arena)
+ *   int NAME_shapes(const int64_t *sizes, int64_t *dims)      with variables
+ *   int64_t NAME_arena_bytes(const int64_t *sizes)            with variables; -1 for sizes that it refuses
+ *
+ * `sizes` is there where the program has variables. The functions return an ir_status: IR_OK, IR_ERR_INVALID
+ * (sizes outside their bounds, or too large), IR_ERR_RANGE (an index out of range: results are unspecified).
+ * All else is local to the object. */
+#ifndef VIEWFOLD_CODEGEN_PROGRAM_H
+#define VIEWFOLD_CODEGEN_PROGRAM_H
+
+#include "codegen/codegen.h"
+#include "ir/plan.h"
+
+/* A size: an operation on earlier ones of the list. CONST: the number is b | c << 32; VAR: a is the number of
+ * the variable; else a, b, c are numbers of sizes. One that overflows, or divides by less than 1, is refused
+ * when the program runs, if it is used. */
+typedef struct cg_size {
+  uint32_t op; /* ir_op */
+  uint32_t a, b, c;
+} cg_size;
+
+typedef struct cg_variable {
+  int64_t lo, hi, divisor;
+} cg_variable;
+
+/* Where a buffer is. */
+typedef enum cg_where {
+  CG_ARRAY, /* arrays[number] of the caller */
+  CG_ARENA, /* in the arena, behind as many bytes as size `number` says */
+  CG_DATA,  /* data[number] */
+  CG_MOVING /* at an address that a loop sets */
+} cg_where;
+
+typedef struct cg_buffer {
+  cg_where where;
+  uint32_t number;
+  uint32_t bytes; /* a size: how many it has */
+} cg_buffer;
+
+/* A step of a plan (ir/plan.h): its buffers are those from `buffers` on, in the order that ir_step_kind says.
+ */
+typedef struct cg_step {
+  ir_step_kind kind;
+  bool reverse;    /* of a SCAN */
+  uint32_t kernel; /* of a KERNEL: its number */
+  uint32_t count;  /* a size, as in ir_step */
+  uint32_t buffers, buffer_count;
+  uint32_t variables, variable_count; /* of a KERNEL: those that it reads, from cg_program.step_variables */
+  uint32_t inside[2];                 /* how many of the following steps its functions have */
+  uint32_t carries;
+} cg_step;
+
+typedef struct cg_source {
+  const ir_graph *graph;
+  ir_ref kernel;
+  const char *symbol;
+} cg_source;
+
+typedef struct cg_bytes {
+  const void *bytes;
+  size_t size;
+} cg_bytes;
+
+/* Two sizes that must be equal. */
+typedef struct cg_equal {
+  uint32_t a, b;
+} cg_equal;
+
+typedef struct cg_program {
+  const char *name;
+  const cg_size *sizes;
+  size_t size_count;
+  const cg_variable *variables;
+  size_t variable_count;
+  const uint32_t *step_variables;
+  const cg_source *kernels;
+  size_t kernel_count;
+  const cg_bytes *data;
+  size_t data_count;
+  const cg_buffer *buffers;
+  size_t moving_count; /* numbers of moving buffers */
+  const cg_step *steps;
+  size_t step_count;
+  const cg_buffer *copies; /* pairs: to, from; copied at the end */
+  size_t copy_count;
+  const uint32_t *limited; /* sizes that must not be negative, and not larger than memory can hold */
+  size_t limited_count;
+  const uint32_t *known; /* sizes that must have a value */
+  size_t known_count;
+  const cg_equal *equal;
+  size_t equal_count;
+  const uint32_t *dims; /* what NAME_shapes writes */
+  size_t dim_count;
+  uint32_t scratch; /* a size: bytes of the arena before the kernels' scratch memory */
+  uint32_t arena;   /* a size: bytes of the arena, whose first byte is at a multiple of CG_ARENA_ALIGN */
+} cg_program;
+
+/* The arena begins at the first multiple of CG_ARENA_ALIGN in the caller's memory, which is so much larger.
+ */
+enum { CG_ARENA_ALIGN = 64 };
+
+struct cg_program_request {
+  const cg_program *program;
+  const ir_target *target;
+  cg_output want;
+  int level;
+  const ir_timer *timer;
+};
+typedef struct cg_program_request cg_program_request;
+
+#endif

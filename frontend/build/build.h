@@ -1,0 +1,64 @@
+/* The folder frontend/build. Programs built ahead of time.
+ *
+ *   in      a graph, a target, a name
+ *   out     an object file, and the C header that declares it
+ *   holds   the header is C99, C17 and C++17 */
+
+/* The object and the header of a graph. */
+#ifndef VIEWFOLD_FRONTEND_BUILD_BUILD_H
+#define VIEWFOLD_FRONTEND_BUILD_BUILD_H
+
+#include "frontend/api/compile.h"
+#include "ir/parse/parse.h"
+#include "runtime/object/object.h"
+
+/* A graph, and the names of what it has in the order of its request. Outputs are those that are no
+ * references; the inputs that are say so themselves. */
+typedef struct fe_ports {
+  const fe_request *request;
+  const ir_named *inputs, *outputs;
+  size_t output_count;
+} fe_ports;
+
+typedef struct fe_build_options {
+  const char *name;  /* a C identifier, with which all public names begin; NULL: made from the graph's name */
+  cg_output want;    /* CG_OBJECT or CG_ASM */
+  const ir_mem *mem; /* of what is built; outlives it */
+} fe_build_options;
+
+typedef struct fe_built {
+  cg_blob object;
+  ir_text header;
+  ir_text name; /* that public names begin with */
+} fe_built;
+
+/* The context has rt_options.ahead, and its target is the object's. fe_built_free in any case. */
+ir_status fe_build(rt_context *context, const fe_ports *ports, const fe_build_options *options, fe_built *out,
+                   ir_error *error);
+void fe_built_free(fe_built *built);
+
+/* Defined in header.c. A member of the struct of arrays, as the header names it. */
+typedef struct fe_member {
+  ir_text name;
+  const ir_named *port;
+  bool is_output, is_reference, is_used;
+} fe_member;
+
+typedef struct fe_header {
+  const char *name, *graph; /* the prefix of public names; the graph's own name */
+  const ir_graph *g;
+  const ir_target *target;
+  const fe_member *members; /* inputs, then outputs */
+  size_t member_count;
+  const ir_text *variables; /* their names, in the order of the request */
+  const cg_variable *bounds;
+  size_t variable_count; /* 0 where nothing depends on them */
+  int64_t arena_bytes;   /* -1: they depend on variables */
+} fe_header;
+/* Appends the text of the header. */
+void fe_header_put(const fe_header *header, ir_text *out);
+/* A name as a C identifier that is no word of C or C++, nor what follows `prefix` in names of the header. */
+void fe_identifier(const char *name, ir_text *out);
+bool fe_is_identifier(const char *name);
+
+#endif

@@ -1,0 +1,162 @@
+/* `viewfold build`: a graph as an object file and a C header. Both files are written or none. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/api/references.h"
+#include "frontend/build/build.h"
+#include "frontend/cli/bind.h"
+#include "frontend/cli/cli.h"
+#include "frontend/cli/graph.h"
+#include "frontend/cli/options.h"
+#include "frontend/files/atomic_file.h"
+
+static const char help_text[] =
+    "Usage: viewfold build FILE.vf|MODEL.onnx -o MODEL.o --header MODEL.h [OPTIONS]\n"
+    "\n"
+    "Compiles a graph ahead of time, to an object file that a C or C++ program links: it needs no "
+    "libviewfold "
+    "and no C\n"
+    "library, allocates nothing and has no state. Weights and literal arrays are in it.\n"
+    "\n"
+    "  $ viewfold build blur.vf -o blur.o --header blur.h\n"
+    "  $ cat main.c\n"
+    "  #include \"blur.h\"\n"
+    "  static float x[480 * 640], h[480 * 640];\n"
+    "  int main(void) {\n"
+    "    blur_arrays arrays = {x, h};\n"
+    "    return blur_run(&arrays, 0);\n"
+    "  }\n"
+    "  $ cc main.c blur.o\n"
+    "\n"
+    "The header says what to give: a struct of the arrays, in the order of the graph's parameters and "
+    "results; "
+    "sizes that\n"
+    "are variables; and memory for intermediates, of blur_ARENA_BYTES, or for variable sizes of "
+    "blur_arena_bytes().\n"
+    "\n"
+    "Options:\n"
+    "  -o FILE            the object; assembler where the name ends with .s\n"
+    "  --header FILE      the header\n"
+    "  --name NAME        what public names begin with, a C identifier; otherwise the graph's name\n"
+    "  --graph NAME       which graph, if the file holds several\n"
+    "  --target SETTINGS  build for another machine: `name=value` settings, as for `viewfold dump`; "
+    "otherwise "
+    "for this one\n"
+    "  --in NAME=VALUE    the value of a model's input that the importer must know, such as a shape\n"
+    "\n"
+    "Exit status: 0; 2 when the input is wrong or of a kind that has no object; 3 when it cannot be "
+    "compiled.\n";
+
+typedef struct build {
+  const char *word, *object, *header, *name, *graph, *target;
+  cli_pairs given;
+  cli_graph s;
+  rt_context *context;
+  fe_built built;
+} build;
+
+static bool ends_with(const char *text, const char *end) {
+  size_t length = strlen(text), tail = strlen(end);
+  return length > tail && !strcmp(text + length - tail, end);
+}
+
+static int check(const build *b) {
+  if (!b->word) return cli_usage("build", "no file given; for example: viewfold build blur.vf -o blur.o");
+  if (!b->object) return cli_usage("build", "-o FILE is missing: where the object goes");
+  if (!ends_with(b->object, ".o") && !ends_with(b->object, ".s"))
+    return cli_usage("build", "-o %s: the name must end with .o for an object, or .s for assembler",
+                     b->object);
+  if (b->name && !fe_is_identifier(b->name))
+    return cli_usage("build", "--name %s: a C identifier is needed, of letters, digits and _", b->name);
+  return CLI_OK;
+}
+
+static int open_context(build *b) {
+  rt_options options;
+  int status = cli_context_options("build", NULL, "cpu", &options);
+  if (status) return status;
+  options.target = b->target;
+  options.ahead = true;
+  rt_context_create(&ir_mem_libc, &options, &b->context, &b->s.error);
+  return CLI_OK;
+}
+
+/* The request, with the references of the graph. */
+static void build_block(build *b, const ir_parsed_graph *block, ir_ref results) {
+  ir_ref *inputs = malloc((block->param_count + 1) * sizeof *inputs);
+  pass_reference *references = malloc((block->param_count + 1) * sizeof *references);
+  size_t outputs = 0;
+  while (outputs < block->result_count && !block->results[outputs].reference) outputs++;
+  for (size_t i = 0; inputs && i < block->param_count; i++) inputs[i] = block->params[i].ref;
+  if (inputs && references) {
+    fe_request request = {.graph = &b->s.g,
+                          .results = results,
+                          .inputs = inputs,
+                          .input_count = block->param_count,
+                          .references = references,
+                          .vars = block->vars,
+                          .var_count = block->var_count,
+                          .name = block->name,
+                          .observer = fe_watch_observer(&b->s.watch),
+                          .constants = cli_model_constants(&b->s)};
+    request.reference_count = fe_list_references(block->params, block->param_count, block->results,
+                                                 block->result_count, references);
+    fe_ports ports = {&request, block->params, block->results, outputs};
+    fe_build_options options = {b->name, ends_with(b->object, ".s") ? CG_ASM : CG_OBJECT, &ir_mem_libc};
+    fe_build(b->context, &ports, &options, &b->built, &b->s.error);
+  } else {
+    ir_fail(&b->s.error, IR_ERR_MEMORY, "out of memory");
+  }
+  free(inputs);
+  free(references);
+}
+
+static void open_file(build *b, fe_atomic_file *file, const char *path) {
+  if (!b->s.error.status) fe_atomic_open(file, path, &b->s.error);
+}
+
+static int write_files(build *b) {
+  fe_atomic_file object = {.fd = -1}, header = {.fd = -1};
+  open_file(b, &object, b->object);
+  if (b->header) open_file(b, &header, b->header);
+  if (!b->s.error.status) fe_atomic_write(&object, b->built.object.bytes, b->built.object.size, &b->s.error);
+  if (!b->s.error.status && b->header)
+    fe_atomic_write(&header, b->built.header.data, b->built.header.len, &b->s.error);
+  if (!b->s.error.status) fe_atomic_commit(&object, &b->s.error);
+  if (!b->s.error.status && b->header) fe_atomic_commit(&header, &b->s.error);
+  fe_atomic_abandon(&object);
+  fe_atomic_abandon(&header);
+  return b->s.error.status ? cli_failure("build", &b->s.error) : CLI_OK;
+}
+
+static int build_command(build *b) {
+  int status = cli_graph_open(&b->s, "build", b->word, false, &b->given);
+  if (status) return status;
+  const ir_parsed_graph *block = cli_graph_pick(&b->s, b->word, b->graph);
+  if (!block) return CLI_BAD_INPUT;
+  ir_ref results = cli_graph_results(&b->s, block);
+  if (!results) return CLI_BAD_INPUT;
+  status = open_context(b);
+  if (!status && !b->s.error.status) build_block(b, block, results);
+  if (status) return status;
+  return b->s.error.status ? cli_failure("build", &b->s.error) : write_files(b);
+}
+
+int cli_build(int argc, char **argv) {
+  build b = {0};
+  const cli_option options[] = {
+      {"-o", "a file", cli_last, &b.object},         {"--header", "a file", cli_last, &b.header},
+      {"--name", "a name", cli_last, &b.name},       {"--graph", "a name", cli_last, &b.graph},
+      {"--target", "settings", cli_last, &b.target}, {"--in", "NAME=VALUE", cli_pairs_add, &b.given}};
+  int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &b.word,
+                             "one file at a time, found '%s' as well", argc, argv);
+  if (status == CLI_END && (status = check(&b)) == CLI_OK) {
+    status = build_command(&b);
+    fe_built_free(&b.built);
+    rt_context_destroy(b.context);
+    cli_graph_close(&b.s);
+  }
+  cli_pairs_free(&b.given);
+  return status;
+}

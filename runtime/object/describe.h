@@ -1,0 +1,42 @@
+/* The description of a program for the code generator (codegen/program.h), and its memory. */
+#ifndef VIEWFOLD_RUNTIME_OBJECT_DESCRIBE_H
+#define VIEWFOLD_RUNTIME_OBJECT_DESCRIBE_H
+
+#include "runtime/object/object.h"
+#include "runtime/program/program.h"
+
+typedef struct rt_describer {
+  const ir_mem *mem;
+  const rt_program *p;
+  const rt_object_request *request;
+  cg_program program;
+  int64_t arena_bytes; /* -1: they depend on variables */
+
+  rt_value_list values; /* the sizes: those of the plan, then others */
+  uint32_t *bytes;      /* by slot: a size */
+  uint32_t *offsets;    /* by temporary: a size, of those with memory of their own */
+  uint32_t *placed;     /* temporaries in the order in which they were placed */
+  /* the tables of `program` */
+  cg_size *sizes;
+  cg_source *kernels;
+  ir_graph *graphs; /* of the kernels; graph_count of them are made */
+  size_t graph_count;
+  cg_bytes *data;
+  cg_buffer *buffers, *copies;
+  cg_step *steps;
+  uint32_t *limited, *known, *dims, *step_variables;
+  cg_equal *equal;
+  void *memory; /* of all tables but for the sizes */
+  size_t memory_size, size_room;
+} rt_describer;
+
+/* Fills everything but for the kernels. After failing, rt_describe_free is called as well. */
+ir_status rt_describe(rt_describer *d, const rt_program *program, const rt_object_request *request,
+                      ir_error *error);
+void rt_describe_free(rt_describer *d);
+
+/* Defined in arena.c: the offsets of temporaries, and the bytes of the arena. False: they are more than
+ * memory can hold. */
+bool rt_describe_arena(rt_describer *d);
+
+#endif

@@ -1,0 +1,62 @@
+/* From a program to the description of which code is made. */
+#include "runtime/object/object.h"
+
+#include <string.h>
+
+#include "runtime/context.h"
+#include "runtime/object/describe.h"
+#include "runtime/program/run.h"
+
+/* Rebuilds the kernels, each in a graph of its own. */
+static ir_status read_kernels(rt_describer *d, const rt_program *base, ir_error *error) {
+  for (; d->graph_count < base->key_count; d->graph_count++) {
+    const rt_kernel_key *key = &base->keys[d->graph_count];
+    cg_source *k = &d->kernels[d->graph_count];
+    ir_graph *g = &d->graphs[d->graph_count];
+    ir_status status = ir_graph_init(g, d->mem, error);
+    if (status) return status;
+    status = rt_kernel_key_read(key, g, &k->kernel, error);
+    k->graph = g;
+    k->symbol = key->symbol;
+    if (!status) continue;
+    ir_graph_free(g);
+    return status;
+  }
+  return IR_OK;
+}
+
+static ir_status refuse(const rt_program *p, const char *why, ir_error *error) {
+  return ir_fail(error, IR_ERR_UNSUPPORTED, "build: graph @%s %s", rt_program_name(p), why);
+}
+
+static ir_status check_program(const rt_program *p, ir_error *error) {
+  const rt_program *base = p->base ? p->base : p;
+  if (p->failed_step) return rt_out_of_range(p, p->failed_step - 1, error);
+  if (base->key_count != p->plan.head->kernels)
+    return ir_fail(error, IR_ERR_INTERNAL, "build: graph @%s was not compiled ahead of time",
+                   rt_program_name(p));
+  if (p->resource_count && !p->base) return refuse(p, "is not bound to its constants", error);
+  for (uint32_t i = 0; i < p->plan.head->steps; i++)
+    if (p->plan.steps[i].kind == IR_STEP_CALL)
+      return refuse(p, "runs a custom operation, of which an object file has no code", error);
+  return IR_OK;
+}
+
+ir_status rt_object_build(const rt_program *p, const rt_object_request *request, rt_object *out,
+                          ir_error *error) {
+  rt_context *c = p->context;
+  rt_describer d;
+  *out = (rt_object){.arena_bytes = -1};
+  ir_status status = check_program(p, error);
+  if (status) return status;
+  if (rt_describe(&d, p, request, error) == IR_OK &&
+      read_kernels(&d, p->base ? p->base : p, error) == IR_OK) {
+    cg_program_request whole = {&d.program, &c->target, request->want, RT_LEVEL, c->options.timer};
+    out->arena_bytes = d.arena_bytes;
+    status = rt_module_build(&c->codegen, &whole, request->mem, &out->code, error);
+  } else {
+    status = error->status;
+  }
+  rt_describe_free(&d);
+  return status;
+}
