@@ -70,6 +70,44 @@ ir_ref pack_merge_axes(const pass_contraction *c) {
   return a && b ? pack_sum(&merged, pack_product(&merged, a, b), reduced) : 0;
 }
 
+/* Does the operand have the elements of both axes at constant distances, but not in one row, and each of them
+ * about once? Windows read theirs several times, and a copy would too. */
+static bool is_apart(const pass_contraction *c, const pass_operand *o, uint32_t axis, uint32_t behind) {
+  int64_t step, inner;
+  return has_axis(o->varies, axis) && has_axis(o->varies, behind) && ir_is_true(c->g, o->valid) &&
+         affine_stride(c->g, o->index, c->range[axis], &step) &&
+         affine_stride(c->g, o->index, c->range[behind], &inner) && step != inner * c->size[behind] &&
+         pack_elements(c->g, o->base) >= pass_contraction_size(c, o->varies) / 2;
+}
+
+ir_ref pack_join_rows(const pass_contraction *c) {
+  /* The width of an image fills a third to nine tenths of its vectors. 512 to 1024 channels, 1 x 1 with
+   * stride 2, from 28 x 28 positions: 2.12 ms, 1.54 with the copy, which takes 0.08 (f32, AVX-512, one
+   * thread) */
+  enum {
+    MIN_USES = 128, /* multiplications of an element: copying one takes as long as 20 (pack.c) */
+    MUCH = 1 << 20  /* of the product, about 10 us, of which a launch is a small part */
+  };
+  uint32_t last = c->rank;
+  while (last > 0 && (has_axis(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;
+  if (last-- < 2 || c->size[last] % PACK_TILE_COLUMNS == 0) return c->sum;
+  uint32_t before = last - 1;
+  if (has_axis(c->reduced, before) || c->size[before] == 1 || !is_known(c, before) || !is_known(c, last) ||
+      pass_contraction_size(c, UINT32_MAX) < MUCH)
+    return c->sum;
+  for (int i = 0; i < 2; i++) {
+    const pass_operand *o = &c->operand[i], *other = &c->operand[!i];
+    bool alone = !has_axis(other->varies, before) && !has_axis(other->varies, last);
+    if (!alone || !is_apart(c, o, before, last) ||
+        pass_contraction_size(c, ~c->reduced & ~o->varies) < MIN_USES)
+      continue;
+    ir_ref copy = pack_in_rows(c, o),
+           product = pack_product(c, i ? other->value : copy, i ? copy : other->value);
+    return copy ? pack_sum(c, product, c->reduced) : 0;
+  }
+  return c->sum;
+}
+
 /* Results along an axis of neither operand are all the same. */
 ir_ref pack_without_repeats(const pass_contraction *c) {
   ir_graph *g = c->g;

@@ -406,6 +406,8 @@ static ir_ref packed(packer *p, ir_ref sum) {
     return once ? op_grow(g, once, shape->src, shape->nsrc) : 0;
   }
   if (p->strategy->panel_columns && !in_blocks && pass_contraction_reuses(&c)) {
+    ir_ref joined = pack_join_rows(&c);
+    if (joined != sum) return joined ? packed(p, joined) : 0;
     const ir_node *shape = ir_get(g, ir_shape(g, sum));
     ir_ref merged = pack_merge_axes(&c);
     if (merged != sum) return merged ? op_reshape_known(g, packed(p, merged), shape->src, shape->nsrc) : 0;

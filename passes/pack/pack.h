@@ -30,8 +30,9 @@ bool pack_store_values(ir_graph *g, const ir_ref *live, size_t count, const uint
 enum { PACK_MAX_STRIDE = 8 };
 
 /* Copies of an operand, as views of the operand's shape. */
-ir_ref pack_rows(const pass_contraction *c, const pass_operand *o);  /* [kept..., summed...] */
-ir_ref pack_plain(const pass_contraction *c, const pass_operand *o); /* masks and elementwise work done */
+ir_ref pack_rows(const pass_contraction *c, const pass_operand *o);    /* [kept..., summed...] */
+ir_ref pack_in_rows(const pass_contraction *c, const pass_operand *o); /* [summed..., kept...] */
+ir_ref pack_plain(const pass_contraction *c, const pass_operand *o);   /* masks and elementwise work done */
 /* [kept..., panels, summed..., width], for a column axis of known size */
 ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t column, int64_t width);
 
@@ -48,6 +49,9 @@ enum { PACK_TILE_COLUMNS = 64 }; /* four of the widest vectors of f32 */
 /* merge_axes.c: the same sum with its last kept axes, where they are one row of both operands, as one axis;
  * the sum as it is where there are none. The results are the same, in the same order. */
 ir_ref pack_merge_axes(const pass_contraction *c);
+/* merge_axes.c: the same sum, with a copy of the operand whose strides keep its last kept axes from being
+ * one; the sum as it is where there is no such operand, or little use of a copy. */
+ir_ref pack_join_rows(const pass_contraction *c);
 /* merge_axes.c: the sum with one result along each kept axis of neither operand; the sum as it is where there
  * is no such axis. */
 ir_ref pack_without_repeats(const pass_contraction *c);
