@@ -81,10 +81,13 @@ static bool is_apart(const pass_contraction *c, const pass_operand *o, uint32_t 
 }
 
 ir_ref pack_join_rows(const pass_contraction *c) {
-  /* Multiplications of an element for which a copy pays, of 20 each. The width of an image fills a third to
-   * nine tenths of its vectors. 512 to 1024 channels, 1 x 1 with stride 2, from 28 x 28 positions: 2.12 ms,
-   * 1.54 with the copy, which takes 0.08 (f32, AVX-512, one thread) */
-  enum { MIN_USES = 128, MUCH = 1 << 20 };
+  /* The width of an image fills a third to nine tenths of its vectors. 512 to 1024 channels, 1 x 1 with
+   * stride 2, from 28 x 28 positions: 2.12 ms, 1.54 with the copy, which takes 0.08 (f32, AVX-512, one
+   * thread) */
+  enum {
+    MIN_USES = 128, /* multiplications of an element: copying one takes as long as 20 (pack.c) */
+    MUCH = 1 << 20  /* of the product, about 10 us, of which a launch is a small part */
+  };
   uint32_t last = c->rank;
   while (last > 0 && (has_axis(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;
   if (last-- < 2 || c->size[last] % PACK_TILE_COLUMNS == 0) return c->sum;

@@ -178,13 +178,17 @@ static void convolution(problem *p) {
   if (!p->small && one_in(p, 2)) out = 16 * pick(p, 1, 3);
   bool apart = one_in(p, 4); /* depthwise: one input channel and one output channel in each group */
   if (apart) groups = pick(p, 12, 24), in = out = 1;
+  bool point = !apart && !p->small && one_in(p, 3); /* 1 x 1 of many channels, whose positions may be apart */
+  if (point) groups = 1, in = pick(p, 24, 48), out = pick(p, 128, 160);
   int64_t taps[2], size[2];
   op_window w[2];
   p->terms = in;
   for (int i = 0; i < 2; i++) {
-    taps[i] = pick(p, 1, 4);
+    taps[i] = point ? 1 : pick(p, 1, 4);
     w[i] = (op_window){taps[i], pick(p, 1, 2), one_in(p, 4) ? 2 : 1, pick(p, 0, 2), pick(p, 0, 2), 0};
-    size[i] = w[i].dilation * taps[i] + (apart && !p->small ? pick(p, 60, 80) : edge(p, p->small ? 8 : 40));
+    size[i] = w[i].dilation * taps[i] + (point                ? pick(p, 8, 24)
+                                         : apart && !p->small ? pick(p, 60, 80)
+                                                              : edge(p, p->small ? 8 : 40));
     p->terms *= taps[i];
   }
   say(p, "conv", NULL, 0);

@@ -105,6 +105,24 @@ $ sh fuses.sh pointwise | grep 'sum x2' | wc -l
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph image values.vf | grep -c 'unroll, ridx[0-9]* of [2-4] unroll, ridx[0-9]* of 16 vector, ridx[0-9]* of 256'
 1
 
+== positions of a 1 x 1 convolution with a stride are copied beside one another, and are one axis too
+<<< apart.vf
+graph @apart(%x: f32[1,128,28,28], %w: f32[256,128,1,1]) {
+  %y = conv %x, %w stride=2
+  return %y
+}
+graph @few(%x: f32[1,128,28,28], %w: f32[64,128,1,1]) {
+  %y = conv %x, %w stride=2
+  return %y
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph apart apart.vf | grep '^kernel'
+kernel 0 -> temporary 0 f32[128,1,1,1,1,1,14,14]
+kernel 1 -> temporary 1 f32[1,1,1,7,128,1,1,32]
+kernel 2 -> %y f32[1,256,14,14]
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph few apart.vf | grep -c '^kernel.*14,14\]$'
+1
+
 == where windows of a stored value grow too large for one kernel, the padded value is stored, not the windows
 $ viewfold explain --no-run --graph windows values.vf | grep '^kernel'
 kernel 0 -> temporary 0 f32[2,1,8,784]
