@@ -135,10 +135,9 @@ typedef struct vf_value {
 typedef void *(*vf_allocator)(void *user, void *ptr, size_t old_size, size_t new_size);
 
 enum {
-  VF_NO_DISK = 1, /* keep nothing on disk */
-  VF_NO_COMPILE =
-      2, /* fail with VF_ERR_COMPILE instead of compiling: proves that everything comes from the cache */
-  VF_PERF_MAP = 4,    /* tell Linux perf about generated code */
+  VF_NO_DISK = 1,    /* keep nothing on disk */
+  VF_NO_COMPILE = 2, /* fail with VF_ERR_COMPILE instead of compiling: proves that all comes from the cache */
+  VF_PERF_MAP = 4,   /* tell Linux perf about generated code */
   VF_STOP_AT_NAN = 8, /* runs fail with VF_ERR_VALUE where an operation makes a NaN, or */
   VF_STOP_AT_INF = 16 /* an infinity, from inputs without one (see viewfold_inspect.h) */
 };
@@ -188,13 +187,12 @@ typedef struct vf_options {
   int64_t compile_bytes; /* of private memory of that process; VIEWFOLD_COMPILE_BYTES, else no limit; at least
                             32 MiB */
   const char
-      *compile_program; /* its path; default: viewfold-compile beside the library, in viewfold/ there, or in
-                           ../lib/viewfold/ */
+      *compile_program; /* default: viewfold-compile beside the library, in viewfold/ or ../lib/viewfold/ */
   vf_tap_function tap;  /* receives what vf_tap and vf_print show (viewfold_inspect.h) */
   void *tap_user;
-  const char *target; /* what programs are compiled for, if not this machine: a processor, such as
-                         "x86-64-v3", and `name=value` settings, as for `viewfold run --target`. What this
-                         machine cannot run is refused (VF_ERR_UNSUPPORTED); vf_build is for that */
+  /* a processor, as "x86-64-v3", and `name=value` settings, as for `viewfold run --target`;
+   * VF_ERR_UNSUPPORTED: this machine cannot run what is compiled for it (vf_build can) */
+  const char *target;
 } vf_options;
 
 /* Owns caches, threads and settings. options may be NULL. NULL after failing: invalid settings

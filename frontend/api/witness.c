@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "frontend/api/api.h"
-#include "frontend/report/blame.h"
+#include "frontend/blame/blame.h"
 
 static size_t changed_count(const fe_witness *w) { return w->result_count - w->output_count; }
 static size_t ref_count(const fe_witness *w) { return w->result_count + w->input_count + w->variable_count; }

@@ -2,7 +2,7 @@
 #ifndef VIEWFOLD_FRONTEND_API_WITNESS_H
 #define VIEWFOLD_FRONTEND_API_WITNESS_H
 
-#include "frontend/report/watched_run.h"
+#include "frontend/blame/watched_run.h"
 #include "frontend/text/statements.h"
 #include "frontend/viewfold.h"
 

@@ -1,7 +1,12 @@
+/* The folder frontend/blame. Whose fault a failed run is.
+ *
+ *   in      a graph, and what it was run with
+ *   out     the operation whose index was out of range, or that made a NaN or an infinity, in words
+ *   holds   a run that does not fail knows nothing of this, but where every run is watched */
 /* Which index was out of range: said after a run has failed with IR_ERR_RANGE, which kernels report by a flag
  * alone. */
-#ifndef VIEWFOLD_FRONTEND_REPORT_BLAME_H
-#define VIEWFOLD_FRONTEND_REPORT_BLAME_H
+#ifndef VIEWFOLD_FRONTEND_BLAME_BLAME_H
+#define VIEWFOLD_FRONTEND_BLAME_BLAME_H
 
 #include "frontend/text/statements.h"
 #include "ir/eval/eval.h"
