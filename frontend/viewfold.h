@@ -387,7 +387,8 @@ VF_API void vf_while_loop(vf_function condition, vf_function body, void *user, i
  * state, beginning with init, and a slice of each xs, without that axis; its results are the next state, of
  * the same shapes and dtypes, and ys_count values, which are stacked along a new first axis, each at that
  * index. length: the size of the first axes, or -1; needed where there are no xs. With length 0 the state is
- * init and the stacks have no elements. vf_vjp takes memory for `length` states. "scan" in text graphs. */
+ * init and the stacks have no elements. vf_vjp takes memory for `length` states, or for smaller values from
+ * which the derivative of an iteration can be computed. "scan" in text graphs. */
 VF_API void vf_scan(vf_function body, void *user, int carry_count, const vf_value *init, int xs_count,
                     const vf_value *xs, int ys_count, int64_t length, bool reverse, vf_value *carries,
                     vf_value *ys);

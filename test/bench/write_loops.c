@@ -57,13 +57,13 @@ double seconds_of_loop(void (*loop)(float *, const float *), float *a, const flo
   return (now() - start) / calls;
 }
 
-/* The same of a program. `run` is vf_program_run; negative where a run fails. */
+/* The same of a program. `run` is vf_program_run; negative where a run fails. outputs may be NULL. */
 double seconds_of_program(int (*run)(const void *, const void *const *, void *const *, const int64_t *,
                                      void *),
-                          const void *program, const void *const *inputs, int calls) {
+                          const void *program, const void *const *inputs, void *const *outputs, int calls) {
   double start = now();
   for (int k = 0; k < calls; k++)
-    if (run(program, inputs, NULL, NULL, NULL)) return -1;
+    if (run(program, inputs, outputs, NULL, NULL)) return -1;
   return (now() - start) / calls;
 }
 

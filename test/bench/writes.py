@@ -110,8 +110,8 @@ class Programs:
                                    allocator_user=ctypes.cast(ctypes.pointer(self.calls), ctypes.c_void_p))
         self.context.raw = self.context.must(self.context.c.vf_context_create, ctypes.byref(options))
 
-    def compile(self, text):
-        return self.context.must(self.context.c.vf_compile, self.context.parse(text))
+    def compile(self, text, graph=None):
+        return self.context.must(self.context.c.vf_compile, self.context.parse(text, graph))
 
 
 def aligned(shape):
@@ -180,7 +180,7 @@ def measure(write, options, loops, programs, a):
     tensor, value = (torch.from_numpy(a), torch.from_numpy(v)) if torch else (None, None)
     of_loop, of_program, loop = loops.seconds_of_loop, loops.seconds_of_program, getattr(loops, write.loop)
     array, values = ctypes.c_void_p(a.ctypes.data), ctypes.c_void_p(v.ctypes.data)
-    runners = [lambda n: of_program(programs.context.c.vf_program_run, ctypes.c_void_p(program), inputs, n),
+    runners = [lambda n: of_program(programs.context.c.vf_program_run, ctypes.c_void_p(program), inputs, None, n),
                lambda n: of_loop(loop, array, values, n),
                lambda n: python_seconds(lambda: write.numpy(a, v), n)]
     if torch:

@@ -77,6 +77,14 @@ graph @transpose(%a: ref f32[65,65]) {
   %a = assign %a, %p, %v
   return
 }
+graph @round(%a: ref f32[65,67]) {
+  %p = address %a
+  %l = shrink %a bounds=[[62,65],[0,67]]
+  %f = shrink %a bounds=[[0,62],[0,67]]
+  %v = concat %l, %f axis=0
+  %a = assign %a, %p, %v
+  return
+}
 graph @reverse(%a: ref f32[65]) {
   %p = address %a
   %v = flip %a axes=[0]
@@ -107,11 +115,13 @@ graph @spread: 1 kernel, 1 temporary
 kernel 0 -> %a f32[65]
 
 == what no order of the loops settles is put into memory first: as many elements as the view has
-$ for g in mean transpose reverse; do sed -n "/^graph @$g(/,/^}/p" shifts.vf | viewfold dump --stage=kernels - | grep '^kernel'; done
+$ for g in mean transpose round reverse; do sed -n "/^graph @$g(/,/^}/p" shifts.vf | viewfold dump --stage=kernels - | grep '^kernel'; done
 kernel 0 -> %v f32[7]
 kernel 1 -> %a f32[9]
 kernel 0 -> %v f32[65,65]
 kernel 1 -> %a f32[65,65]
+kernel 0 -> %v f32[65,67]
+kernel 1 -> %a f32[65,67]
 kernel 0 -> %v f32[65]
 kernel 1 -> %a f32[65]
 
