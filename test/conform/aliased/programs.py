@@ -122,6 +122,20 @@ class Program:
             moved = [int(np.clip(random.integers(-2, 3), -b, n - e)) for b, e, n in zip(begin, end, shape)]
             self.add_window(array, base, [b + m for b, m in zip(begin, moved)], [e + m for e, m in zip(end, moved)])
 
+        if self.chance(0.3) and all(b < e for b, e in zip(begin, end)):
+            self.add_stretched(array, base, [e - b for b, e in zip(begin, end)])
+
+    def add_stretched(self, array, base, lengths):
+        """A view of as many elements along each axis, somewhere, of which every second one along some."""
+        shape = base.at.shape
+        steps = [2 if 2 * k - 1 <= n and self.chance(0.5) else 1 for k, n in zip(lengths, shape)]
+        spans = [(k - 1) * s + 1 for k, s in zip(lengths, steps)]
+        begin = [int(self.random.integers(0, n - k + 1)) for k, n in zip(spans, shape)]
+        bounds = [[b, b + k] for b, k in zip(begin, spans)]
+        cut, every = tuple(slice(b, e) for b, e in bounds), tuple(slice(None, None, s) for s in steps)
+        window = base.then("shrink", lambda a: a[cut], bounds=bounds)
+        self.add_view(array, window.then("stride", lambda a: a[every], steps=steps))
+
     def add_window(self, array, base, begin, end):
         cut = tuple(slice(b, e) for b, e in zip(begin, end))
         self.add_view(array, base.then("shrink", lambda a: a[cut], bounds=[list(p) for p in zip(begin, end)]))
