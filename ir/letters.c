@@ -66,8 +66,6 @@ ir_ref ir_with_letters(ir_graph *g, ir_ref ref, const ir_letters *letters) {
   while (ir_op_of(g, ref) == IR_OP_RESHAPE && ir_get(g, ref)->arg) ref = ir_src(g, ref, 0);
   have = ir_letters_of(g, ref);
   if (same_letters(&have, letters)) return ref;
-  if (ref == g->count - 1 && ir_op_of(g, ref) == IR_OP_INPUT && !ir_has_letters(g, ref))
-    return ir_letters_set(g, ref, letters) ? ref : 0;
   ir_ref src[1 + IR_MAX_RANK] = {ref};
   uint32_t rank = ir_rank(g, ref);
   for (uint32_t i = 0; i < rank; i++) src[1 + i] = ir_dim(g, ref, i);
