@@ -437,7 +437,8 @@ VF_API vf_value vf_einsum(const char *equation, const vf_value *x, int count);
  * that it comes from. Of two axes with one letter, as in a product of a matrix with its transpose, the second
  * has none; and axes that a reshape splits or joins have none. Kernels do not know of letters.
  *
- * vf_name_axes: x with a letter for each axis, or _ for none, in place of those that it has. */
+ * vf_name_axes: x with a letter for each axis, or _ for none, in place of those that it has. An input that
+ * nothing has used has them itself. */
 VF_API vf_value vf_name_axes(vf_value x, const char *letters);
 /* The letters, _ where there is none, and a 0 behind them into letters, which has room; returns the rank, -1
  * for the error value. */

@@ -53,16 +53,19 @@ static int64_t name_of(ir_graph *g, const ir_letters *l) {
     text[i] = l->batch[i] ? l->batch[i] : '_';
     text[IR_MAX_RANK + i] = l->axis[i] ? l->axis[i] : '_';
   }
-  return ir_name(g, text, sizeof text) + 1;
+  return ir_name(g, text, sizeof text) + 1; /* 0 when memory is short */
+}
+
+static bool same_letters(const ir_letters *a, const ir_letters *b) {
+  return memcmp(a->axis, b->axis, sizeof a->axis) == 0 && memcmp(a->batch, b->batch, sizeof a->batch) == 0;
 }
 
 ir_ref ir_with_letters(ir_graph *g, ir_ref ref, const ir_letters *letters) {
   ir_letters have = ir_letters_of(g, ref);
-  if (memcmp(have.axis, letters->axis, sizeof have.axis) == 0 &&
-      memcmp(have.batch, letters->batch, sizeof have.batch) == 0)
-    return ref;
-  if (ref == g->count - 1 && ir_op_of(g, ref) == IR_OP_INPUT && !ir_has_letters(g, ref))
-    return ir_letters_set(g, ref, letters) ? ref : 0;
+  if (same_letters(&have, letters)) return ref;
+  while (ir_op_of(g, ref) == IR_OP_RESHAPE && ir_get(g, ref)->arg) ref = ir_src(g, ref, 0);
+  have = ir_letters_of(g, ref);
+  if (same_letters(&have, letters)) return ref;
   ir_ref src[1 + IR_MAX_RANK] = {ref};
   uint32_t rank = ir_rank(g, ref);
   for (uint32_t i = 0; i < rank; i++) src[1 + i] = ir_dim(g, ref, i);

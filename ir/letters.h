@@ -20,8 +20,8 @@ bool ir_has_letters(const ir_graph *graph, ir_ref ref);
 int ir_letter_axis(const ir_graph *graph, ir_ref ref, char letter);
 /* False when memory is short. */
 bool ir_letters_set(ir_graph *graph, ir_ref ref, const ir_letters *letters);
-/* The value with these letters: the node itself where it has them, or is an INPUT that has none and that
- * nothing has used, being the newest node; else a RESHAPE to its shape. 0 when memory is short. */
+/* The value with these letters: the node itself where it has them; else a RESHAPE to its shape, or to that of
+ * what it renames. 0 when memory is short. */
 ir_ref ir_with_letters(ir_graph *graph, ir_ref ref, const ir_letters *letters);
 /* Room for the letters of the next node; false when memory is short. */
 bool ir_letters_reserve(ir_graph *graph);

@@ -347,11 +347,25 @@ static void put_origin(ir_printer *pr, const ir_node *n, const ir_origin *origin
   ir_textf(pr->out, " dtype=%s", ir_dtypes[n->dtype].name);
 }
 
+/* The value with other letters (letters.h). */
+static void put_letters(ir_printer *pr, ir_ref ref) {
+  ir_letters l = ir_letters_of(pr->graph, ref);
+  ir_text_str(pr->out, "name_axes ");
+  ir_put_operand(pr, ir_src(pr->graph, ref, 0), false);
+  ir_text_str(pr->out, " to=\"");
+  for (uint32_t i = 0; i < ir_rank(pr->graph, ref); i++) ir_textf(pr->out, "%c", l.axis[i] ? l.axis[i] : '_');
+  ir_text_str(pr->out, "\"");
+}
+
 void ir_put_statement(ir_printer *pr, ir_ref ref) {
   const ir_node *n = ir_get(pr->graph, ref);
   ir_origin origin;
   if (n->op == IR_OP_RESOURCE && ir_resource_origin(pr->graph, ref, &origin)) {
     put_origin(pr, n, &origin);
+    return;
+  }
+  if (n->op == IR_OP_RESHAPE && n->arg && pr->graph->letters_cap) {
+    put_letters(pr, ref);
     return;
   }
   ir_custom_call call;

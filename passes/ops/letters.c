@@ -27,10 +27,10 @@ ir_ref op_letters_agree(ir_graph *g, const char *who, ir_ref made) {
 int64_t op_letter_axis(ir_graph *g, const char *who, ir_ref x, char letter) {
   int axis = ir_letter_axis(g, x, letter);
   if (axis < 0)
-    op_refuse(g,
-              "%s: there is no axis '%c'; x has shape %s; axes have letters where a type or vf_name_axes "
-              "gives them",
-              who, letter, OP_TYPE(x));
+    op_refuse(
+        g,
+        "%s: there is no axis '%c'; x has shape %s; axes have letters where a type or name_axes gives them",
+        who, letter, OP_TYPE(x));
   return axis;
 }
 

@@ -1,4 +1,4 @@
-# Letters of axes in types: read, checked, passed on by operations, and no part of what is compiled.
+# Letters of axes, in types and by name_axes: read, checked, passed on by operations, and no part of what is compiled.
 
 == letters are passed on
 <<< views.vf
@@ -133,7 +133,7 @@ graph @f(%x: f32[b=8,b=3]) {
 }
 >>>
 $ viewfold dump --stage=graph none.vf
-! none.vf:2:3: error: sum: there is no axis 'h'; x has shape f32[b=8,c=3]; axes have letters where a type or vf_name_axes gives them
+! none.vf:2:3: error: sum: there is no axis 'h'; x has shape f32[b=8,c=3]; axes have letters where a type or name_axes gives them
 ? 2
 $ viewfold dump --stage=graph twice.vf
 ! twice.vf:1:22: error: letter of an axis twice, found 'b=', expected another

@@ -5,8 +5,20 @@
 
 #include <string.h>
 
-FE_BUILDER_OF_X(name_axes, (vf_value x, const char *letters),
-                op_name_axes(c.ir, x.id, letters ? letters : "", letters ? strlen(letters) : 0))
+/* Gives an input that nothing can have used, being the newest node, the letters that `named` has. */
+static ir_ref name_input(ir_graph *g, ir_ref x, uint32_t count, ir_ref named) {
+  if (!named || x != count - 1 || ir_op_of(g, x) != IR_OP_INPUT || ir_has_letters(g, x)) return named;
+  ir_letters letters = ir_letters_of(g, named);
+  return ir_letters_set(g, x, &letters) ? x : 0;
+}
+
+vf_value vf_name_axes(vf_value x, const char *letters) {
+  fe_call c;
+  if (!fe_begin(&c, "name_axes", &x, 1)) return fe_end(&c, 0);
+  uint32_t count = c.ir->count;
+  ir_ref named = op_name_axes(c.ir, x.id, letters ? letters : "", letters ? strlen(letters) : 0);
+  return fe_end(&c, name_input(c.ir, x.id, count, named));
+}
 
 int vf_value_letters(vf_value x, char *letters) {
   int rank = vf_value_rank(x);

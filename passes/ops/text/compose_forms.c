@@ -76,6 +76,12 @@ ir_ref op_form_einsum(const op_args *a) {
   return op_einsum(a->g, v->word, v->word_length, a->x, a->n);
 }
 
+ir_ref op_form_name_axes(const op_args *a) {
+  const ir_attr *to = a->at[AT(to)];
+  if (to->kind != IR_ATTR_WORD) return (ir_ref)op_args_wrong(a, AT(to), to);
+  return op_name_axes(a->g, a->x[0], to->word, to->word_length);
+}
+
 ir_ref op_form_rearrange(const op_args *a) {
   const ir_attr *from = a->at[AT(from)], *to = a->at[AT(to)];
   int reduce = 0;

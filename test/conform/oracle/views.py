@@ -114,6 +114,11 @@ def rearrange(d):
     return Case([x], moved(x, result), **{"from": f'"{letters}"', "to": f'"{"".join(order[:-2])}({"".join(order[-2:])})"'})
 
 
+def name_axes(d):
+    x = anything(d)
+    return Case([x], moved(x, x.a), to='"' + "bhwcdftuvx_y"[:len(x.shape)] + '"')
+
+
 def swap_axes(d):
     x = anything(d, least=1)
     (a, first), (b, second) = d.axis(len(x.shape)), d.axis(len(x.shape))
@@ -322,7 +327,7 @@ def unbind(d):
 ROWS = {
     "const": const, "data": data, "iota": iota, "full": full, "zeros": filled(0), "ones": filled(1),
     "arange": arange, "linspace": linspace, "eye": eye,
-    "permute": permute, "rearrange": rearrange, "swap_axes": swap_axes, "moveaxis": moveaxis, "reshape": reshape, "flatten": flatten,
+    "permute": permute, "rearrange": rearrange, "name_axes": name_axes, "swap_axes": swap_axes, "moveaxis": moveaxis, "reshape": reshape, "flatten": flatten,
     "expand": expand, "unsqueeze": unsqueeze, "squeeze": squeeze, "shrink": shrink, "slice": slice_of,
     "stride": stride, "flip": flip, "point": point, "pad": pad, "concat": concat, "stack": stack,
     "tril": triangle(np.tril), "triu": triangle(np.triu), "split": split, "chunk": chunk, "unbind": unbind,
