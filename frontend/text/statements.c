@@ -254,6 +254,7 @@ void fe_statements_copy(fe_statements *to, ir_graph *copy, const fe_statements *
     fe_put_operation(from, g, number, &text);
     int64_t what = text.failed ? -1 : ir_name(copy, ir_text_get(&text), text.len);
     const fe_statement *was = &from->list[number];
+    if (!was->place) was = &from->list[fe_statements_whole(from, number)];
     if (what >= 0) to->list[number] = (fe_statement){.what = ir_name_text(copy, what), .given = FE_WRITTEN};
     if (what >= 0 && was->place) /* files of the copy are its own names */
       fe_statements_place(to, copy, number, from->files[(was->place >> FE_LINE_BITS) - 1].text,
