@@ -332,6 +332,7 @@ LIBS_test_bench = -ljansson
 LIBS_test_settings = -ljansson
 $(B)/unit/test_bench $(B)/unit/test_settings: $(filter-out %/cli.o,$(CLI_OBJ))
 $(B)/unit/test_progress: $(B)/obj/frontend/cli/progress.o
+$(B)/unit/test_shrink: $(B)/obj/frontend/cli/check/shrink.o
 LIBS_bench_fold = $(B)/libtest.a $(B)/libviewfold-internal.a -ljansson
 LIBS_test_prove = $(LIBS_prop_rules)
 $(B)/property/prop_rules $(B)/unit/test_prove: $(B)/libprove.a

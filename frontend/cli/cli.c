@@ -17,6 +17,8 @@ typedef struct command {
 static const command commands[] = {
     {"index", cli_index, "print where a chain of views reads its buffer, as an expression"},
     {"run", cli_run, "compile a graph and run it on arrays"},
+    {"check", cli_check_command,
+     "compare a graph's results with the reference evaluator, and make what differs small"},
     {"dump", cli_dump, "print a graph as it stands at a stage of compilation"},
     {"pass", cli_pass, "run one step of compiling on a text"},
     {"show", cli_show, "write a page that shows views, addresses, kernels and code"},

@@ -26,6 +26,7 @@ enum {
 int cli_index(int argc, char **argv);
 int cli_run(int argc, char **argv);
 int cli_import(int argc, char **argv);
+int cli_check_command(int argc, char **argv);
 int cli_dump(int argc, char **argv);
 int cli_build(int argc, char **argv);
 int cli_pass(int argc, char **argv);

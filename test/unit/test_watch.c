@@ -1,5 +1,6 @@
 /* Runs of the C API that stop where an operation makes a NaN or an infinity: what the caller's memory holds
  * then, what is not said twice, what is no fault. prop_nan plants faults in random graphs. */
+#undef VF_NO_PLACES
 #include <math.h>
 #include <string.h>
 
