@@ -5,18 +5,28 @@
  *
  * The object defines, for a program called NAME, and refers to nothing outside itself:
  *
- *   int NAME_run(void *const *arrays, [const int64_t *sizes,] void *arena)
+ *   int NAME_run(void *const *arrays, [const int64_t *sizes,] void *arena [, const cg_host *host])
  *   int NAME_shapes(const int64_t *sizes, int64_t *dims)      with variables
  *   int64_t NAME_arena_bytes(const int64_t *sizes)            with variables; -1 for sizes that it refuses
  *
- * `sizes` is there where the program has variables. The functions return an ir_status: IR_OK, IR_ERR_INVALID
- * (sizes outside their bounds, or too large), IR_ERR_RANGE (an index out of range: results are unspecified).
- * All else is local to the object. */
+ * `sizes` is there where the program has variables, `host` where loops of kernels may be shared by threads.
+ * The functions return an ir_status: IR_OK, IR_ERR_INVALID (sizes outside their bounds, or too large),
+ * IR_ERR_RANGE (an index out of range: results are unspecified). All else is local to the object. */
 #ifndef VIEWFOLD_CODEGEN_PROGRAM_H
 #define VIEWFOLD_CODEGEN_PROGRAM_H
 
 #include "codegen/codegen.h"
 #include "ir/plan.h"
+
+/* What a caller gives to have loops shared by its threads; it may give NULL, and parallel_for may be NULL:
+ * then one thread runs them. parallel_for calls body(argument, worker, begin, end) for parts of 0 to count,
+ * as many as it likes, each of at least `grain` iterations but for the last, and returns when all have
+ * returned. worker is below `workers`, and differs between calls that are in progress. */
+typedef void (*cg_body)(void *argument, int64_t worker, int64_t begin, int64_t end);
+typedef struct cg_host {
+  void *user;
+  void (*parallel_for)(void *user, cg_body body, void *argument, int64_t count, int64_t grain);
+} cg_host;
 
 /* A size: an operation on earlier ones of the list. CONST: the number is b | c << 32; VAR: a is the number of
  * the variable; else a, b, c are numbers of sizes. One that overflows, or divides by less than 1, is refused
@@ -51,6 +61,8 @@ typedef struct cg_step {
   bool reverse;    /* of a SCAN */
   uint32_t kernel; /* of a KERNEL: its number */
   uint32_t count;  /* a size, as in ir_step */
+  uint32_t grain;  /* of a KERNEL, a size: iterations worth a thread's time; as many as there are: it is not
+                      shared */
   uint32_t buffers, buffer_count;
   uint32_t variables, variable_count; /* of a KERNEL: those that it reads, from cg_program.step_variables */
   uint32_t inside[2];                 /* how many of the following steps its functions have */
@@ -98,8 +110,10 @@ typedef struct cg_program {
   size_t equal_count;
   const uint32_t *dims; /* what NAME_shapes writes */
   size_t dim_count;
-  uint32_t scratch; /* a size: bytes of the arena before the kernels' scratch memory */
-  uint32_t arena;   /* a size: bytes of the arena, whose first byte is at a multiple of CG_ARENA_ALIGN */
+  bool shares;          /* the functions take a cg_host */
+  uint32_t scratch;     /* a size: bytes of the arena before the kernels' scratch memory */
+  int64_t scratch_each; /* bytes of that for each worker */
+  uint32_t arena;       /* a size: bytes of the arena, whose first byte is at a multiple of CG_ARENA_ALIGN */
 } cg_program;
 
 /* The arena begins at the first multiple of CG_ARENA_ALIGN in the caller's memory, which is so much larger.

@@ -18,6 +18,8 @@ typedef struct vf_build_options {
   const char *target; /* as for `viewfold build --target`: a processor, such as "x86-64-v3" or "aarch64", and
                          settings; default: this machine */
   bool assembler;     /* text instead of an object */
+  bool threads; /* the function takes a struct with a parallel_for of the caller's, by whose threads loops are
+                   shared */
 } vf_build_options;
 
 /* An object file and the C header that declares what is in it. */

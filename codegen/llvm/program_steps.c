@@ -102,6 +102,13 @@ static void check_status(cg_runner *r) {
   LLVMPositionBuilderAtEnd(r->b, after);
 }
 
+/* Is the loop more than one part for some sizes, and are there threads for them? */
+static bool may_share(const cg_runner *r, const cg_step *s) {
+  LLVMValueRef grain = r->sizes[s->grain].value, count = r->sizes[s->count].value;
+  bool known = LLVMIsAConstantInt(grain) && LLVMIsAConstantInt(count);
+  return r->p->shares && (!known || LLVMConstIntGetSExtValue(grain) < LLVMConstIntGetSExtValue(count));
+}
+
 static void call_kernel(cg_runner *r, const cg_step *s) {
   const cg_blob *terms = &r->terms[s->kernel];
   for (uint32_t i = 0; i < s->buffer_count; i++)
@@ -112,11 +119,13 @@ static void call_kernel(cg_runner *r, const cg_step *s) {
     LLVMValueRef at = cg_behind(r, r->given_sizes, cg_number(r, 8 * (int64_t)variable));
     store_at(r, LLVMBuildLoad2(r->b, r->i64, at, ""), r->variables, i);
   }
-  LLVMValueRef none = LLVMConstNull(r->pointer);
-  LLVMValueRef args[] = {r->buffers, s->variable_count ? r->variables : none, cg_number(r, 0),
-                         r->sizes[s->count].value,
-                         terms->scratch ? cg_behind(r, r->arena, r->sizes[r->p->scratch].value) : none};
-  LLVMBuildCall2(r->b, r->kernel_type, r->kernels[s->kernel], args, 5, "");
+  LLVMValueRef none = LLVMConstNull(r->pointer), count = r->sizes[s->count].value;
+  LLVMValueRef variables = s->variable_count ? r->variables : none;
+  LLVMValueRef scratch = terms->scratch ? cg_behind(r, r->arena, r->sizes[r->p->scratch].value) : none;
+  LLVMValueRef args[] = {r->buffers, variables, cg_number(r, 0), count, scratch};
+  if (may_share(r, s))
+    cg_emit_shared(r, r->kernels[s->kernel], variables, count, r->sizes[s->grain].value, scratch);
+  else LLVMBuildCall2(r->b, r->kernel_type, r->kernels[s->kernel], args, 5, "");
   if (terms->checks) check_status(r);
 }
 

@@ -19,7 +19,7 @@ static const char *const taken[] = {
     "static_cast", "struct",   "switch",   "template",  "this",       "thread_local", "throw",
     "true",        "try",      "typedef",  "typeid",    "typename",   "union",        "unsigned",
     "using",       "virtual",  "void",     "volatile",  "wchar_t",    "while",        "xor",
-    "xor_eq",      "ARENA",    "linux",    "unix",      "run",        "shapes"};
+    "xor_eq",      "ARENA",    "WORKER",   "linux",     "unix",       "run",          "shapes"};
 
 void fe_identifier(const char *name, ir_text *out) {
   size_t start = out->len;
@@ -160,7 +160,30 @@ static void put_sized_functions(const fe_header *h, ir_text *out) {
            h->name, h->name, h->name, h->name);
 }
 
+static void put_host(const fe_header *h, ir_text *out) {
+  ir_textf(
+      out,
+      "/* Threads of the caller, by which loops are shared. parallel_for calls body(argument, worker, begin, "
+      "end) for parts\n"
+      " * that together are 0 to count, in any order and at the same time, each of at least `grain` "
+      "iterations but for the\n"
+      " * last, and returns when all have returned. Calls that are in progress have different workers, from "
+      "0 on. NULL: one\n"
+      " * thread. Results have the same bits in each case. */\n"
+      "typedef struct %s_host {\n"
+      "  void *user; /* the first argument of parallel_for */\n"
+      "  void (*parallel_for)(void *user, void (*body)(void *argument, int64_t worker, int64_t begin, "
+      "int64_t "
+      "end),\n"
+      "                       void *argument, int64_t count, int64_t grain);\n"
+      "} %s_host;\n\n"
+      "/* Bytes that the arena has to have more for each worker but worker 0. */\n"
+      "#define %s_WORKER_BYTES %lld\n\n",
+      h->name, h->name, h->name, (long long)h->worker_bytes);
+}
+
 static void put_run(const fe_header *h, ir_text *out) {
+  if (h->threads) put_host(h, out);
   if (h->arena_bytes >= 0)
     ir_textf(out, "/* Bytes of the arena%s. */\n#define %s_ARENA_BYTES %lld\n\n",
              h->arena_bytes ? "" : ": none, it may be NULL", h->name, (long long)h->arena_bytes);
@@ -174,7 +197,9 @@ static void put_run(const fe_header *h, ir_text *out) {
       "int %s_run(const %s_arrays *arrays, ",
       h->name, h->name);
   if (h->variable_count) ir_textf(out, "const %s_sizes *sizes, ", h->name);
-  ir_text_str(out, "void *arena);\n\n");
+  ir_text_str(out, "void *arena");
+  if (h->threads) ir_textf(out, ", const %s_host *host", h->name);
+  ir_text_str(out, ");\n\n");
 }
 
 void fe_header_put(const fe_header *h, ir_text *out) {

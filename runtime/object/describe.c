@@ -100,6 +100,19 @@ static void add_data(rt_describer *d) {
 
 /* steps */
 
+/* The iterations of a kernel's loop that are worth a thread's time (rt_split), for threads of which nothing
+ * is known. */
+static uint32_t grain_of(rt_describer *d, const rt_plan_step *s) {
+  rt_value_list *v = &d->values;
+  if (s->kind != IR_STEP_KERNEL || !d->request->shares) return s->count;
+  uint32_t one = number(d, 1);
+  uint32_t chunks = rt_value_add(v, IR_OP_FLOORDIV, s->work, number(d, RT_CHUNK_WORK), 0);
+  uint32_t some = rt_value_add(v, IR_OP_MAX, chunks, one, 0);
+  uint32_t each = rt_value_add(v, IR_OP_MAX, rt_value_add(v, IR_OP_FLOORDIV, s->count, some, 0), one, 0);
+  uint32_t pays = rt_value_add(v, IR_OP_GE, s->work, number(d, RT_SPLIT_WORK), 0);
+  return rt_value_add(v, IR_OP_WHERE, pays, each, s->count);
+}
+
 static void add_steps(rt_describer *d) {
   const rt_program *p = d->p;
   for (uint32_t i = 0; i < p->plan.head->steps; i++) {
@@ -111,6 +124,7 @@ static void add_steps(rt_describer *d) {
                                                   .reverse = s->reverse,
                                                   .kernel = s->kernel,
                                                   .count = s->count,
+                                                  .grain = grain_of(d, s),
                                                   .buffers = s->slots,
                                                   .buffer_count = s->slot_count,
                                                   .variables = s->vars,
@@ -173,6 +187,7 @@ static void fill_program(rt_describer *d) {
   to->known = d->known;
   to->equal = d->equal;
   to->dims = d->dims;
+  to->shares = d->request->shares;
 }
 
 ir_status rt_describe(rt_describer *d, const rt_program *p, const rt_object_request *request,

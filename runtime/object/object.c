@@ -53,6 +53,7 @@ ir_status rt_object_build(const rt_program *p, const rt_object_request *request,
       read_kernels(&d, p->base ? p->base : p, error) == IR_OK) {
     cg_program_request whole = {&d.program, &c->target, request->want, RT_LEVEL, c->options.timer};
     out->arena_bytes = d.arena_bytes;
+    out->worker_bytes = d.program.scratch_each;
     status = rt_module_build(&c->codegen, &whole, request->mem, &out->code, error);
   } else {
     status = error->status;
