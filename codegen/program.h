@@ -23,9 +23,17 @@
  * as many as it likes, each of at least `grain` iterations but for the last, and returns when all have
  * returned. worker is below `workers`, and differs between calls that are in progress. */
 typedef void (*cg_body)(void *argument, int64_t worker, int64_t begin, int64_t end);
+typedef struct cg_call_array {
+  void *data; /* of an operand: not to be written to */
+  const int64_t *dims;
+  int64_t elements;
+  uint32_t rank, dtype; /* an ir_dtype */
+} cg_call_array;
 typedef struct cg_host {
   void *user;
   void (*parallel_for)(void *user, cg_body body, void *argument, int64_t count, int64_t grain);
+  int (*calls[])(void *user, const struct cg_call_array *results, const struct cg_call_array *operands,
+                 const void *attributes); /* custom operations, by number; not 0: it has failed */
 } cg_host;
 
 /* A size: an operation on earlier ones of the list. CONST: the number is b | c << 32; VAR: a is the number of
@@ -48,25 +56,39 @@ typedef enum cg_where {
   CG_MOVING /* at an address that a loop sets */
 } cg_where;
 
+/* What a custom operation is told of a buffer. */
+typedef struct cg_shape {
+  ir_dtype dtype;
+  uint32_t rank;
+  uint32_t axes, elements; /* the first of its sizes in cg_program.axes; a size */
+} cg_shape;
+
 typedef struct cg_buffer {
   cg_where where;
   uint32_t number;
   uint32_t bytes; /* a size: how many it has */
+  cg_shape shape; /* of a CALL */
 } cg_buffer;
+
+typedef struct cg_bytes {
+  const void *bytes;
+  size_t size;
+} cg_bytes;
 
 /* A step of a plan (ir/plan.h): its buffers are those from `buffers` on, in the order that ir_step_kind says.
  */
 typedef struct cg_step {
   ir_step_kind kind;
   bool reverse;    /* of a SCAN */
-  uint32_t kernel; /* of a KERNEL: its number */
+  uint32_t kernel; /* of a KERNEL, or a CALL: its number */
   uint32_t count;  /* a size, as in ir_step */
   uint32_t grain;  /* of a KERNEL, a size: iterations worth a thread's time; as many as there are: it is not
                       shared */
   uint32_t buffers, buffer_count;
   uint32_t variables, variable_count; /* of a KERNEL: those that it reads, from cg_program.step_variables */
   uint32_t inside[2];                 /* how many of the following steps its functions have */
-  uint32_t carries;
+  uint32_t carries;                   /* of a CALL: results */
+  cg_bytes attributes;                /* of a CALL */
 } cg_step;
 
 typedef struct cg_source {
@@ -74,11 +96,6 @@ typedef struct cg_source {
   ir_ref kernel;
   const char *symbol;
 } cg_source;
-
-typedef struct cg_bytes {
-  const void *bytes;
-  size_t size;
-} cg_bytes;
 
 /* Two sizes that must be equal. */
 typedef struct cg_equal {
@@ -108,6 +125,7 @@ typedef struct cg_program {
   size_t known_count;
   const cg_equal *equal;
   size_t equal_count;
+  const uint32_t *axes; /* the sizes of axes of buffers */
   const uint32_t *dims; /* what NAME_shapes writes */
   size_t dim_count;
   bool shares;          /* the functions take a cg_host */

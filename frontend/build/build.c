@@ -129,7 +129,8 @@ static ir_status build(builder *b, rt_context *context, const fe_build_options *
                       .variable_count = sized ? r->var_count : 0,
                       .arena_bytes = object.arena_bytes,
                       .worker_bytes = object.worker_bytes,
-                      .threads = options->threads};
+                      .threads = options->threads || rt_object_call(b->program, 0),
+                      .program = b->program};
   fe_header_put(&header, &out->header);
   if (out->header.failed || out->name.failed)
     return ir_fail(b->error, IR_ERR_MEMORY, "build: out of memory for the header of @%.60s", r->name);

@@ -57,6 +57,7 @@ typedef struct fe_header {
   int64_t arena_bytes;   /* -1: they depend on variables */
   int64_t worker_bytes;  /* and for each worker but the first */
   bool threads;
+  const rt_program *program; /* has the custom operations */
 } fe_header;
 /* Appends the text of the header. */
 void fe_header_put(const fe_header *header, ir_text *out);
