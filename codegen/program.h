@@ -5,18 +5,36 @@
  *
  * The object defines, for a program called NAME, and refers to nothing outside itself:
  *
- *   int NAME_run(void *const *arrays, [const int64_t *sizes,] void *arena)
+ *   int NAME_run(void *const *arrays, [const int64_t *sizes,] void *arena [, const cg_host *host])
  *   int NAME_shapes(const int64_t *sizes, int64_t *dims)      with variables
  *   int64_t NAME_arena_bytes(const int64_t *sizes)            with variables; -1 for sizes that it refuses
  *
- * `sizes` is there where the program has variables. The functions return an ir_status: IR_OK, IR_ERR_INVALID
- * (sizes outside their bounds, or too large), IR_ERR_RANGE (an index out of range: results are unspecified).
- * All else is local to the object. */
+ * `sizes` is there where the program has variables, `host` where loops of kernels may be shared by threads.
+ * The functions return an ir_status: IR_OK, IR_ERR_INVALID (sizes outside their bounds, or too large),
+ * IR_ERR_RANGE (an index out of range: results are unspecified). All else is local to the object. */
 #ifndef VIEWFOLD_CODEGEN_PROGRAM_H
 #define VIEWFOLD_CODEGEN_PROGRAM_H
 
 #include "codegen/codegen.h"
 #include "ir/plan.h"
+
+/* What a caller gives to have loops shared by its threads; it may give NULL, and parallel_for may be NULL:
+ * then one thread runs them. parallel_for calls body(argument, worker, begin, end) for parts of 0 to count,
+ * as many as it likes, each of at least `grain` iterations but for the last, and returns when all have
+ * returned. worker is below `workers`, and differs between calls that are in progress. */
+typedef void (*cg_body)(void *argument, int64_t worker, int64_t begin, int64_t end);
+typedef struct cg_call_array {
+  void *data; /* of an operand: not to be written to */
+  const int64_t *dims;
+  int64_t elements;
+  uint32_t rank, dtype; /* an ir_dtype */
+} cg_call_array;
+typedef struct cg_host {
+  void *user;
+  void (*parallel_for)(void *user, cg_body body, void *argument, int64_t count, int64_t grain);
+  int (*calls[])(void *user, const struct cg_call_array *results, const struct cg_call_array *operands,
+                 const void *attributes); /* custom operations, by number; not 0: it has failed */
+} cg_host;
 
 /* A size: an operation on earlier ones of the list. CONST: the number is b | c << 32; VAR: a is the number of
  * the variable; else a, b, c are numbers of sizes. One that overflows, or divides by less than 1, is refused
@@ -38,23 +56,39 @@ typedef enum cg_where {
   CG_MOVING /* at an address that a loop sets */
 } cg_where;
 
+/* What a custom operation is told of a buffer. */
+typedef struct cg_shape {
+  ir_dtype dtype;
+  uint32_t rank;
+  uint32_t axes, elements; /* the first of its sizes in cg_program.axes; a size */
+} cg_shape;
+
 typedef struct cg_buffer {
   cg_where where;
   uint32_t number;
   uint32_t bytes; /* a size: how many it has */
+  cg_shape shape; /* of a CALL */
 } cg_buffer;
+
+typedef struct cg_bytes {
+  const void *bytes;
+  size_t size;
+} cg_bytes;
 
 /* A step of a plan (ir/plan.h): its buffers are those from `buffers` on, in the order that ir_step_kind says.
  */
 typedef struct cg_step {
   ir_step_kind kind;
   bool reverse;    /* of a SCAN */
-  uint32_t kernel; /* of a KERNEL: its number */
+  uint32_t kernel; /* of a KERNEL, or a CALL: its number */
   uint32_t count;  /* a size, as in ir_step */
+  uint32_t grain;  /* of a KERNEL, a size: iterations worth a thread's time; as many as there are: it is not
+                      shared */
   uint32_t buffers, buffer_count;
   uint32_t variables, variable_count; /* of a KERNEL: those that it reads, from cg_program.step_variables */
   uint32_t inside[2];                 /* how many of the following steps its functions have */
-  uint32_t carries;
+  uint32_t carries;                   /* of a CALL: results */
+  cg_bytes attributes;                /* of a CALL */
 } cg_step;
 
 typedef struct cg_source {
@@ -62,11 +96,6 @@ typedef struct cg_source {
   ir_ref kernel;
   const char *symbol;
 } cg_source;
-
-typedef struct cg_bytes {
-  const void *bytes;
-  size_t size;
-} cg_bytes;
 
 /* Two sizes that must be equal. */
 typedef struct cg_equal {
@@ -96,10 +125,13 @@ typedef struct cg_program {
   size_t known_count;
   const cg_equal *equal;
   size_t equal_count;
+  const uint32_t *axes; /* the sizes of axes of buffers */
   const uint32_t *dims; /* what NAME_shapes writes */
   size_t dim_count;
-  uint32_t scratch; /* a size: bytes of the arena before the kernels' scratch memory */
-  uint32_t arena;   /* a size: bytes of the arena, whose first byte is at a multiple of CG_ARENA_ALIGN */
+  bool shares;          /* the functions take a cg_host */
+  uint32_t scratch;     /* a size: bytes of the arena before the kernels' scratch memory */
+  int64_t scratch_each; /* bytes of that for each worker */
+  uint32_t arena;       /* a size: bytes of the arena, whose first byte is at a multiple of CG_ARENA_ALIGN */
 } cg_program;
 
 /* The arena begins at the first multiple of CG_ARENA_ALIGN in the caller's memory, which is so much larger.

@@ -18,6 +18,8 @@ typedef struct vf_build_options {
   const char *target; /* as for `viewfold build --target`: a processor, such as "x86-64-v3" or "aarch64", and
                          settings; default: this machine */
   bool assembler;     /* text instead of an object */
+  bool threads; /* the function takes a struct with a parallel_for of the caller's, by whose threads loops are
+                   shared */
 } vf_build_options;
 
 /* An object file and the C header that declares what is in it. */
@@ -29,9 +31,9 @@ typedef struct vf_object vf_object;
  * run but what depends on constants alone.
  *
  * NULL after failing: VF_ERR_INVALID (the graph has an error or no outputs, or the name or the target is
- * none), VF_ERR_UNSUPPORTED (a custom operation, of which there is no code; a target that is big-endian or
- * has pointers of 32 bits; an operation that the target cannot do), VF_ERR_COMPILE, VF_ERR_RANGE (what is
- * computed from constants has an index out of range), VF_ERR_MEMORY. */
+ * none), VF_ERR_UNSUPPORTED (a custom operation in a batch, where it would run for each element; a target
+ * that is big-endian or has pointers of 32 bits; an operation that the target cannot do), VF_ERR_COMPILE,
+ * VF_ERR_RANGE (what is computed from constants has an index out of range), VF_ERR_MEMORY. */
 VF_API vf_object *vf_build(vf_graph *graph, const vf_build_options *options, vf_error *error);
 VF_API void vf_object_destroy(vf_object *object); /* accepts NULL */
 

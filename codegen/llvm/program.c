@@ -56,11 +56,18 @@ static LLVMValueRef invalid(const cg_runner *r) { return LLVMConstInt(r->i32, IR
 /* Tables on the stack, which all steps use one after the other. */
 static void make_tables(cg_runner *r) {
   const cg_program *p = r->p;
-  uint32_t most = 0, most_variables = 0;
+  uint32_t most = 0, most_variables = 0, most_arrays = 0;
   for (size_t i = 0; i < p->step_count; i++) {
     const cg_step *s = &p->steps[i];
     if (s->kind == IR_STEP_KERNEL && s->buffer_count > most) most = s->buffer_count;
     if (s->variable_count > most_variables) most_variables = s->variable_count;
+    if (s->kind == IR_STEP_CALL && s->buffer_count > most_arrays) most_arrays = s->buffer_count;
+  }
+  if (most_arrays) {
+    LLVMTypeRef row = LLVMArrayType2(r->i8, sizeof(cg_call_array) * most_arrays);
+    r->call_arrays = LLVMBuildAlloca(r->b, row, "arrays");
+    LLVMSetAlignment(r->call_arrays, sizeof(int64_t));
+    r->call_dims = LLVMBuildAlloca(r->b, LLVMArrayType2(r->i64, IR_MAX_RANK * most_arrays), "dims");
   }
   r->buffers = LLVMBuildAlloca(r->b, LLVMArrayType2(r->pointer, most + 1), "buffers");
   r->variables = LLVMBuildAlloca(r->b, LLVMArrayType2(r->i64, most_variables + 1), "variables");
@@ -83,8 +90,10 @@ static LLVMValueRef aligned(cg_runner *r, LLVMValueRef address) {
 
 static void emit_run(cg_runner *r) {
   bool sized = r->p->variable_count != 0;
-  LLVMTypeRef args[] = {r->pointer, r->pointer, r->pointer};
-  start_function(r, "run", LLVMFunctionType(r->i32, args, sized ? 3 : 2, 0));
+  LLVMTypeRef args[] = {r->pointer, r->pointer, r->pointer, r->pointer};
+  unsigned count = 2u + sized + r->p->shares;
+  start_function(r, "run", LLVMFunctionType(r->i32, args, count, 0));
+  r->host = r->p->shares ? LLVMGetParam(r->function, count - 1) : NULL;
   r->arrays = LLVMGetParam(r->function, 0);
   r->given_sizes = sized ? LLVMGetParam(r->function, 1) : NULL;
   make_tables(r);
@@ -92,9 +101,15 @@ static void emit_run(cg_runner *r) {
   r->arena = aligned(r, LLVMGetParam(r->function, sized ? 2 : 1));
   cg_emit_steps(r);
   return_status(r, IR_OK);
-  if (!r->out_of_range) return;
-  LLVMPositionBuilderAtEnd(r->b, r->out_of_range);
-  return_status(r, IR_ERR_RANGE);
+  const struct {
+    LLVMBasicBlockRef block;
+    ir_status status;
+  } exits[] = {{r->out_of_range, IR_ERR_RANGE}, {r->failed, IR_ERR_DEVICE}};
+  for (size_t i = 0; i < sizeof exits / sizeof *exits; i++) {
+    if (!exits[i].block) continue;
+    LLVMPositionBuilderAtEnd(r->b, exits[i].block);
+    return_status(r, exits[i].status);
+  }
 }
 
 static void emit_shapes(cg_runner *r) {

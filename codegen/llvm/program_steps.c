@@ -6,20 +6,23 @@ static const cg_buffer *buffer_of(const cg_runner *r, const cg_step *s, uint32_t
   return &r->p->buffers[s->buffers + i];
 }
 
-/* An array in read-only memory: made at its first use. */
-static LLVMValueRef data_of(cg_runner *r, uint32_t number) {
-  if (r->data[number]) return r->data[number];
-  const cg_bytes *a = &r->p->data[number];
+LLVMValueRef cg_constant(cg_runner *r, const cg_bytes *a) {
   LLVMValueRef bytes = LLVMConstStringInContext2(r->context, a->bytes, a->size, 1);
   LLVMValueRef global = LLVMAddGlobal(r->module, LLVMTypeOf(bytes), "data");
   LLVMSetInitializer(global, bytes);
   LLVMSetGlobalConstant(global, 1);
   LLVMSetLinkage(global, LLVMPrivateLinkage);
   LLVMSetAlignment(global, CG_ARENA_ALIGN);
-  return r->data[number] = global;
+  return global;
 }
 
-static LLVMValueRef address_of(cg_runner *r, const cg_buffer *buffer) {
+/* An array is made at its first use. */
+static LLVMValueRef data_of(cg_runner *r, uint32_t number) {
+  if (!r->data[number]) r->data[number] = cg_constant(r, &r->p->data[number]);
+  return r->data[number];
+}
+
+LLVMValueRef cg_address_of(cg_runner *r, const cg_buffer *buffer) {
   switch (buffer->where) {
   case CG_ARRAY: {
     LLVMValueRef at = cg_behind(r, r->arrays, cg_number(r, 8 * (int64_t)buffer->number));
@@ -102,21 +105,30 @@ static void check_status(cg_runner *r) {
   LLVMPositionBuilderAtEnd(r->b, after);
 }
 
+/* Is the loop more than one part for some sizes, and are there threads for them? */
+static bool may_share(const cg_runner *r, const cg_step *s) {
+  LLVMValueRef grain = r->sizes[s->grain].value, count = r->sizes[s->count].value;
+  bool known = LLVMIsAConstantInt(grain) && LLVMIsAConstantInt(count);
+  return r->p->shares && (!known || LLVMConstIntGetSExtValue(grain) < LLVMConstIntGetSExtValue(count));
+}
+
 static void call_kernel(cg_runner *r, const cg_step *s) {
   const cg_blob *terms = &r->terms[s->kernel];
   for (uint32_t i = 0; i < s->buffer_count; i++)
-    store_at(r, address_of(r, buffer_of(r, s, i)), r->buffers, i);
+    store_at(r, cg_address_of(r, buffer_of(r, s, i)), r->buffers, i);
   if (terms->checks) store_at(r, r->status, r->buffers, s->buffer_count);
   for (uint32_t i = 0; i < s->variable_count; i++) {
     uint32_t variable = r->p->step_variables[s->variables + i];
     LLVMValueRef at = cg_behind(r, r->given_sizes, cg_number(r, 8 * (int64_t)variable));
     store_at(r, LLVMBuildLoad2(r->b, r->i64, at, ""), r->variables, i);
   }
-  LLVMValueRef none = LLVMConstNull(r->pointer);
-  LLVMValueRef args[] = {r->buffers, s->variable_count ? r->variables : none, cg_number(r, 0),
-                         r->sizes[s->count].value,
-                         terms->scratch ? cg_behind(r, r->arena, r->sizes[r->p->scratch].value) : none};
-  LLVMBuildCall2(r->b, r->kernel_type, r->kernels[s->kernel], args, 5, "");
+  LLVMValueRef none = LLVMConstNull(r->pointer), count = r->sizes[s->count].value;
+  LLVMValueRef variables = s->variable_count ? r->variables : none;
+  LLVMValueRef scratch = terms->scratch ? cg_behind(r, r->arena, r->sizes[r->p->scratch].value) : none;
+  LLVMValueRef args[] = {r->buffers, variables, cg_number(r, 0), count, scratch};
+  if (may_share(r, s))
+    cg_emit_shared(r, r->kernels[s->kernel], variables, count, r->sizes[s->grain].value, scratch);
+  else LLVMBuildCall2(r->b, r->kernel_type, r->kernels[s->kernel], args, 5, "");
   if (terms->checks) check_status(r);
 }
 
@@ -149,7 +161,7 @@ static void emit_second(cg_runner *r, const cg_step *s) {
 }
 
 static LLVMValueRef predicate(cg_runner *r, const cg_step *s) {
-  LLVMValueRef byte = LLVMBuildLoad2(r->b, r->i8, address_of(r, buffer_of(r, s, 0)), "");
+  LLVMValueRef byte = LLVMBuildLoad2(r->b, r->i8, cg_address_of(r, buffer_of(r, s, 0)), "");
   return compare(r, LLVMIntNE, byte, LLVMConstNull(r->i8));
 }
 
@@ -176,16 +188,16 @@ static bool is_same(const cg_buffer *a, const cg_buffer *b) {
 /* Of the buffers of a carried value, the one that the next iteration writes: the spare one where `spare`. */
 static void aim_next(cg_runner *r, const cg_buffer *carry, LLVMValueRef spare) {
   LLVMValueRef to =
-      LLVMBuildSelect(r->b, spare, address_of(r, &carry[SPARE]), address_of(r, &carry[RESULT]), "");
+      LLVMBuildSelect(r->b, spare, cg_address_of(r, &carry[SPARE]), cg_address_of(r, &carry[RESULT]), "");
   LLVMBuildStore(r->b, to, moving_place(r, &carry[NEXT]));
 }
 
 /* Before the first iteration. A value whose two buffers are one is changed in it. */
 static void begin_carries(cg_runner *r, const cg_buffer *carry, uint32_t count, LLVMValueRef spare) {
   for (uint32_t k = 0; k < count; k++, carry += CARRY) {
-    LLVMValueRef init = address_of(r, &carry[INIT]), this = init;
+    LLVMValueRef init = cg_address_of(r, &carry[INIT]), this = init;
     if (is_same(&carry[SPARE], &carry[RESULT]))
-      copy_bytes(r, this = address_of(r, &carry[RESULT]), init, bytes_of(r, carry));
+      copy_bytes(r, this = cg_address_of(r, &carry[RESULT]), init, bytes_of(r, carry));
     LLVMBuildStore(r->b, this, moving_place(r, &carry[THIS]));
     aim_next(r, carry, spare);
   }
@@ -194,7 +206,7 @@ static void begin_carries(cg_runner *r, const cg_buffer *carry, uint32_t count, 
 /* After an iteration: the next one reads what this one wrote. */
 static void rotate_carries(cg_runner *r, const cg_buffer *carry, uint32_t count, LLVMValueRef spare) {
   for (uint32_t k = 0; k < count; k++, carry += CARRY) {
-    LLVMBuildStore(r->b, address_of(r, &carry[NEXT]), moving_place(r, &carry[THIS]));
+    LLVMBuildStore(r->b, cg_address_of(r, &carry[NEXT]), moving_place(r, &carry[THIS]));
     aim_next(r, carry, spare);
   }
 }
@@ -203,7 +215,7 @@ static void rotate_carries(cg_runner *r, const cg_buffer *carry, uint32_t count,
 static void end_carries(cg_runner *r, const cg_buffer *carry, uint32_t count) {
   for (uint32_t k = 0; k < count; k++, carry += CARRY) {
     LLVMBasicBlockRef differs = cg_new_block(r), after = cg_new_block(r);
-    LLVMValueRef to = address_of(r, &carry[RESULT]), from = address_of(r, &carry[THIS]);
+    LLVMValueRef to = cg_address_of(r, &carry[RESULT]), from = cg_address_of(r, &carry[THIS]);
     LLVMBuildCondBr(r->b, compare(r, LLVMIntNE, to, from), differs, after);
     LLVMPositionBuilderAtEnd(r->b, differs);
     copy_bytes(r, to, from, bytes_of(r, carry));
@@ -243,7 +255,7 @@ static void emit_while(cg_runner *r, const cg_step *s) {
 static void begin_slices(cg_runner *r, const cg_step *s) {
   for (uint32_t at = CARRY * s->carries; at < s->buffer_count; at += SLICED) {
     const cg_buffer *pair = buffer_of(r, s, at);
-    LLVMValueRef address = address_of(r, &pair[WHOLE]);
+    LLVMValueRef address = cg_address_of(r, &pair[WHOLE]);
     if (s->reverse)
       address =
           cg_behind(r, address, LLVMBuildSub(r->b, bytes_of(r, &pair[WHOLE]), bytes_of(r, &pair[SLICE]), ""));
@@ -256,7 +268,7 @@ static void advance_slices(cg_runner *r, const cg_step *s) {
     const cg_buffer *slice = buffer_of(r, s, at + SLICE);
     LLVMValueRef bytes = bytes_of(r, slice);
     if (s->reverse) bytes = LLVMBuildNeg(r->b, bytes, "");
-    LLVMBuildStore(r->b, cg_behind(r, address_of(r, slice), bytes), moving_place(r, slice));
+    LLVMBuildStore(r->b, cg_behind(r, cg_address_of(r, slice), bytes), moving_place(r, slice));
   }
 }
 
@@ -287,7 +299,7 @@ static void emit_scan(cg_runner *r, const cg_step *s) {
 }
 
 static void emit_copy(cg_runner *r, const cg_buffer *to, const cg_buffer *from) {
-  copy_bytes(r, address_of(r, to), address_of(r, from), bytes_of(r, to));
+  copy_bytes(r, cg_address_of(r, to), cg_address_of(r, from), bytes_of(r, to));
 }
 
 static void emit_step(cg_runner *r, const cg_step *s) {
@@ -297,7 +309,7 @@ static void emit_step(cg_runner *r, const cg_step *s) {
   case IR_STEP_COND: emit_cond(r, s); return;
   case IR_STEP_WHILE: emit_while(r, s); return;
   case IR_STEP_SCAN: emit_scan(r, s); return;
-  case IR_STEP_CALL:
+  case IR_STEP_CALL: cg_emit_call(r, s); return;
   case IR_STEP_SORT:
   case IR_STEP_ARGSORT:
   case IR_STEP_KINDS: break;

@@ -33,7 +33,8 @@ static void build(vf_graph *g, const vf_build_options *options, fe_built *out, i
   if (!fe_graph_request(g, &request, error)) return;
   request.constants = g->context->runtime;
   fe_ports ports = {&request, g->inputs, g->outputs, g->output_count};
-  fe_build_options how = {options->name, options->assembler ? CG_ASM : CG_OBJECT, &g->context->mem};
+  fe_build_options how = {options->name, options->assembler ? CG_ASM : CG_OBJECT, options->threads,
+                          &g->context->mem};
   if (rt_context_create_ahead(g->context->runtime, options->target, &ahead, error) == IR_OK)
     fe_build(ahead, &ports, &how, out, error);
   rt_context_destroy(ahead);

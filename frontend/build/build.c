@@ -113,6 +113,7 @@ static ir_status build(builder *b, rt_context *context, const fe_build_options *
                                .variables = b->numbers,
                                .bounds = b->bounds,
                                .variable_count = r->var_count,
+                               .shares = options->threads,
                                .shown = b->ports->output_count};
   rt_object object;
   if (rt_object_build(b->program, &request, &object, b->error) != IR_OK) return b->error->status;
@@ -126,7 +127,10 @@ static ir_status build(builder *b, rt_context *context, const fe_build_options *
                       .variables = b->variables,
                       .bounds = b->bounds,
                       .variable_count = sized ? r->var_count : 0,
-                      .arena_bytes = object.arena_bytes};
+                      .arena_bytes = object.arena_bytes,
+                      .worker_bytes = object.worker_bytes,
+                      .threads = options->threads || rt_object_call(b->program, 0),
+                      .program = b->program};
   fe_header_put(&header, &out->header);
   if (out->header.failed || out->name.failed)
     return ir_fail(b->error, IR_ERR_MEMORY, "build: out of memory for the header of @%.60s", r->name);

@@ -23,6 +23,7 @@ typedef struct fe_ports {
 typedef struct fe_build_options {
   const char *name;  /* a C identifier, with which all public names begin; NULL: made from the graph's name */
   cg_output want;    /* CG_OBJECT or CG_ASM */
+  bool threads;      /* NAME_run takes a NAME_host, by whose threads loops are shared */
   const ir_mem *mem; /* of what is built; outlives it */
 } fe_build_options;
 
@@ -54,6 +55,9 @@ typedef struct fe_header {
   const cg_variable *bounds;
   size_t variable_count; /* 0 where nothing depends on them */
   int64_t arena_bytes;   /* -1: they depend on variables */
+  int64_t worker_bytes;  /* and for each worker but the first */
+  bool threads;
+  const rt_program *program; /* has the custom operations */
 } fe_header;
 /* Appends the text of the header. */
 void fe_header_put(const fe_header *header, ir_text *out);

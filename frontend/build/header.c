@@ -19,7 +19,7 @@ static const char *const taken[] = {
     "static_cast", "struct",   "switch",   "template",  "this",       "thread_local", "throw",
     "true",        "try",      "typedef",  "typeid",    "typename",   "union",        "unsigned",
     "using",       "virtual",  "void",     "volatile",  "wchar_t",    "while",        "xor",
-    "xor_eq",      "ARENA",    "linux",    "unix",      "run",        "shapes"};
+    "xor_eq",      "ARENA",    "WORKER",   "linux",     "unix",       "run",          "shapes"};
 
 void fe_identifier(const char *name, ir_text *out) {
   size_t start = out->len;
@@ -160,21 +160,77 @@ static void put_sized_functions(const fe_header *h, ir_text *out) {
            h->name, h->name, h->name, h->name);
 }
 
+static const char host_text[] = "/* Threads of the caller, by which loops are shared. parallel_for calls "
+                                "body(argument, worker, begin, end) for "
+                                "parts\n"
+                                " * that together are 0 to count, in any order and at the same time, each of "
+                                "at least `grain` iterations but "
+                                "for the\n"
+                                " * last, and returns when all have returned. Calls that are in progress "
+                                "have different workers, from 0 on. "
+                                "NULL: one\n"
+                                " * thread. Results have the same bits in each case. */\n";
+static const char call_text[] = "/* An array of a custom operation, contiguous and row-major; data of an "
+                                "operand is not to be written to. */\n";
+
+static void put_calls(const fe_header *h, ir_text *out) {
+  const char *name;
+  for (size_t i = 0; (name = rt_object_call(h->program, i)); i++) {
+    ir_text_str(out, "  int (*call_");
+    fe_identifier(name, out);
+    ir_textf(out,
+             ")(void *user, const struct %s_array *results, const struct %s_array *operands,\n"
+             "             const void *attributes); /* operation %s: 0, or it has failed. attributes: 8 "
+             "bytes each, an "
+             "int64_t or a double */\n",
+             h->name, h->name, name);
+  }
+}
+
+static void put_host(const fe_header *h, ir_text *out) {
+  if (rt_object_call(h->program, 0)) {
+    ir_text_str(out, call_text);
+    ir_textf(out,
+             "typedef struct %s_array {\n  void *data;\n  const int64_t *dims;\n  int64_t elements;\n"
+             "  uint32_t rank, dtype; /* dtype: a vf_dtype of viewfold.h; f32 is %d, f64 %d, i32 %d */\n} "
+             "%s_array;\n\n",
+             h->name, IR_F32, IR_F64, IR_I32, h->name);
+  }
+  ir_text_str(out, host_text);
+  ir_textf(out,
+           "typedef struct %s_host {\n"
+           "  void *user; /* the first argument of the functions */\n"
+           "  void (*parallel_for)(void *user, void (*body)(void *argument, int64_t worker, int64_t begin, "
+           "int64_t "
+           "end),\n"
+           "                       void *argument, int64_t count, int64_t grain);\n",
+           h->name);
+  put_calls(h, out);
+  ir_textf(out,
+           "} %s_host;\n\n"
+           "/* Bytes that the arena has to have more for each worker but worker 0. */\n"
+           "#define %s_WORKER_BYTES %lld\n\n",
+           h->name, h->name, (long long)h->worker_bytes);
+}
+
 static void put_run(const fe_header *h, ir_text *out) {
+  if (h->threads) put_host(h, out);
   if (h->arena_bytes >= 0)
     ir_textf(out, "/* Bytes of the arena%s. */\n#define %s_ARENA_BYTES %lld\n\n",
              h->arena_bytes ? "" : ": none, it may be NULL", h->name, (long long)h->arena_bytes);
-  ir_textf(
+  ir_text_str(
       out,
       "/* Runs the graph. The arena is memory for intermediates, at any address, of which nothing is left "
       "after the\n"
       " * run. Returns 0; 1 where a size is out of its bounds, or sizes are too large (nothing was "
       "written); 7 where an\n"
-      " * index is out of its axis (what the outputs hold is unspecified). */\n"
-      "int %s_run(const %s_arrays *arrays, ",
-      h->name, h->name);
+      " * index is out of its axis, or 6 where a custom operation failed (what the outputs hold is "
+      "unspecified). */\n");
+  ir_textf(out, "int %s_run(const %s_arrays *arrays, ", h->name, h->name);
   if (h->variable_count) ir_textf(out, "const %s_sizes *sizes, ", h->name);
-  ir_text_str(out, "void *arena);\n\n");
+  ir_text_str(out, "void *arena");
+  if (h->threads) ir_textf(out, ", const %s_host *host", h->name);
+  ir_text_str(out, ");\n\n");
 }
 
 void fe_header_put(const fe_header *h, ir_text *out) {

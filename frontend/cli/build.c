@@ -43,13 +43,15 @@ static const char help_text[] =
     "  --target SETTINGS  build for another machine: `name=value` settings, as for `viewfold dump`; "
     "otherwise "
     "for this one\n"
+    "  --threads          the function takes a struct with a parallel_for of the caller's, by whose threads "
+    "loops are shared\n"
     "  --in NAME=VALUE    the value of a model's input that the importer must know, such as a shape\n"
     "\n"
     "Exit status: 0; 2 when the input is wrong or of a kind that has no object; 3 when it cannot be "
     "compiled.\n";
 
 typedef struct build {
-  const char *word, *object, *header, *name, *graph, *target;
+  const char *word, *object, *header, *name, *graph, *target, *threads;
   cli_pairs given;
   cli_graph s;
   rt_context *context;
@@ -103,7 +105,8 @@ static void build_block(build *b, const ir_parsed_graph *block, ir_ref results) 
     request.reference_count = fe_list_references(block->params, block->param_count, block->results,
                                                  block->result_count, references);
     fe_ports ports = {&request, block->params, block->results, outputs};
-    fe_build_options options = {b->name, ends_with(b->object, ".s") ? CG_ASM : CG_OBJECT, &ir_mem_libc};
+    fe_build_options options = {b->name, ends_with(b->object, ".s") ? CG_ASM : CG_OBJECT, b->threads != NULL,
+                                &ir_mem_libc};
     fe_build(b->context, &ports, &options, &b->built, &b->s.error);
   } else {
     ir_fail(&b->s.error, IR_ERR_MEMORY, "out of memory");
@@ -146,9 +149,10 @@ static int build_command(build *b) {
 int cli_build(int argc, char **argv) {
   build b = {0};
   const cli_option options[] = {
-      {"-o", "a file", cli_last, &b.object},         {"--header", "a file", cli_last, &b.header},
-      {"--name", "a name", cli_last, &b.name},       {"--graph", "a name", cli_last, &b.graph},
-      {"--target", "settings", cli_last, &b.target}, {"--in", "NAME=VALUE", cli_pairs_add, &b.given}};
+      {"-o", "a file", cli_last, &b.object},          {"--header", "a file", cli_last, &b.header},
+      {"--name", "a name", cli_last, &b.name},        {"--graph", "a name", cli_last, &b.graph},
+      {"--target", "settings", cli_last, &b.target},  {"--threads", NULL, cli_last, &b.threads},
+      {"--in", "NAME=VALUE", cli_pairs_add, &b.given}};
   int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &b.word,
                              "one file at a time, found '%s' as well", argc, argv);
   if (status == CLI_END && (status = check(&b)) == CLI_OK) {

@@ -86,6 +86,7 @@ bool rt_describe_arena(rt_describer *d) {
   const rt_program *p = d->p;
   int64_t scratch = most_scratch(p), slack = CG_ARENA_ALIGN - 1;
   size_t total = 0;
+  d->program.scratch_each = scratch;
   if (p->plan.head->vars) {
     d->program.scratch = place_sized(d);
     d->program.arena = combine(d, IR_OP_ADD, d->program.scratch, number(d, scratch + slack));

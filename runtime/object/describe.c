@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ir/custom.h"
+
 static uint32_t number(rt_describer *d, int64_t n) { return rt_value_number(&d->values, n); }
 
 /* sizes */
@@ -63,15 +65,20 @@ static void add_equal_sizes(rt_describer *d, const rt_plan_step *s) {
 /* buffers */
 
 static cg_buffer buffer_of(const rt_describer *d, uint32_t source, uint32_t slot) {
-  uint32_t n = source & RT_SOURCE_NUMBER, bytes = d->bytes[slot];
+  const rt_plan_slot *s = &d->p->plan.slots[slot];
+  uint32_t n = source & RT_SOURCE_NUMBER;
+  cg_buffer made = {CG_MOVING,
+                    n - (uint32_t)d->p->temp_count,
+                    d->bytes[slot],
+                    {(ir_dtype)s->dtype, s->rank, s->dims, s->elements}};
   switch ((ir_slot_kind)(source >> RT_SOURCE_SHIFT)) {
-  case IR_SLOT_INPUT: return (cg_buffer){CG_ARRAY, d->request->inputs[n], bytes};
-  case IR_SLOT_OUTPUT: return (cg_buffer){CG_ARRAY, d->request->outputs[n], bytes};
-  case IR_SLOT_DATA: return (cg_buffer){CG_DATA, n, bytes};
+  case IR_SLOT_INPUT: made.where = CG_ARRAY, made.number = d->request->inputs[n]; return made;
+  case IR_SLOT_OUTPUT: made.where = CG_ARRAY, made.number = d->request->outputs[n]; return made;
+  case IR_SLOT_DATA: made.where = CG_DATA, made.number = n; return made;
   default: break;
   }
-  if (n < d->p->temp_count) return (cg_buffer){CG_ARENA, d->offsets[n], bytes};
-  return (cg_buffer){CG_MOVING, n - (uint32_t)d->p->temp_count, bytes};
+  if (n < d->p->temp_count) made.where = CG_ARENA, made.number = d->offsets[n];
+  return made;
 }
 
 static void add_buffers(rt_describer *d) {
@@ -80,7 +87,7 @@ static void add_buffers(rt_describer *d) {
     d->buffers[i] = buffer_of(d, p->sources[i], p->plan.step_slots[i]);
   for (size_t i = 0; i < p->copy_count; i++) {
     const rt_copy *copy = &p->copies[i];
-    d->copies[2 * i] = (cg_buffer){CG_ARRAY, d->request->outputs[copy->result], d->bytes[copy->slot]};
+    d->copies[2 * i] = (cg_buffer){CG_ARRAY, d->request->outputs[copy->result], d->bytes[copy->slot], {0}};
     d->copies[2 * i + 1] = buffer_of(d, copy->source, copy->slot);
   }
 }
@@ -100,6 +107,32 @@ static void add_data(rt_describer *d) {
 
 /* steps */
 
+/* The iterations of a kernel's loop that are worth a thread's time (rt_split), for threads of which nothing
+ * is known. */
+static uint32_t grain_of(rt_describer *d, const rt_plan_step *s) {
+  rt_value_list *v = &d->values;
+  if (s->kind != IR_STEP_KERNEL || !d->request->shares) return s->count;
+  uint32_t one = number(d, 1);
+  uint32_t chunks = rt_value_add(v, IR_OP_FLOORDIV, s->work, number(d, RT_CHUNK_WORK), 0);
+  uint32_t some = rt_value_add(v, IR_OP_MAX, chunks, one, 0);
+  uint32_t each = rt_value_add(v, IR_OP_MAX, rt_value_add(v, IR_OP_FLOORDIV, s->count, some, 0), one, 0);
+  uint32_t pays = rt_value_add(v, IR_OP_GE, s->work, number(d, RT_SPLIT_WORK), 0);
+  return rt_value_add(v, IR_OP_WHERE, pays, each, s->count);
+}
+
+static uint32_t call_number(const rt_program *p, const rt_plan_step *s) {
+  uint32_t number = 0;
+  while (strcmp(rt_object_call(p, number), p->plan.names + s->kernel)) number++;
+  return number;
+}
+
+/* The values of a call's attributes. */
+static cg_bytes attributes_of(const rt_program *p, const rt_plan_step *s) {
+  const ir_custom_call *call = (const void *)(p->plan.data + s->attributes);
+  if (s->kind != IR_STEP_CALL || s->attribute_bytes < sizeof *call) return (cg_bytes){0};
+  return (cg_bytes){call->values, call->attributes * sizeof *call->values};
+}
+
 static void add_steps(rt_describer *d) {
   const rt_program *p = d->p;
   for (uint32_t i = 0; i < p->plan.head->steps; i++) {
@@ -107,16 +140,19 @@ static void add_steps(rt_describer *d) {
     if (p->is_hoisted[i]) continue; /* it stands in no function, and has none */
     d->known[d->program.known_count++] = s->count;
     add_equal_sizes(d, s);
-    d->steps[d->program.step_count++] = (cg_step){.kind = (ir_step_kind)s->kind,
-                                                  .reverse = s->reverse,
-                                                  .kernel = s->kernel,
-                                                  .count = s->count,
-                                                  .buffers = s->slots,
-                                                  .buffer_count = s->slot_count,
-                                                  .variables = s->vars,
-                                                  .variable_count = s->var_count,
-                                                  .inside = {s->inside[0], s->inside[1]},
-                                                  .carries = s->carries};
+    d->steps[d->program.step_count++] =
+        (cg_step){.kind = (ir_step_kind)s->kind,
+                  .reverse = s->reverse,
+                  .kernel = s->kind == IR_STEP_CALL ? call_number(p, s) : s->kernel,
+                  .count = s->count,
+                  .grain = grain_of(d, s),
+                  .buffers = s->slots,
+                  .buffer_count = s->slot_count,
+                  .variables = s->vars,
+                  .variable_count = s->var_count,
+                  .inside = {s->inside[0], s->inside[1]},
+                  .carries = s->carries,
+                  .attributes = attributes_of(p, s)};
   }
 }
 
@@ -173,6 +209,8 @@ static void fill_program(rt_describer *d) {
   to->known = d->known;
   to->equal = d->equal;
   to->dims = d->dims;
+  to->shares = d->request->shares || rt_object_call(p, 0);
+  to->axes = p->plan.dims;
 }
 
 ir_status rt_describe(rt_describer *d, const rt_program *p, const rt_object_request *request,

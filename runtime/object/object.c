@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ir/custom.h"
 #include "runtime/context.h"
 #include "runtime/object/describe.h"
 #include "runtime/program/run.h"
@@ -36,9 +37,14 @@ static ir_status check_program(const rt_program *p, ir_error *error) {
     return ir_fail(error, IR_ERR_INTERNAL, "build: graph @%s was not compiled ahead of time",
                    rt_program_name(p));
   if (p->resource_count && !p->base) return refuse(p, "is not bound to its constants", error);
-  for (uint32_t i = 0; i < p->plan.head->steps; i++)
-    if (p->plan.steps[i].kind == IR_STEP_CALL)
-      return refuse(p, "runs a custom operation, of which an object file has no code", error);
+  for (uint32_t i = 0; i < p->plan.head->steps; i++) {
+    const rt_plan_step *s = &p->plan.steps[i];
+    ir_custom_call call;
+    if (s->kind != IR_STEP_CALL || s->attribute_bytes < sizeof call) continue;
+    memcpy(&call, p->plan.data + s->attributes, sizeof call);
+    if (call.batch)
+      return refuse(p, "runs a custom operation for each element of a batch; an object calls it once", error);
+  }
   return IR_OK;
 }
 
@@ -53,6 +59,7 @@ ir_status rt_object_build(const rt_program *p, const rt_object_request *request,
       read_kernels(&d, p->base ? p->base : p, error) == IR_OK) {
     cg_program_request whole = {&d.program, &c->target, request->want, RT_LEVEL, c->options.timer};
     out->arena_bytes = d.arena_bytes;
+    out->worker_bytes = d.program.scratch_each;
     status = rt_module_build(&c->codegen, &whole, request->mem, &out->code, error);
   } else {
     status = error->status;

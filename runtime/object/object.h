@@ -21,13 +21,19 @@ typedef struct rt_object_request {
   const uint32_t *inputs, *outputs, *variables;
   const cg_variable *bounds;
   size_t variable_count;
+  bool shares;  /* NAME_run takes a cg_host, by whose threads loops are shared */
   size_t shown; /* outputs whose sizes NAME_shapes writes: the first ones */
 } rt_object_request;
 
 typedef struct rt_object {
   cg_blob code;
-  int64_t arena_bytes; /* that NAME_run needs; -1: they depend on variables */
+  int64_t arena_bytes;  /* that NAME_run needs; -1: they depend on variables */
+  int64_t worker_bytes; /* and for each worker but the first */
 } rt_object;
+
+/* The name of custom operation `number` of those that the program runs, each counted once; NULL: there are
+ * not as many. A program with any has NAME_run take a cg_host, whose functions are in this order. */
+const char *rt_object_call(const rt_program *program, size_t number);
 
 /* The program must have been made in a context with rt_options.ahead, and be bound to its constants. Free
  * out->code with cg_blob_free. IR_ERR_UNSUPPORTED: it has steps of which no code is made; IR_ERR_RANGE: what

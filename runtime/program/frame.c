@@ -5,23 +5,16 @@
 #include <string.h>
 
 /* When a loop is worth threads. Work is bytes plus scalar operations; one core does about 64 of them per
- * nanosecond from its own caches, so SPLIT_WORK is 2 us. Using threads that are awake costs 0.2 us: measured
- * on two cores, loops of 1.5 to 3 us take 0.7 to 0.9 of the time on two threads, and a product of 128x128
- * elements 0.6, since each thread packs what it reads. Threads that are asleep are woken by loops that take
- * longer (pool.c). A chunk of CHUNK_WORK takes far longer than the tens of nanoseconds that claiming one
- * costs. Of more than FEW_CHUNKS for each thread, one has LONG_WORK, 12 us of a product, so that what a
- * kernel does first counts little: with an eighth of that MiniLM takes 3 % longer on two threads. What only
- * moves elements does less of it in that time, 32 for each nanosecond: LONG_MOVE, 16 us.
+ * nanosecond from its own caches, so RT_SPLIT_WORK is 2 us. Using threads that are awake costs 0.2 us:
+ * measured on two cores, loops of 1.5 to 3 us take 0.7 to 0.9 of the time on two threads, and a product of
+ * 128x128 elements 0.6, since each thread packs what it reads. Threads that are asleep are woken by loops
+ * that take longer (pool.c). A chunk of RT_CHUNK_WORK takes far longer than the tens of nanoseconds that
+ * claiming one costs. Of more than FEW_CHUNKS for each thread, one has LONG_WORK, 12 us of a product, so that
+ * what a kernel does first counts little: with an eighth of that MiniLM takes 3 % longer on two threads. What
+ * only moves elements does less of it in that time, 32 for each nanosecond: LONG_MOVE, 16 us.
  *
  * Work overstates: of the workloads most is counted of a scan, 1,000 for each nanosecond (MOST_PER_NS). */
-enum {
-  SPLIT_WORK = 128 << 10,
-  CHUNK_WORK = 64 << 10,
-  FEW_CHUNKS = 4,
-  LONG_WORK = 8 << 20,
-  LONG_MOVE = 512 << 10,
-  MOST_PER_NS = 1024
-};
+enum { FEW_CHUNKS = 4, LONG_WORK = 8 << 20, LONG_MOVE = 512 << 10, MOST_PER_NS = 1024 };
 
 static uintptr_t lay_out_frame(const rt_program *p, rt_frame *f, uintptr_t at) {
   const rt_plan_head *h = p->plan.head;
@@ -87,8 +80,8 @@ static ir_status fill_bytes(const rt_program *p, rt_frame *f, ir_error *error) {
 void rt_split(rt_step *s, int64_t count, int64_t work, int64_t flops, int threads) {
   s->count = count, s->grain = s->least_ns = 0;
   if (work == RT_NO_VALUE) work = INT64_MAX;
-  if (work < SPLIT_WORK || count < 2) return;
-  int64_t few = (int64_t)FEW_CHUNKS * threads, chunks = work / CHUNK_WORK,
+  if (work < RT_SPLIT_WORK || count < 2) return;
+  int64_t few = (int64_t)FEW_CHUNKS * threads, chunks = work / RT_CHUNK_WORK,
           many = work / (flops == 0 ? LONG_MOVE : LONG_WORK);
   if (chunks > few) chunks = many > few ? many : few;
   s->grain = count / chunks > 1 ? count / chunks : 1;

@@ -159,6 +159,9 @@ ir_status rt_run_hoisted(rt_program *program, ir_error *error);
 
 /* Defined in frame.c: a frame and its arrays, in one allocation of rt_frame_size bytes. */
 size_t rt_frame_size(const rt_program *program);
+/* Work (bytes and scalar operations) from which a loop is shared, and that is worth a part: the reasons are
+ * in frame.c. */
+enum { RT_SPLIT_WORK = 128 << 10, RT_CHUNK_WORK = 64 << 10 };
 /* Sets how a step's thread loop of `count` iterations is split: count, grain, least_ns. flops: 0 where
  * elements are only moved. */
 void rt_split(rt_step *step, int64_t count, int64_t work, int64_t flops, int threads);

@@ -254,12 +254,42 @@ $ viewfold build rows.vf -o rows.o --target triple=s390x-linux-gnu
 $ viewfold build rows.vf -o rows.o --target triple=armv7-linux-gnueabi
 ! viewfold build: compile: armv7-linux-gnueabi has pointers of 32 bits; code is made for little-endian machines with pointers of 64 bits
 ? 3
+
+== a custom operation is a function of the caller
 <<< shown.vf
 graph @shown(%x: f32[2]) {
   %y = print %x text="x"
-  return %y
+  %z = mul %y, 2.0
+  return %z
 }
 >>>
-$ viewfold build shown.vf -o shown.o
-! viewfold build: build: graph @shown runs a custom operation, of which an object file has no code
-? 3
+<<< shown.c
+#include <stdio.h>
+
+#include "shown.h"
+
+static int show(void *user, const shown_array *results, const shown_array *operands, const void *attributes) {
+  const float *x = (const float *)operands->data;
+  float *y = (float *)results->data;
+  for (int64_t i = 0; i < operands->elements; i++) y[i] = x[i];
+  printf("%s: %s[%d] %g %g\n", (const char *)user, (const char *)attributes, (int)operands->dims[0], x[0], x[1]);
+  return x[0] < 0;
+}
+
+int main(void) {
+  float x[2] = {3, 4}, z[2];
+  static char name[] = "shown";
+  shown_arrays arrays = {x, z};
+  shown_host host = {name, NULL, show};
+  int good = shown_run(&arrays, NULL, &host);
+  printf("%d %g %g\n", good, z[0], z[1]);
+  x[0] = -3;
+  printf("%d\n", shown_run(&arrays, NULL, &host));
+}
+>>>
+$ viewfold build shown.vf -o shown.o --header shown.h && ${CC:-cc} -Wall -Wextra -Werror shown.c shown.o -o shown && ./shown
+shown: x[2] 3 4
+0 6 8
+shown: x[2] -3 4
+6
+$ nm -u shown.o
