@@ -42,7 +42,7 @@ typedef enum pass_compared {
 } pass_compared;
 
 /* How the loops of a kernel add up or multiply floats: `terms` says of which reductions, by dtype, operation
- * and extents, and `order` in what order these take their terms. 0: in one that depends on what they read. */
+ * and extents, and `order` in what order these take their terms. 0: in one that cannot be told. */
 typedef struct pass_sum_order {
   uint64_t terms, order;
 } pass_sum_order;

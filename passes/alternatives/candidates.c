@@ -68,6 +68,21 @@ static double irregularity(ir_graph *g, ir_ref r) {
   }
 }
 
+/* Has a reduction rows of neighbours, all of them terms of one result or all of different results, that fill
+ * no vector? What is computed for them fills as few lanes. */
+static bool has_short_rows(ir_graph *g, ir_ref r) {
+  const ir_node *n = ir_get(g, r);
+  if (ir_ops[n->op].cls != IR_CLASS_REDUCE) return false;
+  ir_ref below = n->src[0];
+  int64_t row = 1, lanes = IR_CACHE_LINE_BYTES / ir_dtypes[ir_dtype_of(g, below)].bytes;
+  uint32_t axis = innermost(g, below);
+  if (axis == ir_rank(g, below)) return false;
+  bool reduced = ir_reduces_axis(g, n, axis);
+  for (axis++; axis-- > 0 && row < lanes; row *= most(g, below, axis))
+    if (most(g, below, axis) > 1 && ir_reduces_axis(g, n, axis) != reduced) return true;
+  return false;
+}
+
 /* the nodes that are fused */
 
 static int users_first(const void *a, const void *b) {
@@ -111,8 +126,9 @@ static alternatives_node *find(pass_alternatives *a, ir_ref node) {
 /* Sets evaluations and `above` of the operands of f. */
 static void pass_down(pass_alternatives *a, const alternatives_node *f) {
   const ir_node *n = ir_get(a->g, f->node);
-  double each = f->root ? f->elements : f->evaluations,
-         above = (f->root ? 0 : f->above) + irregularity(a->g, f->node);
+  double each = f->root ? f->elements : f->evaluations, above = (f->root ? 0 : f->above) +
+                                                                irregularity(a->g, f->node) +
+                                                                (has_short_rows(a->g, f->node) ? DIVIDED : 0);
   bool elementwise = pass_is_elementwise(n);
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
     alternatives_node *below = ir_shape(a->g, n->src[k]) ? find(a, n->src[k]) : NULL;

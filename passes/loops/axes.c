@@ -142,6 +142,25 @@ static bool steps_less(ir_graph *g, ir_ref root, ir_ref a, ir_ref b) {
   return any;
 }
 
+/* The order in which `count` ranges `now` are, of those that were there before: its number among all orders,
+ * in which 0 is the same order; LOOP_ANY_ORDER where there are too many. */
+static int order_number(const ir_ref *before, const ir_ref *now, uint32_t count) {
+  enum { MOST = 5 }; /* of which there are 120 orders; the next number has 720, past LOOP_ANY_ORDER */
+  int number = 0;
+  if (count > MOST) return LOOP_ANY_ORDER;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t at = 0, passed = 0; /* of those before it, what comes later now */
+    while (before[at] != now[i]) at++;
+    for (uint32_t k = i + 1; k < count; k++) {
+      uint32_t other = 0;
+      while (before[other] != now[k]) other++;
+      passed += other < at;
+    }
+    number = number * (int)(count - i) + (int)passed;
+  }
+  return number;
+}
+
 /* Applies `change` to the sources of each reduction that may combine terms in any order: src[0] is the term,
  * the ranges follow. `change` returns whether it has changed any. */
 static void change_reduced(loop_nest *n, bool (*change)(ir_graph *g, ir_ref *src, uint32_t *count)) {
@@ -155,8 +174,9 @@ static void change_reduced(loop_nest *n, bool (*change)(ir_graph *g, ir_ref *src
     uint32_t sources = r.nsrc;
     memcpy(src, r.src, sources * sizeof *src);
     if (is_index_reduction || !change(g, src, &sources)) continue;
-    bool reordered = ir_arg_mode(&r) || sources == r.nsrc; /* merged ranges keep the order of the terms */
-    int64_t arg = ir_pack_arg(ir_arg_int(&r), reordered);
+    int order = ir_arg_mode(&r); /* merged ranges keep the order of the terms */
+    if (sources == r.nsrc) order = order ? LOOP_ANY_ORDER : order_number(r.src + 1, src + 1, sources - 1);
+    int64_t arg = ir_pack_arg(ir_arg_int(&r), order);
     ir_ref made = ir_make(g, IR_OP_REDUCE, (ir_dtype)r.dtype, arg, src, sources);
     ir_ref root = made ? pass_substitute(g, n->store, &reduces[k], &made, 1) : 0;
     if (root) n->store = root;

@@ -121,7 +121,10 @@ bool loop_find_axes(loop_nest *n); /* finds the store's free ranges, by number; 
 void loop_merge_axes(loop_nest *n, bool tiled);
 bool loop_merge_pair(loop_nest *n, uint32_t axis); /* collapses it and the next one; false: sizes forbid it */
 void loop_merge_reduced(loop_nest *n);             /* loop_merge_axes for the ranges of each reduction */
-/* Orders the ranges of each reduction by falling strides in what it reads, where all loads agree. */
+/* Orders the ranges of each reduction by falling strides in what it reads, where all loads agree. The mode of
+ * its arg is then the number of that order among all orders of the ranges, 0 where nothing has changed;
+ * LOOP_ANY_ORDER: one that has no number. */
+enum { LOOP_ANY_ORDER = 255 };
 void loop_order_reduced(loop_nest *n);
 bool loop_bounds_another(loop_nest *n, uint32_t axis); /* does the size of some axis depend on this one? */
 bool loop_is_ordered(loop_nest *n, uint32_t axis);     /* does the order of updates along it matter? */

@@ -349,11 +349,13 @@ static bool is_contraction(const ir_graph *g, ir_ref term) {
 /* FNV-1a, of whole words. */
 static uint64_t mixed(uint64_t hash, uint64_t word) { return (hash ^ word) * UINT64_C(0x100000001b3); }
 
+/* Number of the order in which lanes combine prefixes in steps that double; those of ranges are smaller. */
+enum { PREFIX_ORDER = LOOP_ANY_ORDER - 1 };
+
 /* Reports in what order a sum of floats takes its terms, to compare it with that of other loops. all: its
- * ranges before they end at masks. reordered: they are in the order of what the terms read, not of the axes.
- */
+ * ranges before they end at masks. number: of the order in which these are (loop_order_reduced). */
 static void tell_order(const reduction *r, const ir_ref *all, const ir_ref *ranges, uint32_t count,
-                       bool reordered) {
+                       int number) {
   const pass_shaping *s = r->n->shaping;
   ir_graph *g = r->n->g;
   uint64_t terms = mixed(mixed(UINT64_C(0xcbf29ce484222325), r->op), r->dtype), order = terms;
@@ -368,7 +370,8 @@ static void tell_order(const reduction *r, const ir_ref *all, const ir_ref *rang
   order = mixed(order, lanes > 1 && reduce_can_mask(r, ranges[count - 1]));
   order = mixed(order, memcmp(all, ranges, count * sizeof *all) != 0);
   order = mixed(mixed(order, blocked), pass_is_product(g, r->body));
-  s->ordered(s->user, (pass_sum_order){terms, reordered ? 0 : order | 1});
+  order = mixed(order, (uint64_t)number);
+  s->ordered(s->user, (pass_sum_order){terms, number == LOOP_ANY_ORDER ? 0 : order | 1});
 }
 
 static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
@@ -387,9 +390,9 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   int64_t terms = is_index_reduction || n->lanes_in_reduction ? 0 : few_terms(&r, ranges, count);
   if (terms && count == 1 && chooses_by_index(g, node, NULL, 0)) { /* some terms become constants */
     reduce_prefix prefix;
-    tell_order(&r, all, ranges, count, false);
-    if (n->strategy->combines_prefixes && reduce_read_prefix(&r, ranges[0], &prefix))
-      return reduce_over_prefix(&r, &prefix, without_prefetches(&r, prefix.term, 0));
+    bool doubles = n->strategy->combines_prefixes && reduce_read_prefix(&r, ranges[0], &prefix);
+    tell_order(&r, all, ranges, count, doubles ? PREFIX_ORDER : 0);
+    if (doubles) return reduce_over_prefix(&r, &prefix, without_prefetches(&r, prefix.term, 0));
     return reduce_written_out(&r, ranges, count, terms);
   }
   reduce_end_at_mask(&r, ranges, count);

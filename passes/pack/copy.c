@@ -206,20 +206,43 @@ static ir_ref whole_in_order(const pass_contraction *c, const pass_operand *o) {
   return expanded(c, o, permuted_back(c->g, x, order, c->rank));
 }
 
-/* Copies the base with its masks: the copy is made of the pad nearest to the base, and the views above it
- * stay. The operand as a whole is copied where that is smaller. */
-ir_ref pack_plain(const pass_contraction *c, const pass_operand *o) {
+/* The value that a copy of the base with its masks holds: the pad nearest to the base, whose views above it
+ * stay. views: as views_above lists them; *above: the number of those below it, and the value itself. 0: the
+ * operand as a whole is smaller. */
+static ir_ref masked_base(const pass_contraction *c, const pass_operand *o, ir_ref views[PASS_MAX_VIEWS],
+                          uint32_t *count, uint32_t *above) {
   ir_graph *g = c->g;
-  ir_ref views[PASS_MAX_VIEWS], made = o->base;
-  uint32_t count = views_above(g, o, views), from = 0;
+  ir_ref made = o->base;
+  *count = views_above(g, o, views), *above = 0;
   if (!ir_is_true(g, o->valid))
-    while (from < count && ir_op_of(g, views[from]) != IR_OP_PAD) made = views[from++];
-  if (from < count && !ir_is_true(g, o->valid)) made = views[from++];
-  if (count == PASS_MAX_VIEWS || pack_elements(g, made) > pass_contraction_size(c, o->varies)) {
-    ir_ref whole = whole_in_order(c, o);
-    return whole ? whole : pack_rows(c, o);
+    while (*above < *count && ir_op_of(g, views[*above]) != IR_OP_PAD) made = views[(*above)++];
+  if (*above < *count && !ir_is_true(g, o->valid)) made = views[(*above)++];
+  return *count == PASS_MAX_VIEWS || pack_elements(g, made) > pass_contraction_size(c, o->varies) ? 0 : made;
+}
+
+ir_ref pack_plain(const pass_contraction *c, const pass_operand *o) {
+  ir_ref views[PASS_MAX_VIEWS];
+  uint32_t count, above;
+  ir_ref made = masked_base(c, o, views, &count, &above);
+  if (made) return views_on(c->g, mark_stored(c->g, made), views, above, count);
+  ir_ref whole = whole_in_order(c, o);
+  return whole ? whole : pack_rows(c, o);
+}
+
+bool pack_plain_in_order(const pass_contraction *c, const pass_operand *o, uint32_t axis) {
+  ir_graph *g = c->g;
+  ir_ref views[PASS_MAX_VIEWS], index = o->index;
+  pass_point p = {.rank = c->rank};
+  uint32_t count, above;
+  int64_t step;
+  ir_ref made = masked_base(c, o, views, &count, &above);
+  if (made && made != o->base) {
+    for (uint32_t i = 0; i < c->rank; i++) p.at[i] = c->range[i];
+    for (ir_ref r = o->value; r != made; r = ir_src(g, r, 0))
+      if (!pass_view_index(g, &pass_canonical, r, &p)) return false;
+    index = pass_flatten(g, &pass_canonical, ir_shape(g, made), &p);
   }
-  return views_on(g, mark_stored(g, made), views, from, count);
+  return index && affine_stride(g, index, c->range[axis], &step) && step == 1;
 }
 
 ir_ref pack_product(const pass_contraction *c, ir_ref a, ir_ref b) {

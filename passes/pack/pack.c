@@ -237,9 +237,11 @@ static double cost(const packing *k) {
   for (int64_t rest = size % lanes; rest; rest &= rest - 1) vectors++;
   double all = (double)pass_contraction_size(c, UINT32_MAX),
          work = all * (double)(vectors * lanes) / (double)size;
-  bool apart = k->columns_form != PANELS && axis_stride(c, k->columns, k->column) != 1;
+  bool in_order =
+      k->columns_form == PANELS || (k->columns_form == PLAIN ? pack_plain_in_order(c, k->columns, k->column)
+                                                             : axis_stride(c, k->columns, k->column) == 1);
   if (is_window(c, k->columns)) work *= UNALIGNED;
-  if (apart) work *= GATHERED;
+  if (!in_order) work *= GATHERED;
   if (k->transposed) work += (double)TRANSPOSE_COST * (double)pass_contraction_size(c, ~c->reduced);
   return work + copying(k, k->columns, k->columns_form) + copying(k, k->rows, k->rows_form);
 }

@@ -34,6 +34,8 @@ enum { PACK_MAX_STRIDE = 8 };
 ir_ref pack_rows(const pass_contraction *c, const pass_operand *o);    /* [kept..., summed...] */
 ir_ref pack_in_rows(const pass_contraction *c, const pass_operand *o); /* [summed..., kept...] */
 ir_ref pack_plain(const pass_contraction *c, const pass_operand *o);   /* masks and elementwise work done */
+bool pack_plain_in_order(const pass_contraction *c, const pass_operand *o,
+                         uint32_t axis); /* neighbours along it? */
 /* [kept..., panels, summed..., width], for a column axis of known size */
 ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t column, int64_t width);
 

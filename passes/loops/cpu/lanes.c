@@ -9,6 +9,9 @@ enum {
   MIN_LANES = 2, /* lanes of a vector: of one there is nothing to gain */
   /* terms, or elements, along which lanes of a reduction run: those of an AVX2 vector of f32 */
   MIN_LANE_TERMS = 8,
+  /* terms in the lanes of a vector that take less time than one after the other: combining four takes two
+   * exchanges, and four of f64 are a vector of AVX2 */
+  MIN_FILLED_TERMS = 4,
   MIN_VECTORS = 4, /* vectors that an axis of varying size has to be able to fill: of shorter ones
                       the remainder, single elements, is a large share */
   /* float operations of a chain that is interleaved: one of 25, of four cycles each, takes as long as the two
@@ -284,13 +287,15 @@ static bool reads_near(loop_nest *n, ir_ref reduce, ir_ref range) {
   return count < LOOP_MAX_NODES;
 }
 
-/* Has the reduction's last range too few terms for lanes, while elements of the result have room for them?
- * Windows with a stride, as of pooling, are read in small steps. */
+/* Has the reduction's last range too few terms for lanes, while elements of the result have room for them, or
+ * hardly any while there is no room anywhere? Windows with a stride, as of pooling, are read in small steps.
+ */
 static bool has_few_terms(loop_nest *n, ir_ref reduce, const loop_axis *last, int output_score) {
   const ir_node *r = ir_get(n->g, reduce);
-  if (ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi >= MIN_LANE_TERMS) return false;
-  return output_score > 0 || (last && ir_bounds_of(n->g, last->extent).hi >= MIN_LANE_TERMS &&
-                              reads_near(n, reduce, last->range));
+  int64_t terms = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi;
+  bool room = last && ir_bounds_of(n->g, last->extent).hi >= MIN_LANE_TERMS;
+  if (terms >= MIN_LANE_TERMS) return false;
+  return output_score > 0 || (room ? reads_near(n, reduce, last->range) : terms < MIN_FILLED_TERMS);
 }
 
 void loop_choose_vectors(loop_nest *n) {

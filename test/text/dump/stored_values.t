@@ -123,6 +123,18 @@ kernel 2 -> %y f32[1,256,14,14]
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph few apart.vf | grep -c '^kernel.*14,14\]$'
 1
 
+== the lanes of a convolution follow the order of the padded copy, not of the transposed image below it
+<<< turned.vf
+graph @turned(%x: f32[1,64,14,14], %w: f32[2,64,3,3]) {
+  %p = permute %x order=[0,1,3,2]
+  %y = conv %p, %w padding=1
+  return %y
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' turned.vf | grep '^kernel'
+kernel 0 -> temporary 0 f32[1,64,16,16]
+kernel 1 -> %y f32[1,2,14,14]
+
 == where windows of a stored value grow too large for one kernel, the padded value is stored, not the windows
 $ viewfold explain --no-run --graph windows values.vf | grep '^kernel'
 kernel 0 -> temporary 0 f32[2,1,8,784]

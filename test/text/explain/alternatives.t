@@ -37,3 +37,29 @@ kernel 2 -> %m u32[1,8192,2]
 == work-items of a device are not compared
 $ sh kernels.sh joined.vf 'lanes=64 local=65536'
 kernel 0 -> %c i64[3,1,14,14]
+
+== windows whose results views take in short rows: the order of their few terms is told, so the two forms compare
+<<< pool.vf
+graph @pool(%x: f32[2,64,14,14]) {
+  %a = avg_pool %x kernel=[2,2] stride=[1,2] padding=[1,1]
+  %r = reshape %a shape=[2,64,15,4,2]
+  %y = permute %r order=[0,3,1,2,4]
+  return %y
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' pool.vf | grep '^kernel\|^  stored '
+kernel 0 -> temporary 0 f32[2,64,15,8]
+  stored  div f32[2,64,15,8]: [..] ms, against [..] ms fused, both predicted
+kernel 1 -> %y f32[2,4,64,15,2]
+
+== what a reduction over an axis outside of short rows computes is stored, and computed in whole vectors
+<<< argmin.vf
+graph @g(%x: f32[16,7,7]) {
+  %t = erf %x
+  %s = tanh %t
+  %y = argmin %s axis=1
+  return %y
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' argmin.vf | grep -c '^  stored  tanh'
+1
