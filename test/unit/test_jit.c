@@ -239,8 +239,8 @@ static void test_errors(void **state) {
   assert_null(vf_jit_create(NULL, &bad, &error));
 }
 
-/* Every allocation of a call may fail, with all that follow; afterwards the call can be made again. Alone, some
- * may fail unnoticed: those of statements, which only name things. */
+/* Every allocation of a call may fail, with all that follow; afterwards the call can be made again. Alone,
+ * some may fail unnoticed: those of statements, which only name things. */
 static void test_memory_fails(void **state) {
   vf_context *c = context();
   vf_jit *j = make(c, (vf_jit_options){.function = add, .inputs = 2, .results = 1});
