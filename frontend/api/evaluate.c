@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontend/api/api.h"
+#include "frontend/api/found_sizes.h"
 #include "frontend/api/overlap.h"
 #include "frontend/api/witness.h"
 #include "frontend/blame/blame.h"
@@ -79,6 +80,27 @@ static void check_overlaps(const vf_graph *g, const bindings *b, const void *con
   }
 }
 
+/* The values of variables that the graph finds. given: others have theirs. */
+static bool find_sizes(vf_graph *g, bindings *b, bool given, ir_error *error) {
+  fe_found found;
+  size_t inputs = g->input_count, vars = g->variable_count;
+  if (!vars) return true;
+  ir_ref *refs = ir_alloc(g->ir.mem, (inputs + vars) * sizeof *refs),
+         results = ir_tuple(&g->ir, b->roots, (uint32_t)b->count);
+  if (!refs || !results) return ir_fail(error, IR_ERR_MEMORY, "out of memory evaluating a graph") == IR_OK;
+  for (size_t i = 0; i < inputs; i++) refs[i] = g->inputs[i].ref;
+  for (size_t i = 0; i < vars; i++) refs[inputs + i] = g->variables[i].ref;
+  bool good = fe_found_list(&g->ir, results, refs, inputs, refs + inputs, vars, &found, error);
+  for (size_t i = 0; i < vars && good && !given; i++)
+    if (!found.count || !found.is_found[i])
+      good = ir_fail(error, IR_ERR_INVALID, "evaluate: a list of variables is NULL") == IR_OK;
+  good =
+      good && fe_found_evaluate(&g->ir, &found, b->inputs, inputs + g->constant_count, b->variables, error);
+  fe_found_free(&found);
+  ir_free(g->ir.mem, refs, (inputs + vars) * sizeof *refs);
+  return good;
+}
+
 static void evaluate(vf_graph *g, bindings *b, const void *const *inputs, void *const *outputs,
                      const int64_t *variables, ir_error *error) {
   for (size_t i = 0; i < g->input_count; i++) b->inputs[i] = (ir_binding_input){g->inputs[i].ref, inputs[i]};
@@ -86,8 +108,9 @@ static void evaluate(vf_graph *g, bindings *b, const void *const *inputs, void *
     b->inputs[g->input_count + i] =
         (ir_binding_input){g->constants[i].ref, rt_constant_bytes(g->constants[i].constant)};
   for (size_t i = 0; i < g->variable_count; i++)
-    b->variables[i] = (ir_var_value){g->variables[i].ref, variables[i]};
+    b->variables[i] = (ir_var_value){g->variables[i].ref, variables ? variables[i] : 0};
   for (size_t i = 0; i < b->count; i++) b->roots[i] = b->named[i].ref;
+  if (!find_sizes(g, b, variables != NULL, error)) return;
   sigset_t before; /* constants may be in files that change */
   rt_guard_enter(&before);
   ir_eval_fault fault;
@@ -96,8 +119,12 @@ static void evaluate(vf_graph *g, bindings *b, const void *const *inputs, void *
                       g->variable_count, false, b->results, &fault, error);
   rt_guard_leave(&before);
   if (status == IR_ERR_RANGE && fault.node) {
-    fe_blame_fault(&(fe_blamed){.name = g->name, .graph = &g->ir, .statements = &g->statements}, &fault,
-                   error);
+    fe_blame_fault(&(fe_blamed){.name = g->name,
+                                .graph = &g->ir,
+                                .statements = &g->statements,
+                                .vars = b->variables,
+                                .var_count = g->variable_count},
+                   &fault, error);
   }
   if (status) return;
   for (size_t i = 0; i < g->constant_count && !error->status; i++) {
@@ -123,11 +150,9 @@ vf_status vf_evaluate(vf_graph *g, const void *const *inputs, void *const *outpu
   else if (g->error.status) failure = g->error;
   else if (g->is_session || g->output_count + g->reference_count == 0)
     ir_fail(&failure, IR_ERR_INVALID, "graph @%.60s has no outputs; name one with vf_output", g->name);
-  else if ((!outputs && g->output_count) || (!inputs && g->input_count) || (!variables && g->variable_count))
+  else if ((!outputs && g->output_count) || (!inputs && g->input_count))
     ir_fail(&failure, IR_ERR_INVALID, "evaluate: a list of %s is NULL",
-            !outputs && g->output_count ? "outputs"
-            : !inputs && g->input_count ? "inputs"
-                                        : "variables");
+            !outputs && g->output_count ? "outputs" : "inputs");
   if (!failure.status) {
     unsigned failures = fe_failures(g->context);
     g->ir.error = &failure;

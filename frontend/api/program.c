@@ -1,51 +1,12 @@
 /* Compiled programs for users of the C API. A user's list of inputs and variables may hold more than the
- * results depend on; it is mapped to the runtime's list, which does not. Also names and shapes of inputs and
- * outputs, and running. */
+ * results depend on; it is mapped to the runtime's list, which does not. */
+#include "frontend/api/program.h"
+
 #include <string.h>
 
-#include "frontend/api/api.h"
 #include "frontend/api/overlap.h"
-#include "frontend/api/witness.h"
 #include "frontend/profile/profile.h"
 #include "ir/arith.h"
-#include "runtime/program/values.h"
-
-enum { FEW = 32 }; /* inputs or variables that are reordered without an allocation */
-
-typedef struct port {
-  const char *name;
-  ir_dtype dtype;
-  uint32_t rank, dims; /* dims: index of its first size in vf_program.dims */
-  bool used;           /* an output, or an input that an output depends on */
-} port;
-
-struct vf_program {
-  vf_context *context;
-  rt_program *program;
-  bool watched;     /* runs stop where an operation makes a NaN or an infinity */
-  bool direct;      /* the caller's inputs are the runtime's, and there are no variables */
-  size_t counts[2]; /* by vf_port */
-  port *ports;      /* inputs, then outputs */
-  rt_variable *variables;
-  size_t variable_count;
-  uint32_t *inputs_from, *variables_from; /* index in the caller's list, by index in the runtime's */
-  size_t runtime_inputs, runtime_variables;
-  ir_ref *constants;     /* the RESOURCE nodes, in the order in which the program is bound to them */
-  const vf_graph *graph; /* of these nodes, and its epoch; for comparison alone: it may be gone */
-  uint32_t epoch;
-  size_t constant_count;
-  uint32_t *dims; /* sizes of all ports, as indices of operations in `sizes` */
-  size_t dim_count;
-  rt_value_list sizes;
-  size_t *bytes;       /* of the used ports, else 0; where there are no variables */
-  fe_witness *witness; /* NULL: no index can be out of range */
-  uint32_t
-      *references; /* inputs that a run changes, in the order of the runtime's results behind the outputs */
-  size_t reference_count;
-  char *names; /* of ports and variables */
-  size_t names_size;
-};
-
 /* making */
 
 static size_t port_count(const vf_program *p) { return p->counts[0] + p->counts[1]; }
@@ -77,6 +38,7 @@ static void free_program(vf_program *p) {
   ir_free(mem, p->names, p->names_size);
   ir_free(mem, p->constants, p->constant_count * sizeof *p->constants);
   ir_free(mem, p->sizes.ops, p->sizes.cap * sizeof *p->sizes.ops);
+  fe_found_free(&p->found);
   fe_witness_free(p->witness, mem);
   rt_program_release(p->program);
   ir_free(mem, p, sizeof *p);
@@ -113,7 +75,7 @@ static bool add_ports(vf_program *p, const vf_graph *g, uint32_t *number_of, cha
     const ir_named *named = i < g->input_count ? &g->inputs[i] : &g->outputs[i - g->input_count];
     ir_ref sizes[2 * IR_MAX_RANK];
     uint32_t rank = ir_physical(&g->ir, named->ref, sizes);
-    p->ports[i] = (port){keep_name(names, named), ir_dtype_of(&g->ir, named->ref), rank, dim, false};
+    p->ports[i] = (fe_port){keep_name(names, named), ir_dtype_of(&g->ir, named->ref), rank, dim, false};
     if (rank && rt_values_append(&p->sizes, &g->ir, sizes, rank, number_of, error) != IR_OK) return false;
     for (uint32_t k = 0; k < rank; k++) p->dims[dim++] = number_of[sizes[k]] - 1;
   }
@@ -262,8 +224,14 @@ vf_program *vf_compile(vf_graph *g, vf_error *error) {
   } else if (fe_graph_request(g, &request, &failure)) {
     unsigned failures = fe_failures(g->context);
     rt_program *program;
-    if (fe_compile(g->context->runtime, &request, &program, &failure) == IR_OK)
+    fe_found found;
+    if (fe_found_list(&g->ir, request.results, request.inputs, request.input_count, request.vars,
+                      request.var_count, &found, &failure) &&
+        fe_found_compile(g->context->runtime, &request, &found, &failure) &&
+        fe_compile(g->context->runtime, &request, &program, &failure) == IR_OK)
       p = make_handle(g, &request, program, &failure);
+    if (p) p->found = found;
+    else fe_found_free(&found);
     fe_graph_request_free(g, &request);
     fe_report_as_memory(g->context, failures, &failure);
   }
@@ -312,12 +280,6 @@ vf_status vf_program_set_constant(vf_program *p, vf_value constant, const void *
   return fe_report(error, &failure);
 }
 
-static const port *find_port(const vf_program *p, vf_port which, int number) {
-  if (!p || (which != VF_INPUT && which != VF_OUTPUT) || number < 0 || (size_t)number >= p->counts[which])
-    return NULL;
-  return &p->ports[(which == VF_OUTPUT ? p->counts[VF_INPUT] : 0) + (size_t)number];
-}
-
 /* running */
 
 typedef struct run_way {
@@ -328,12 +290,12 @@ typedef struct run_way {
 static ir_status run_in_order(const vf_program *p, run_way way, const void *const *inputs,
                               void *const *outputs, const int64_t *variables, ir_error *error) {
   const ir_mem *mem = &p->context->mem;
-  void *few_inputs[FEW], **in = few_inputs, *few_outputs[FEW], **out = few_outputs;
+  void *few_inputs[FE_FEW_BUFFERS], **in = few_inputs, *few_outputs[FE_FEW_BUFFERS], **out = few_outputs;
   size_t results = p->reference_count ? p->counts[VF_OUTPUT] + p->reference_count : 0;
-  int64_t few_variables[FEW], *values = few_variables;
-  if (p->runtime_inputs > FEW) in = ir_alloc(mem, p->runtime_inputs * sizeof *in);
-  if (p->runtime_variables > FEW) values = ir_alloc(mem, p->runtime_variables * sizeof *values);
-  if (results > FEW) out = ir_alloc(mem, results * sizeof *out);
+  int64_t few_variables[FE_FEW_BUFFERS], *values = few_variables;
+  if (p->runtime_inputs > FE_FEW_BUFFERS) in = ir_alloc(mem, p->runtime_inputs * sizeof *in);
+  if (p->runtime_variables > FE_FEW_BUFFERS) values = ir_alloc(mem, p->runtime_variables * sizeof *values);
+  if (results > FE_FEW_BUFFERS) out = ir_alloc(mem, results * sizeof *out);
   if (in && values && out) {
     for (size_t i = 0; i < results; i++) /* references lie where the inputs do */
       out[i] = i < p->counts[VF_OUTPUT] ? outputs[i]
@@ -354,24 +316,6 @@ static ir_status run_in_order(const vf_program *p, run_way way, const void *cons
   return error->status;
 }
 
-static bool check_values(const vf_program *p, const int64_t *variables, ir_error *error) {
-  if (!variables && p->variable_count) {
-    ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of variables is NULL; it has %zu values",
-            rt_program_name(p->program), p->variable_count);
-    return false;
-  }
-  for (size_t i = 0; i < p->variable_count; i++) {
-    const rt_variable *v = &p->variables[i];
-    if (variables[i] >= v->lo && variables[i] <= v->hi && variables[i] % v->divisor == 0) continue;
-    ir_fail(error, IR_ERR_INVALID,
-            "program @%.60s: variable %.60s is %lld; it was declared as %lld..%lld:%lld",
-            rt_program_name(p->program), v->name, (long long)variables[i], (long long)v->lo, (long long)v->hi,
-            (long long)v->divisor);
-    return false;
-  }
-  return true;
-}
-
 static bool any_null(const void *const *list, size_t count) {
   bool found = false;
   for (size_t i = 0; i < count; i++) found |= list[i] == NULL;
@@ -381,7 +325,7 @@ static bool any_null(const void *const *list, size_t count) {
 /* A buffer may be NULL only for a port of no bytes, or for an input that no result depends on. */
 static bool check_buffer(const vf_program *p, vf_port which, size_t i, const void *buffer,
                          const int64_t *variables, ir_error *error) {
-  const port *described = find_port(p, which, (int)i);
+  const fe_port *described = fe_find_port(p, which, (int)i);
   if (buffer || !described->used || vf_port_bytes(p, which, (int)i, variables, NULL) == 0) return true;
   ir_fail(error, IR_ERR_INVALID, "program @%.60s: the buffer of %s %.60s is NULL",
           rt_program_name(p->program), which == VF_INPUT ? "input" : "output",
@@ -442,10 +386,10 @@ static bool check_sized(const vf_program *p, const void *const *inputs, void *co
                         const int64_t *variables, ir_error *error) {
   if (!p->variable_count) return check_overlaps(p, inputs, outputs, p->bytes, error);
   const ir_mem *mem = &p->context->mem;
-  int64_t few_values[2 * FEW], *values = few_values;
-  size_t few_bytes[FEW], *bytes = few_bytes;
-  if (p->sizes.count > 2 * FEW) values = ir_alloc(mem, p->sizes.count * sizeof *values);
-  if (port_count(p) > FEW) bytes = ir_alloc(mem, port_count(p) * sizeof *bytes);
+  int64_t few_values[2 * FE_FEW_BUFFERS], *values = few_values;
+  size_t few_bytes[FE_FEW_BUFFERS], *bytes = few_bytes;
+  if (p->sizes.count > 2 * FE_FEW_BUFFERS) values = ir_alloc(mem, p->sizes.count * sizeof *values);
+  if (port_count(p) > FE_FEW_BUFFERS) bytes = ir_alloc(mem, port_count(p) * sizeof *bytes);
   if (values && bytes) {
     measure_ports(p, variables, values, bytes);
     check_overlaps(p, inputs, outputs, bytes, error);
@@ -465,14 +409,49 @@ static void run_checked(const vf_program *p, run_way way, const void *const *inp
   else if ((!outputs && p->counts[VF_OUTPUT]) || (!inputs && p->counts[VF_INPUT]))
     ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of %s is NULL", rt_program_name(p->program),
             outputs || !p->counts[VF_OUTPUT] ? "inputs" : "outputs");
-  else if (check_values(p, variables, error) && check_buffers(p, inputs, outputs, variables, error) &&
+  else if (fe_check_values(p, variables, error) && check_buffers(p, inputs, outputs, variables, error) &&
            check_sized(p, inputs, outputs, variables, error))
     run_in_order(p, way, inputs, outputs, variables, error);
 }
 
+/* The values of all variables, in `values`: of those that the run finds out after it has found them. */
+static bool find_sizes(const vf_program *p, const void *const *inputs, const int64_t *variables,
+                       int64_t *values, ir_error *error) {
+  for (size_t i = 0; i < p->variable_count; i++) {
+    if (!p->found.is_found[i] && !variables) return fe_check_values(p, NULL, error);
+    values[i] = p->found.is_found[i] ? p->variables[i].lo : variables[i];
+  }
+  return fe_check_values(p, values, error) && (!inputs || fe_found_run(&p->found, inputs, values, error));
+}
+
+/* A run of whatever program. Says which index was out of range. */
+static void run_any(const vf_program *p, run_way way, const void *const *inputs, void *const *outputs,
+                    const int64_t *variables, ir_error *error) {
+  if (!p || !p->found.count) {
+    run_checked(p, way, inputs, outputs, variables, error);
+    if (error->status == IR_ERR_RANGE && p->witness) fe_witness_blame(p->witness, inputs, variables, error);
+    return;
+  }
+  int64_t *values = ir_alloc(&p->context->mem, p->variable_count * sizeof *values);
+  if (!values) ir_fail(error, IR_ERR_MEMORY, "out of memory for a run");
+  else if (find_sizes(p, inputs, variables, values, error))
+    run_checked(p, way, inputs, outputs, values, error);
+  if (error->status == IR_ERR_RANGE && p->witness) fe_witness_blame(p->witness, inputs, values, error);
+  ir_free(&p->context->mem, values, p->variable_count * sizeof *values);
+}
+
+vf_status vf_program_find_sizes(const vf_program *p, const void *const *inputs, int64_t *variables,
+                                vf_error *error) {
+  ir_error failure = {0};
+  bool given = p && inputs && variables;
+  if (!given) ir_fail(&failure, IR_ERR_INVALID, "find_sizes: the program or a list is NULL");
+  else if (p->found.count) find_sizes(p, inputs, variables, variables, &failure);
+  return fe_report(error, &failure);
+}
+
 ir_status fe_program_run_placed(const vf_program *p, const void *const *inputs, void *const *outputs,
                                 const int64_t *variables, ir_error *error) {
-  if (check_values(p, variables, error))
+  if (fe_check_values(p, variables, error))
     run_in_order(p, (run_way){.placed = true}, inputs, outputs, variables, error);
   return error->status;
 }
@@ -485,15 +464,15 @@ vf_status vf_program_run(const vf_program *p, const void *const *inputs, void *c
       !any_null((const void *const *)outputs, p->counts[VF_OUTPUT])) {
     if (check_overlaps(p, inputs, outputs, p->bytes, &failure))
       rt_program_run(p->program, (void *const *)(uintptr_t)inputs, outputs, NULL, &failure);
-  } else run_checked(p, (run_way){0}, inputs, outputs, variables, &failure);
-  if (failure.status == IR_ERR_RANGE && p->witness) fe_witness_blame(p->witness, inputs, variables, &failure);
+    if (failure.status == IR_ERR_RANGE && p->witness)
+      fe_witness_blame(p->witness, inputs, variables, &failure);
+  } else run_any(p, (run_way){0}, inputs, outputs, variables, &failure);
   return failure.status || error ? fe_report(error, &failure) : VF_OK;
 }
 
 ir_status fe_program_run_profiled(const vf_program *p, fe_profile *profile, const void *const *inputs,
                                   void *const *outputs, const int64_t *variables, ir_error *error) {
-  run_checked(p, (run_way){.profile = profile}, inputs, outputs, variables, error);
-  if (error->status == IR_ERR_RANGE && p->witness) fe_witness_blame(p->witness, inputs, variables, error);
+  run_any(p, (run_way){.profile = profile}, inputs, outputs, variables, error);
   return error->status;
 }
 
@@ -501,100 +480,4 @@ vf_context *fe_program_context(const vf_program *p) { return p->context; }
 const rt_program *fe_program_runtime(const vf_program *p) { return p->program; }
 bool fe_program_is_of(const vf_program *p, const vf_graph *g) {
   return p->graph == g && p->epoch == g->epoch;
-}
-
-/* questions */
-
-int vf_port_count(const vf_program *p, vf_port which) {
-  return p && (which == VF_INPUT || which == VF_OUTPUT) ? (int)p->counts[which] : 0;
-}
-const char *vf_port_name(const vf_program *p, vf_port which, int number) {
-  const port *found = find_port(p, which, number);
-  return found ? found->name : NULL;
-}
-vf_dtype vf_port_dtype(const vf_program *p, vf_port which, int number) {
-  const port *found = find_port(p, which, number);
-  return found ? (vf_dtype)found->dtype : VF_NONE;
-}
-int vf_port_rank(const vf_program *p, vf_port which, int number) {
-  const port *found = find_port(p, which, number);
-  return found ? (int)found->rank : -1;
-}
-
-static ir_status shape_of(const vf_program *p, const port *found, const int64_t *variables, int64_t *shape,
-                          ir_error *error) {
-  if (!check_values(p, variables, error)) return error->status;
-  int64_t *values = ir_alloc(&p->context->mem, p->sizes.count * sizeof *values);
-  if (!values) return ir_fail(error, IR_ERR_MEMORY, "out of memory for the sizes of %.60s", found->name);
-  rt_values_evaluate(p->sizes.ops, p->sizes.count, variables, values);
-  for (uint32_t i = 0; i < found->rank; i++) {
-    shape[i] = values[p->dims[found->dims + i]];
-    if (shape[i] < 0)
-      ir_fail(error, IR_ERR_INVALID, "size %u of %.60s is too large for these variables", i, found->name);
-  }
-  ir_free(&p->context->mem, values, p->sizes.count * sizeof *values);
-  return error->status;
-}
-
-vf_status vf_port_shape(const vf_program *p, vf_port which, int number, const int64_t *variables,
-                        int64_t *shape, vf_error *error) {
-  ir_error failure = {0};
-  const port *found = find_port(p, which, number);
-  if (!found || (!shape && found->rank))
-    ir_fail(&failure, IR_ERR_INVALID, "shape: %s",
-            found ? "the array for its sizes is NULL" : "there is no such port");
-  else shape_of(p, found, variables, shape, &failure);
-  return fe_report(error, &failure);
-}
-
-int64_t vf_port_bytes(const vf_program *p, vf_port which, int number, const int64_t *variables,
-                      vf_error *error) {
-  ir_error failure = {0};
-  int64_t shape[IR_MAX_RANK], bytes = -1;
-  const port *found = find_port(p, which, number);
-  if (!found) {
-    ir_fail(&failure, IR_ERR_INVALID, "bytes: there is no such port");
-  } else if (shape_of(p, found, variables, shape, &failure) == IR_OK) {
-    bytes = ir_dtypes[found->dtype].bytes;
-    for (uint32_t i = 0; i < found->rank; i++)
-      if (!ir_mul_ok(bytes, shape[i], &bytes))
-        ir_fail(&failure, IR_ERR_INVALID, "bytes: %.60s is too large for these variables", found->name);
-    if (failure.status) bytes = -1;
-  }
-  fe_report(error, &failure);
-  return bytes;
-}
-
-int vf_variable_count(const vf_program *p) { return p ? (int)p->variable_count : 0; }
-const char *vf_variable_name(const vf_program *p, int number) {
-  return number >= 0 && number < vf_variable_count(p) ? p->variables[number].name : NULL;
-}
-bool vf_variable_range(const vf_program *p, int number, int64_t *lo, int64_t *hi, int64_t *divisor) {
-  if (number < 0 || number >= vf_variable_count(p)) return false;
-  const rt_variable *v = &p->variables[number];
-  if (lo) *lo = v->lo;
-  if (hi) *hi = v->hi;
-  if (divisor) *divisor = v->divisor;
-  return true;
-}
-
-vf_status vf_program_cost(const vf_program *p, const int64_t *variables, vf_cost *out, vf_error *error) {
-  ir_error failure = {0};
-  rt_cost cost = {0};
-  int64_t few[FEW], *values = few;
-  if (!p || !out) ir_fail(&failure, IR_ERR_INVALID, "cost: the %s is NULL", p ? "result" : "program");
-  else if (p->runtime_variables > FEW &&
-           !(values = ir_alloc(&p->context->mem, p->runtime_variables * sizeof *values)))
-    ir_fail(&failure, IR_ERR_MEMORY, "out of memory for the cost of a program");
-  else if (check_values(p, variables, &failure)) {
-    for (size_t i = 0; i < p->runtime_variables; i++) values[i] = variables[p->variables_from[i]];
-    rt_program_cost(p->program, values, &cost, &failure);
-  }
-  if (p && values && values != few) ir_free(&p->context->mem, values, p->runtime_variables * sizeof *values);
-  if (!failure.status) {
-    vf_cost made = {sizeof made, cost.bytes, cost.flops, cost.temp_bytes};
-    if (!fe_copy_sized(out, out->size, &made, sizeof made))
-      ir_fail(&failure, IR_ERR_INVALID, "cost: size is %zu; it must be sizeof(vf_cost)", out->size);
-  }
-  return fe_report(error, &failure);
 }

@@ -200,7 +200,7 @@ int cli_bind(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const c
   cli_binder b = {.s = s, .block = block, .inputs = inputs, .out = out};
   int status = open_binder(&b, results);
   if (!status) status = read_arrays(&b);
-  if (!status) status = cli_solve_sizes(&b, sizes);
+  if (!status) status = cli_solve_sizes(&b, results, sizes);
   close_binder(&b);
   return status;
 }
@@ -224,7 +224,7 @@ int cli_bind_seeded(cli_graph *s, const ir_parsed_graph *block, ir_ref results, 
   *why = '\0';
   int status = open_binder(&b, results);
   if (!status) status = read_arrays(&b);
-  if (!status) status = cli_solve_sizes(&b, sizes);
+  if (!status) status = cli_solve_sizes(&b, results, sizes);
   if (!status) status = seed_results(&b, results, most, why);
   close_binder(&b);
   return status;

@@ -84,7 +84,7 @@ typedef struct cli_binder {
   ir_var_value *scratch; /* scratch: has room for all variables */
 } cli_binder;
 /* sizes.c: give every variable its value, then check the shape of every array. The exit status. */
-int cli_solve_sizes(cli_binder *b, const cli_pairs *sizes);
+int cli_solve_sizes(cli_binder *b, ir_ref results, const cli_pairs *sizes);
 /* The name of a variable that has no value after that (only where b->seeded); NULL: there is none. */
 const char *cli_unknown_size(const cli_binder *b);
 bool cli_size_of(const cli_binder *b, size_t param, int axis,

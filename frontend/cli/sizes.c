@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "frontend/api/found_sizes.h"
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
 
@@ -200,9 +201,34 @@ static int read_sizes(cli_binder *b, const cli_pairs *sizes) {
   return CLI_OK;
 }
 
-int cli_solve_sizes(cli_binder *b, const cli_pairs *sizes) {
+/* Sizes that the graph finds out from the elements of its inputs. */
+static int find_sizes(cli_binder *b, ir_ref results) {
+  cli_binding *out = b->out;
+  ir_graph *g = &b->s->g;
+  ir_error *error = &b->s->error;
+  size_t params = b->block->param_count;
+  fe_found found;
+  ir_binding_input *inputs = ir_alloc(g->mem, params * sizeof *inputs);
+  bool good =
+      fe_found_list(g, results, out->params, params, out->vars, out->var_count, &found, error) && inputs;
+  for (size_t i = 0; i < params && inputs; i++)
+    inputs[i] = (ir_binding_input){out->params[i], out->arrays[i].data};
+  for (size_t i = 0; i < out->var_count; i++) b->scratch[i] = (ir_var_value){out->vars[i], out->values[i]};
+  if (good && found.count) good = fe_found_evaluate(g, &found, inputs, params, b->scratch, error);
+  for (size_t i = 0; i < out->var_count && good && found.count; i++) {
+    if (!found.is_found[i]) continue;
+    out->values[i] = b->scratch[i].value;
+    b->known[i] = true;
+  }
+  fe_found_free(&found);
+  ir_free(g->mem, inputs, params * sizeof *inputs);
+  return good ? CLI_OK : cli_failure(b->s->command, error);
+}
+
+int cli_solve_sizes(cli_binder *b, ir_ref results, const cli_pairs *sizes) {
   int status = read_sizes(b, sizes);
   if (!status) status = solve_all(b);
+  if (!status && !b->seeded) status = find_sizes(b, results);
   return status ? status : check_sizes(b);
 }
 

@@ -125,7 +125,7 @@ static void operand_strides(const ir_slot *operand, const ir_slot *out, int64_t 
     strides[k] = k < missing || operand->shape[k - missing] == 1 ? 0 : own[k - missing];
 }
 
-/* BITCAST and STORED copy bits, so that every NaN keeps its payload. */
+/* BITCAST, STORED and FOUND copy bits, so that every NaN keeps its payload. */
 static ir_status eval_copy(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   const ir_slot *from = ir_eval_operand(run, ref, 0);
   if (ir_dtypes[from->dtype].bytes != ir_dtypes[out->dtype].bytes)
@@ -143,7 +143,7 @@ static ir_status eval_copy(ir_eval_run *run, ir_ref ref, ir_slot *out) {
 
 ir_status ir_eval_elementwise(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   ir_op op = ir_op_of(run->g, ref);
-  if (op == IR_OP_BITCAST || op == IR_OP_STORED) return eval_copy(run, ref, out);
+  if (op == IR_OP_BITCAST || op == IR_OP_STORED || op == IR_OP_FOUND) return eval_copy(run, ref, out);
   const ir_slot *operand[OPERANDS];
   int64_t strides[OPERANDS][IR_MAX_RANK], coord[IR_MAX_RANK] = {0};
   uint32_t operands = ir_operand_count(ir_get(run->g, ref));

@@ -249,6 +249,10 @@ ir_ref op_next_version(ir_graph *g, ir_ref x, ir_ref newest);
 bool op_target_gathers(const ir_graph *g, ir_ref target); /* does it have a gather? */
 bool op_target_repeats(ir_graph *g, ir_ref target);       /* may it name an element twice? */
 
+/* passes/ops/build/found.c. x, an integer of rank 0, as i64. In a run it is the value of the size variable,
+ * unless the shape of an input tells that: frontend/api/found_sizes.h. */
+ir_ref op_found(ir_graph *g, ir_ref x, ir_ref size);
+
 /* passes/ops/build/positions.c. Elements of x that are positions below an extent, because the run checks them
  * or views repeat such elements: the extent, an index expression; 0: it is not known. */
 ir_ref op_position_extent(const ir_graph *g, ir_ref x);

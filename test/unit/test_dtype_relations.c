@@ -22,7 +22,8 @@ static const struct {
   char relation;
   const char *operations;
 } table[] = {
-    {'s', "stored min max permute expand reshape unsqueeze squeeze shrink stride flip point pad concat stack "
+    {'s', "stored found min max permute expand reshape unsqueeze squeeze shrink stride flip point pad concat "
+          "stack "
           "rebatch batch unbatch cummax cummin sort"},
     {'n', "neg abs relu add sub mul floordiv mod pow sum prod matmul cumsum cumprod"},
     {'f', "sqrt rsqrt exp exp2 log log2 sin cos tanh erf sigmoid expm1 log1p tan asin acos atan sinh cosh "

@@ -141,6 +141,8 @@ static ir_ref has_length(const interval *i, ir_ref *have) {
   way = op_where(g, op_binary(g, IR_OP_GT, i->inclusive.node, zero), op_add(g, way, number(g, 1)), way);
   ir_ref steps = op_binary(g, IR_OP_FLOORDIV, op_unary(g, IR_OP_NEG, way), op_unary(g, IR_OP_ABS, step));
   *have = steps ? op_binary(g, IR_OP_MAX, zero, op_unary(g, IR_OP_NEG, steps)) : 0;
+  if (*have && ir_op_of(g, i->length) == IR_OP_VAR && !ir_batch(g, *have))
+    *have = op_found(g, *have, i->length);
   return op_binary(g, IR_OP_EQ, *have, size_value(g, i->length));
 }
 
@@ -167,6 +169,13 @@ static void allow_empty(const interval *i, ir_ref *inside, ir_ref *place, ir_ref
   *place = clamp(g, *place, zero, last);
 }
 
+/* The number of steps from the first element to the last, as a value: -1 where there is none. */
+static ir_ref steps_of(const interval *i) {
+  bool some = op_decided(i->g, IR_OP_GE, i->length, ir_index(i->g, 1));
+  if (some) return size_value(i->g, pass_add_int(i->g, i->length, -1));
+  return op_sub(i->g, size_value(i->g, i->length), number(i->g, 1));
+}
+
 /* start + k * step, for each k below the length, of the lowest element `start`. */
 static ir_ref each_position(const interval *i, ir_ref start, ir_ref step) {
   ir_graph *g = i->g;
@@ -189,9 +198,8 @@ static ir_ref positions_by_known(const interval *i, const op_index_view *v) {
                      "axis %u; x has shape %s%s",
                      i->at, OP_EXPR(i->length), (long long)step, i->axis, OP_TYPE(v->x),
                      OP_FACT(IR_OP_GE, places, ir_index(g, 1)));
-  ir_ref low = step < 0 ? span : ir_index(g, 0), last = pass_add_int(g, places, -1);
-  ir_ref first = from_start(i, i->start.node),
-         place = low == ir_index(g, 0) ? first : op_sub(g, first, size_value(g, low));
+  ir_ref last = pass_add_int(g, places, -1), first = from_start(i, i->start.node), place = first;
+  if (step < 0) place = op_sub(g, first, op_mul(g, steps_of(i), number(g, wide)));
   ir_ref inside = both(g, op_binary(g, IR_OP_GE, place, number(g, 0)),
                        op_binary(g, IR_OP_LE, place, size_value(g, last)));
   allow_empty(i, &inside, &place, size_value(g, last));
@@ -199,7 +207,7 @@ static ir_ref positions_by_known(const interval *i, const op_index_view *v) {
   return start ? each_position(i, start, number(g, wide)) : 0;
 }
 
-/* The stride varies: first and last position are checked. */
+/* The stride varies, or the run finds the length: first and last position are checked. */
 static ir_ref positions_by_stride(const interval *i) {
   ir_graph *g = i->g;
   ir_ref zero = number(g, 0), total = i->total, first = from_start(i, i->start.node);
@@ -209,13 +217,25 @@ static ir_ref positions_by_stride(const interval *i) {
       op_binary(g, IR_OP_MIN, op_unary(g, IR_OP_ABS, limited(g, i->stride.node, REASON_SPAN)), total),
       number(g, 1)); /* what passes/ops/build/positions.c knows not to be 0 */
   ir_ref step = op_where(g, op_binary(g, IR_OP_LT, i->stride.node, zero), op_unary(g, IR_OP_NEG, wide), wide);
-  ir_ref steps = size_value(g, pass_add_int(g, i->length, -1));
+  ir_ref steps = steps_of(i);
   ir_ref last = op_add(g, first, op_mul(g, step, steps)), place = first;
   ir_ref inside = both(g, op_binary(g, IR_OP_GE, first, zero), op_binary(g, IR_OP_LT, first, total));
   inside = both(g, inside, both(g, op_binary(g, IR_OP_GE, last, zero), op_binary(g, IR_OP_LT, last, total)));
-  allow_empty(i, &inside, &place, size_value(g, pass_add_int(g, i->size, -1)));
-  ir_ref start = checked(g, check_all(i, inside, place), i->size, i->at);
+  ir_ref one = ir_index(g, 1),
+         places = op_decided(g, IR_OP_GE, i->size, one) ? i->size : pass_max(g, i->size, one);
+  allow_empty(i, &inside, &place, size_value(g, pass_add_int(g, places, -1)));
+  ir_ref start = checked(g, check_all(i, inside, place), places, i->at);
   return start ? each_position(i, start, step) : 0;
+}
+
+/* Is it known from the bounds of a length that the run finds that so many elements fit the axis? Other
+ * lengths have to. */
+static bool may_fit(const interval *i) {
+  ir_graph *g = i->g;
+  if (ir_op_of(g, i->length) != IR_OP_VAR) return true;
+  int64_t wide = i->stride.value < 0 ? -i->stride.value : i->stride.value;
+  ir_ref span = pass_mul_int(g, pass_add_int(g, i->length, -1), wide);
+  return span && op_decided(g, IR_OP_GE, pass_sub(g, i->size, span), ir_index(g, 1));
 }
 
 ir_ref op_index_dynamic_interval(const op_index_view *v, uint32_t at, uint32_t axis) {
@@ -239,8 +259,9 @@ ir_ref op_index_dynamic_interval(const op_index_view *v, uint32_t at, uint32_t a
       bounds[2 * k] = ir_index(g, 0), bounds[2 * k + 1] = k == axis ? ir_index(g, 0) : ir_dim(g, v->made, k);
     return op_shrink_known(g, v->made, bounds);
   }
-  ir_ref positions = i.stride.known ? positions_by_known(&i, v) : positions_by_stride(&i);
+  bool known = i.stride.known && may_fit(&i);
+  ir_ref positions = known ? positions_by_known(&i, v) : positions_by_stride(&i);
   ir_ref made = positions ? op_gather(g, v->made, positions, axis, IR_GATHER_CLIP) : 0,
          flipped = ir_index(g, axis);
-  return made && i.stride.known && i.stride.value < 0 ? op_flip(g, made, &flipped, 1) : made;
+  return made && known && i.stride.value < 0 ? op_flip(g, made, &flipped, 1) : made;
 }

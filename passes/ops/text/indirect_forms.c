@@ -27,6 +27,10 @@ OP_FORM(take_along_axis, CHOICE, op_take_along_axis(a->g, a->x[0], a->x[1], c.ax
 OP_FORM(scatter_along_axis, CHOICE,
         op_scatter_along_axis(a->g, a->op, a->x[0], a->x[1], a->x[2], c.axis, c.mode))
 
+OP_FORM(found, OP_ENTRIES(size),
+        size.n == 1 ? op_found(a->g, a->x[0], size.items[0])
+                    : op_refuse(a->g, "%s: %zu sizes are given; takes one", a->who, size.n))
+
 ir_ref op_form_assign(const op_args *a) {
   int write = OP_WRITE_SET;
   if (!op_args_choice(a, AT(op), op_writes, OP_WRITE_COUNT, &write)) return 0;

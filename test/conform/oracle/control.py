@@ -2,6 +2,7 @@
 import numpy as np
 
 from oracle.draw import TextCase, Want
+from binding import Typed
 
 BODIES = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
 DTYPES = ["i32", "i8", "u16", "i64", "f32", "f64"]
@@ -79,6 +80,14 @@ def scan(d):
     return TextCase(whole, [c, x, w], "ab", [Want(dtype, v, zeros=False) for v in (state, stack)])
 
 
+def found(d):
+    """The value of a size that nothing else tells, which has as many ones."""
+    k = d.integer(0, 9)
+    text = "graph @main(%k: i64[]) {\n  %m = found %k size=n=0..9\n  %o = full shape=[n] value=1\n"
+    text += "  %s = sum %o\n  %y = add %s, %m\n  return %y\n}\n"
+    return TextCase(text, [Typed(np.array(k, np.int64))], "y", [Want("i64", np.int64(2 * k))])
+
+
 def checkpoint(d):
     (c, x, w), kind, dtype, _ = operands(d, (), (), ())
     text, run = body(d)
@@ -89,4 +98,4 @@ def checkpoint(d):
     return TextCase(whole, [c, x, w], "ab", [Want(dtype, v, zeros=False) for v in results])
 
 
-ROWS = {"cond": cond, "while_loop": loop, "scan": scan, "checkpoint": checkpoint}
+ROWS = {"cond": cond, "while_loop": loop, "scan": scan, "checkpoint": checkpoint, "found": found}

@@ -1,0 +1,52 @@
+/* A compiled program as users hold it: program.c makes and runs it, program_questions.c tells of it. */
+#ifndef VIEWFOLD_FRONTEND_API_PROGRAM_H
+#define VIEWFOLD_FRONTEND_API_PROGRAM_H
+
+#include "frontend/api/api.h"
+#include "frontend/api/found_sizes.h"
+#include "frontend/api/witness.h"
+#include "runtime/program/values.h"
+
+enum { FE_FEW_BUFFERS = 32 }; /* inputs or variables that are reordered without an allocation */
+
+typedef struct fe_port {
+  const char *name;
+  ir_dtype dtype;
+  uint32_t rank, dims; /* dims: index of its first size in vf_program.dims */
+  bool used;           /* an output, or an input that an output depends on */
+} fe_port;
+
+struct vf_program {
+  vf_context *context;
+  rt_program *program;
+  bool watched;     /* runs stop where an operation makes a NaN or an infinity */
+  bool direct;      /* the caller's inputs are the runtime's, and there are no variables */
+  size_t counts[2]; /* by vf_port */
+  fe_port *ports;   /* inputs, then outputs */
+  rt_variable *variables;
+  size_t variable_count;
+  uint32_t *inputs_from, *variables_from; /* index in the caller's list, by index in the runtime's */
+  size_t runtime_inputs, runtime_variables;
+  ir_ref *constants;     /* the RESOURCE nodes, in the order in which the program is bound to them */
+  const vf_graph *graph; /* of these nodes, and its epoch; for comparison alone: it may be gone */
+  uint32_t epoch;
+  size_t constant_count;
+  uint32_t *dims; /* sizes of all ports, as indices of operations in `sizes` */
+  size_t dim_count;
+  rt_value_list sizes;
+  size_t *bytes;       /* of the used ports, else 0; where there are no variables */
+  fe_witness *witness; /* NULL: no index can be out of range */
+  uint32_t
+      *references; /* inputs that a run changes, in the order of the runtime's results behind the outputs */
+  size_t reference_count;
+  fe_found found; /* variables that a run finds out */
+  char *names;    /* of ports and variables */
+  size_t names_size;
+};
+
+/* The port of that number; NULL: there is none. */
+const fe_port *fe_find_port(const vf_program *p, vf_port which, int number);
+/* Are the values of the variables as declared? False after failing. */
+bool fe_check_values(const vf_program *p, const int64_t *variables, ir_error *error);
+
+#endif

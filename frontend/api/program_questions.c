@@ -1,0 +1,123 @@
+/* What can be asked of a compiled program: names, shapes, variables, costs. */
+#include <string.h>
+
+#include "frontend/api/program.h"
+#include "ir/arith.h"
+
+const fe_port *fe_find_port(const vf_program *p, vf_port which, int number) {
+  if (!p || (which != VF_INPUT && which != VF_OUTPUT) || number < 0 || (size_t)number >= p->counts[which])
+    return NULL;
+  return &p->ports[(which == VF_OUTPUT ? p->counts[VF_INPUT] : 0) + (size_t)number];
+}
+
+bool fe_check_values(const vf_program *p, const int64_t *variables, ir_error *error) {
+  if (!variables && p->variable_count) {
+    ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of variables is NULL; it has %zu values",
+            rt_program_name(p->program), p->variable_count);
+    return false;
+  }
+  for (size_t i = 0; i < p->variable_count; i++) {
+    const rt_variable *v = &p->variables[i];
+    if (variables[i] >= v->lo && variables[i] <= v->hi && variables[i] % v->divisor == 0) continue;
+    ir_fail(error, IR_ERR_INVALID,
+            "program @%.60s: variable %.60s is %lld; it was declared as %lld..%lld:%lld",
+            rt_program_name(p->program), v->name, (long long)variables[i], (long long)v->lo, (long long)v->hi,
+            (long long)v->divisor);
+    return false;
+  }
+  return true;
+}
+
+int vf_port_count(const vf_program *p, vf_port which) {
+  return p && (which == VF_INPUT || which == VF_OUTPUT) ? (int)p->counts[which] : 0;
+}
+const char *vf_port_name(const vf_program *p, vf_port which, int number) {
+  const fe_port *found = fe_find_port(p, which, number);
+  return found ? found->name : NULL;
+}
+vf_dtype vf_port_dtype(const vf_program *p, vf_port which, int number) {
+  const fe_port *found = fe_find_port(p, which, number);
+  return found ? (vf_dtype)found->dtype : VF_NONE;
+}
+int vf_port_rank(const vf_program *p, vf_port which, int number) {
+  const fe_port *found = fe_find_port(p, which, number);
+  return found ? (int)found->rank : -1;
+}
+
+static ir_status shape_of(const vf_program *p, const fe_port *found, const int64_t *variables, int64_t *shape,
+                          ir_error *error) {
+  if (!fe_check_values(p, variables, error)) return error->status;
+  int64_t *values = ir_alloc(&p->context->mem, p->sizes.count * sizeof *values);
+  if (!values) return ir_fail(error, IR_ERR_MEMORY, "out of memory for the sizes of %.60s", found->name);
+  rt_values_evaluate(p->sizes.ops, p->sizes.count, variables, values);
+  for (uint32_t i = 0; i < found->rank; i++) {
+    shape[i] = values[p->dims[found->dims + i]];
+    if (shape[i] < 0)
+      ir_fail(error, IR_ERR_INVALID, "size %u of %.60s is too large for these variables", i, found->name);
+  }
+  ir_free(&p->context->mem, values, p->sizes.count * sizeof *values);
+  return error->status;
+}
+
+vf_status vf_port_shape(const vf_program *p, vf_port which, int number, const int64_t *variables,
+                        int64_t *shape, vf_error *error) {
+  ir_error failure = {0};
+  const fe_port *found = fe_find_port(p, which, number);
+  if (!found || (!shape && found->rank))
+    ir_fail(&failure, IR_ERR_INVALID, "shape: %s",
+            found ? "the array for its sizes is NULL" : "there is no such port");
+  else shape_of(p, found, variables, shape, &failure);
+  return fe_report(error, &failure);
+}
+
+int64_t vf_port_bytes(const vf_program *p, vf_port which, int number, const int64_t *variables,
+                      vf_error *error) {
+  ir_error failure = {0};
+  int64_t shape[IR_MAX_RANK], bytes = -1;
+  const fe_port *found = fe_find_port(p, which, number);
+  if (!found) {
+    ir_fail(&failure, IR_ERR_INVALID, "bytes: there is no such port");
+  } else if (shape_of(p, found, variables, shape, &failure) == IR_OK) {
+    bytes = ir_dtypes[found->dtype].bytes;
+    for (uint32_t i = 0; i < found->rank; i++)
+      if (!ir_mul_ok(bytes, shape[i], &bytes))
+        ir_fail(&failure, IR_ERR_INVALID, "bytes: %.60s is too large for these variables", found->name);
+    if (failure.status) bytes = -1;
+  }
+  fe_report(error, &failure);
+  return bytes;
+}
+
+int vf_variable_count(const vf_program *p) { return p ? (int)p->variable_count : 0; }
+const char *vf_variable_name(const vf_program *p, int number) {
+  return number >= 0 && number < vf_variable_count(p) ? p->variables[number].name : NULL;
+}
+bool vf_variable_range(const vf_program *p, int number, int64_t *lo, int64_t *hi, int64_t *divisor) {
+  if (number < 0 || number >= vf_variable_count(p)) return false;
+  const rt_variable *v = &p->variables[number];
+  if (lo) *lo = v->lo;
+  if (hi) *hi = v->hi;
+  if (divisor) *divisor = v->divisor;
+  return true;
+}
+
+vf_status vf_program_cost(const vf_program *p, const int64_t *variables, vf_cost *out, vf_error *error) {
+  ir_error failure = {0};
+  rt_cost cost = {0};
+  int64_t few[FE_FEW_BUFFERS], *values = few;
+  if (!p || !out) ir_fail(&failure, IR_ERR_INVALID, "cost: the %s is NULL", p ? "result" : "program");
+  else if (p->runtime_variables > FE_FEW_BUFFERS &&
+           !(values = ir_alloc(&p->context->mem, p->runtime_variables * sizeof *values)))
+    ir_fail(&failure, IR_ERR_MEMORY, "out of memory for the cost of a program");
+  else if (fe_check_values(p, variables, &failure)) {
+    for (size_t i = 0; i < p->runtime_variables; i++) values[i] = variables[p->variables_from[i]];
+    rt_program_cost(p->program, values, &cost, &failure);
+  }
+  if (p && values && values != few) ir_free(&p->context->mem, values, p->runtime_variables * sizeof *values);
+  if (!failure.status) {
+    vf_cost made = {sizeof made, cost.bytes, cost.flops, cost.temp_bytes};
+    if (!fe_copy_sized(out, out->size, &made, sizeof made))
+      ir_fail(&failure, IR_ERR_INVALID, "cost: size is %zu; it must be sizeof(vf_cost)", out->size);
+  }
+  return fe_report(error, &failure);
+}
