@@ -182,7 +182,13 @@ static fe_fetched *find_fetched(const vf_data_view *v, const char *axes, vf_dtyp
   return NULL;
 }
 
-static bool is_same(vf_value a, vf_value b) { return a.id == b.id && a.epoch == b.epoch; }
+/* What has been got of this array; NULL: nothing. A one-hot form is made anew, for the number of classes may
+ * be another. */
+static const fe_fetched *find_made(const vf_data_view *v, const fe_conversion *how, vf_dtype dtype,
+                                   vf_value array) {
+  const fe_fetched *f = how->kind == FE_ONE_HOT ? NULL : find_fetched(v, how->to, dtype);
+  return f && f->array.id == array.id && f->array.epoch == array.epoch ? f : NULL;
+}
 
 static bool note_fetched(fe_data_call *c, const char *axes, vf_value array, vf_value made) {
   vf_data_view *v = c->view;
@@ -233,8 +239,8 @@ vf_value fe_data_get(fe_data_call *c, const char *axes, vf_dtype dtype) {
   if (!read_dtype(c, &axes, &dtype, own) || !fe_axes_convert(c, axes, &how)) return (vf_value){0};
   vf_value array = fe_data_array(c), none = {0};
   if (!array.id) return none;
-  const fe_fetched *f = find_fetched(c->view, how.to, dtype == VF_NONE ? vf_value_dtype(array) : dtype);
-  if (f && is_same(f->array, array) && how.kind != FE_ONE_HOT) return f->made;
+  const fe_fetched *f = find_made(c->view, &how, dtype == VF_NONE ? vf_value_dtype(array) : dtype, array);
+  if (f) return f->made;
   vf_value x = fe_data_cast(c, fe_data_convert(c, &how, array), dtype);
   return x.id && note_fetched(c, how.to, array, x) ? x : none;
 }
@@ -302,9 +308,8 @@ static bool has_shape_of(fe_data_call *c, const char *what, vf_value x, vf_value
 bool fe_data_fits(fe_data_call *c, const char *what, const char *axes, vf_value x, fe_conversion *how) {
   if (!fe_data_is_value(c, what, x) || !fe_axes_convert(c, axes, how)) return false;
   vf_value array = fe_data_array(c);
-  const fe_fetched *f = find_fetched(c->view, how->to, VF_NONE);
-  bool known = array.id && f && is_same(f->array, array);
-  vf_value like = known ? f->made : array.id ? fe_data_convert(c, how, array) : array;
+  const fe_fetched *f = array.id ? find_made(c->view, how, VF_NONE, array) : NULL;
+  vf_value like = f ? f->made : array.id ? fe_data_convert(c, how, array) : array;
   return like.id && has_shape_of(c, what, x, like);
 }
 

@@ -257,6 +257,11 @@ static void test_one_hot(void **state) {
   assert_int_equal(vf_data_set_classes(v, 4, NULL, &data_error), VF_OK);
   data_put(v, "b", NUMBERS(4, 1, 3));
   HOLDS(data_got(v, "bf"), 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 0);
+  assert_int_equal(vf_data_set_classes(v, 5, NULL, &data_error), VF_OK);
+  SHAPED(data_got(v, "bf"), 3, 5);
+  vf_data_backward_put(v, "bf", data_counting(VF_F32, VF_LIST(3, 5)), &data_error);
+  data_refused("view 'bf' of classes has no gradient");
+  assert_int_equal(vf_data_set_classes(v, 4, NULL, &data_error), VF_OK);
   vf_data_backward_put(v, "bf", data_counting(VF_F32, VF_LIST(3, 4)), &data_error);
   data_refused("view 'bf' of classes has no gradient");
   data_put(v, "bt", vf_reshape(NUMBERS(4, 2, 3, 1), VF_LIST(2, 2)));
