@@ -83,6 +83,12 @@ static bool table_grow(ir_graph *g) {
   return true;
 }
 
+/* Is there room for one more node without an allocation? */
+static inline bool has_room(const ir_graph *g) {
+  return g->count >> IR_CHUNK_BITS < g->chunk_count && g->count < g->shapes_cap &&
+         (size_t)g->count * 2 < g->bucket_count && !BLOCK_PER_NODE;
+}
+
 static bool reserve_node(ir_graph *g) {
   if (g->count == UINT32_MAX) return false;
   if (g->count >> IR_CHUNK_BITS >= g->chunk_count) {
@@ -147,7 +153,7 @@ static ir_ref intern_node(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int6
       return r;
   }
   ir_ref *copy = NULL;
-  if (!reserve_node(g) || ((nsrc || BLOCK_PER_NODE) && !(copy = block_alloc(g, nsrc * sizeof *copy))))
+  if ((!has_room(g) && !reserve_node(g)) || ((nsrc || BLOCK_PER_NODE) && !(copy = block_alloc(g, nsrc * sizeof *copy))))
     return out_of_memory(g);
   if (nsrc) memcpy(copy, src, nsrc * sizeof *src);
   ir_ref ref = g->count++;

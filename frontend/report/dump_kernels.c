@@ -1,5 +1,6 @@
 #include "frontend/report/dump_kernels.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/report/dump_steps.h"
@@ -75,7 +76,7 @@ typedef struct printer {
 static void put_temporary(printer *p, uint32_t number, ir_ref value) {
   const fe_statements *s = p->options->statements;
   const char *name = s ? fe_statements_name_of(s, p->g, value) : NULL;
-  uint32_t part_of = s && !name ? fe_statements_of(s, p->g, value) : 0;
+  uint32_t part_of = s && !name ? fe_statements_of(p->g, value) : 0;
   if (name) {
     ir_textf(p->out, "%%%s ", name);
     return;
@@ -150,6 +151,32 @@ static void put_statements(printer *p, size_t number) {
   ir_cause_items_free(p->k->mem, &items);
 }
 
+/* "%h, %y (lines 2-5)", of the statements that the kernel is for. */
+static void set_brief(printer *p, size_t number) {
+  enum { NAMES = 4 };
+  const fe_statements *s = p->options->statements;
+  ir_cause_items items = {0};
+  char *out = p->explained.brief;
+  size_t room = sizeof p->explained.brief, at = 0;
+  uint32_t first = 0, last = 0;
+  *out = '\0';
+  if (!s || !fe_step_statements(&p->k->statements, &p->walk, p->plan, number, p->k->values[number], &items))
+    items.count = 0;
+  for (size_t i = 0; i < items.count && at < room; i++) {
+    const char *name = fe_statements_name_of_result(s, items.list[i].statement);
+    uint32_t line = fe_statements_line(s, items.list[i].statement);
+    if (line && (!first || line < first)) first = line;
+    if (line > last) last = line;
+    const char *mark = items.list[i].by ? "d" : ""; /* of a derivative */
+    if (i < NAMES && name)
+      at += (size_t)snprintf(out + at, room - at, "%s%s%%%.20s", i ? ", " : "", mark, name);
+    else if (i == NAMES) at += (size_t)snprintf(out + at, room - at, ", ...");
+  }
+  if (first && at < room && first == last) snprintf(out + at, room - at, "%s(line %u)", at ? " " : "", first);
+  else if (first && at < room) snprintf(out + at, room - at, "%s(lines %u-%u)", at ? " " : "", first, last);
+  ir_cause_items_free(p->k->mem, &items);
+}
+
 static void put_kernel(printer *p, size_t number) {
   const ir_step *l = &p->plan->steps[number];
   const uint32_t *loads = p->k->loads + p->k->first[number];
@@ -187,6 +214,7 @@ static void put_step(void *user, size_t number, ir_text *out) {
     return;
   }
   put_kernel(p, number);
+  if (p->options->why) set_brief(p, number), p->explained.kernel = p->numbers[number];
   if (p->options->why) fe_explain_kernel(&p->explained, number);
   if (p->options->why && p->options->explain_callback)
     p->options->explain_callback(p->options->explain_user, &p->explained, number);
@@ -227,7 +255,13 @@ void fe_kernels_print(const fe_kernels *k, ir_graph *g, ir_graph *home, const ir
              temporaries, temporaries == 1 ? "y" : "ies");
     if (once) ir_textf(out, "; %u of the kernels run once, when the program is made", once);
     ir_text_str(out, "\n");
-    p.explained = (fe_explained){g, plan, k->values, &p.walk, options->target, out, p.once};
+    p.explained = (fe_explained){.g = g,
+                                 .plan = plan,
+                                 .values = k->values,
+                                 .walk = &p.walk,
+                                 .target = options->target,
+                                 .out = out,
+                                 .once = p.once};
     if (options->why)
       fe_explain_references(&(fe_writes){&k->accesses, g, block, plan, k->values, p.numbers, out});
     fe_put_steps(plan, put_step, &p, out);

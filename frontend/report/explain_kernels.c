@@ -228,7 +228,7 @@ static void put_work(const fe_explained *e, size_t number) {
   ir_print_expr(e->g, work.written, e->out);
   ir_text_str(e->out, " to write; ");
   ir_print_expr(e->g, work.operations, e->out);
-  ir_text_str(e->out, " operations\n");
+  ir_text_str(e->out, " operations as written\n");
 }
 
 /* loops */
@@ -250,20 +250,50 @@ static void put_times(const fe_explained *e, const ir_regions *r, ir_ref loop) {
   ir_text_str(e->out, " times");
 }
 
-static void put_loops(const fe_explained *e, const ir_regions *r) {
-  const char *between = "  loops   ";
+/* The loop of a node that is the range of one; 0: it is none. */
+static ir_ref loop_at(const fe_explained *e, const ir_regions *r, size_t i) {
+  return ir_op_of(e->g, r->order[i]) == IR_OP_RANGE ? r->loop_of[r->order[i]] : 0;
+}
+
+/* Are the loops few, or each inside of the one before? */
+static bool fit_on_line(const fe_explained *e, const ir_regions *r) {
+  enum { FEW = 8 };
+  ir_ref before = 0;
+  bool chain = true;
+  unsigned count = 0;
   for (size_t i = 0; i < r->count; i++) {
-    const ir_node *n = ir_get(e->g, r->order[i]);
-    if (n->op != IR_OP_RANGE || !r->loop_of[r->order[i]]) continue;
-    int binding = ir_arg_mode(ir_get(e->g, r->loop_of[r->order[i]]));
-    ir_text_str(e->out, between);
+    ir_ref loop = loop_at(e, r, i);
+    if (!loop) continue;
+    chain &= !before || ir_region_of(r, loop) == before;
+    before = loop, count++;
+  }
+  return chain || count <= FEW;
+}
+
+/* Prints the loops inside of `around`, with what is inside of them. Recursive: loops nest at most as deep as
+ * a kernel has axes and levels. */
+static void put_nest(const fe_explained *e, const ir_regions *r, ir_ref around, unsigned depth, bool line,
+                     bool *any) {
+  for (size_t i = 0; i < r->count; i++) {
+    ir_ref loop = loop_at(e, r, i);
+    if (!loop || ir_region_of(r, loop) != around) continue;
+    int binding = ir_arg_mode(ir_get(e->g, loop));
+    ir_text_str(e->out, !*any ? "  loops   " : line ? ", " : "\n          ");
+    for (unsigned k = 0; k < depth && !line; k++) ir_text_str(e->out, "  ");
     ir_print_expr(e->g, r->order[i], e->out);
     ir_text_str(e->out, " of ");
-    ir_print_expr(e->g, n->src[0], e->out);
+    ir_print_expr(e->g, ir_src(e->g, r->order[i], 0), e->out);
     if (binding != IR_SERIAL) ir_textf(e->out, " %s", ir_bindings[binding]);
-    between = ", ";
+    *any = true;
+    put_nest(e, r, loop, depth + 1, line, any);
   }
-  ir_text_str(e->out, *between == ',' ? "\n" : "  loops   none\n");
+}
+
+/* The loops of a kernel, on one line or as a nest. */
+static void put_loops(const fe_explained *e, const ir_regions *r) {
+  bool any = false;
+  put_nest(e, r, 0, 0, fit_on_line(e, r), &any);
+  ir_text_str(e->out, any ? "\n" : "  loops   none\n");
 }
 
 static bool is_division(const ir_node *n) {

@@ -15,6 +15,8 @@ typedef struct fe_explained {
   const ir_target *target;
   ir_text *out;
   const bool *once; /* by step: the kernel runs when the program is made */
+  size_t kernel;    /* number of the kernel that is explained */
+  char brief[120];  /* the statements that it is for, in short: "%h, %y (lines 2-5)" */
 } fe_explained;
 
 /* The bytes and operations of a kernel, as index expressions. */

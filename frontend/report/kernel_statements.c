@@ -24,7 +24,7 @@ static bool note_live(fe_kernel_statements *k, ir_ref node, ir_cause_items *item
   bool good = ir_cause_list(k->g->causes, ir_cause_of(k->g, node), items);
   for (size_t i = 0; i < items->count && good; i++) {
     const ir_cause_item *at = &items->list[i];
-    if (at->by || at->statement >= k->count) continue;
+    if (at->by || at->statement >= k->count || !ir_shape(k->g, node)) continue;
     k->live[at->statement] |= (at->result ? NEEDED : 0) | (is_view(k->g, node) ? 0 : COMPUTES);
   }
   return good;
@@ -79,24 +79,32 @@ static bool is_empty(const uint64_t *set, size_t words) {
   return !any;
 }
 
-static bool add_live(kernel *n, ir_ref node, ir_cause_items *items) {
-  if (!list_live(n->k, node, items)) return false;
-  for (size_t j = 0; j < items->count; j++)
-    if (!ir_cause_add(n->k->g->mem, items->list[j], &n->all)) return false;
-  return true;
+/* Adds the statements of what reads a node that has none, or of what reads that in turn. Recursive, as deep
+ * as it is told. */
+static bool add_readers(const fe_kernel_statements *k, const fe_walk *walk, ir_ref node, unsigned depth,
+                        ir_cause_items *out) {
+  ir_cause_items items = {0};
+  bool good = true;
+  for (uint32_t u = walk->first_user[node]; u < walk->first_user[node + 1] && good && depth; u++) {
+    good = list_live(k, walk->users[u], &items);
+    for (size_t i = 0; i < items.count && good; i++) good = ir_cause_add(k->g->mem, items.list[i], out);
+    if (good && !items.count) good = add_readers(k, walk, walk->users[u], depth - 1, out);
+  }
+  ir_cause_items_free(k->g->mem, &items);
+  return good;
 }
+enum {
+  MOST_DEPTH = 8
+}; /* of shared parts between a value and the statements that share them [3 in variances] */
 
 /* Lists the statements of all nodes, and of those that read one that has none. */
 static bool list_all(kernel *n, const fe_walk *walk, ir_cause_items *items) {
   for (size_t i = 0; i < n->nodes.count; i++) {
     ir_ref node = n->nodes.list[i];
-    if (!add_live(n, node, items)) return false;
-    for (uint32_t u = walk->first_user[node]; !items->count && u < walk->first_user[node + 1]; u++) {
-      ir_cause_items of_reader = {0};
-      bool good = add_live(n, walk->users[u], &of_reader);
-      ir_cause_items_free(n->k->g->mem, &of_reader);
-      if (!good) return false;
-    }
+    if (!list_live(n->k, node, items)) return false;
+    if (!items->count && !add_readers(n->k, walk, node, MOST_DEPTH, items)) return false;
+    for (size_t j = 0; j < items->count; j++)
+      if (!ir_cause_add(n->k->g->mem, items->list[j], &n->all)) return false;
   }
   n->words = n->all.count / 64 + 1;
   size_t bytes = 3 * n->nodes.count * n->words * sizeof *n->own;
@@ -137,13 +145,11 @@ static void count_for(kernel *n, size_t i, const uint64_t *reader) {
 /* A stored part that several statements share counts for those that have a value which reads it. */
 static void count_for_readers(kernel *n, const fe_walk *walk, ir_ref node, uint64_t *counted) {
   ir_cause_items items = {0};
-  for (uint32_t u = walk->first_user[node]; u < walk->first_user[node + 1]; u++) {
-    if (!list_live(n->k, walk->users[u], &items)) break;
-    for (size_t j = 0; j < items.count; j++)
-      for (size_t bit = 0; bit < n->all.count; bit++)
-        if (n->all.list[bit].statement == items.list[j].statement && n->all.list[bit].by == items.list[j].by)
-          counted[bit / 64] |= (uint64_t)1 << (bit & 63);
-  }
+  if (!add_readers(n->k, walk, node, MOST_DEPTH, &items)) items.count = 0;
+  for (size_t j = 0; j < items.count; j++)
+    for (size_t bit = 0; bit < n->all.count; bit++)
+      if (n->all.list[bit].statement == items.list[j].statement && n->all.list[bit].by == items.list[j].by)
+        counted[bit / 64] |= (uint64_t)1 << (bit & 63);
   ir_cause_items_free(n->k->g->mem, &items);
 }
 
@@ -156,7 +162,7 @@ static void count_all(kernel *n, const fe_walk *walk, const ir_step *step, ir_re
     for (uint32_t r = 0; r < step->row_group.count; r++)
       stored |= step->row_group.values[r].value == node && step->row_group.values[r].slot != UINT32_MAX;
     if (stored || is_empty(counted, n->words)) add_set(counted, n->own + i * n->words, n->words);
-    if (stored && is_empty(counted, n->words)) count_for_readers(n, walk, node, counted);
+    if (stored && is_empty(n->own + i * n->words, n->words)) count_for_readers(n, walk, node, counted);
     for (uint32_t s = 0; s < ir_operand_count(ir_get(g, node)); s++) {
       ir_ref source = ir_src(g, node, s);
       size_t at = ir_find_ref(n->nodes.list, n->nodes.count, source);

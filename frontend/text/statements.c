@@ -18,7 +18,9 @@ void fe_statements_free(fe_statements *s, ir_graph *g) {
   if (g) g->causes = NULL;
   if (!mem) return;
   ir_causes_free(&s->causes);
-  ir_free(mem, s->list, s->cap * sizeof *s->list);
+  for (size_t i = 0; i < s->block_count; i++)
+    ir_free(mem, s->blocks[i], FE_STATEMENT_BLOCK * sizeof **s->blocks);
+  ir_free(mem, s->blocks, s->block_cap * sizeof *s->blocks);
   ir_free(mem, s->texts, s->text_cap * sizeof *s->texts);
   ir_free(mem, s->given, s->given_cap * sizeof *s->given);
   ir_free(mem, s->names, s->name_cap * sizeof *s->names);
@@ -36,15 +38,20 @@ enum { TEXT_BITS = 20, COUNT_BITS = 3, STEP_BITS = 2, STEPS_MOST = (1 << STEP_BI
 #define SEVERAL ((fe_statement)1 << 31)
 enum { ELSEWHERE = FE_FEW_GIVEN + 1, WRITTEN };
 
+static fe_statement statement_of(const fe_statements *s, uint32_t number) {
+  return number / FE_STATEMENT_BLOCK < s->block_count
+             ? s->blocks[number / FE_STATEMENT_BLOCK][number % FE_STATEMENT_BLOCK]
+             : 0;
+}
 static const char *text_of(const fe_statements *s, uint32_t number) {
-  uint32_t at = number < s->count ? s->list[number] & ((1u << TEXT_BITS) - 1) : 0;
+  uint32_t at = statement_of(s, number) & ((1u << TEXT_BITS) - 1);
   return at ? s->texts[at] : NULL;
 }
 static uint32_t count_of(const fe_statements *s, uint32_t number) {
-  return s->list[number] >> TEXT_BITS & ((1u << COUNT_BITS) - 1);
+  return statement_of(s, number) >> TEXT_BITS & ((1u << COUNT_BITS) - 1);
 }
 static uint32_t steps_of(const fe_statements *s, uint32_t number, uint32_t operand) {
-  return s->list[number] >> (TEXT_BITS + COUNT_BITS + STEP_BITS * operand) & STEPS_MOST;
+  return statement_of(s, number) >> (TEXT_BITS + COUNT_BITS + STEP_BITS * operand) & STEPS_MOST;
 }
 
 /* The index of a text; 0: there is no room. */
@@ -62,12 +69,16 @@ static uint32_t find_text(fe_statements *s, const ir_mem *mem, const char *text)
   return *recent;
 }
 
-static bool extend(fe_statements *s, const ir_mem *mem, uint32_t number) {
-  if (number < s->count) return true;
-  if (number >= s->cap && !IR_RESERVE(mem, s->list, s->cap, (size_t)number + 1)) return false;
-  do s->list[s->count++] = 0; /* one, as a rule */
-  while (s->count <= number);
-  return true;
+/* Room for the statement; NULL: there is none. */
+static fe_statement *make_room(fe_statements *s, const ir_mem *mem, uint32_t number) {
+  while (s->block_count <= number / FE_STATEMENT_BLOCK) {
+    if (!IR_RESERVE(mem, s->blocks, s->block_cap, s->block_count + 1)) return NULL;
+    fe_statement *block = ir_alloc(mem, FE_STATEMENT_BLOCK * sizeof *block);
+    if (!block) return NULL;
+    memset(block, 0, FE_STATEMENT_BLOCK * sizeof *block);
+    s->blocks[s->block_count++] = block;
+  }
+  return &s->blocks[number / FE_STATEMENT_BLOCK][number % FE_STATEMENT_BLOCK];
 }
 
 /* Where the operands are, if they can be told from the node; 0: they cannot. */
@@ -91,7 +102,7 @@ static void keep_given(fe_statements *s, const ir_mem *mem, uint32_t number, con
                        uint32_t count) {
   uint32_t kept = count < FE_FEW_GIVEN ? count : FE_FEW_GIVEN;
   if (!IR_RESERVE(mem, s->given, s->given_cap, s->given_count + 2 + kept)) return;
-  s->list[number] |= (uint32_t)ELSEWHERE << TEXT_BITS;
+  *make_room(s, mem, number) |= (uint32_t)ELSEWHERE << TEXT_BITS;
   s->given[s->given_count++] = number;
   s->given[s->given_count++] = count;
   memcpy(s->given + s->given_count, given, kept * sizeof *given);
@@ -100,18 +111,19 @@ static void keep_given(fe_statements *s, const ir_mem *mem, uint32_t number, con
 
 void fe_statements_end(fe_statements *s, ir_graph *g, uint32_t number, const char *what, ir_ref made,
                        const ir_ref *given, uint32_t given_count) {
-  if (!number || !made || !extend(s, g->mem, number)) return;
+  fe_statement *at = number && made ? make_room(s, g->mem, number) : NULL;
+  if (!at) return;
   const ir_node *n = ir_get(g, made);
   bool several = n->op == IR_OP_TUPLE;
   ir_cause *cause = ir_cause_at(g, made);
   if (!several && *cause == number) *cause |= IR_CAUSE_RESULT;
   else ir_cause_results(g, made, number);
-  if (s->list[number]) { /* a further result */
-    s->list[number] |= SEVERAL;
+  if (*at) { /* a further result */
+    *at |= SEVERAL;
     return;
   }
   uint32_t steps = steps_to(g, n, given, given_count);
-  s->list[number] = find_text(s, g->mem, what) | steps | (several ? SEVERAL : 0);
+  *at = find_text(s, g->mem, what) | steps | (several ? SEVERAL : 0);
   if (given_count && !steps) keep_given(s, g->mem, number, given, given_count);
 }
 
@@ -136,9 +148,8 @@ void fe_statements_name_result(fe_statements *s, ir_graph *g, uint32_t number, i
   int64_t id = ir_name(g, name, strlen(name));
   if (id < 0 || !IR_RESERVE(g->mem, s->names, s->name_cap, s->name_count + 1)) return;
   fe_statement_name fresh = {.number = number, .text = ir_name_text(g, id)};
-  if (!number || number >= s->count || s->list[number] & SEVERAL) { /* 0: an argument of a function */
+  if (!number || statement_of(s, number) & SEVERAL) { /* 0: an argument of a function */
     fresh = (fe_statement_name){++s->causes.statements, number, fresh.text};
-    if (!extend(s, g->mem, fresh.number)) return;
     ir_cause_results(g, result, fresh.number);
   }
   size_t at = find_name(s, fresh.number);
@@ -148,13 +159,14 @@ void fe_statements_name_result(fe_statements *s, ir_graph *g, uint32_t number, i
 }
 
 void fe_statements_name(fe_statements *s, ir_graph *g, ir_ref value, const char *name) {
-  fe_statements_name_result(s, g, fe_statements_of(s, g, value), value, name);
+  fe_statements_name_result(s, g, fe_statements_of(g, value), value, name);
 }
 
 void fe_statements_write(fe_statements *s, ir_graph *g, uint32_t number, const char *text, bool several,
                          const char *file, int line) {
-  if (!number || !extend(s, g->mem, number)) return;
-  s->list[number] = add_text(s, g->mem, text) | (uint32_t)WRITTEN << TEXT_BITS | (several ? SEVERAL : 0);
+  fe_statement *at = number ? make_room(s, g->mem, number) : NULL;
+  if (!at) return;
+  *at = add_text(s, g->mem, text) | (uint32_t)WRITTEN << TEXT_BITS | (several ? SEVERAL : 0);
   fe_statements_place(s, g, number, file, line);
 }
 
@@ -191,7 +203,7 @@ static uint32_t place_of(const fe_statements *s, uint32_t number) {
 
 /* looking up */
 
-uint32_t fe_statements_of(const fe_statements *s, const ir_graph *g, ir_ref node) {
+uint32_t fe_statements_of(const ir_graph *g, ir_ref node) {
   ir_cause cause = ir_cause_of(g, node);
   if (!(cause & IR_CAUSE_SET)) return cause & ~IR_CAUSE_RESULT;
   ir_cause_items items = {0};
@@ -201,7 +213,7 @@ uint32_t fe_statements_of(const fe_statements *s, const ir_graph *g, ir_ref node
   for (size_t i = 0; i < items.count; i++) {
     const ir_cause_item *at = &items.list[i];
     int good = at->by ? 1 : at->result ? 3 : 2;
-    if (good >= best && at->statement < s->count) found = at->statement, best = good;
+    if (good >= best) found = at->statement, best = good;
   }
   ir_cause_items_free(g->causes->mem, &items);
   return found;
@@ -254,6 +266,10 @@ const char *fe_statements_name_of_result(const fe_statements *s, uint32_t number
   return name ? name->text : NULL;
 }
 
+uint32_t fe_statements_line(const fe_statements *s, uint32_t number) {
+  return place_of(s, fe_statements_whole(s, number)) & FE_LINE_MOST;
+}
+
 /* words */
 
 const char *fe_words_place(const fe_statements *s, uint32_t number, fe_words *out) {
@@ -273,7 +289,7 @@ const char *fe_words_value(const fe_statements *s, ir_graph *g, ir_ref ref, fe_w
   } else if (ir_op_of(g, ref) == IR_OP_CONST || !ir_shape(g, ref)) {
     snprintf(out->text, sizeof out->text, "%.60s", OP_EXPR(ref));
   } else {
-    bool known = *fe_words_place(s, fe_statements_of(s, g, ref), &place);
+    bool known = *fe_words_place(s, fe_statements_of(g, ref), &place);
     snprintf(out->text, sizeof out->text, "%.60s%s%.130s", OP_TYPE(ref), known ? " of " : "", place.text);
   }
   return out->text;
@@ -329,7 +345,7 @@ static void put_names(const fe_statements *s, uint32_t number, ir_text *out) {
   const char *between = "%";
   if (name) {
     ir_textf(out, "%%%s = ", name->text);
-  } else if (number < s->count && s->list[number] & SEVERAL) {
+  } else if (statement_of(s, number) & SEVERAL) {
     for (size_t i = 0; i < s->name_count; i++) {
       if (s->names[i].of != number) continue;
       ir_textf(out, "%s%s", between, s->names[i].text);
@@ -344,7 +360,7 @@ void fe_put_statement(const fe_statements *s, ir_graph *g, uint32_t number, ir_t
   number = fe_statements_whole(s, number);
   put_names(s, number, out);
   fe_put_operation(s, g, number, out);
-  bool written = number < s->count && count_of(s, number) == WRITTEN;
+  bool written = count_of(s, number) == WRITTEN;
   if (written && place_of(s, number)) ir_textf(out, " (line %u)", place_of(s, number) & FE_LINE_MOST);
   else if (*fe_words_place(s, number, &place)) ir_textf(out, " (%s)", place.text);
 }
@@ -355,7 +371,7 @@ void fe_statements_copy(fe_statements *to, ir_graph *copy, const fe_statements *
                         const ir_ref *map, bool all) {
   for (ir_ref node = 1; node < g->count; node++) {
     bool kept = map[node] && (all || fe_statements_checks(g, node));
-    uint32_t number = kept ? fe_statements_of(from, g, node) : 0;
+    uint32_t number = kept ? fe_statements_of(g, node) : 0;
     if (!number || text_of(to, number)) continue;
     ir_text text;
     ir_text_init(&text, copy->mem);
@@ -364,14 +380,14 @@ void fe_statements_copy(fe_statements *to, ir_graph *copy, const fe_statements *
     uint32_t place = place_of(from, fe_statements_whole(from, number));
     /* files of the copy are its own names */
     const char *file = place ? from->files[(place >> FE_LINE_BITS) - 1].text : NULL;
-    if (what >= 0 && extend(to, copy->mem, number))
-      to->list[number] = add_text(to, copy->mem, ir_name_text(copy, what)) | (uint32_t)WRITTEN << TEXT_BITS;
+    fe_statement *at = what >= 0 ? make_room(to, copy->mem, number) : NULL;
+    if (at) *at = add_text(to, copy->mem, ir_name_text(copy, what)) | (uint32_t)WRITTEN << TEXT_BITS;
     if (what >= 0 && place) fe_statements_place(to, copy, number, file, (int)(place & FE_LINE_MOST));
     ir_text_free(&text);
   }
   for (ir_ref node = 1; all && node < g->count; node++) {
     const char *name = map[node] ? fe_statements_name_of(from, g, node) : NULL;
-    uint32_t number = name ? fe_statements_of(from, g, node) : 0;
+    uint32_t number = name ? fe_statements_of(g, node) : 0;
     if (!number || !fe_statements_result(g, node, number)) continue;
     fe_statements_name_result(to, copy, number, map[node], name);
   }

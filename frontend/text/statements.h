@@ -22,11 +22,17 @@ typedef struct fe_statement_file {
   const char *text;  /* a name of the graph */
 } fe_statement_file;
 
-enum { FE_LINE_BITS = 20, FE_LINE_MOST = (1 << FE_LINE_BITS) - 1, FE_FEW_GIVEN = 4, FE_RECENT_TEXTS = 64 };
+enum {
+  FE_LINE_BITS = 20,
+  FE_LINE_MOST = (1 << FE_LINE_BITS) - 1,
+  FE_FEW_GIVEN = 4,
+  FE_RECENT_TEXTS = 64,
+  FE_STATEMENT_BLOCK = 4096
+};
 typedef struct fe_statements {
   ir_causes causes;
-  fe_statement *list; /* by number; statement 0 is none */
-  size_t count, cap;
+  fe_statement **blocks; /* by number, FE_STATEMENT_BLOCK in each; statement 0 is none */
+  size_t block_count, block_cap;
   const char **texts; /* "conv"; of a text, all that is written: "conv %x, %w" */
   size_t text_count, text_cap;
   uint32_t recent[FE_RECENT_TEXTS]; /* indices in texts, by the pointer */
@@ -65,7 +71,7 @@ void fe_statements_place(fe_statements *statements, ir_graph *g, uint32_t number
 
 /* The statement that the node is the result of, the latest where there are several, or else the one that it
  * is a part of; 0: none is known. The graph is the one in which statements were recorded or a copy. */
-uint32_t fe_statements_of(const fe_statements *statements, const ir_graph *g, ir_ref node);
+uint32_t fe_statements_of(const ir_graph *g, ir_ref node);
 /* Is the node a result of that statement? */
 bool fe_statements_result(const ir_graph *g, ir_ref node, uint32_t number);
 /* The name of a value; NULL: none. */
@@ -75,6 +81,9 @@ const char *fe_statements_name_of(const fe_statements *statements, const ir_grap
 uint32_t fe_statements_whole(const fe_statements *statements, uint32_t number);
 /* The name of a statement's result; NULL: it has none, or several results. */
 const char *fe_statements_name_of_result(const fe_statements *statements, uint32_t number);
+
+/* The line that it is on; 0: it is not known. */
+uint32_t fe_statements_line(const fe_statements *statements, uint32_t number);
 
 /* words; g is the graph in which the statements were recorded */
 typedef struct fe_words {

@@ -1,5 +1,6 @@
 /* `viewfold explain`: why kernels are what they are, and how fast they run. */
 #include <stdio.h>
+#include <string.h>
 
 #include "frontend/cli/cli.h"
 #include "frontend/cli/explain/explain.h"
@@ -51,6 +52,19 @@ typedef struct explainer {
   ir_text out;
 } explainer;
 
+/* The first line of the details, the table, and the rest. */
+static void put_all(explain_run *run, const ir_text *details, ir_text *out) {
+  const char *text = ir_text_get(details);
+  size_t first = strcspn(text, "\n");
+  if (out->len) ir_text_str(out, "\n");
+  ir_text_add(out, text, first);
+  ir_text_str(out, run->row_count ? "\n\n" : "");
+  explain_run_table(run, out);
+  if (run->row_count && details->len > first) first++; /* the table ends its line */
+  ir_text_add(out, text + first, details->len - first);
+  explain_run_memory(run, out);
+}
+
 static int explain_one(explainer *x, const ir_parsed_graph *block) {
   explain_run run = {.context = x->context, .in = &x->in, .sizes = &x->sizes};
   fe_dump_options options = {.stage = FE_STAGE_KERNELS,
@@ -61,9 +75,12 @@ static int explain_one(explainer *x, const ir_parsed_graph *block) {
                              .explain_callback = explain_run_more,
                              .explain_user = &run};
   int status = x->no_run || x->settings ? CLI_OK : explain_run_open(&run, &x->s, block);
-  if (!status && fe_dump(&x->s.g, block, &options, &x->out, &x->s.error) != IR_OK)
+  ir_text details;
+  ir_text_init(&details, &ir_mem_libc);
+  if (!status && fe_dump(&x->s.g, block, &options, &details, &x->s.error) != IR_OK)
     status = cli_failure("explain", &x->s.error);
-  if (!status) explain_run_memory(&run, &x->out);
+  if (!status) put_all(&run, &details, &x->out);
+  ir_text_free(&details);
   explain_run_close(&run);
   return status;
 }

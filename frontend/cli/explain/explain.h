@@ -14,6 +14,15 @@
 #include "frontend/profile/cost.h"
 #include "frontend/report/explain_kernels.h"
 
+/* A kernel in the table that leads. */
+typedef struct explain_row {
+  size_t kernel;
+  char brief[120];                        /* the statements that it is for */
+  double iterations;                      /* of one run; 0: not known */
+  double predicted_ms, took_ms, limit_ms; /* of one iteration; took of all: 0: it did not run */
+  const char *bound, *advice;
+} explain_row;
+
 typedef struct explain_run {
   rt_context *context;
   const ir_graph *graph; /* as it was read */
@@ -27,6 +36,8 @@ typedef struct explain_run {
   fe_sizes values;    /* computed at the first kernel, like `iterations` */
   double *step_bytes; /* by step: read and written in one run */
   double *iterations; /* how often a run executes each step; 0: not known */
+  explain_row *rows;  /* of the kernels explained so far */
+  size_t row_count, row_cap;
 } explain_run;
 
 /* Compile and run the block with given or pseudorandom inputs. Where it cannot be run, r->why says why. The
@@ -35,6 +46,8 @@ int explain_run_open(explain_run *r, cli_graph *s, const ir_parsed_graph *block)
 void explain_run_close(explain_run *r); /* also after a failure */
 /* An fe_explain_callback whose user is the explain_run. */
 void explain_run_more(void *run, const struct fe_explained *explained, size_t number);
+/* The table of the kernels, the most expensive first; nothing where nothing was run. */
+void explain_run_table(const explain_run *r, ir_text *out);
 /* A line about the memory that one run needs; nothing where nothing was run. */
 void explain_run_memory(const explain_run *r, ir_text *out);
 

@@ -93,8 +93,9 @@ void explain_run_close(explain_run *r) {
   fe_sizes_free(&ir_mem_libc, &r->values);
   free(r->iterations);
   free(r->step_bytes);
+  ir_free(&ir_mem_libc, r->rows, r->row_cap * sizeof *r->rows);
   r->program = NULL, r->ns = NULL, r->iterations = NULL;
-  r->step_bytes = NULL;
+  r->step_bytes = NULL, r->rows = NULL, r->row_count = r->row_cap = 0;
 }
 
 /* The graph that is explained is a copy. Once: all variables are in it before passes add nodes to it. */
@@ -254,6 +255,39 @@ static void put_time(double ms, double iterations, double limit_ms, bool once, i
   ir_text_str(out, "\n");
 }
 
+/* How far from its limit a kernel is that is worth a look, and the shortest one that is, in ms. */
+#define NEAR  1.5
+#define SHORT 0.005
+
+/* The one thing that would help most. */
+static const char *advice_of(const explain_run *r, const prediction *x, double took_ms, bool once) {
+  int all = rt_context_threads(r->context);
+  if (once) return "nothing: it runs once";
+  if (took_ms <= 0) return "nothing: it did not run";
+  if (took_ms <= SHORT) return "more work in one launch: it is short";
+  if (took_ms <= NEAR * x->limit_ms)
+    return x->limit_ms > x->memory_ms ? "fewer operations, or a narrower dtype"
+                                      : "fewer bytes: fusion, or a narrower dtype";
+  if (x->threads < all) return "more rows to share: it uses one thread of several";
+  return took_ms > NEAR * x->predicted_ms ? "viewfold tune: it takes longer than its loops should"
+                                          : "other loops: see what its indices and masks cost";
+}
+
+static void add_row(explain_run *r, const fe_explained *e, size_t number, const prediction *x) {
+  double took_ms = (double)r->ns[number] * 1e-6, times = r->iterations[number];
+  double each = times > 0 ? took_ms / times : took_ms;
+  if (!IR_RESERVE(&ir_mem_libc, r->rows, r->row_cap, r->row_count + 1)) return;
+  explain_row *row = &r->rows[r->row_count++];
+  *row = (explain_row){.kernel = e->kernel,
+                       .iterations = times,
+                       .predicted_ms = x->predicted_ms,
+                       .took_ms = took_ms,
+                       .limit_ms = x->limit_ms};
+  memcpy(row->brief, e->brief, sizeof row->brief);
+  row->bound = x->limit_ms > x->memory_ms ? "arithmetic" : cache_level_name(e->target, x->read + x->written);
+  row->advice = advice_of(r, x, each, e->once[number]);
+}
+
 void explain_run_more(void *run, const struct fe_explained *e, size_t number) {
   explain_run *r = run;
   if (!r->ns) {
@@ -264,6 +298,7 @@ void explain_run_more(void *run, const struct fe_explained *e, size_t number) {
     ir_textf(e->out, "  took    %.4g ms\n", (double)r->ns[number] * 1e-6);
   } else if (find_sizes(r, e->g) && count_iterations(r, e) && count_bytes(r, e)) {
     prediction x = predict_limits(r, e, number, &r->values);
+    add_row(r, e, number, &x);
     put_limit(&x, e);
     put_share("expects", x.predicted_ms, x.limit_ms, e->out);
     ir_textf(e->out, ", by %d thread%s\n", x.threads, x.threads == 1 ? "" : "s");

@@ -132,8 +132,8 @@ fuses reshape expand cast permute reshape expand shrink permute stored
 reads %w bf16[12,32], in 1 place
 lanes 16 of f32
 fuses permute expand reshape expand fma sum cast
-reads temporary 0 f32[1,1,12,32], in 1 place
-reads temporary 1 f32[2,34,12], in 1 place
+reads temporary 0 of %y f32[1,1,12,32], in 1 place
+reads temporary 1 of %y f32[2,34,12], in 1 place
 lanes 16 of bf16, unroll factor 20
 
 == two views of one value share its copy

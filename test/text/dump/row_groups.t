@@ -152,6 +152,6 @@ index @ffn_0(p1: f32[8192], p3: f32[8192], p2: f32[256], p4: f32[8192], p0: f32[
 
 == with many more rows than columns the weights are copied instead
 $ viewfold dump --stage=kernels --target 'vector_bytes=64 registers=32' --graph many products.vf | grep -e '^kernel'
-kernel 0 -> temporary 0 f32[1,1,4,32,64]
-kernel 1 -> temporary 1 f32[1,1,1,256,32]
+kernel 0 -> temporary 0 of %u f32[1,1,4,32,64]
+kernel 1 -> temporary 1 of %d f32[1,1,1,256,32]
 kernel 2 -> %d f32[64,64,32]

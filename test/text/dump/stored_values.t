@@ -137,8 +137,8 @@ kernel 1 -> %y f32[1,2,14,14]
 
 == where windows of a stored value grow too large for one kernel, the padded value is stored, not the windows
 $ viewfold explain --no-run --graph windows values.vf | grep '^kernel'
-kernel 0 -> temporary 0 f32[2,1,8,784]
-kernel 1 -> temporary 1 f32[[..],30,30]
+kernel 0 -> temporary 0 of %c f32[2,1,8,784]
+kernel 1 -> temporary 1 of %y f32[[..],30,30]
 kernel 2 -> %y f32[2,8,28,28]
 
 == of two products that one operation combines, one is stored
@@ -147,7 +147,7 @@ $ sh fuses.sh gate | grep -c 'fma sum'
 
 == a product of equal rows is computed for one of them
 $ viewfold explain --no-run --graph repeated values.vf | grep '^kernel' | tail -2
-kernel 0 -> temporary 0 f32[1,1536]
+kernel 0 -> temporary 0 of %y f32[1,1536]
 kernel 1 -> %y f32[128,1536]
 
 == a cheap operation before a product of few rows is copied in its own order

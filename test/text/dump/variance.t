@@ -9,7 +9,7 @@ graph @var(%x: f32[32,64,56,56]) {
 
 == one kernel reads the elements, a block in each iteration
 $ viewfold dump --stage=kernels var.vf | grep -e 'reads   %x' -B4
-kernel 0 -> temporary 0 of %v f32[32,64], temporary 2 of %v f32[32,64], temporary 3 of %v f32[32,64]
+kernel 0 -> temporary 0 f32[32,64], temporary 2 of %v f32[32,64], temporary 3 of %v f32[32,64]
   for     %m = mean %x axes=[0,2,3] (line 2)
           %v = var %x axes=[0,2,3] (line 3)
   fuses   sum div reshape expand sub fma sum stored fma sum stored

@@ -100,7 +100,7 @@ $ viewfold dump --stage=kernels --target 'vector_bytes=64 registers=32' shortcut
 $ head -c 1638400 /dev/zero > w
 $ viewfold dump --graph few --stage=kernels --target 'vector_bytes=64 registers=32' positions.vf | grep '^kernel'
 kernel 0 -> temporary 0 [..]
-kernel 1 -> temporary 1 f32[1,1,49,1280]
+kernel 1 -> temporary 1 of %y f32[1,1,49,1280]
 kernel 2 -> %y f32[1,1280,7,7]
 $ viewfold dump --graph many --stage=kernels --target 'vector_bytes=64 registers=32' positions.vf | grep '^kernel'
 kernel 0 -> temporary 0 [..]

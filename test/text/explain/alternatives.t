@@ -22,15 +22,15 @@ viewfold explain --no-run --target "vector_bytes=64 registers=32 l1=32768 l2=104
 
 == what windows read under masks is stored where the loops over it are far from the least time
 $ sh kernels.sh joined.vf lanes=0
-kernel 0 -> temporary 0 i64[3,3,30,30]
+kernel 0 -> temporary 0 of %c i64[3,3,30,30]
   why     stored, because two kernels are predicted to take less time than one
   stored  pad i64[3,3,30,30]: 0.00[..] ms, against 0.0[..] ms fused, both predicted
 kernel 1 -> %c i64[3,1,14,14]
 
 == what was compared and is slower stays fused
 $ sh kernels.sh columns.vf lanes=0
-kernel 0 -> temporary 0 u32[64,2]
-kernel 1 -> temporary 1 u32[1,2,8192]
+kernel 0 -> temporary 0 of %m u32[64,2]
+kernel 1 -> temporary 1 of %m u32[1,2,8192]
   fused   cast u32[1,8192,64]: [..] ms, against [..] ms stored, both predicted
 kernel 2 -> %m u32[1,8192,2]
 

@@ -27,7 +27,7 @@ kernel 0 -> %t f32[64,128]
   reads   %y f32[128,64], in 1 place
   threads share a loop of [..]
   why     stored, because its readers read elements several times, or because that is asked for
-  moves   32768 bytes to read, 32768 to write; 8192 operations
+  moves   32768 bytes to read, 32768 to write; 8192 operations as written
 [...]
 \
 kernel 1 -> temporary 1 of %m f32[64]
@@ -41,7 +41,7 @@ kernel 1 -> temporary 1 of %m f32[64]
   threads share a loop of [..]
   why     stored and not fused: sum would be computed again for each index at which it is repeated
 [...]
-  moves   65024 bytes to read, 256 to write; 16384 operations
+  moves   65024 bytes to read, 256 to write; 16384 operations as written
   loops   [..]16 vector[..]
   divides nowhere
   tests   a load of p2 where [..]
@@ -52,7 +52,7 @@ kernel 2 -> %h f32[64,128]
 [...]
   why     a kernel of its own, because it is a result
   apart   it is split where its masks end, into loops of its own
-  moves   65280 bytes to read, 32768 to write; 16384 operations
+  moves   65280 bytes to read, 32768 to write; 16384 operations as written
 [...]
 
 == every graph of a file
@@ -63,7 +63,7 @@ graph @other: 1 kernel, 0 temporaries
 == a chain
 $ viewfold explain --no-run 'f32[3,2].permute(1,0)' | grep -E 'why|moves|divides|tests'
   why     a kernel of its own, because it is a result
-  moves   24 bytes to read, 24 to write; 0 operations
+  moves   24 bytes to read, 24 to write; 0 operations as written
   divides nowhere
   tests   nothing: no mask is left
 
@@ -245,29 +245,29 @@ graph @some(%x: f32[n=2000..1000000,8]) {
 >>>
 $ viewfold explain --no-run part.vf | grep -E '@|moves'
 graph @rows: 1 kernel, 0 temporaries
-  moves   160000 bytes to read, 160000 to write; 40000 operations
+  moves   160000 bytes to read, 160000 to write; 40000 operations as written
 graph @columns: 1 kernel, 0 temporaries
-  moves   256000 bytes to read, 256000 to write; 64000 operations
+  moves   256000 bytes to read, 256000 to write; 64000 operations as written
 graph @apart: 1 kernel, 0 temporaries
-  moves   400000 bytes to read, 400000 to write; 100000 operations
+  moves   400000 bytes to read, 400000 to write; 100000 operations as written
 graph @taken: 1 kernel, 0 temporaries
-  moves   65600 bytes to read, 65536 to write; 0 operations
+  moves   65600 bytes to read, 65536 to write; 0 operations as written
 graph @often: 1 kernel, 0 temporaries
-  moves   12064 bytes to read, 64000 to write; 0 operations
+  moves   12064 bytes to read, 64000 to write; 0 operations as written
 graph @points: 1 kernel, 0 temporaries
-  moves   4004 bytes to read, 4000 to write; 0 operations
+  moves   4004 bytes to read, 4000 to write; 0 operations as written
 graph @stencil: 1 kernel, 0 temporaries
-  moves   20604 bytes to read, 20000 to write; 15000 operations
+  moves   20604 bytes to read, 20000 to write; 15000 operations as written
 graph @window: 1 kernel, 0 temporaries
-  moves   404 bytes to read, 400 to write; 100 operations
+  moves   404 bytes to read, 400 to write; 100 operations as written
 graph @repeated: 1 kernel, 0 temporaries
-  moves   4000 bytes to read, 200000 to write; 50000 operations
+  moves   4000 bytes to read, 200000 to write; 50000 operations as written
 graph @product: 1 kernel, 0 temporaries
-  moves   51992 bytes to read, 33540 to write; 1123590 operations
+  moves   51992 bytes to read, 33540 to write; 1123590 operations as written
 graph @any: 1 kernel, 0 temporaries
-  moves   (n*32) bytes to read, (n*32) to write; (n*8) operations
+  moves   (n*32) bytes to read, (n*32) to write; (n*8) operations as written
 graph @some: 1 kernel, 0 temporaries
-  moves   32000 bytes to read, 32000 to write; 8000 operations
+  moves   32000 bytes to read, 32000 to write; 8000 operations as written
 
 == multiply-adds count at the rate of the dtype that they are computed in; skipped blocks do not count
 <<< products.vf

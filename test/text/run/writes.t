@@ -215,7 +215,7 @@ $ viewfold dump --stage=kernels evens.vf | grep '^kernel'
 kernel 0 -> %a f32[4096,64]
 $ viewfold explain --no-run evens.vf | grep 'why\|moves'
   why     updates in place an array that nothing else needs any more
-  moves   524288 bytes to read, 524288 to write; 0 operations
+  moves   524288 bytes to read, 524288 to write; 0 operations as written
 
 == in a loop
 $ viewfold run loop.vf --in x=[0,0,0,0,0] --in at=[1,-1,1] --check
