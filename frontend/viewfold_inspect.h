@@ -24,12 +24,12 @@ VF_API vf_value vf_print(vf_value x, const char *text);
 
 /* In a context with VF_STOP_AT_NAN or VF_STOP_AT_INF, vf_program_run fails with VF_ERR_VALUE where an
  * operation makes a NaN, or an infinity, from operands that have none of the kind, and says which operation,
- * at which index, from which elements. It looks at what each kernel writes, and where it finds one it computes
- * the graph once more by the reference evaluator, which is slow. References (vf_ref_input) then hold what they
- * held before; outputs are unspecified. What comes from inputs and constants is no fault, nor what nothing
- * takes over, as of the branch of vf_where that is not chosen. Values that are made and lost inside of one
- * kernel are not seen. Programs keep a copy of their graph for this. Runs of tensors and of vf_jit are not
- * looked at. */
+ * at which index, from which elements. It looks at what each kernel writes, and where it finds one it
+ * computes the graph once more by the reference evaluator, which is slow. References (vf_ref_input) then hold
+ * what they held before; outputs are unspecified. What comes from inputs and constants is no fault, nor what
+ * nothing takes over, as of the branch of vf_where that is not chosen. Values that are made and lost inside
+ * of one kernel are not seen. Programs keep a copy of their graph for this. Runs of tensors and of vf_jit are
+ * not looked at. */
 
 /* Where the program came from. */
 typedef struct vf_stats {

@@ -3,7 +3,7 @@
 
 #include "frontend/api/api.h"
 #include "frontend/api/witness.h"
-#include "frontend/report/blame.h"
+#include "frontend/blame/blame.h"
 #include "ir/eval/eval.h"
 #include "runtime/system/bus_error.h"
 

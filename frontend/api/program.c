@@ -6,6 +6,7 @@
 #include "frontend/api/api.h"
 #include "frontend/api/overlap.h"
 #include "frontend/api/witness.h"
+#include "frontend/blame/watched_run.h"
 #include "frontend/profile/profile.h"
 #include "ir/arith.h"
 #include "runtime/program/values.h"
@@ -502,8 +503,6 @@ const rt_program *fe_program_runtime(const vf_program *p) { return p->program; }
 bool fe_program_is_of(const vf_program *p, const vf_graph *g) {
   return p->graph == g && p->epoch == g->epoch;
 }
-
-/* questions */
 
 int vf_port_count(const vf_program *p, vf_port which) {
   return p && (which == VF_INPUT || which == VF_OUTPUT) ? (int)p->counts[which] : 0;

@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "frontend/api/api.h"
-#include "frontend/report/blame.h"
+#include "frontend/blame/blame.h"
+#include "frontend/blame/watched_run.h"
 
 static size_t changed_count(const fe_witness *w) {
   return w->root_count ? w->root_count - w->output_count : 0;

@@ -2,9 +2,10 @@
 #ifndef VIEWFOLD_FRONTEND_API_WITNESS_H
 #define VIEWFOLD_FRONTEND_API_WITNESS_H
 
-#include "frontend/report/watched_run.h"
 #include "frontend/text/statements.h"
 #include "frontend/viewfold.h"
+
+struct fe_watched_run;
 
 typedef struct fe_witness {
   const char *name; /* of the graph: a name of the copy */
@@ -24,7 +25,7 @@ void fe_witness_free(fe_witness *w, const ir_mem *mem); /* accepts NULL */
 void fe_witness_blame(fe_witness *w, const void *const *inputs, const int64_t *variables, ir_error *error);
 
 /* A watched run of the program; run lacks the graph. The lists are those of vf_program_run. */
-ir_status fe_witness_run(fe_witness *w, const vf_program *program, fe_watched_run *run,
+ir_status fe_witness_run(fe_witness *w, const vf_program *program, struct fe_watched_run *run,
                          const void *const *inputs, const int64_t *variables, ir_error *error);
 
 #endif

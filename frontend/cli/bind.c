@@ -11,7 +11,7 @@
 #include "frontend/cli/options.h"
 #include "frontend/files/arrays.h"
 #include "frontend/onnx/onnx.h"
-#include "frontend/report/blame.h"
+#include "frontend/blame/blame.h"
 #include "passes/ops/check.h"
 
 enum { LINE_BYTES = 64, HUGE_PAGE = 2 << 20 };

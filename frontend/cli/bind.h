@@ -5,7 +5,7 @@
 
 #include "frontend/cli/graph.h"
 #include "frontend/files/npy.h"
-#include "frontend/report/watched_run.h"
+#include "frontend/blame/watched_run.h"
 #include "ir/eval/eval.h"
 
 /* `NAME=TEXT` as given on the command line. */

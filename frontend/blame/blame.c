@@ -1,6 +1,6 @@
-#include "frontend/report/blame.h"
+#include "frontend/blame/blame.h"
 
-#include "frontend/report/blame_descriptor.h"
+#include "frontend/blame/blame_descriptor.h"
 
 #include <inttypes.h>
 #include <stdio.h>

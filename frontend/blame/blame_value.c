@@ -1,4 +1,4 @@
-#include "frontend/report/blame_value.h"
+#include "frontend/blame/blame_value.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* Which operation made a NaN or an infinity: said after a watched run has failed with IR_ERR_VALUE, of which
  * the runtime knows the kernel alone. */
-#ifndef VIEWFOLD_FRONTEND_REPORT_BLAME_VALUE_H
-#define VIEWFOLD_FRONTEND_REPORT_BLAME_VALUE_H
+#ifndef VIEWFOLD_FRONTEND_BLAME_BLAME_VALUE_H
+#define VIEWFOLD_FRONTEND_BLAME_BLAME_VALUE_H
 
-#include "frontend/report/blame.h"
+#include "frontend/blame/blame.h"
 #include "ir/custom.h"
 
 typedef enum fe_made {

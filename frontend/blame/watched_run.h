@@ -1,8 +1,8 @@
 /* Runs that stop where an operation makes a NaN or an infinity. */
-#ifndef VIEWFOLD_FRONTEND_REPORT_WATCHED_RUN_H
-#define VIEWFOLD_FRONTEND_REPORT_WATCHED_RUN_H
+#ifndef VIEWFOLD_FRONTEND_BLAME_WATCHED_RUN_H
+#define VIEWFOLD_FRONTEND_BLAME_WATCHED_RUN_H
 
-#include "frontend/report/blame.h"
+#include "frontend/blame/blame.h"
 #include "ir/custom.h"
 #include "runtime/runtime.h"
 

@@ -1,8 +1,8 @@
 /* What is said of a descriptor of a view that a run found wrong. */
-#ifndef VIEWFOLD_FRONTEND_REPORT_BLAME_DESCRIPTOR_H
-#define VIEWFOLD_FRONTEND_REPORT_BLAME_DESCRIPTOR_H
+#ifndef VIEWFOLD_FRONTEND_BLAME_BLAME_DESCRIPTOR_H
+#define VIEWFOLD_FRONTEND_BLAME_BLAME_DESCRIPTOR_H
 
-#include "frontend/report/blame.h"
+#include "frontend/blame/blame.h"
 
 /* True, with the error, where the fault is that of a descriptor of create_view:
  *

@@ -1,7 +1,13 @@
+/* The folder frontend/blame. Which operation a run failed at.
+ *
+ *   in      a graph, what it was run with, a failure of the runtime
+ *   out     a message with the user's names
+ *   holds   found by the reference evaluator, after the failure */
+
 /* Which index was out of range: said after a run has failed with IR_ERR_RANGE, which kernels report by a flag
  * alone. */
-#ifndef VIEWFOLD_FRONTEND_REPORT_BLAME_H
-#define VIEWFOLD_FRONTEND_REPORT_BLAME_H
+#ifndef VIEWFOLD_FRONTEND_BLAME_BLAME_H
+#define VIEWFOLD_FRONTEND_BLAME_BLAME_H
 
 #include "frontend/text/statements.h"
 #include "ir/eval/eval.h"

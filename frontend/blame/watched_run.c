@@ -1,8 +1,8 @@
-#include "frontend/report/watched_run.h"
+#include "frontend/blame/watched_run.h"
 
 #include <string.h>
 
-#include "frontend/report/blame_value.h"
+#include "frontend/blame/blame_value.h"
 
 typedef struct runner {
   const fe_watched_run *r;

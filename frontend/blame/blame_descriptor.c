@@ -1,4 +1,4 @@
-#include "frontend/report/blame_descriptor.h"
+#include "frontend/blame/blame_descriptor.h"
 
 #include <inttypes.h>
 #include <stdio.h>
