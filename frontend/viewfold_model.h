@@ -88,6 +88,12 @@ VF_API size_t vf_arrays_find(const vf_arrays *arrays, const char *name);
  * that depends on it may be given another by vf_program_set_constant, unless it is of blocks. */
 VF_API vf_value vf_arrays_constant(vf_graph *graph, vf_arrays *arrays, const char *name);
 
+/* The elements of array `number`, row-major, into memory of exactly as many bytes. VF_ERR_INVALID: there is
+ * no such array, or it has other bytes; VF_ERR_UNSUPPORTED: blocks, and elements that viewfold does not know.
+ */
+VF_API vf_status vf_arrays_read(vf_arrays *arrays, size_t number, void *elements, size_t bytes,
+                                vf_error *error);
+
 /* Write arrays to a file, which appears whole or not at all, called NAME.safetensors or NAME.npz, or of one
  * array NAME.npy. Elements are contiguous and row-major; they are aligned in the file. Names are UTF-8, none
  * empty, no two equal. */
@@ -100,6 +106,32 @@ typedef struct vf_named_array {
 } vf_named_array;
 VF_API vf_status vf_arrays_write(vf_context *context, const char *path, size_t count,
                                  const vf_named_array *arrays, vf_error *error);
+
+/* A .npy file, or the only array of another one, as a realised tensor; NULL after failing. And the elements
+ * of a tensor, which is realised, as a .npy file. */
+VF_API vf_tensor *vf_npy_read(vf_context *context, const char *path, vf_error *error);
+VF_API vf_status vf_npy_write(vf_tensor *tensor, const char *path, vf_error *error);
+
+/* -------------------------------------------------------------------------------------- learning */
+/* One step of an optimiser, as compositions: weights[i] and what is kept beside them become the values after
+ * the step; gradients come from vf_grad, rate is a scalar. What fails is noted in the graph.
+ *
+ *   vf_grad(loss, count, weights, gradients);
+ *   vf_sgd(count, weights, gradients, speeds, rate, 0.9);
+ */
+
+/* Gradient descent: speed = momentum * speed + gradient; weight -= rate * speed. speeds NULL: without. */
+VF_API void vf_sgd(int count, vf_value *weights, const vf_value *gradients, vf_value *speeds, vf_value rate,
+                   double momentum);
+/* Adam (Kingma & Ba 2015), with the weight decay of Loshchilov & Hutter (2019). step counts from 1, a scalar
+ * of any dtype. means and squares begin as zeros. A member of options that is zero, or options NULL: beta1
+ * 0.9, beta2 0.999, epsilon 1e-8, no decay. */
+typedef struct vf_adam_options {
+  size_t size; /* sizeof(vf_adam_options) */
+  double beta1, beta2, epsilon, decay;
+} vf_adam_options;
+VF_API void vf_adam(int count, vf_value *weights, const vf_value *gradients, vf_value *means,
+                    vf_value *squares, vf_value rate, vf_value step, const vf_adam_options *options);
 
 /* ---------------------------------------------------------------------------------------- models */
 

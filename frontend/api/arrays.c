@@ -119,3 +119,50 @@ vf_status vf_arrays_write(vf_context *c, const char *path, size_t count, const v
   if (c) ir_free(&c->mem, list, count * sizeof *list);
   return fe_report(error, &failure);
 }
+
+vf_status vf_arrays_read(vf_arrays *a, size_t number, void *elements, size_t bytes, vf_error *error) {
+  ir_error failure = {0};
+  fe_array array = {0};
+  if (!item(a, number)) ir_fail(&failure, IR_ERR_INVALID, "arrays: there is no array %zu", number);
+  else if (fe_arrays_load(&a->file->arrays, number, &a->context->mem, &array, &failure) == IR_OK) {
+    const char *name = vf_arrays_name(a, number);
+    if (array.bytes != bytes || (!elements && bytes))
+      ir_fail(&failure, IR_ERR_INVALID, "arrays: %.60s has %zu bytes, and memory of %zu is given",
+              *name ? name : "the array", array.bytes, elements ? bytes : 0);
+    else if (bytes) memcpy(elements, array.data, bytes);
+    fe_array_free(&a->context->mem, &array);
+  }
+  return fe_report(error, &failure);
+}
+
+vf_tensor *vf_npy_read(vf_context *c, const char *path, vf_error *error) {
+  ir_error failure = {0};
+  vf_arrays *a = vf_arrays_open(c, path, error);
+  vf_tensor *made = NULL;
+  fe_array array;
+  size_t index;
+  if (!a) return NULL;
+  if (fe_arrays_choose(&a->file->arrays, NULL, 0, &index, &failure) == IR_OK &&
+      fe_arrays_load(&a->file->arrays, index, &c->mem, &array, &failure) == IR_OK) {
+    made = fe_tensor_make(c, (vf_dtype)array.dtype, array.rank, array.shape, array.data, &failure);
+    fe_array_free(&c->mem, &array);
+  }
+  vf_arrays_close(a);
+  fe_report(error, &failure);
+  return made;
+}
+
+vf_status vf_npy_write(vf_tensor *tensor, const char *path, vf_error *error) {
+  ir_error failure = {0};
+  int64_t shape[VF_MAX_RANK];
+  size_t length = path ? strlen(path) : 0;
+  if (!tensor) ir_fail(&failure, IR_ERR_INVALID, "npy: the tensor is NULL");
+  else if (length < 4 || strcmp(path + length - 4, ".npy") != 0)
+    ir_fail(&failure, IR_ERR_INVALID, "npy: '%.200s' does not end in .npy", path ? path : "");
+  if (failure.status) return fe_report(error, &failure);
+  const void *elements = vf_tensor_data(tensor, error);
+  if (!elements) return error ? error->status : VF_ERR_INVALID;
+  const vf_named_array array = {"array", vf_tensor_dtype(tensor), vf_tensor_shape(tensor, shape), shape,
+                                elements};
+  return vf_arrays_write(vf_tensor_value(tensor).graph->context, path, 1, &array, error);
+}

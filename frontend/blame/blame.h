@@ -1,8 +1,9 @@
-/* The folder frontend/blame. Whose fault a failed run is.
+/* The folder frontend/blame. Which operation a run failed at.
  *
- *   in      a graph, and what it was run with
- *   out     the operation whose index was out of range, or that made a NaN or an infinity, in words
- *   holds   a run that does not fail knows nothing of this, but where every run is watched */
+ *   in      a graph, what it was run with, a failure of the runtime
+ *   out     a message with the user's names
+ *   holds   found by the reference evaluator, after the failure */
+
 /* Which index was out of range: said after a run has failed with IR_ERR_RANGE, which kernels report by a flag
  * alone. */
 #ifndef VIEWFOLD_FRONTEND_BLAME_BLAME_H

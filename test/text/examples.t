@@ -35,6 +35,10 @@ f(0.9602, 0.9221) = 0.00158
 f(1.0000, 0.9984) = 0.0002497
 f(1.0000, 1.0000) = 2.505e-17
 
+== a training step with weights in place
+$ sh build.sh train && ./train
+w = 2.00 -1.00 0.50, b = 3.00, loss 0.0000
+
 == learning to read digits: a network of two layers
 $ sh build.sh digits_mlp && VIEWFOLD_THREADS=1 ./digits_mlp "$TEST_ROOT/docs/examples/digits/digits.pgm" loss.svg
 1160 steps: [..] of 360 digits held out are read right, 9[..] %
