@@ -153,7 +153,8 @@ static ir_ref intern_node(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int6
       return r;
   }
   ir_ref *copy = NULL;
-  if ((!has_room(g) && !reserve_node(g)) || ((nsrc || BLOCK_PER_NODE) && !(copy = block_alloc(g, nsrc * sizeof *copy))))
+  if ((!has_room(g) && !reserve_node(g)) ||
+      ((nsrc || BLOCK_PER_NODE) && !(copy = block_alloc(g, nsrc * sizeof *copy))))
     return out_of_memory(g);
   if (nsrc) memcpy(copy, src, nsrc * sizeof *src);
   ir_ref ref = g->count++;
