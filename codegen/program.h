@@ -5,13 +5,15 @@
  *
  * The object defines, for a program called NAME, and refers to nothing outside itself:
  *
- *   int NAME_run(void *const *arrays, [const int64_t *sizes,] void *arena [, const cg_host *host])
+ *   int NAME_run(void *const *arrays, [const int64_t *sizes,] void *arena
+ *                [, const void *weights] [, const cg_host *host])
  *   int NAME_shapes(const int64_t *sizes, int64_t *dims)      with variables
  *   int64_t NAME_arena_bytes(const int64_t *sizes)            with variables; -1 for sizes that it refuses
  *
- * `sizes` is there where the program has variables, `host` where loops of kernels may be shared by threads.
- * The functions return an ir_status: IR_OK, IR_ERR_INVALID (sizes outside their bounds, or too large),
- * IR_ERR_RANGE (an index out of range: results are unspecified). All else is local to the object. */
+ * `sizes` is there where the program has variables, `weights` where they are not in the object, `host` where
+ * loops of kernels may be shared by threads. The functions return an ir_status: IR_OK, IR_ERR_INVALID (sizes
+ * outside their bounds, or too large), IR_ERR_RANGE (an index out of range: results are unspecified). All
+ * else is local to the object. */
 #ifndef VIEWFOLD_CODEGEN_PROGRAM_H
 #define VIEWFOLD_CODEGEN_PROGRAM_H
 
@@ -50,10 +52,11 @@ typedef struct cg_variable {
 
 /* Where a buffer is. */
 typedef enum cg_where {
-  CG_ARRAY, /* arrays[number] of the caller */
-  CG_ARENA, /* in the arena, behind as many bytes as size `number` says */
-  CG_DATA,  /* data[number] */
-  CG_MOVING /* at an address that a loop sets */
+  CG_ARRAY,  /* arrays[number] of the caller */
+  CG_ARENA,  /* in the arena, behind as many bytes as size `number` says */
+  CG_DATA,   /* data[number] */
+  CG_WEIGHT, /* in the weights, behind as many bytes as size `number` says */
+  CG_MOVING  /* at an address that a loop sets */
 } cg_where;
 
 /* What a custom operation is told of a buffer. */
@@ -128,6 +131,7 @@ typedef struct cg_program {
   const uint32_t *axes; /* the sizes of axes of buffers */
   const uint32_t *dims; /* what NAME_shapes writes */
   size_t dim_count;
+  bool weights;         /* the functions take the address of weights */
   bool shares;          /* the functions take a cg_host */
   uint32_t scratch;     /* a size: bytes of the arena before the kernels' scratch memory */
   int64_t scratch_each; /* bytes of that for each worker */

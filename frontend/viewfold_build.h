@@ -20,6 +20,8 @@ typedef struct vf_build_options {
   bool assembler;     /* text instead of an object */
   bool threads; /* the function takes a struct with a parallel_for of the caller's, by whose threads loops are
                    shared */
+  bool weights; /* the graph's constants are not in the object but in a file beside it (vf_object_weights),
+                   whose address in memory the function takes */
 } vf_build_options;
 
 /* An object file and the C header that declares what is in it. */
@@ -39,6 +41,8 @@ VF_API void vf_object_destroy(vf_object *object); /* accepts NULL */
 
 /* The file, of *size bytes; it belongs to the object. size may be NULL. */
 VF_API const void *vf_object_bytes(const vf_object *object, size_t *size);
+/* The file of weights, of *size bytes, where it was asked for; else NULL. It belongs to the object. */
+VF_API const void *vf_object_weights(const vf_object *object, size_t *size);
 /* The text of the header: C99, C17 and C++17. It belongs to the object. */
 VF_API const char *vf_object_header(const vf_object *object);
 

@@ -90,10 +90,11 @@ static LLVMValueRef aligned(cg_runner *r, LLVMValueRef address) {
 
 static void emit_run(cg_runner *r) {
   bool sized = r->p->variable_count != 0;
-  LLVMTypeRef args[] = {r->pointer, r->pointer, r->pointer, r->pointer};
-  unsigned count = 2u + sized + r->p->shares;
+  LLVMTypeRef args[] = {r->pointer, r->pointer, r->pointer, r->pointer, r->pointer};
+  unsigned count = 2u + sized + r->p->weights + r->p->shares;
   start_function(r, "run", LLVMFunctionType(r->i32, args, count, 0));
   r->host = r->p->shares ? LLVMGetParam(r->function, count - 1) : NULL;
+  r->weights = r->p->weights ? LLVMGetParam(r->function, 2u + sized) : NULL;
   r->arrays = LLVMGetParam(r->function, 0);
   r->given_sizes = sized ? LLVMGetParam(r->function, 1) : NULL;
   make_tables(r);

@@ -27,7 +27,7 @@ typedef struct cg_runner {
   LLVMValueRef share;    /* the same */
 
   /* the function that is being emitted */
-  LLVMValueRef function, arrays, given_sizes, arena, host;
+  LLVMValueRef function, arrays, given_sizes, arena, weights, host;
   cg_sized *sizes;
   LLVMValueRef *moving; /* where the address of each moving buffer is */
   LLVMValueRef buffers, variables, status, call_arrays, call_dims;

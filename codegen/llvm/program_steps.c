@@ -29,6 +29,7 @@ LLVMValueRef cg_address_of(cg_runner *r, const cg_buffer *buffer) {
     return LLVMBuildLoad2(r->b, r->pointer, at, "");
   }
   case CG_ARENA: return cg_behind(r, r->arena, r->sizes[buffer->number].value);
+  case CG_WEIGHT: return cg_behind(r, r->weights, r->sizes[buffer->number].value);
   case CG_DATA: return data_of(r, buffer->number);
   case CG_MOVING: break;
   }

@@ -34,7 +34,7 @@ static void build(vf_graph *g, const vf_build_options *options, fe_built *out, i
   request.constants = g->context->runtime;
   fe_ports ports = {&request, g->inputs, g->outputs, g->output_count};
   fe_build_options how = {options->name, options->assembler ? CG_ASM : CG_OBJECT, options->threads,
-                          &g->context->mem};
+                          options->weights, &g->context->mem};
   if (rt_context_create_ahead(g->context->runtime, options->target, &ahead, error) == IR_OK)
     fe_build(ahead, &ports, &how, out, error);
   rt_context_destroy(ahead);
@@ -82,4 +82,9 @@ const void *vf_object_bytes(const vf_object *object, size_t *size) {
 
 const char *vf_object_header(const vf_object *object) {
   return object ? ir_text_get(&object->built.header) : NULL;
+}
+
+const void *vf_object_weights(const vf_object *object, size_t *size) {
+  if (size) *size = object ? object->built.weights.size : 0;
+  return object ? object->built.weights.bytes : NULL;
 }

@@ -114,10 +114,13 @@ static ir_status build(builder *b, rt_context *context, const fe_build_options *
                                .bounds = b->bounds,
                                .variable_count = r->var_count,
                                .shares = options->threads,
+                               .weights = options->weights,
                                .shown = b->ports->output_count};
   rt_object object;
-  if (rt_object_build(b->program, &request, &object, b->error) != IR_OK) return b->error->status;
+  rt_object_build(b->program, &request, &object, b->error);
   out->object = object.code;
+  out->weights = object.weights;
+  if (b->error->status) return b->error->status;
   fe_header header = {.name = ir_text_get(&out->name),
                       .graph = r->name,
                       .g = r->graph,
@@ -130,7 +133,8 @@ static ir_status build(builder *b, rt_context *context, const fe_build_options *
                       .arena_bytes = object.arena_bytes,
                       .worker_bytes = object.worker_bytes,
                       .threads = options->threads || rt_object_call(b->program, 0),
-                      .program = b->program};
+                      .program = b->program,
+                      .weight_bytes = options->weights ? (int64_t)object.weights.size : -1};
   fe_header_put(&header, &out->header);
   if (out->header.failed || out->name.failed)
     return ir_fail(b->error, IR_ERR_MEMORY, "build: out of memory for the header of @%.60s", r->name);
@@ -186,6 +190,7 @@ ir_status fe_build(rt_context *context, const fe_ports *ports, const fe_build_op
 void fe_built_free(fe_built *built) {
   if (!built->header.mem) return; /* nothing was built */
   if (built->object.mem) cg_blob_free(&built->object);
+  if (built->weights.mem) cg_blob_free(&built->weights);
   ir_text_free(&built->header);
   ir_text_free(&built->name);
 }

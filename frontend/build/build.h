@@ -24,11 +24,12 @@ typedef struct fe_build_options {
   const char *name;  /* a C identifier, with which all public names begin; NULL: made from the graph's name */
   cg_output want;    /* CG_OBJECT or CG_ASM */
   bool threads;      /* NAME_run takes a NAME_host, by whose threads loops are shared */
+  bool weights;      /* constants are in a file beside the object, whose address NAME_run takes */
   const ir_mem *mem; /* of what is built; outlives it */
 } fe_build_options;
 
 typedef struct fe_built {
-  cg_blob object;
+  cg_blob object, weights; /* weights: of a file beside it, if that was asked for */
   ir_text header;
   ir_text name; /* that public names begin with */
 } fe_built;
@@ -57,6 +58,7 @@ typedef struct fe_header {
   int64_t arena_bytes;   /* -1: they depend on variables */
   int64_t worker_bytes;  /* and for each worker but the first */
   bool threads;
+  int64_t weight_bytes;      /* -1: they are in the object */
   const rt_program *program; /* has the custom operations */
 } fe_header;
 /* Appends the text of the header. */

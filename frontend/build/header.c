@@ -19,7 +19,8 @@ static const char *const taken[] = {
     "static_cast", "struct",   "switch",   "template",  "this",       "thread_local", "throw",
     "true",        "try",      "typedef",  "typeid",    "typename",   "union",        "unsigned",
     "using",       "virtual",  "void",     "volatile",  "wchar_t",    "while",        "xor",
-    "xor_eq",      "ARENA",    "WORKER",   "linux",     "unix",       "run",          "shapes"};
+    "xor_eq",      "ARENA",    "WORKER",   "WEIGHT",    "linux",      "unix",         "run",
+    "shapes"};
 
 void fe_identifier(const char *name, ir_text *out) {
   size_t start = out->len;
@@ -215,6 +216,12 @@ static void put_host(const fe_header *h, ir_text *out) {
 
 static void put_run(const fe_header *h, ir_text *out) {
   if (h->threads) put_host(h, out);
+  if (h->weight_bytes >= 0)
+    ir_textf(out,
+             "/* Bytes of the file of weights, which is to be in memory at a multiple of 64, as a mapped "
+             "file is. */\n"
+             "#define %s_WEIGHT_BYTES %lld\n\n",
+             h->name, (long long)h->weight_bytes);
   if (h->arena_bytes >= 0)
     ir_textf(out, "/* Bytes of the arena%s. */\n#define %s_ARENA_BYTES %lld\n\n",
              h->arena_bytes ? "" : ": none, it may be NULL", h->name, (long long)h->arena_bytes);
@@ -229,6 +236,7 @@ static void put_run(const fe_header *h, ir_text *out) {
   ir_textf(out, "int %s_run(const %s_arrays *arrays, ", h->name, h->name);
   if (h->variable_count) ir_textf(out, "const %s_sizes *sizes, ", h->name);
   ir_text_str(out, "void *arena");
+  if (h->weight_bytes >= 0) ir_text_str(out, ", const void *weights");
   if (h->threads) ir_textf(out, ", const %s_host *host", h->name);
   ir_text_str(out, ");\n\n");
 }

@@ -43,6 +43,9 @@ static const char help_text[] =
     "  --target SETTINGS  build for another machine: `name=value` settings, as for `viewfold dump`; "
     "otherwise "
     "for this one\n"
+    "  --weights FILE     constants go to this file, not to the object; the function takes the address where "
+    "it is "
+    "in memory\n"
     "  --threads          the function takes a struct with a parallel_for of the caller's, by whose threads "
     "loops are shared\n"
     "  --in NAME=VALUE    the value of a model's input that the importer must know, such as a shape\n"
@@ -51,7 +54,7 @@ static const char help_text[] =
     "compiled.\n";
 
 typedef struct build {
-  const char *word, *object, *header, *name, *graph, *target, *threads;
+  const char *word, *object, *header, *name, *graph, *target, *threads, *weights;
   cli_pairs given;
   cli_graph s;
   rt_context *context;
@@ -106,7 +109,7 @@ static void build_block(build *b, const ir_parsed_graph *block, ir_ref results) 
                                                  block->result_count, references);
     fe_ports ports = {&request, block->params, block->results, outputs};
     fe_build_options options = {b->name, ends_with(b->object, ".s") ? CG_ASM : CG_OBJECT, b->threads != NULL,
-                                &ir_mem_libc};
+                                b->weights != NULL, &ir_mem_libc};
     fe_build(b->context, &ports, &options, &b->built, &b->s.error);
   } else {
     ir_fail(&b->s.error, IR_ERR_MEMORY, "out of memory");
@@ -115,21 +118,22 @@ static void build_block(build *b, const ir_parsed_graph *block, ir_ref results) 
   free(references);
 }
 
-static void open_file(build *b, fe_atomic_file *file, const char *path) {
-  if (!b->s.error.status) fe_atomic_open(file, path, &b->s.error);
+/* Opens and writes a file that was asked for. */
+static void write_file(build *b, fe_atomic_file *file, const char *path, const void *bytes, size_t size) {
+  if (!path || b->s.error.status) return;
+  if (fe_atomic_open(file, path, &b->s.error) == IR_OK) fe_atomic_write(file, bytes, size, &b->s.error);
 }
 
 static int write_files(build *b) {
-  fe_atomic_file object = {.fd = -1}, header = {.fd = -1};
-  open_file(b, &object, b->object);
-  if (b->header) open_file(b, &header, b->header);
-  if (!b->s.error.status) fe_atomic_write(&object, b->built.object.bytes, b->built.object.size, &b->s.error);
-  if (!b->s.error.status && b->header)
-    fe_atomic_write(&header, b->built.header.data, b->built.header.len, &b->s.error);
-  if (!b->s.error.status) fe_atomic_commit(&object, &b->s.error);
-  if (!b->s.error.status && b->header) fe_atomic_commit(&header, &b->s.error);
-  fe_atomic_abandon(&object);
-  fe_atomic_abandon(&header);
+  enum { FILES = 3 }; /* object, header, weights */
+  fe_atomic_file files[FILES] = {{.fd = -1}, {.fd = -1}, {.fd = -1}};
+  const char *paths[FILES] = {b->object, b->header, b->weights};
+  write_file(b, &files[0], b->object, b->built.object.bytes, b->built.object.size);
+  write_file(b, &files[1], b->header, b->built.header.data, b->built.header.len);
+  write_file(b, &files[2], b->weights, b->built.weights.bytes, b->built.weights.size);
+  for (int i = 0; i < FILES; i++)
+    if (paths[i] && !b->s.error.status) fe_atomic_commit(&files[i], &b->s.error);
+  for (int i = 0; i < FILES; i++) fe_atomic_abandon(&files[i]);
   return b->s.error.status ? cli_failure("build", &b->s.error) : CLI_OK;
 }
 
@@ -149,10 +153,10 @@ static int build_command(build *b) {
 int cli_build(int argc, char **argv) {
   build b = {0};
   const cli_option options[] = {
-      {"-o", "a file", cli_last, &b.object},          {"--header", "a file", cli_last, &b.header},
-      {"--name", "a name", cli_last, &b.name},        {"--graph", "a name", cli_last, &b.graph},
-      {"--target", "settings", cli_last, &b.target},  {"--threads", NULL, cli_last, &b.threads},
-      {"--in", "NAME=VALUE", cli_pairs_add, &b.given}};
+      {"-o", "a file", cli_last, &b.object},         {"--header", "a file", cli_last, &b.header},
+      {"--name", "a name", cli_last, &b.name},       {"--graph", "a name", cli_last, &b.graph},
+      {"--target", "settings", cli_last, &b.target}, {"--weights", "a file", cli_last, &b.weights},
+      {"--threads", NULL, cli_last, &b.threads},     {"--in", "NAME=VALUE", cli_pairs_add, &b.given}};
   int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &b.word,
                              "one file at a time, found '%s' as well", argc, argv);
   if (status == CLI_END && (status = check(&b)) == CLI_OK) {

@@ -176,6 +176,7 @@ static size_t lay_out(rt_describer *d, void *memory) {
   d->kernels = rt_lay_out(&at, h->kernels, sizeof *d->kernels);
   d->graphs = rt_lay_out(&at, h->kernels, sizeof *d->graphs);
   d->data = rt_lay_out(&at, p->data_count, sizeof *d->data);
+  d->weight_at = rt_lay_out(&at, p->data_count, sizeof *d->weight_at);
   d->buffers = rt_lay_out(&at, h->step_slots, sizeof *d->buffers);
   d->copies = rt_lay_out(&at, 2 * p->copy_count, sizeof *d->copies);
   d->steps = rt_lay_out(&at, h->steps, sizeof *d->steps);
@@ -210,6 +211,7 @@ static void fill_program(rt_describer *d) {
   to->equal = d->equal;
   to->dims = d->dims;
   to->shares = d->request->shares || rt_object_call(p, 0);
+  to->weights = d->weights;
   to->axes = p->plan.dims;
 }
 
@@ -232,6 +234,7 @@ ir_status rt_describe(rt_describer *d, const rt_program *p, const rt_object_requ
                    rt_program_name(p));
   add_buffers(d);
   add_data(d);
+  rt_describe_weights(d);
   add_steps(d);
   add_shown(d);
   if (d->values.failed || !copy_sizes(d))

@@ -26,6 +26,10 @@ typedef struct rt_describer {
   cg_step *steps;
   uint32_t *limited, *known, *dims, *step_variables;
   cg_equal *equal;
+  bool weights;        /* they are beside the object: */
+  uint64_t *weight_at; /* by number of data: UINT64_MAX: it is in the object; 0: nothing reads it; else the
+                          place in the file, and CG_ARENA_ALIGN more */
+  uint64_t weight_bytes;
   void *memory; /* of all tables but for the sizes */
   size_t memory_size, size_room;
 } rt_describer;
@@ -38,5 +42,10 @@ void rt_describe_free(rt_describer *d);
 /* Defined in arena.c: the offsets of temporaries, and the bytes of the arena. False: they are more than
  * memory can hold. */
 bool rt_describe_arena(rt_describer *d);
+
+/* Defined in weights.c: where the request wants weights beside the object, their places; then the bytes of
+ * the file, weight_bytes of them, or NULL where memory is short: of weight_bytes + 1 bytes of `mem`. */
+void rt_describe_weights(rt_describer *d);
+uint8_t *rt_copy_weights(const rt_describer *d, const ir_mem *mem);
 
 #endif

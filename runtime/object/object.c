@@ -60,7 +60,12 @@ ir_status rt_object_build(const rt_program *p, const rt_object_request *request,
     cg_program_request whole = {&d.program, &c->target, request->want, RT_LEVEL, c->options.timer};
     out->arena_bytes = d.arena_bytes;
     out->worker_bytes = d.program.scratch_each;
-    status = rt_module_build(&c->codegen, &whole, request->mem, &out->code, error);
+    if (request->weights) {
+      out->weights = (cg_blob){.mem = request->mem, .size = (size_t)d.weight_bytes};
+      out->weights.bytes = (char *)rt_copy_weights(&d, request->mem);
+      if (!out->weights.bytes) status = ir_fail(error, IR_ERR_MEMORY, "build: out of memory for weights");
+    }
+    if (!status) status = rt_module_build(&c->codegen, &whole, request->mem, &out->code, error);
   } else {
     status = error->status;
   }

@@ -22,6 +22,7 @@ typedef struct rt_object_request {
   const cg_variable *bounds;
   size_t variable_count;
   bool shares;  /* NAME_run takes a cg_host, by whose threads loops are shared */
+  bool weights; /* constants are in a file beside the object, whose address NAME_run takes */
   size_t shown; /* outputs whose sizes NAME_shapes writes: the first ones */
 } rt_object_request;
 
@@ -29,6 +30,7 @@ typedef struct rt_object {
   cg_blob code;
   int64_t arena_bytes;  /* that NAME_run needs; -1: they depend on variables */
   int64_t worker_bytes; /* and for each worker but the first */
+  cg_blob weights;      /* the file, where it was asked for */
 } rt_object;
 
 /* The name of custom operation `number` of those that the program runs, each counted once; NULL: there are
@@ -36,8 +38,8 @@ typedef struct rt_object {
 const char *rt_object_call(const rt_program *program, size_t number);
 
 /* The program must have been made in a context with rt_options.ahead, and be bound to its constants. Free
- * out->code with cg_blob_free. IR_ERR_UNSUPPORTED: it has steps of which no code is made; IR_ERR_RANGE: what
- * it computes of its constants has an index out of range. */
+ * out->code and out->weights with cg_blob_free. IR_ERR_UNSUPPORTED: it has steps of which no code is made;
+ * IR_ERR_RANGE: what it computes of its constants has an index out of range. */
 ir_status rt_object_build(const rt_program *program, const rt_object_request *request, rt_object *out,
                           ir_error *error);
 

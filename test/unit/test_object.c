@@ -80,17 +80,17 @@ static void what_cannot_be_built_is_refused(void **state) {
     vf_status status;
     const char *message;
   } rows[] = {
-      {{1, NULL, NULL, false, false}, VF_ERR_INVALID, "build: the size of the options is 1"},
-      {{sizeof(vf_build_options), "a-b", NULL, false, false},
+      {{1, NULL, NULL, false, false, false}, VF_ERR_INVALID, "build: the size of the options is 1"},
+      {{sizeof(vf_build_options), "a-b", NULL, false, false, false},
        VF_ERR_INVALID,
        "build: the name a-b is no C identifier"},
-      {{sizeof(vf_build_options), NULL, "x86-64-v9", false, false},
+      {{sizeof(vf_build_options), NULL, "x86-64-v9", false, false, false},
        VF_ERR_INVALID,
        "target: 'x86-64-v9' is not a setting"},
-      {{sizeof(vf_build_options), NULL, "triple=s390x-linux-gnu", false, false},
+      {{sizeof(vf_build_options), NULL, "triple=s390x-linux-gnu", false, false, false},
        VF_ERR_UNSUPPORTED,
        "is big-endian"},
-      {{sizeof(vf_build_options), NULL, "triple=pdp11-dec-bsd", false, false},
+      {{sizeof(vf_build_options), NULL, "triple=pdp11-dec-bsd", false, false, false},
        VF_ERR_COMPILE,
        "LLVM cannot make code for pdp11"},
   };

@@ -293,3 +293,53 @@ shown: x[2] 3 4
 shown: x[2] -3 4
 6
 $ nm -u shown.o
+
+== weights in the object, or in a file beside it
+<<< head.py.sh
+awk 'BEGIN {
+  for (i = 0; i < 300; i++) row = row (i ? "," : "") (i % 7 - 3)
+  for (i = 0; i < 4; i++) all = all (i ? "," : "") "[" row "]"
+  print "[" all "]" }'
+>>>
+<<< copy.vf
+graph @copy(%w: f32[4,300]) {
+  %y = mul %w, 0.5
+  return %y
+}
+>>>
+<<< head.vf
+graph @head(%x: f32[2,4]) {
+  %w = data file="w.npy"
+  %y = matmul %x, %w
+  %s = sum %y axes=[1]
+  return %s
+}
+>>>
+<<< head.c
+#include <stdio.h>
+
+#include "head.h"
+
+int main(void) {
+  float x[8] = {1, 2, 3, 4, -1, 0, 1, 2}, s[2];
+  static char arena[head_ARENA_BYTES + 1];
+  head_arrays arrays = {x, s};
+#ifdef head_WEIGHT_BYTES
+  static _Alignas(64) char weights[head_WEIGHT_BYTES];
+  FILE *file = fopen("head.bin", "rb");
+  if (fread(weights, 1, sizeof weights, file) != sizeof weights || fgetc(file) != EOF) return 1;
+  if (head_run(&arrays, arena, weights)) return 2;
+#else
+  if (head_run(&arrays, arena)) return 2;
+#endif
+  printf("%g %g\n", s[0], s[1]);
+  return 0;
+}
+>>>
+$ viewfold run copy.vf --in "w=$(sh head.py.sh)" --out y=w.npy
+$ viewfold build head.vf -o head.o --header head.h && ${CC:-cc} -Wall -Werror head.c head.o -o head && ./head
+-15 -3
+$ viewfold build head.vf -o head.o --header head.h --weights head.bin && ${CC:-cc} -Wall -Werror head.c head.o -o head && ./head
+-15 -3
+$ nm -u head.o
+$ [ $(wc -c < head.o) -lt 4800 ] || wc -c head.o head.bin
