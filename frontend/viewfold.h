@@ -460,12 +460,6 @@ VF_API vf_status vf_port_shape(const vf_program *program, vf_port port, int numb
 VF_API int64_t vf_port_bytes(const vf_program *program, vf_port port, int number, const int64_t *variables,
                              vf_error *error);
 
-/* Variables that a run finds out, as the number of elements of an interval whose numbers vary: their entries
- * in the list of a run are not read. Set them here, to know the shapes of outputs before the run.
- * VF_ERR_RANGE: what is found was not declared; the run itself says the same. */
-VF_API vf_status vf_program_find_sizes(const vf_program *program, const void *const *inputs,
-                                       int64_t *variables, vf_error *error);
-
 /* How many variables a run takes the values of; 0 for NULL. */
 VF_API int vf_variable_count(const vf_program *program);
 VF_API const char *vf_variable_name(const vf_program *program, int number); /* NULL when there is none */

@@ -31,6 +31,12 @@ VF_API vf_value vf_print(vf_value x, const char *text);
  * of one kernel are not seen. Programs keep a copy of their graph for this. Runs of tensors and of vf_jit are
  * not looked at. */
 
+/* Variables that a run finds out, as the number of elements of an interval whose numbers vary: their entries
+ * in the list of a run are not read. Set them here, to know the shapes of outputs before the run.
+ * VF_ERR_RANGE: what is found was not declared; the run itself says the same. */
+VF_API vf_status vf_program_find_sizes(const vf_program *program, const void *const *inputs,
+                                       int64_t *variables, vf_error *error);
+
 /* Where the program came from. */
 typedef struct vf_stats {
   size_t size;                               /* sizeof(vf_stats), set by the caller */

@@ -117,8 +117,8 @@ graph @few(%x: f32[1,128,28,28], %w: f32[64,128,1,1]) {
 }
 >>>
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph apart apart.vf | grep '^kernel'
-kernel 0 -> temporary 0 f32[128,1,1,1,1,1,14,14]
-kernel 1 -> temporary 1 f32[1,1,1,7,128,1,1,32]
+kernel 0 -> temporary 0 of %y f32[128,1,1,1,1,1,14,14]
+kernel 1 -> temporary 1 of %y f32[1,1,1,7,128,1,1,32]
 kernel 2 -> %y f32[1,256,14,14]
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph few apart.vf | grep -c '^kernel.*14,14\]$'
 1
@@ -132,7 +132,7 @@ graph @turned(%x: f32[1,64,14,14], %w: f32[2,64,3,3]) {
 }
 >>>
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' turned.vf | grep '^kernel'
-kernel 0 -> temporary 0 f32[1,64,16,16]
+kernel 0 -> temporary 0 of %y f32[1,64,16,16]
 kernel 1 -> %y f32[1,2,14,14]
 
 == where windows of a stored value grow too large for one kernel, the padded value is stored, not the windows

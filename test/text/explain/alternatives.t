@@ -48,7 +48,7 @@ graph @pool(%x: f32[2,64,14,14]) {
 }
 >>>
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' pool.vf | grep '^kernel\|^  stored '
-kernel 0 -> temporary 0 f32[2,64,15,8]
+kernel 0 -> %a f32[2,64,15,8]
   stored  div f32[2,64,15,8]: [..] ms, against [..] ms fused, both predicted
 kernel 1 -> %y f32[2,4,64,15,2]
 

@@ -74,22 +74,28 @@ $ viewfold explain --no-run rows.vf | sed -n '/^reference/,/^$/p'
 reference %a f32[4,3], changed in place
   reads   kernel 0: version 0 at (ridx0+6), elements 6 to 8
   reads   kernel 0: version 0 at (ridx0+3), elements 3 to 5
-  writes  kernel 1: version 1 at (ridx0+3), elements 3 to 5, to which it adds
+  reads   kernel 1: version 0 at (ridx0+3), elements 3 to 5
+  writes  kernel 1: version 1 at (ridx0+3), elements 3 to 5
   reads   kernel 2: version 1 at (ridx0+(ridx1*3)), elements 0 to 11
   order   kernel 0 before kernel 1, which replaces what it reads; it was put there
   order   kernel 1 before kernel 2, which reads what it writes
+  order   kernel 1 reads each element before it replaces it
 \
 
 == writes that never meet
 $ viewfold explain --no-run columns.vf | sed -n '/^reference/,/^$/p'
 reference %a f32[6,8], changed in place
-  writes  kernel 0: version 1 at ((ridx0*8)+(ridx1*2)), elements 0 to 46, to which it adds
-  writes  kernel 1: version 2 at (((ridx0*8)+(ridx1*2))+1), elements 1 to 47, to which it adds
+  reads   kernel 0: version 0 at ((ridx0*8)+(ridx1*2)), elements 0 to 46
+  writes  kernel 0: version 1 at ((ridx0*8)+(ridx1*2)), elements 0 to 46
+  reads   kernel 1: version 1 at (((ridx0*8)+(ridx1*2))+1), elements 1 to 47
+  writes  kernel 1: version 2 at (((ridx0*8)+(ridx1*2))+1), elements 1 to 47
   reads   kernel 2: version 2 at (((ridx0*8)+ridx1)+24), elements 24 to 47
   writes  kernel 2: version 3 at ((ridx0*8)+ridx1), elements 0 to 23
   apart   kernels 0 and 1: their elements leave other remainders, divided by 2
   order   kernel 0 before kernel 2, which writes some of the same elements
   order   kernel 1 before kernel 2, which writes some of the same elements
+  order   kernel 0 reads each element before it replaces it
+  order   kernel 1 reads each element before it replaces it
   apart   kernel 2 reads elements that it does not replace
 \
 

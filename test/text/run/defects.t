@@ -142,14 +142,16 @@ graph @both: 2 kernels, 2 temporaries
 kernel 0 -> %a f32[64,64]
 kernel 1 -> %a f32[64,64]
 $ viewfold explain --no-run both.vf | grep moves
-  moves   512 bytes to read, 512 to write; 0 operations
-  moves   528 bytes to read, 512 to write; 0 operations
+  moves   512 bytes to read, 512 to write; 0 operations as written
+  moves   528 bytes to read, 512 to write; 0 operations as written
 
 == a[i] += 1 in a loop of n rounds over n elements moves one element a round
 $ viewfold dump --stage=kernels loop.vf | grep 'carries\|kernel'
 graph @loop: 2 kernels, 2 temporaries
   carries moving 0 f32[4096] from %x f32[4096] to %y f32[4096], in place
-    kernel 0 -> temporary 1 i64[]
+  for     %y = scan %x, %at do=@step carries=1 sliced=1 length=4096 (line 11)
+    kernel 0 -> temporary 1 of %y i64[]
+              %y = scan %x, %at do=@step carries=1 sliced=1 length=4096 (line 11)
     kernel 1 -> moving 0 f32[4096]
 $ viewfold explain --no-run loop.vf | grep moves
   moves   moving 2 i64[] along %at i64[4096]

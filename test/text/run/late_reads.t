@@ -32,7 +32,7 @@ graph @whole(%a: ref f32[8], %v: f32[2]) {
 == elements of the older version
 $ sed -n '/^graph @late(/,/^}/p' late.vf > one.vf
 $ viewfold dump --stage=kernels one.vf | grep '^kernel'
-kernel 0 -> temporary 1 f32[4]
+kernel 0 -> %old f32[4]
 kernel 1 -> %a f32[8]
 kernel 2 -> %y f32[4]
 $ viewfold run one.vf --in a=[1,2,3,4,5,6,7,8] --in v=[50,70] --check
@@ -44,7 +44,7 @@ check a: 8 elements, bit-equal
 == a value for a later write
 $ sed -n '/^graph @twice(/,/^}/p' late.vf > two.vf
 $ viewfold dump --stage=kernels two.vf | grep '^kernel'
-kernel 0 -> temporary 1 f32[2]
+kernel 0 -> %c f32[2]
 kernel 1 -> %a f32[8]
 kernel 2 -> %a f32[8]
 $ viewfold run two.vf --in a=[1,2,3,4,5,6,7,8] --in v=[50,70] --check
@@ -54,8 +54,8 @@ check a: 8 elements, bit-equal
 == all of it: the newer version has memory of its own
 $ sed -n '/^graph @whole(/,/^}/p' late.vf > whole.vf
 $ viewfold dump --stage=kernels whole.vf | grep '^kernel'
-kernel 0 -> temporary 0 f32[8]
-kernel 1 -> temporary 0 f32[8]
+kernel 0 -> %a f32[8]
+kernel 1 -> %a f32[8]
 kernel 2 -> %y f32[8]
 $ viewfold run whole.vf --in a=[1,2,3,4,5,6,7,8] --in v=[50,70] --check
 y: f32[8] = [0.0, 0.0, 0.0, 46.0, 65.0, 0.0, 0.0, 0.0]

@@ -51,7 +51,7 @@ $ VIEWFOLD_DEBUG=nan viewfold run net.vf --in a=[1,2,3,4] --in b=[0,3,0,0] --in 
 
 == an infinity of the input is no fault, but what comes of it is
 $ VIEWFOLD_DEBUG=nan,inf viewfold run soft.vf --in x=[[1,2,3],[4,5,6]] --in mask=[[0,0,-inf],[0,0,0]]
-y: f32[2,3] = [[0.26894143, 0.7310586, 0.0], [0.090030566, 0.24472846, 0.6652409]]
+y: f32[2,3] = [[0.26894143, 0.7310586, 0.0], [0.09003057, 0.24472848, 0.66524094]]
 $ VIEWFOLD_DEBUG=nan,inf viewfold run soft.vf --in x=[[1,2,3],[4,5,6]] --in mask=[[-inf,-inf,-inf],[0,0,0]]
 ! viewfold run: graph @soft: softmax %s axis=1 (soft.vf:3) makes a NaN: its sub[0,0] is nan, where %s[0,0] is -inf and its expand[0,0] is -inf
 ? 1

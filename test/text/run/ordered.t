@@ -187,7 +187,7 @@ graph @first(%x: f32[8,1024]) {
 }
 >>>
 $ viewfold dump --stage=kernels first.vf | grep -A1 argsort
-argsort axis 1 descending, the first 4 -> temporary 0 of %v i64[8,1024]
+argsort axis 1 descending, the first 4 -> temporary 0 i64[8,1024]
   reads   %x f32[8,1024]
 
 == a stored value separates two kernels
