@@ -152,6 +152,23 @@ static bool call_function(onnx_node *n, const onnx_function *f) {
   return true;
 }
 
+/* Notes the node as a statement, "%y = Conv 'conv1'". */
+static void note_statement(const onnx_node *n, uint32_t number) {
+  fe_statements *s = &n->m->graph->statements;
+  char text[420];
+  snprintf(text, sizeof text, "%.*s '%.*s'", WIRE_TEXT(n->proto->op), WIRE_TEXT(n->proto->name));
+  int64_t id = ir_name(n->g, text, strlen(text));
+  if (id < 0 || !number) return;
+  fe_statements_write(s, n->g, number, ir_name_text(n->g, id), n->output_count > 1, NULL, 0);
+  for (int i = 0; i < n->output_count; i++) {
+    if (!n->outputs[i] || !n->outputs[i]->ref) continue;
+    const wire_bytes *name = (const wire_bytes *)n->proto->outputs.items + i;
+    snprintf(text, sizeof text, "%.*s", WIRE_TEXT(*name));
+    ir_cause_results(n->g, n->outputs[i]->ref, number);
+    fe_statements_name_result(s, n->g, number, n->outputs[i]->ref, text);
+  }
+}
+
 static bool record(onnx_node *n) {
   n->opset = opset_of(n->m, n->frame, n->proto->domain);
   if (!read_attributes(n) || !find_inputs(n)) return false;
@@ -162,7 +179,9 @@ static bool record(onnx_node *n) {
   bool done = false;
   if (!onnx_narrow_ready(n)) return false;
   if (n->row->fold && (!n->row->fold(n, &done) || done)) return done;
+  uint32_t number = ir_cause_next(n->g);
   if (!n->row->record(n)) return false;
+  note_statement(n, number);
   onnx_narrow_moved(n);
   return true;
 }

@@ -167,7 +167,7 @@ void fe_statements_write(fe_statements *s, ir_graph *g, uint32_t number, const c
   fe_statement *at = number ? make_room(s, g->mem, number) : NULL;
   if (!at) return;
   *at = add_text(s, g->mem, text) | (uint32_t)WRITTEN << TEXT_BITS | (several ? SEVERAL : 0);
-  fe_statements_place(s, g, number, file, line);
+  if (file) fe_statements_place(s, g, number, file, line);
 }
 
 /* places */
