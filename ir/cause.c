@@ -3,11 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ir_causes_init(ir_causes *o, const ir_mem *mem) { *o = (ir_causes){.mem = mem}; }
+void ir_causes_open(ir_causes *o, ir_graph *g) {
+  *o = (ir_causes){.mem = g->mem};
+  g->causes = o;
+  for (ir_ref node = 0; node < g->count; node++) *ir_cause_at(g, node) = 0;
+}
 
 void ir_causes_free(ir_causes *o) {
   if (!o->mem) return;
-  ir_free(o->mem, o->of, o->cap * sizeof *o->of);
   ir_free(o->mem, o->sets, o->set_cap * sizeof *o->sets);
   *o = (ir_causes){.mem = o->mem};
 }
@@ -45,59 +48,44 @@ static ir_cause part_of(ir_causes *o, ir_cause a) {
 
 /* nodes */
 
-ir_cause ir_cause_of(const ir_graph *g, ir_ref node) {
-  return g->causes && node < g->causes->cap ? g->causes->of[node] : 0;
-}
-
-void ir_cause_set_of(ir_graph *g, ir_ref node, ir_cause cause) {
-  ir_causes *o = g->causes;
-  if (!o) return;
-  size_t known = o->cap;
-  if (node >= known) {
-    if (!IR_RESERVE(o->mem, o->of, o->cap, (size_t)node + 1)) return;
-    memset(o->of + known, 0, (o->cap - known) * sizeof *o->of);
-  }
-  o->of[node] = cause;
-}
-
 /* Is it given, and computed by no statement? Of given values that many use the first cause is remembered. */
 static bool is_given(const ir_graph *g, ir_ref node) {
   ir_op op = ir_op_of(g, node);
   return ir_ops[op].cls == IR_CLASS_LEAF && op != IR_OP_IOTA;
 }
 
+static bool is_plain_part(ir_cause cause) { return !(cause & (IR_CAUSE_SET | IR_CAUSE_RESULT)); }
+
+static bool is_part(const ir_causes *o, ir_cause cause) {
+  return cause & IR_CAUSE_SET ? o->sets[cause & ~IR_CAUSE_SET].kind != IR_CAUSE_UNION : is_plain_part(cause);
+}
+
 void ir_cause_again(ir_graph *g, ir_ref node) {
-  ir_cause own = ir_cause_of(g, node);
-  if (own != g->causes->current && !(own && is_given(g, node)))
-    ir_cause_set_of(g, node, ir_cause_union(g->causes, own, g->causes->current));
+  ir_cause *own = ir_cause_at(g, node);
+  if (*own && *own != g->causes->current && is_part(g->causes, *own) && !is_given(g, node)) *own = 0;
 }
 
 void ir_causes_copy(ir_graph *dst, const ir_graph *src, const ir_ref *map, uint32_t count) {
   ir_causes *to = dst->causes;
   const ir_causes *from = src->causes;
-  if (!to || !from || !IR_RESERVE(to->mem, to->sets, to->set_cap, from->set_count)) return;
+  if (!to || !from) return;
+  if (!IR_RESERVE(to->mem, to->sets, to->set_cap, from->set_count)) {
+    dst->causes = NULL; /* none is better than some that mean others */
+    return;
+  }
   if (from->set_count) memcpy(to->sets, from->sets, from->set_count * sizeof *to->sets);
   to->set_count = from->set_count;
   to->statements = from->statements;
-  for (ir_ref ref = 1; ref < count && ref < from->cap; ref++)
-    if (map[ref] && from->of[ref]) ir_cause_set_of(dst, map[ref], from->of[ref]);
+  for (ir_ref ref = 1; ref < count; ref++)
+    if (map[ref]) *ir_cause_at(dst, map[ref]) = *ir_cause_at(src, ref);
 }
 
 /* recording */
 
-uint32_t ir_cause_next(ir_graph *g) {
-  if (!g->causes) return 0;
-  return g->causes->current = ++g->causes->statements;
-}
-
-void ir_cause_resume(ir_graph *g, uint32_t statement) {
-  if (g->causes) g->causes->current = statement;
-}
-
 static void add_result(ir_graph *g, ir_ref made, uint32_t statement) {
   ir_cause own = ir_cause_of(g, made), result = statement | IR_CAUSE_RESULT;
   if (own == result || (own && own != statement && is_given(g, made))) return;
-  ir_cause_set_of(g, made, ir_cause_union(g->causes, own, result));
+  *ir_cause_at(g, made) = own == statement ? result : ir_cause_union(g->causes, own, result);
 }
 
 void ir_cause_results(ir_graph *g, ir_ref made, uint32_t statement) {
@@ -121,7 +109,7 @@ ir_ref ir_cause_leave(ir_graph *g, ir_cause before, ir_ref node, ir_ref made) {
   ir_cause own = ir_cause_of(g, node);
   g->causes->current = before;
   if (made && made != node && own && ir_shape(g, made) && !is_given(g, made))
-    ir_cause_set_of(g, made, ir_cause_union(g->causes, ir_cause_of(g, made), own));
+    *ir_cause_at(g, made) = ir_cause_union(g->causes, ir_cause_of(g, made), own);
   return made;
 }
 

@@ -5,10 +5,10 @@
  * computes, and whether it is part of a derivative of it. Statements are numbers, counted from 1; what they
  * say is known to whoever records them (frontend/text/statements.h).
  *
- * A new node has the current cause; a node that several statements ask for has those of all. Whoever
- * replaces nodes enters the node before making others in its place, and leaves it with what it has become;
- * ir_remake does so by itself. Without memory nothing is noted. All functions accept a graph without
- * causes. */
+ * A new node has the current cause. A node that is the result of several statements has those of all; a part
+ * that several statements share has none, and is for those that read it. Whoever replaces nodes enters the
+ * node before making others in its place, and leaves it with what it has become; ir_remake does so by itself.
+ * Without memory nothing is noted. All functions accept a graph without causes. */
 #ifndef VIEWFOLD_IR_CAUSE_H
 #define VIEWFOLD_IR_CAUSE_H
 
@@ -33,8 +33,6 @@ typedef struct ir_cause_set {
 enum { IR_CAUSES_RECENT = 64 };
 typedef struct ir_causes {
   const ir_mem *mem;
-  ir_cause *of; /* by node */
-  size_t cap;
   ir_cause_set *sets;
   size_t set_count, set_cap;
   ir_cause current;
@@ -42,28 +40,37 @@ typedef struct ir_causes {
   uint32_t recent[IR_CAUSES_RECENT]; /* sets made lately, by the hash of what they are made of, plus 1 */
 } ir_causes;
 
-/* Empty, with memory of mem; to be freed before the graph that notes them, or after. */
-void ir_causes_init(ir_causes *causes, const ir_mem *mem);
+/* Let the graph note causes; those of the nodes that it has are not known. To be freed. */
+void ir_causes_open(ir_causes *causes, ir_graph *g);
 /* Frees what there is, and leaves none. */
 void ir_causes_free(ir_causes *causes);
 /* What ir_graph_copy does for causes: map, of `count` nodes, has the copy of each. The current cause is
  * that of nodes whose cause is not known. */
 void ir_causes_copy(ir_graph *dst, const ir_graph *src, const ir_ref *map, uint32_t count);
 
-/* The cause of a node; 0: it is not known. */
-ir_cause ir_cause_of(const ir_graph *graph, ir_ref node);
-/* Gives the node this cause in place of its own. */
-void ir_cause_set_of(ir_graph *graph, ir_ref node, ir_cause cause);
+/* Where the cause of a node is kept, in a graph that has causes: behind the nodes of its chunk. */
+static inline ir_cause *ir_cause_at(const ir_graph *g, ir_ref node) {
+  return (ir_cause *)(void *)(g->chunks[node >> IR_CHUNK_BITS] + (1u << IR_CHUNK_BITS)) +
+         (node & ((1u << IR_CHUNK_BITS) - 1));
+}
+/* The cause of a node. 0: it is not known, or those of all that read the node, which share it as a part. */
+static inline ir_cause ir_cause_of(const ir_graph *g, ir_ref node) {
+  return g->causes ? *ir_cause_at(g, node) : 0;
+}
 /* The cause of what is made for both. */
 ir_cause ir_cause_union(ir_causes *causes, ir_cause a, ir_cause b);
-/* A node that the graph has already is made once more. */
+/* A node that a graph with causes has already is made once more, for the current one. */
 void ir_cause_again(ir_graph *graph, ir_ref node);
 
 /* Nodes that are made from now on are parts of the next statement. Its number; 0: the graph has no causes.
  */
-uint32_t ir_cause_next(ir_graph *graph);
+static inline uint32_t ir_cause_next(ir_graph *g) {
+  return g->causes ? g->causes->current = ++g->causes->statements : 0;
+}
 /* Nodes that are made from now on are parts of this statement; 0: of none. */
-void ir_cause_resume(ir_graph *graph, uint32_t statement);
+static inline void ir_cause_resume(ir_graph *g, uint32_t statement) {
+  if (g->causes) g->causes->current = statement;
+}
 /* `made`, or each value of a TUPLE, is a result of the statement. */
 void ir_cause_results(ir_graph *graph, ir_ref made, uint32_t statement);
 

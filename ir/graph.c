@@ -14,6 +14,8 @@ enum { BLOCK_PER_NODE = true, BLOCK_BYTES = 0 };
 enum { BLOCK_PER_NODE = false, BLOCK_BYTES = 16 * 1024 };
 #endif
 enum { CHUNK = 1 << IR_CHUNK_BITS, FIRST_BUCKETS = 1024 };
+/* The nodes of a chunk, and then their causes. */
+enum { CHUNK_BYTES = CHUNK * (sizeof(ir_node) + sizeof(ir_cause)) };
 
 struct ir_block {
   struct ir_block *next;
@@ -83,7 +85,7 @@ static bool reserve_node(ir_graph *g) {
   if (g->count == UINT32_MAX) return false;
   if (g->count >> IR_CHUNK_BITS >= g->chunk_count) {
     if (!IR_RESERVE(g->mem, g->chunks, g->chunk_cap, g->chunk_count + 1)) return false;
-    ir_node *chunk = ir_alloc(g->mem, CHUNK * sizeof *chunk);
+    ir_node *chunk = ir_alloc(g->mem, CHUNK_BYTES);
     if (!chunk) return false;
     g->chunks[g->chunk_count++] = chunk;
   }
@@ -111,7 +113,7 @@ ir_status ir_graph_init(ir_graph *g, const ir_mem *mem, ir_error *error) {
 
 void ir_graph_free(ir_graph *g) {
   if (!g->mem) return;
-  for (size_t i = 0; i < g->chunk_count; i++) ir_free(g->mem, g->chunks[i], CHUNK * sizeof *g->chunks[i]);
+  for (size_t i = 0; i < g->chunk_count; i++) ir_free(g->mem, g->chunks[i], CHUNK_BYTES);
   for (struct ir_block *b = g->blocks, *next; b; b = next) {
     next = b->next;
     ir_free(g->mem, b, sizeof *b + b->size);
@@ -155,6 +157,7 @@ static ir_ref intern_node(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int6
                                          .arg = arg,
                                          .hash = hash,
                                          .order = ir_order_of(g, op, arg, src, nsrc)};
+  if (g->causes) *ir_cause_at(g, ref) = g->causes->current;
   return ref;
 }
 
@@ -207,8 +210,7 @@ ir_ref ir_make_tensor(ir_graph *g, ir_op op, ir_dtype dtype, ir_ref shape, int64
   ir_ref ref = intern_node(g, op, dtype, false, arg, src, nsrc);
   if (ref) g->shapes[ref] = shape;
   if (ref && batch) g->batches[ref] = batch;
-  if (g->causes && ref == count) ir_cause_set_of(g, ref, g->causes->current);
-  else if (g->causes && ref) ir_cause_again(g, ref);
+  if (g->causes && ref && ref < count && *ir_cause_at(g, ref)) ir_cause_again(g, ref);
   return ref;
 }
 

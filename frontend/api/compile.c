@@ -84,8 +84,7 @@ ir_status fe_request_copy(const fe_request *r, fe_copy *out, ir_error *error) {
   *out = (fe_copy){.request = *r};
   if (ir_graph_init(&out->graph, mem, error) != IR_OK) return error->status;
   out->graph.observer = r->observer;
-  ir_causes_init(&out->causes, mem);
-  if (r->causes) out->graph.causes = &out->causes;
+  if (r->causes) ir_causes_open(&out->causes, &out->graph);
   out->count = 1 + r->input_count + r->var_count;
   out->refs = ir_alloc(mem, out->count * sizeof *out->refs);
   if (!out->refs) {

@@ -79,7 +79,8 @@ static void put_temporary(printer *p, uint32_t number, ir_ref value) {
     return;
   }
   ir_textf(p->out, "temporary %u ", number);
-  if (part_of && s->list[part_of].name) ir_textf(p->out, "of %%%s ", s->names[s->list[part_of].name - 1]);
+  const char *whole = part_of ? fe_statements_name_of_result(s, part_of) : NULL;
+  if (whole) ir_textf(p->out, "of %%%s ", whole);
 }
 
 /* `%x f32[3,2]` */

@@ -79,11 +79,24 @@ static bool is_empty(const uint64_t *set, size_t words) {
   return !any;
 }
 
-static bool list_all(kernel *n, ir_cause_items *items) {
+static bool add_live(kernel *n, ir_ref node, ir_cause_items *items) {
+  if (!list_live(n->k, node, items)) return false;
+  for (size_t j = 0; j < items->count; j++)
+    if (!ir_cause_add(n->k->g->mem, items->list[j], &n->all)) return false;
+  return true;
+}
+
+/* Lists the statements of all nodes, and of those that read one that has none. */
+static bool list_all(kernel *n, const fe_walk *walk, ir_cause_items *items) {
   for (size_t i = 0; i < n->nodes.count; i++) {
-    if (!list_live(n->k, n->nodes.list[i], items)) return false;
-    for (size_t j = 0; j < items->count; j++) /* those of one node are in order, and few */
-      if (!ir_cause_add(n->k->g->mem, items->list[j], &n->all)) return false;
+    ir_ref node = n->nodes.list[i];
+    if (!add_live(n, node, items)) return false;
+    for (uint32_t u = walk->first_user[node]; !items->count && u < walk->first_user[node + 1]; u++) {
+      ir_cause_items of_reader = {0};
+      bool good = add_live(n, walk->users[u], &of_reader);
+      ir_cause_items_free(n->k->g->mem, &of_reader);
+      if (!good) return false;
+    }
   }
   n->words = n->all.count / 64 + 1;
   size_t bytes = 3 * n->nodes.count * n->words * sizeof *n->own;
@@ -121,7 +134,20 @@ static void count_for(kernel *n, size_t i, const uint64_t *reader) {
   for (size_t w = 0; w < n->words && shared; w++) to[w] |= own[w] & reader[w];
 }
 
-static void count_all(kernel *n, const ir_step *step, ir_ref value) {
+/* A stored part that several statements share counts for those that have a value which reads it. */
+static void count_for_readers(kernel *n, const fe_walk *walk, ir_ref node, uint64_t *counted) {
+  ir_cause_items items = {0};
+  for (uint32_t u = walk->first_user[node]; u < walk->first_user[node + 1]; u++) {
+    if (!list_live(n->k, walk->users[u], &items)) break;
+    for (size_t j = 0; j < items.count; j++)
+      for (size_t bit = 0; bit < n->all.count; bit++)
+        if (n->all.list[bit].statement == items.list[j].statement && n->all.list[bit].by == items.list[j].by)
+          counted[bit / 64] |= (uint64_t)1 << (bit & 63);
+  }
+  ir_cause_items_free(n->k->g->mem, &items);
+}
+
+static void count_all(kernel *n, const fe_walk *walk, const ir_step *step, ir_ref value) {
   const ir_graph *g = n->k->g;
   for (size_t i = n->nodes.count; i-- > 0;) {
     ir_ref node = n->nodes.list[i];
@@ -130,6 +156,7 @@ static void count_all(kernel *n, const ir_step *step, ir_ref value) {
     for (uint32_t r = 0; r < step->row_group.count; r++)
       stored |= step->row_group.values[r].value == node && step->row_group.values[r].slot != UINT32_MAX;
     if (stored || is_empty(counted, n->words)) add_set(counted, n->own + i * n->words, n->words);
+    if (stored && is_empty(counted, n->words)) count_for_readers(n, walk, node, counted);
     for (uint32_t s = 0; s < ir_operand_count(ir_get(g, node)); s++) {
       ir_ref source = ir_src(g, node, s);
       size_t at = ir_find_ref(n->nodes.list, n->nodes.count, source);
@@ -157,8 +184,8 @@ static bool kernel_statements(const fe_kernel_statements *k, fe_walk *walk, cons
   ir_cause_items items = {0};
   const ir_mem *mem = k->g->mem;
   bool good = fe_walk_fused(walk, step, value, ir_is_scatter(ir_op_of(k->g, value)), &n.nodes) &&
-              list_all(&n, &items) && set_own(&n, &items);
-  if (good) count_all(&n, step, value);
+              list_all(&n, walk, &items) && set_own(&n, &items);
+  if (good) count_all(&n, walk, step, value);
   for (int views = 0; views < 2 && good && !out->count; views++)
     for (size_t bit = 0; bit < n.all.count && good; bit++)
       if (counts(&n, bit, views)) good = ir_cause_add(mem, n.all.list[bit], out);

@@ -137,7 +137,7 @@ static void note_statements(fe_statements *s, ir_graph *g, const char *file, con
     const ir_defined *d = &block->values[i];
     bool several = i + 1 < block->value_count && block->values[i + 1].statement == d->statement,
          further = i > 0 && block->values[i - 1].statement == d->statement;
-    if (!further) fe_statements_write(s, g, d->statement, d->text, several ? 0 : d->ref, file, d->line);
+    if (!further) fe_statements_write(s, g, d->statement, d->text, several, file, d->line);
     fe_statements_name_result(s, g, d->statement, d->ref, d->name);
   }
 }

@@ -10,8 +10,7 @@ enum { FILES_MOST = (1 << (32 - FE_LINE_BITS)) - 1 };
 
 void fe_statements_open(fe_statements *s, ir_graph *g) {
   *s = (fe_statements){0};
-  ir_causes_init(&s->causes, g->mem);
-  g->causes = &s->causes;
+  ir_causes_open(&s->causes, g);
 }
 
 void fe_statements_free(fe_statements *s, ir_graph *g) {
@@ -20,83 +19,146 @@ void fe_statements_free(fe_statements *s, ir_graph *g) {
   if (!mem) return;
   ir_causes_free(&s->causes);
   ir_free(mem, s->list, s->cap * sizeof *s->list);
+  ir_free(mem, s->texts, s->text_cap * sizeof *s->texts);
   ir_free(mem, s->given, s->given_cap * sizeof *s->given);
   ir_free(mem, s->names, s->name_cap * sizeof *s->names);
+  ir_free(mem, s->places, s->place_cap * sizeof *s->places);
   ir_free(mem, s->files, s->file_cap * sizeof *s->files);
   *s = (fe_statements){0};
 }
 
 /* recording */
 
+/* A statement: the index of its text; how many operands it has, WRITTEN in the text, or ELSEWHERE, in
+ * `given`; for each operand, how many steps to first sources there are to it from that source of its result.
+ */
+enum { TEXT_BITS = 20, COUNT_BITS = 3, STEP_BITS = 2, STEPS_MOST = (1 << STEP_BITS) - 1 };
+#define SEVERAL ((fe_statement)1 << 31)
+enum { ELSEWHERE = FE_FEW_GIVEN + 1, WRITTEN };
+
+static const char *text_of(const fe_statements *s, uint32_t number) {
+  uint32_t at = number < s->count ? s->list[number] & ((1u << TEXT_BITS) - 1) : 0;
+  return at ? s->texts[at] : NULL;
+}
+static uint32_t count_of(const fe_statements *s, uint32_t number) {
+  return s->list[number] >> TEXT_BITS & ((1u << COUNT_BITS) - 1);
+}
+static uint32_t steps_of(const fe_statements *s, uint32_t number, uint32_t operand) {
+  return s->list[number] >> (TEXT_BITS + COUNT_BITS + STEP_BITS * operand) & STEPS_MOST;
+}
+
+/* The index of a text; 0: there is no room. */
+static uint32_t add_text(fe_statements *s, const ir_mem *mem, const char *text) {
+  if (s->text_count >= (size_t)1 << TEXT_BITS || !IR_RESERVE(mem, s->texts, s->text_cap, s->text_count + 2))
+    return 0;
+  if (!s->text_count) s->texts[s->text_count++] = NULL;
+  s->texts[s->text_count] = text;
+  return (uint32_t)s->text_count++;
+}
+
+static uint32_t find_text(fe_statements *s, const ir_mem *mem, const char *text) {
+  uint32_t *recent = &s->recent[((uintptr_t)text >> 3 ^ (uintptr_t)text >> 9) % FE_RECENT_TEXTS];
+  if (!*recent || s->texts[*recent] != text) *recent = add_text(s, mem, text);
+  return *recent;
+}
+
 static bool extend(fe_statements *s, const ir_mem *mem, uint32_t number) {
+  if (number < s->count) return true;
   if (number >= s->cap && !IR_RESERVE(mem, s->list, s->cap, (size_t)number + 1)) return false;
-  if (s->count <= number) {
-    memset(s->list + s->count, 0, (number + 1 - s->count) * sizeof *s->list);
-    s->count = (size_t)number + 1;
-  }
+  do s->list[s->count++] = 0; /* one, as a rule */
+  while (s->count <= number);
   return true;
 }
 
-uint32_t fe_statements_begin(fe_statements *s, ir_graph *g, const char *what) {
-  uint32_t number = ir_cause_next(g);
-  if (!extend(s, g->mem, number)) return 0;
-  s->list[number].what = what;
-  return number;
-}
-
-/* Are the operands the first sources of the node? Then they need not be kept. */
-static bool are_sources(const ir_node *n, const ir_ref *given, uint32_t count) {
-  return count <= n->nsrc && n->op != IR_OP_TUPLE && memcmp(n->src, given, count * sizeof *given) == 0;
-}
-
-void fe_statements_end(fe_statements *s, ir_graph *g, uint32_t number, ir_ref made, const ir_ref *given,
-                       uint32_t given_count) {
-  if (!number || !made || number >= s->count) return;
-  ir_cause_results(g, made, number);
-  fe_statement *at = &s->list[number];
-  bool further = at->made != 0;
-  at->made = made;
-  if (!given_count || further) return;
-  uint32_t kept = given_count < FE_FEW_GIVEN ? given_count : FE_FEW_GIVEN;
-  if (given_count <= FE_FEW_GIVEN && are_sources(ir_get(g, made), given, given_count)) {
-    at->given = FE_SOURCES | given_count;
-  } else if (IR_RESERVE(g->mem, s->given, s->given_cap, s->given_count + 2 + kept)) {
-    if (!s->given_count) s->given[s->given_count++] = 0; /* place 0 is none */
-    at->given = (uint32_t)s->given_count;
-    s->given[s->given_count] = given_count;
-    memcpy(s->given + s->given_count + 1, given, kept * sizeof *given);
-    s->given_count += 1 + kept;
+/* Where the operands are, if they can be told from the node; 0: they cannot. */
+static uint32_t steps_to(const ir_graph *g, const ir_node *made, const ir_ref *given, uint32_t count) {
+  uint32_t all = count;
+  if (count > made->nsrc || count > FE_FEW_GIVEN || made->op == IR_OP_TUPLE) return 0;
+  for (uint32_t i = 0; i < count; i++) {
+    ir_ref at = made->src[i];
+    for (uint32_t steps = 0; at != given[i]; steps++) {
+      const ir_node *source = ir_get(g, at);
+      if (steps == STEPS_MOST || !source->nsrc) return 0;
+      at = source->src[0];
+      all += 1u << (COUNT_BITS + STEP_BITS * i);
+    }
   }
+  return all << TEXT_BITS;
+}
+
+/* Keeps operands that cannot be told from the node. */
+static void keep_given(fe_statements *s, const ir_mem *mem, uint32_t number, const ir_ref *given,
+                       uint32_t count) {
+  uint32_t kept = count < FE_FEW_GIVEN ? count : FE_FEW_GIVEN;
+  if (!IR_RESERVE(mem, s->given, s->given_cap, s->given_count + 2 + kept)) return;
+  s->list[number] |= (uint32_t)ELSEWHERE << TEXT_BITS;
+  s->given[s->given_count++] = number;
+  s->given[s->given_count++] = count;
+  memcpy(s->given + s->given_count, given, kept * sizeof *given);
+  s->given_count += kept;
+}
+
+void fe_statements_end(fe_statements *s, ir_graph *g, uint32_t number, const char *what, ir_ref made,
+                       const ir_ref *given, uint32_t given_count) {
+  if (!number || !made || !extend(s, g->mem, number)) return;
+  const ir_node *n = ir_get(g, made);
+  bool several = n->op == IR_OP_TUPLE;
+  ir_cause *cause = ir_cause_at(g, made);
+  if (!several && *cause == number) *cause |= IR_CAUSE_RESULT;
+  else ir_cause_results(g, made, number);
+  if (s->list[number]) { /* a further result */
+    s->list[number] |= SEVERAL;
+    return;
+  }
+  uint32_t steps = steps_to(g, n, given, given_count);
+  s->list[number] = find_text(s, g->mem, what) | steps | (several ? SEVERAL : 0);
+  if (given_count && !steps) keep_given(s, g->mem, number, given, given_count);
+}
+
+/* The first entry of `names` of that number or a larger one. */
+static size_t find_name(const fe_statements *s, uint32_t number) {
+  size_t lo = 0, hi = s->name_count;
+  while (lo < hi) {
+    size_t middle = lo + (hi - lo) / 2;
+    if (s->names[middle].number < number) lo = middle + 1;
+    else hi = middle;
+  }
+  return lo;
+}
+
+static const fe_statement_name *name_of(const fe_statements *s, uint32_t number) {
+  size_t at = find_name(s, number);
+  return at < s->name_count && s->names[at].number == number ? &s->names[at] : NULL;
 }
 
 void fe_statements_name_result(fe_statements *s, ir_graph *g, uint32_t number, ir_ref result,
                                const char *name) {
   int64_t id = ir_name(g, name, strlen(name));
-  if (id < 0 || s->name_count >= UINT32_MAX || !IR_RESERVE(g->mem, s->names, s->name_cap, s->name_count + 1))
-    return;
-  if (!number || number >= s->count || s->list[number].made != result) {
-    uint32_t of = number, place = number < s->count ? s->list[number].place : 0;
-    ir_cause outer = s->causes.current;
-    number = fe_statements_begin(s, g, NULL);
-    s->causes.current = outer;
-    if (!number) return;
-    s->list[number] = (fe_statement){.made = result, .given = of, .place = place};
-    ir_cause_results(g, result, number);
+  if (id < 0 || !IR_RESERVE(g->mem, s->names, s->name_cap, s->name_count + 1)) return;
+  fe_statement_name fresh = {.number = number, .text = ir_name_text(g, id)};
+  if (!number || number >= s->count || s->list[number] & SEVERAL) { /* 0: an argument of a function */
+    fresh = (fe_statement_name){++s->causes.statements, number, fresh.text};
+    if (!extend(s, g->mem, fresh.number)) return;
+    ir_cause_results(g, result, fresh.number);
   }
-  s->names[s->name_count++] = ir_name_text(g, id);
-  s->list[number].name = (uint32_t)s->name_count;
+  size_t at = find_name(s, fresh.number);
+  bool known = at < s->name_count && s->names[at].number == fresh.number;
+  if (!known) memmove(s->names + at + 1, s->names + at, (s->name_count++ - at) * sizeof *s->names);
+  s->names[at] = fresh;
 }
 
 void fe_statements_name(fe_statements *s, ir_graph *g, ir_ref value, const char *name) {
   fe_statements_name_result(s, g, fe_statements_of(s, g, value), value, name);
 }
 
-void fe_statements_write(fe_statements *s, ir_graph *g, uint32_t number, const char *text, ir_ref made,
+void fe_statements_write(fe_statements *s, ir_graph *g, uint32_t number, const char *text, bool several,
                          const char *file, int line) {
   if (!number || !extend(s, g->mem, number)) return;
-  s->list[number] = (fe_statement){.what = text, .made = made, .given = FE_WRITTEN};
+  s->list[number] = add_text(s, g->mem, text) | (uint32_t)WRITTEN << TEXT_BITS | (several ? SEVERAL : 0);
   fe_statements_place(s, g, number, file, line);
 }
+
+/* places */
 
 /* The number of a file; 0: no memory, or too many files. The compiler gives one file one pointer, as a rule;
  * another pointer is another entry, whose text is the same name. The latest files are looked at first. */
@@ -110,12 +172,21 @@ static uint32_t file_number(fe_statements *s, ir_graph *g, const char *file) {
   return (uint32_t)++s->file_count;
 }
 
-void fe_statements_place_slowly(fe_statements *s, ir_graph *g, uint32_t number, const char *file, int line) {
-  uint32_t in = file_number(s, g, file);
-  if (!in) return;
-  s->latest = file;
-  s->latest_number = in << FE_LINE_BITS;
-  fe_statements_place(s, g, number, file, line < 0 || line > FE_LINE_MOST ? FE_LINE_MOST : line);
+void fe_statements_place(fe_statements *s, ir_graph *g, uint32_t number, const char *file, int line) {
+  if (!number || (number < s->place_count && s->places[number])) return;
+  if (file != s->latest) {
+    uint32_t in = file_number(s, g, file);
+    if (!in) return;
+    s->latest = file;
+    s->latest_number = in << FE_LINE_BITS;
+  }
+  if (number >= s->place_cap && !IR_RESERVE(g->mem, s->places, s->place_cap, (size_t)number + 1)) return;
+  while (s->place_count <= number) s->places[s->place_count++] = 0;
+  s->places[number] = s->latest_number | (uint32_t)(line < 0 || line > FE_LINE_MOST ? FE_LINE_MOST : line);
+}
+
+static uint32_t place_of(const fe_statements *s, uint32_t number) {
+  return number < s->place_count ? s->places[number] : 0;
 }
 
 /* looking up */
@@ -143,8 +214,8 @@ const char *fe_statements_name_of(const fe_statements *s, const ir_graph *g, ir_
   if (g->causes && ir_cause_list(g->causes, ir_cause_of(g, node), &items))
     for (size_t i = 0; i < items.count; i++) {
       const ir_cause_item *at = &items.list[i];
-      uint32_t id = at->result && !at->by && at->statement < s->count ? s->list[at->statement].name : 0;
-      if (id) name = s->names[id - 1];
+      const fe_statement_name *known = at->result && !at->by ? name_of(s, at->statement) : NULL;
+      if (known) name = known->text;
     }
   if (g->causes) ir_cause_items_free(g->causes->mem, &items);
   if (!name && (n->op == IR_OP_INPUT || n->op == IR_OP_VAR)) name = ir_name_text(g, n->arg);
@@ -173,10 +244,20 @@ bool fe_statements_result(const ir_graph *g, ir_ref node, uint32_t number) {
   return result;
 }
 
+uint32_t fe_statements_whole(const fe_statements *s, uint32_t number) {
+  const fe_statement_name *name = name_of(s, number);
+  return name && name->of ? name->of : number;
+}
+
+const char *fe_statements_name_of_result(const fe_statements *s, uint32_t number) {
+  const fe_statement_name *name = name_of(s, number);
+  return name ? name->text : NULL;
+}
+
 /* words */
 
 const char *fe_words_place(const fe_statements *s, uint32_t number, fe_words *out) {
-  uint32_t place = number && number < s->count ? s->list[number].place : 0;
+  uint32_t place = place_of(s, fe_statements_whole(s, number));
   out->text[0] = '\0';
   if (place)
     snprintf(out->text, sizeof out->text, "%.100s:%u", s->files[(place >> FE_LINE_BITS) - 1].text,
@@ -198,31 +279,60 @@ const char *fe_words_value(const fe_statements *s, ir_graph *g, ir_ref ref, fe_w
   return out->text;
 }
 
+/* The result of a statement, or one of them; 0: the graph has none. */
+static ir_ref result_of(const ir_graph *g, uint32_t number) {
+  for (ir_ref node = g->count; node-- > 1;) {
+    ir_cause cause = ir_cause_of(g, node);
+    if (cause == (number | IR_CAUSE_RESULT)) return node;
+    if (cause & IR_CAUSE_SET && fe_statements_result(g, node, number)) return node;
+  }
+  return 0;
+}
+
+/* Operand number i of a statement. */
+static ir_ref operand_of(const fe_statements *s, const ir_graph *g, uint32_t number, ir_ref made, uint32_t i,
+                         const ir_ref *elsewhere) {
+  if (elsewhere) return elsewhere[2 + i];
+  ir_ref at = ir_src(g, made, i);
+  for (uint32_t step = steps_of(s, number, i); step > 0; step--) at = ir_src(g, at, 0);
+  return at;
+}
+
+/* The entry of `given` of a statement. */
+static const ir_ref *find_given(const fe_statements *s, uint32_t number) {
+  const ir_ref *at = s->given, *end = s->given + s->given_count;
+  while (at < end && at[0] != number) at += 2 + (at[1] < FE_FEW_GIVEN ? at[1] : FE_FEW_GIVEN);
+  return at < end ? at : NULL;
+}
+
 void fe_put_operation(const fe_statements *s, ir_graph *g, uint32_t number, ir_text *out) {
-  const fe_statement *at = &s->list[number];
-  if (!at->what && at->given) at = &s->list[at->given];
-  ir_text_str(out, at->what ? at->what : "a value");
-  if (!at->what || at->given == FE_WRITTEN || !at->made) return;
-  const ir_ref *given = at->given & FE_SOURCES ? ir_get(g, at->made)->src : s->given + at->given + 1;
-  uint32_t count = at->given & FE_SOURCES ? at->given & ~FE_SOURCES : at->given ? given[-1] : 0;
+  number = fe_statements_whole(s, number);
+  const char *text = text_of(s, number);
+  ir_text_str(out, text ? text : "a value");
+  uint32_t count = text ? count_of(s, number) : 0;
+  const ir_ref *elsewhere = count == ELSEWHERE ? find_given(s, number) : NULL;
+  if (!text || count == WRITTEN) return;
+  if (count == ELSEWHERE) count = elsewhere ? elsewhere[1] : 0;
   fe_words word;
+  ir_ref made = result_of(g, number);
+  if (!made) return;
   for (uint32_t i = 0; i < count && i < FE_FEW_GIVEN; i++)
-    ir_textf(out, "%s%s", i ? ", " : " ", fe_words_value(s, g, given[i], &word));
+    ir_textf(out, "%s%s", i ? ", " : " ",
+             fe_words_value(s, g, operand_of(s, g, number, made, i, elsewhere), &word));
   if (count > FE_FEW_GIVEN) ir_text_str(out, ", ...");
-  if (fe_statements_checks(g, at->made))
-    ir_textf(out, " axis=%lld", (long long)ir_arg_int(ir_get(g, at->made)));
+  if (fe_statements_checks(g, made)) ir_textf(out, " axis=%lld", (long long)ir_arg_int(ir_get(g, made)));
 }
 
 /* "%a, %b = " of the names of its results. */
-static void put_names(const fe_statements *s, const ir_graph *g, uint32_t number, ir_text *out) {
-  const fe_statement *at = &s->list[number];
+static void put_names(const fe_statements *s, uint32_t number, ir_text *out) {
+  const fe_statement_name *name = name_of(s, number);
   const char *between = "%";
-  if (at->name) {
-    ir_textf(out, "%%%s = ", s->names[at->name - 1]);
-  } else if (!at->made || ir_op_of(g, at->made) == IR_OP_TUPLE) {
-    for (size_t i = (size_t)number + 1; i < s->count; i++) {
-      if (s->list[i].what || s->list[i].given != number || !s->list[i].name) continue;
-      ir_textf(out, "%s%s", between, s->names[s->list[i].name - 1]);
+  if (name) {
+    ir_textf(out, "%%%s = ", name->text);
+  } else if (number < s->count && s->list[number] & SEVERAL) {
+    for (size_t i = 0; i < s->name_count; i++) {
+      if (s->names[i].of != number) continue;
+      ir_textf(out, "%s%s", between, s->names[i].text);
       between = ", %";
     }
     if (*between == ',') ir_text_str(out, " = ");
@@ -231,10 +341,11 @@ static void put_names(const fe_statements *s, const ir_graph *g, uint32_t number
 
 void fe_put_statement(const fe_statements *s, ir_graph *g, uint32_t number, ir_text *out) {
   fe_words place;
-  put_names(s, g, number, out);
+  number = fe_statements_whole(s, number);
+  put_names(s, number, out);
   fe_put_operation(s, g, number, out);
-  const fe_statement *at = &s->list[number];
-  if (at->place && at->given == FE_WRITTEN) ir_textf(out, " (line %u)", at->place & FE_LINE_MOST);
+  bool written = number < s->count && count_of(s, number) == WRITTEN;
+  if (written && place_of(s, number)) ir_textf(out, " (line %u)", place_of(s, number) & FE_LINE_MOST);
   else if (*fe_words_place(s, number, &place)) ir_textf(out, " (%s)", place.text);
 }
 
@@ -242,30 +353,26 @@ void fe_put_statement(const fe_statements *s, ir_graph *g, uint32_t number, ir_t
 
 void fe_statements_copy(fe_statements *to, ir_graph *copy, const fe_statements *from, ir_graph *g,
                         const ir_ref *map, bool all) {
-  if (!from->count || !IR_RESERVE(copy->mem, to->list, to->cap, from->count)) return;
-  memset(to->list, 0, from->count * sizeof *to->list);
-  to->count = from->count;
   for (ir_ref node = 1; node < g->count; node++) {
-    uint32_t number =
-        map[node] && (all || fe_statements_checks(g, node)) ? fe_statements_of(from, g, node) : 0;
-    if (!number || to->list[number].what) continue;
+    bool wanted = map[node] && (all || fe_statements_checks(g, node));
+    uint32_t number = wanted ? fe_statements_of(from, g, node) : 0;
+    if (!number || text_of(to, number)) continue;
     ir_text text;
     ir_text_init(&text, copy->mem);
     fe_put_operation(from, g, number, &text);
     int64_t what = text.failed ? -1 : ir_name(copy, ir_text_get(&text), text.len);
-    const fe_statement *was = &from->list[number];
-    if (!was->place) was = &from->list[fe_statements_whole(from, number)];
-    if (what >= 0) to->list[number] = (fe_statement){.what = ir_name_text(copy, what), .given = FE_WRITTEN};
-    if (what >= 0 && was->place) /* files of the copy are its own names */
-      fe_statements_place(to, copy, number, from->files[(was->place >> FE_LINE_BITS) - 1].text,
-                          was->place & FE_LINE_MOST);
+    uint32_t place = place_of(from, fe_statements_whole(from, number));
+    /* files of the copy are its own names */
+    const char *file = place ? from->files[(place >> FE_LINE_BITS) - 1].text : NULL;
+    if (what >= 0 && extend(to, copy->mem, number))
+      to->list[number] = add_text(to, copy->mem, ir_name_text(copy, what)) | (uint32_t)WRITTEN << TEXT_BITS;
+    if (what >= 0 && place) fe_statements_place(to, copy, number, file, (int)(place & FE_LINE_MOST));
     ir_text_free(&text);
   }
   for (ir_ref node = 1; all && node < g->count; node++) {
     const char *name = map[node] ? fe_statements_name_of(from, g, node) : NULL;
     uint32_t number = name ? fe_statements_of(from, g, node) : 0;
-    if (!number || !fe_statements_result(g, node, number)) continue;
-    to->list[number].made = map[node];
-    fe_statements_name_result(to, copy, number, map[node], name);
+    if (number && number < to->count && fe_statements_result(g, node, number))
+      fe_statements_name_result(to, copy, number, map[node], name);
   }
 }

@@ -1,5 +1,6 @@
 /* Statements as users write them: lines of a text, calls of the C API, nodes of a model. The graph's causes
- * (ir/cause.h) say which nodes are for which statement. A statement takes 24 bytes.
+ * (ir/cause.h) say which nodes are for which statement. A statement takes 4 bytes, and 4 for its
+ * place.
  *
  * Without memory nothing is noted: messages and reports say less. */
 #ifndef VIEWFOLD_FRONTEND_TEXT_STATEMENTS_H
@@ -7,67 +8,60 @@
 
 #include "ir/cause.h"
 
-typedef struct fe_statement {
-  const char *what; /* "conv", or all that is written: "conv %x, %w"; NULL: a name of one of the results of
-                       statement `given` */
-  ir_ref made;      /* its result, in the graph in which it was recorded: maybe a TUPLE, or 0 */
-  uint32_t name;    /* its index in `names` and 1; 0: it has none */
-  uint32_t place;   /* number of a file, and a line; 0: not known */
-  uint32_t given;   /* its operands: FE_WRITTEN, FE_SOURCES + how many, or their place in `given` */
-} fe_statement;
-#define FE_WRITTEN UINT32_MAX          /* `what` has them */
-#define FE_SOURCES ((uint32_t)1 << 31) /* the first sources of `made` */
+/* The index of its text in `texts`, whether it has several results, and where its operands are. 0: none. */
+typedef uint32_t fe_statement;
+
+/* A name: of the result of a statement, or, further, of one of the results of statement `of`. */
+typedef struct fe_statement_name {
+  uint32_t number, of;
+  const char *text;
+} fe_statement_name;
 
 typedef struct fe_statement_file {
   const char *given; /* the caller's pointer, for comparison alone */
   const char *text;  /* a name of the graph */
 } fe_statement_file;
 
+enum { FE_LINE_BITS = 20, FE_LINE_MOST = (1 << FE_LINE_BITS) - 1, FE_FEW_GIVEN = 4, FE_RECENT_TEXTS = 64 };
 typedef struct fe_statements {
   ir_causes causes;
   fe_statement *list; /* by number; statement 0 is none */
   size_t count, cap;
-  ir_ref *given; /* lists of operands: how many there are, then the first few */
+  const char **texts; /* "conv"; of a text, all that is written: "conv %x, %w" */
+  size_t text_count, text_cap;
+  uint32_t recent[FE_RECENT_TEXTS]; /* indices in texts, by the pointer */
+  ir_ref *given; /* operands that `made` does not tell: a statement, how many it has, the first few */
   size_t given_count, given_cap;
-  const char **names; /* names of the graph */
+  fe_statement_name *names; /* by number */
   size_t name_count, name_cap;
+  uint32_t *places; /* by number: of a file, and a line; 0: not known */
+  size_t place_count, place_cap;
   fe_statement_file *files;
   size_t file_count, file_cap;
   const char *latest;     /* file of the latest place, */
   uint32_t latest_number; /* and its number in a place */
 } fe_statements;
-enum { FE_LINE_BITS = 20, FE_LINE_MOST = (1 << FE_LINE_BITS) - 1, FE_FEW_GIVEN = 4 };
 
 /* Let the graph's causes be noted. Neither may move until fe_statements_free, which forgets everything. */
 void fe_statements_open(fe_statements *statements, ir_graph *g);
 void fe_statements_free(fe_statements *statements, ir_graph *g);
 
-/* The next statement begins: nodes that are made from now on are parts of it. what is kept. Its number; 0:
- * none is noted. */
-uint32_t fe_statements_begin(fe_statements *statements, ir_graph *g, const char *what);
-/* Statement `number` has made this from operands, of which given[] has the first FE_FEW_GIVEN at most. May be
- * called for each of several results. */
-void fe_statements_end(fe_statements *statements, ir_graph *g, uint32_t number, ir_ref made,
+/* Statement `number`, of ir_cause_next, has made this: an operation, whose name is kept as a pointer, of
+ * operands, of which given[] has the first FE_FEW_GIVEN at most. May be called for each of several results.
+ */
+void fe_statements_end(fe_statements *statements, ir_graph *g, uint32_t number, const char *what, ir_ref made,
                        const ir_ref *given, uint32_t given_count);
 void fe_statements_name(fe_statements *statements, ir_graph *g, ir_ref value, const char *name);
 /* Statement `number`, which had a number only, is written like this, and has the result `made`, or several:
  * 0.
  */
 void fe_statements_write(fe_statements *statements, ir_graph *g, uint32_t number, const char *text,
-                         ir_ref made, const char *file, int line);
+                         bool several, const char *file, int line);
 /* The name of the result of statement `number`, or of one of several. */
 void fe_statements_name_result(fe_statements *statements, ir_graph *g, uint32_t number, ir_ref result,
                                const char *name);
-void fe_statements_place_slowly(fe_statements *statements, ir_graph *g, uint32_t number, const char *file,
-                                int line);
 /* The file and line of a statement, if it has none. */
-static inline void fe_statements_place(fe_statements *s, ir_graph *g, uint32_t number, const char *file,
-                                       int line) {
-  if (number >= s->count || s->list[number].place) return;
-  if (file == s->latest && line >= 0 && line <= FE_LINE_MOST)
-    s->list[number].place = s->latest_number | (uint32_t)line;
-  else fe_statements_place_slowly(s, g, number, file, line);
-}
+void fe_statements_place(fe_statements *statements, ir_graph *g, uint32_t number, const char *file, int line);
 
 /* The statement that the node is the result of, the latest where there are several, or else the one that it
  * is a part of; 0: none is known. The graph is the one in which statements were recorded or a copy. */
@@ -78,10 +72,9 @@ bool fe_statements_result(const ir_graph *g, ir_ref node, uint32_t number);
 const char *fe_statements_name_of(const fe_statements *statements, const ir_graph *g, ir_ref node);
 
 /* The statement of which a statement is a result, or it itself. */
-static inline uint32_t fe_statements_whole(const fe_statements *s, uint32_t number) {
-  const fe_statement *at = &s->list[number];
-  return !at->what && at->given ? at->given : number;
-}
+uint32_t fe_statements_whole(const fe_statements *statements, uint32_t number);
+/* The name of a statement's result; NULL: it has none, or several results. */
+const char *fe_statements_name_of_result(const fe_statements *statements, uint32_t number);
 
 /* words; g is the graph in which the statements were recorded */
 typedef struct fe_words {

@@ -5,7 +5,7 @@
 #include "test/lib/api.h"
 #include "test/lib/unit.h"
 
-_Static_assert(sizeof(fe_statement) == 24, "a statement is kept in 24 bytes");
+_Static_assert(sizeof(fe_statement) == 4, "a statement is kept in 4 bytes");
 
 /* The message ends with " (call CALL, at this file:LINE)"; line 0: " (call CALL)". */
 static void ends_with(const vf_graph *graph, const char *call, int line) {

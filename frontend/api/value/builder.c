@@ -28,7 +28,7 @@ bool fe_begin_in(fe_call *c, const char *who, vf_graph *graph) {
   c->failures = fe_failures(graph->context);
   c->failed_before = graph->error.status != IR_OK;
   c->number = ++graph->calls;
-  c->statement = fe_statements_begin(&graph->statements, c->ir, who);
+  c->statement = ir_cause_next(c->ir);
   graph->error_placeable = false;
   return !c->failed_before;
 }
@@ -111,7 +111,7 @@ vf_value fe_end(fe_call *c, ir_ref made) {
   if (!made && !g->error.status) ir_fail(&g->error, IR_ERR_MEMORY, "%s: out of memory", c->who);
   if (!c->failed_before) fe_report_as_memory(g->context, c->failures, &g->error);
   if (g->error.status && g->error.status != IR_ERR_MEMORY && !c->failed_before && !g->said_call) say_call(c);
-  fe_statements_end(&g->statements, c->ir, c->statement, made, c->given, c->given_count);
+  fe_statements_end(&g->statements, c->ir, c->statement, c->who, made, c->given, c->given_count);
   g->ended = c->statement;
   if (g->ir.batches_cap) fe_graph_note_batch(g, made);
   return (vf_value){g, g->error.status ? 0 : made, g->epoch};
