@@ -175,8 +175,7 @@ typedef struct vf_options {
   int threads; /* that one program may use; VIEWFOLD_THREADS, else every processor that the process may use */
   uint32_t flags; /* VIEWFOLD_COMPILE=0 adds VF_NO_COMPILE; the words perf, nan and inf in VIEWFOLD_DEBUG add
                      VF_PERF_MAP, VF_STOP_AT_NAN and VF_STOP_AT_INF, bisect=N refuses every rewrite of an
-                     index expression after the N-th, cache prints on standard error what the cache on disk
-                     ignores, and why */
+                     index after the N-th, cache prints on standard error what the cache ignores, and why */
   const char *cache_dir; /* VIEWFOLD_CACHE_DIR, else viewfold in the user's cache directory; used only where
                             nobody but the user and root may write */
   const char *device;  /* "cpu", or an OpenCL device: "opencl" (the first), "opencl:N", "opencl:PART OF NAME";
