@@ -69,8 +69,10 @@ if [ -z "$loader" ]; then
 fi
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-if [ -z "$vendors" ]; then # a driver without a vendor file: write one
-  echo "$nvidia" >"$work/nvidia.icd"
+# shellcheck disable=SC2086  # a list of files
+if [ -n "$nvidia" ] && ! grep -qs nvidia $vendors /dev/null; then
+  echo "$nvidia" >"$work/nvidia.icd" # a driver without a vendor file, perhaps beside PoCL's, which is no GPU
+  vendors="$work/nvidia.icd"
   OCL_ICD_VENDORS=$work
   export OCL_ICD_VENDORS
 fi
