@@ -83,6 +83,13 @@ static bool has_short_rows(ir_graph *g, ir_ref r) {
   return false;
 }
 
+/* Is it a sum of products? One that takes much longer than it has to has no register tile, in which an
+ * operand would be computed once for several results. */
+static bool sums_products(const ir_graph *g, ir_ref r) {
+  ir_op term = ir_op_of(g, r) == IR_OP_SUM ? ir_op_of(g, ir_src(g, r, 0)) : IR_OP_SUM;
+  return term == IR_OP_MUL || term == IR_OP_FMA;
+}
+
 /* the nodes that are fused */
 
 static int users_first(const void *a, const void *b) {
@@ -126,9 +133,9 @@ static alternatives_node *find(pass_alternatives *a, ir_ref node) {
 /* Sets evaluations and `above` of the operands of f. */
 static void pass_down(pass_alternatives *a, const alternatives_node *f) {
   const ir_node *n = ir_get(a->g, f->node);
-  double each = f->root ? f->elements : f->evaluations, above = (f->root ? 0 : f->above) +
-                                                                irregularity(a->g, f->node) +
-                                                                (has_short_rows(a->g, f->node) ? DIVIDED : 0);
+  double each = f->root ? f->elements : f->evaluations,
+         above = (f->root ? 0 : f->above) + irregularity(a->g, f->node) +
+                 (has_short_rows(a->g, f->node) || sums_products(a->g, f->node) ? DIVIDED : 0);
   bool elementwise = pass_is_elementwise(n);
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
     alternatives_node *below = ir_shape(a->g, n->src[k]) ? find(a, n->src[k]) : NULL;

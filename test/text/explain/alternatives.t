@@ -9,9 +9,9 @@ graph @joined(%x: i64[1,3,28,28], %y: i64[1,3,28,28], %z: f32[1,3,28,28], %w: i6
 }
 >>>
 <<< columns.vf
-graph @columns(%x: u8[1,4096,64], %y: u8[1,4096,64], %w: u8[64,2]) {
-  %j = concat %x, %y axis=1
-  %m = matmul %j, %w
+graph @columns(%x: f32[144,768], %w: f32[768,1]) {
+  %s = sqrt %x
+  %m = matmul %s, %w
   return %m
 }
 >>>
@@ -29,10 +29,15 @@ kernel 1 -> %c i64[3,1,14,14]
 
 == what was compared and is slower stays fused
 $ sh kernels.sh columns.vf lanes=0
+<<<<<<< HEAD
 kernel 0 -> temporary 0 of %m u32[64,2]
 kernel 1 -> temporary 1 of %m u32[1,2,8192]
   fused   cast u32[1,8192,64]: [..] ms, against [..] ms stored, both predicted
 kernel 2 -> %m u32[1,8192,2]
+=======
+kernel 0 -> %m f32[144,1]
+  fused   sqrt f32[144,768]: [..] ms, against [..] ms stored, both predicted
+>>>>>>> speed
 
 == work-items of a device are not compared
 $ sh kernels.sh joined.vf 'lanes=64 local=65536'
@@ -62,4 +67,17 @@ graph @g(%x: f32[16,7,7]) {
 }
 >>>
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' argmin.vf | grep -c '^  stored  tanh'
+1
+
+== what a product without a register tile computes for each of its terms is stored
+<<< narrow.vf
+graph @g(%x: f64[144,768], %w: i8[768,4]) {
+  %m = mul %x, 20.0
+  %c = clip %m low=-100.0 high=100.0
+  %i = cast %c dtype=i8
+  %y = matmul %i, %w
+  return %y
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' narrow.vf | grep -c '^  stored  cast'
 1
