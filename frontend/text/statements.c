@@ -388,7 +388,7 @@ void fe_statements_copy(fe_statements *to, ir_graph *copy, const fe_statements *
   for (ir_ref node = 1; all && node < g->count; node++) {
     const char *name = map[node] ? fe_statements_name_of(from, g, node) : NULL;
     uint32_t number = name ? fe_statements_of(g, node) : 0;
-    if (number && number < to->count && fe_statements_result(g, node, number))
+    if (number && text_of(to, number) && fe_statements_result(g, node, number))
       fe_statements_name_result(to, copy, number, map[node], name);
   }
 }

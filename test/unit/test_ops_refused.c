@@ -402,9 +402,10 @@ static void test_names_and_attributes(void **state) {
       {"add f32[2] 1 alpha=2", "add: there is no attribute alpha; attributes: none"},
       {"pad f32[2] pads=[[0,0]] pads=[[0,0]]", "pad: attribute pads is given twice; give it once"},
       {"reshape f32[2]", "reshape: attribute shape is missing; it is a list of sizes, such as [3,2]"},
-      {"permute f32[2] order=1.5", "permute: attribute order is 1.5; it is a list of axes, such as [1,0]"},
-      {"permute f32[2] order=[0.5]",
-       "permute: attribute order holds 0.5; it is a list of axes, such as [1,0]"},
+      {"permute f32[2] order=1.5", "permute: attribute order is 1.5; it is a list of axes, such as [1,0], or "
+                                   "their letters, such as \"cb\""},
+      {"permute f32[2] order=[0.5]", "permute: attribute order holds 0.5; it is a list of axes, such as "
+                                     "[1,0], or their letters, such as \"cb\""},
       {"shrink f32[2] bounds=[0,1]",
        "shrink: attribute bounds holds 0; it is a list of pairs [begin,end], such as "
        "[[0,2],[1,3]]"},

@@ -29,15 +29,8 @@ kernel 1 -> %c i64[3,1,14,14]
 
 == what was compared and is slower stays fused
 $ sh kernels.sh columns.vf lanes=0
-<<<<<<< HEAD
-kernel 0 -> temporary 0 of %m u32[64,2]
-kernel 1 -> temporary 1 of %m u32[1,2,8192]
-  fused   cast u32[1,8192,64]: [..] ms, against [..] ms stored, both predicted
-kernel 2 -> %m u32[1,8192,2]
-=======
 kernel 0 -> %m f32[144,1]
   fused   sqrt f32[144,768]: [..] ms, against [..] ms stored, both predicted
->>>>>>> speed
 
 == work-items of a device are not compared
 $ sh kernels.sh joined.vf 'lanes=64 local=65536'
