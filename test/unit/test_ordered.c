@@ -24,7 +24,8 @@ static void test_recorded(void **state) {
 
 static void test_refused(void **state) {
   static const record_refused cases[] = {
-      {"cumsum f32[2,3]", "cumsum: attribute axis is missing; it is an axis, such as 0"},
+      {"cumsum f32[2,3]",
+       "cumsum: attribute axis is missing; it is an axis, such as 0, or its letter, such as \"c\""},
       {"cumprod f32[2,3] axis=2",
        "cumprod: axis 2 is out of range; x has shape f32[2,3]; the axis lies in -2..1"},
       {"cummin f32[] axis=0", "cummin: axis 0 is out of range; x has shape f32[], which has no axes"},

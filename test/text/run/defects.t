@@ -155,8 +155,8 @@ graph @loop: 2 kernels, 2 temporaries
     kernel 1 -> moving 0 f32[4096]
 $ viewfold explain --no-run loop.vf | grep moves
   moves   moving 2 i64[] along %at i64[4096]
-      moves   8 bytes to read, 8 to write; 0 operations
-      moves   12 bytes to read, 4 to write; 1 operations
+      moves   8 bytes to read, 8 to write; 0 operations as written
+      moves   12 bytes to read, 4 to write; 1 operations as written
 
 == indices read from the target: a[2:][a[:-2]] = 3
 $ viewfold run self.vf --in a=[3,0,1,1,7,8] --check
