@@ -251,7 +251,7 @@ static bool show;
 
 static bool run_case(uint64_t seed) {
   tester t = {.state = seed, .g = vf_graph_create(context, "case", NULL)};
-  char why[300] = "", text[8];
+  char why[300] = "", text[16];
   for (int i = 0; i < INPUTS; i++) {
     snprintf(text, sizeof text, "x%d", i);
     t.values[t.count++] = (named){vf_input(t.g, text, VF_F32, VF_LIST(ROWS, COLUMNS)), 0, 0};
