@@ -131,9 +131,11 @@ static bool list_stages(ir_graph *g, const reached *all, const ir_ref *vars, fe_
 bool fe_found_list(ir_graph *g, ir_ref results, const ir_ref *inputs, size_t input_count, const ir_ref *vars,
                    size_t var_count, fe_found *out, ir_error *error) {
   reached all = {0};
+  ir_error *of_recording = g->error;
   bool any = false;
   *out = (fe_found){.mem = g->mem, .var_count = var_count};
   if (!var_count) return true;
+  g->error = error;
   bool good = ir_reachable(g, &results, 1, &all.list, &all.count, &all.cap) == IR_OK;
   out->variables = ir_alloc(g->mem, var_count * sizeof *out->variables);
   out->is_found = ir_alloc(g->mem, var_count);
@@ -148,6 +150,7 @@ bool fe_found_list(ir_graph *g, ir_ref results, const ir_ref *inputs, size_t inp
   good = good && (!any || (exclude_told(g, inputs, input_count, vars, out) &&
                            describe_variables(g, vars, out) && list_stages(g, &all, vars, out, error)));
   ir_free(g->mem, all.list, all.cap * sizeof *all.list);
+  g->error = of_recording;
   if (!good && !error->status) no_memory(error);
   return good;
 }

@@ -24,7 +24,7 @@ const char *fe_blame_operand(const fe_blamed_statement *s, int number, const cha
 }
 
 void fe_blame_statement(const fe_blamed *b, ir_ref node, fe_blamed_statement *out) {
-  uint32_t number = fe_statements_of(b->graph, node);
+  uint32_t number = fe_statements_first_of(b->graph, node);
   fe_words place;
   ir_text text;
   *out = (fe_blamed_statement){.direct = fe_statements_result(b->graph, node, number)};

@@ -219,6 +219,17 @@ uint32_t fe_statements_of(const ir_graph *g, ir_ref node) {
   return found;
 }
 
+uint32_t fe_statements_first_of(const ir_graph *g, ir_ref node) {
+  uint32_t number = fe_statements_of(g, node);
+  for (ir_ref reader = node + 1; !number && reader < g->count; reader++) {
+    const ir_node *n = ir_get(g, reader);
+    bool reads = false;
+    for (uint32_t k = 0; k < n->nsrc && ir_shape(g, reader); k++) reads |= n->src[k] == node;
+    if (reads) number = fe_statements_of(g, node = reader);
+  }
+  return number;
+}
+
 const char *fe_statements_name_of(const fe_statements *s, const ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   ir_cause_items items = {0};
@@ -371,7 +382,7 @@ void fe_statements_copy(fe_statements *to, ir_graph *copy, const fe_statements *
                         const ir_ref *map, bool all) {
   for (ir_ref node = 1; node < g->count; node++) {
     bool kept = map[node] && (all || fe_statements_checks(g, node));
-    uint32_t number = kept ? fe_statements_of(g, node) : 0;
+    uint32_t number = kept ? fe_statements_first_of(g, node) : 0;
     if (!number || text_of(to, number)) continue;
     ir_text text;
     ir_text_init(&text, copy->mem);

@@ -72,6 +72,8 @@ void fe_statements_place(fe_statements *statements, ir_graph *g, uint32_t number
 /* The statement that the node is the result of, the latest where there are several, or else the one that it
  * is a part of; 0: none is known. The graph is the one in which statements were recorded or a copy. */
 uint32_t fe_statements_of(const ir_graph *g, ir_ref node);
+/* The same; of a part that several statements share, the one of the first reader that has one. */
+uint32_t fe_statements_first_of(const ir_graph *g, ir_ref node);
 /* Is the node a result of that statement? */
 bool fe_statements_result(const ir_graph *g, ir_ref node, uint32_t number);
 /* The name of a value; NULL: none. */

@@ -208,7 +208,8 @@ static void test_view_refusals(void **state) {
        "flip: axes [1,-1] repeat axis 1; x has shape f32[2,3]; each axis is listed at most once"},
       {"flip f32[2,3] axes=[n]",
        "flip: axis n is not a constant; x has shape f32[2,3]; an axis is an integer"},
-      {"flip f32[2,3]", "flip: attribute axes is missing; it is a list of axes, such as [0,1]"},
+      {"flip f32[2,3]", "flip: attribute axes is missing; it is a list of axes, such as [0,1], or their "
+                        "letters, such as \"cb\""},
       {"point f32[2,3] index=3 axis=1",
        "point: index 3 is outside axis 1; x has shape f32[2,3]; takes -3 <= index < 3"},
       {"point f32[2,3] index=-3 axis=0",
@@ -412,10 +413,12 @@ static void test_names_and_attributes(void **state) {
       {"pad f32[2] pads=[[0,1,2]]",
        "pad: attribute pads holds a list of 3; it is a list of pairs [before,after], such as "
        "[[1,1],[0,2]]"},
-      {"unsqueeze f32[2] axis=[0]", "unsqueeze: attribute axis is a list of 1; it is an axis, such as 0"},
+      {"unsqueeze f32[2] axis=[0]",
+       "unsqueeze: attribute axis is a list of 1; it is an axis, such as 0, or its letter, such as \"c\""},
       {"unbatch f32[3] size=w axis=0 level=1",
        "unbatch: attribute size is w; it is a size, or a list of sizes such as [3,2]"},
-      {"unsqueeze f32[2] axis=n", "unsqueeze: attribute axis is n; it is an axis, such as 0"},
+      {"unsqueeze f32[2] axis=n",
+       "unsqueeze: attribute axis is n; it is an axis, such as 0, or its letter, such as \"c\""},
       {"add f32[2]", "add: 1 operand given; takes 2"},
       {"neg f32[2] f32[2]", "neg: 2 operands given; takes 1"},
   };
