@@ -130,6 +130,7 @@ static position fold_position(folder *f, ir_ref at, ir_ref param, const pass_poi
   position to = named ? read_position(f, named, ir_src(g, param, 0)) : (position){0};
   if (!named || !(to.valid = pass_finalize_clauses(g, to.valid))) return (position){0};
   to.index = ir_is_false(g, to.valid) ? ir_index(g, 0) : pass_simplify_given(g, to.index, to.valid);
+  to.valid = pass_and(g, to.valid, are_in_range(f, to.index));
   return to;
 }
 
@@ -157,7 +158,6 @@ static ir_ref effect_at(folder *f, ir_ref node, ir_ref param, const pass_point *
   *to = fold_position(f, ir_src(g, node, 1), param, p);
   ir_ref value = to->index ? fold_at(f, ir_src(g, node, 2), p) : 0;
   if (!value) return 0;
-  to->valid = pass_and(g, to->valid, are_in_range(f, to->index));
   src[0] = param, src[1] = to->index, src[2] = to->valid, src[3] = value;
   for (uint32_t i = 0; i < over_count; i++) src[4 + i] = over[i];
   if (over_count || !ir_is_true(g, to->valid))
@@ -231,8 +231,7 @@ static ir_ref assign_in_order(folder *f, ir_ref node, ir_ref param, repeats r, p
   }
   ir_ref value = to.index ? fold_at(f, ir_src(g, node, 2), &p) : 0;
   if (!value) return 0;
-  src[0] = param, src[1] = to.index, src[2] = pass_and(g, to.valid, are_in_range(f, to.index)),
-  src[3] = value;
+  src[0] = param, src[1] = to.index, src[2] = to.valid, src[3] = value;
   for (uint32_t i = 0; i < p.rank; i++)
     if (may_collide(g, r, to.index, &p, i)) src[count++] = p.at[i];
   return ir_make(g, IR_OP_UPDATE, IR_NONE, adds ? IR_OP_ADD : 0, src, count);

@@ -125,6 +125,8 @@ int64_t loop_panel_columns(const ir_target *target, const pass_product *p) {
   int best = vectors < t.columns ? (int)vectors : t.columns;
   double least = product_time(&t, rows, p->columns, best);
   for (int width = best - 1; width >= 1 && width * target->vector_bytes >= NARROWEST_PANEL_BYTES; width--) {
+    if (width * target->vector_bytes % NARROWEST_PANEL_BYTES)
+      continue; /* its columns would not be known as such */
     double time = product_time(&t, rows, p->columns, width);
     if (time < least) least = time, best = width;
   }
