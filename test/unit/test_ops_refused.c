@@ -208,8 +208,7 @@ static void test_view_refusals(void **state) {
        "flip: axes [1,-1] repeat axis 1; x has shape f32[2,3]; each axis is listed at most once"},
       {"flip f32[2,3] axes=[n]",
        "flip: axis n is not a constant; x has shape f32[2,3]; an axis is an integer"},
-      {"flip f32[2,3]", "flip: attribute axes is missing; it is a list of axes, such as [0,1], or their "
-                        "letters, such as \"cb\""},
+      {"flip f32[2,3]", "flip: attribute axes is missing; it is a list of axes, such as [0,1]"},
       {"point f32[2,3] index=3 axis=1",
        "point: index 3 is outside axis 1; x has shape f32[2,3]; takes -3 <= index < 3"},
       {"point f32[2,3] index=-3 axis=0",
