@@ -52,3 +52,13 @@ vbroadcastss
 == an exponential that rounds to 0 takes no subnormal number on the way: its second factor is 0
 $ viewfold dump --graph power --stage=loops tiles.vf | grep -c 'where .*, f32(0.0), '
 1
+
+== of vectors of 16 bytes a panel has an even number, or else its columns are not known as such
+<<< rows.vf
+graph @rows(%x: f32[8,128,384], %w: f32[384,1152]) {
+  %y = matmul %x, %w
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=16 registers=32' rows.vf | grep '^# kernel 1'
+\# kernel 1 nest 0: split a0 8; split a1 8; split a1 4; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
