@@ -31,7 +31,7 @@ class Worker:
     def __init__(self, options, library, name):
         python = sys.executable if library in OURS else options.python
         command = [python, os.path.join(HERE, "zoo", "worker.py"), library, name, options.folder, str(options.threads)]
-        self.library, self.medians = library, []
+        self.peer, self.medians = library, []
         threads = {"OMP_NUM_THREADS": str(options.threads), "TOKENIZERS_PARALLELISM": "false"}
         self.process = subprocess.Popen(command + ([os.path.abspath(options.build)] if library in OURS else []), text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **threads})
@@ -54,7 +54,7 @@ class Worker:
         return statistics.median(self.medians)
 
     def result(self, folder):
-        path = os.path.join(folder, self.library + ".npy")
+        path = os.path.join(folder, self.peer + ".npy")
         self.ask(f"result {path}")
         return np.load(path).astype(np.float64)
 

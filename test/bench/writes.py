@@ -39,9 +39,9 @@ N, PAGE, CALL_US = 16384, 4096, 0.2
 class Write:
     """One write: its target in text, the same view of a NumPy or a PyTorch array, and rows of the array that it lies in."""
 
-    def __init__(self, name, loop, shape, target, view, rows, adds=True, value="", turned=lambda v: v):
+    def __init__(self, name, loop, shape, target, view, rows, adds=True, value="", transposed=lambda v: v):
         self.name, self.loop, self.shape, self.rows, self.adds = name, loop, shape, rows, adds
-        self.view, self.turned = view, turned
+        self.view, self.transposed = view, transposed
         source = "%w" if value else "%v"
         op = " op=add" if adds else ""
         self.text = (f"graph @write(%a: ref f32[{N},{N}], %v: f32[{','.join(map(str, shape))}]) {{\n  %p = address %a\n"
@@ -54,9 +54,9 @@ class Write:
     def numpy(self, a, v):
         view = self.view(a)
         if self.adds:
-            view += self.turned(v)
+            view += self.transposed(v)
         else:
-            view[...] = self.turned(v)
+            view[...] = self.transposed(v)
 
     def torch(self, a, v):
         if self.name == "flipped +=":  # a view cannot be flipped
@@ -64,7 +64,7 @@ class Write:
         elif self.adds:
             self.view(a).add_(v)
         else:
-            self.view(a).copy_(self.turned(v))
+            self.view(a).copy_(self.transposed(v))
 
 
 def block(rows, columns, name="t"):
@@ -84,7 +84,7 @@ WRITES = [
     Write("every second +=", "write_strided", (1024, 1024), block(*EVEN, "b") + "  %t = stride %b steps=[2,2]\n",
           lambda a: a[100:2148:2, 256:2304:2], EVEN[0]),
     Write("transposed", "write_transposed", (1024, 1024), block(*SQUARE), at(*SQUARE), SQUARE[0], adds=False,
-          value="  %w = permute %v order=[1,0]\n", turned=lambda v: v.T),
+          value="  %w = permute %v order=[1,0]\n", transposed=lambda v: v.T),
     Write("flipped +=", "write_flipped", (4096, 1024), block(*TALL, "b") + "  %t = flip %b axes=[0,1]\n",
           lambda a: at(*TALL)(a) if torch and isinstance(a, torch.Tensor) else at(*TALL)(a)[::-1, ::-1], TALL[0]),
 ]

@@ -22,14 +22,14 @@ import gc
 
 import binding
 from arguments import arguments
-from viewed import library, pairs, sequences
+from viewed import calls, pairs, sequences
 
 SEQUENCES = 200  # of one context
 
 
 def context_of(options):
     context = binding.Context(options.build)
-    library.prepare(context)
+    calls.prepare(context)
     return context
 
 

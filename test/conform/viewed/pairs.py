@@ -6,7 +6,7 @@ import numpy as np
 
 from binding import Refused
 
-from .library import Library, number, text
+from .calls import Calls, number, text
 
 ORDERS = {"image": [["".join(p) for p in itertools.permutations("bhwc")], ["bdhwc", "bcdhw", "cdhwb", "hbwdc"]],
           "sequence": [["".join(p) for p in itertools.permutations("bwc")]],
@@ -56,7 +56,7 @@ def failures(context):
     draw = np.random.default_rng(1)
     for kind, own, to in cases():
         x = draw.integers(1, 50, [SIZES[a] for a in own]).astype("f4")
-        library = Library(context, False)
+        library = Calls(context, False)
         try:
             view = library.view(kind)
             library.call("vf_data_put", view, text(own), library.array(x))

@@ -6,7 +6,7 @@ import numpy as np
 from binding import Raw, Refused
 
 from . import oracle
-from .library import Library, number, text
+from .calls import Calls, number, text
 
 DTYPES = [np.dtype(t) for t in ("f4", "f8", "i4", "f2", "i8", "i2")]
 INTEGERS = [np.dtype(t) for t in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")]
@@ -27,7 +27,7 @@ class Sequence:
 
     def __init__(self, context, seed):
         self.draw = np.random.default_rng(seed)
-        self.library = Library(context, self.chance(0.15))
+        self.calls = Calls(context, self.chance(0.15))
         self.pool, self.steps = [], []
         for _ in range(self.upto(3)):
             self.add_view(KINDS[self.draw.integers(4)])
@@ -89,12 +89,12 @@ class Sequence:
     # views
 
     def add_view(self, kind):
-        self.pool.append((self.library.view(kind), oracle.View(kind)))
+        self.pool.append((self.calls.view(kind), oracle.View(kind)))
 
     def add_list(self):
         if len(self.pool) >= 2:
             chosen = [self.pool[k] for k in self.draw.permutation(len(self.pool))[:self.upto(3)]]
-            self.pool.append((self.library.list([h for h, _ in chosen]), oracle.ListView([m for _, m in chosen])))
+            self.pool.append((self.calls.list([h for h, _ in chosen]), oracle.ListView([m for _, m in chosen])))
 
     # calls
 
@@ -122,7 +122,7 @@ class Sequence:
     def compare_value(self, call, ours, theirs):
         good, got, wanted = self.compare(call, ours, theirs)
         if good:
-            self.library.want(got, wanted, call)
+            self.calls.want(got, wanted, call)
 
     def step(self):
         handle, view = self.pool[self.draw.integers(len(self.pool))]
@@ -150,23 +150,23 @@ class Sequence:
     def put(self, h, v):
         axes = self.axes_to_put(v.kind)
         x = self.array(axes if self.chance(0.95) else axes + "f", v.kind)
-        raw = self.library.array(x)
-        self.compare(f"put({v.kind}, {axes!r}, {x.shape})", lambda: self.library.call("vf_data_put", h, text(axes), raw),
+        raw = self.calls.array(x)
+        self.compare(f"put({v.kind}, {axes!r}, {x.shape})", lambda: self.calls.call("vf_data_put", h, text(axes), raw),
                      lambda: v.put(axes, x))
 
     def get(self, h, v):
         axes, dtype = self.axes_to_get(v), self.dtype()
-        self.compare_value(f"get({v.kind} {v.axes!r}, {axes!r}, {dtype})", lambda: self.library.call("vf_data_get", h, text(axes), number(dtype)),
+        self.compare_value(f"get({v.kind} {v.axes!r}, {axes!r}, {dtype})", lambda: self.calls.call("vf_data_get", h, text(axes), number(dtype)),
                            lambda: v.get(axes, dtype))
 
     def forward(self, h, v):
         axes, dtype = self.axes_to_get(v), self.dtype()
-        call = lambda raw, d: self.library.call("vf_data_forward", h, text(axes), raw, number(d))
+        call = lambda raw, d: self.calls.call("vf_data_forward", h, text(axes), raw, number(d))
         if self.chance(0.5):
             return self.compare_value(f"forward({v.kind}, {axes!r}, {dtype})", lambda: call(NONE, dtype), lambda: v.get(axes, dtype))
         axes = self.axes_to_put(v.kind)
         x = self.array(axes, v.kind)
-        raw = self.library.array(x)
+        raw = self.calls.array(x)
 
         def theirs():
             oracle.refuse_if([("x is put", "a call puts or gets, not both")] if dtype is not None and dtype != x.dtype else [])
@@ -177,28 +177,28 @@ class Sequence:
     def backward_put(self, h, v):
         axes = self.axes_seen(v)
         g = self.seen(v, axes)
-        raw = self.library.array(g)
+        raw = self.calls.array(g)
         self.compare(f"backward_put({v.kind} {v.axes!r}, {axes!r}, {g.dtype}{g.shape})",
-                     lambda: self.library.call("vf_data_backward_put", h, text(axes), raw), lambda: v.backward_put(axes, g))
+                     lambda: self.calls.call("vf_data_backward_put", h, text(axes), raw), lambda: v.backward_put(axes, g))
 
     def backward_get(self, h, v):
         axes = self.pick([None, "default", v.axes, self.axes_to_get(v)])
         dtype = self.dtype() if self.chance(0.3) else None
         axes = None if axes == "" else axes
         self.compare_value(f"backward_get({v.kind} {v.axes!r}, {axes!r}, {dtype})",
-                           lambda: self.library.call("vf_data_backward_get", h, text(axes), number(dtype)),
+                           lambda: self.calls.call("vf_data_backward_get", h, text(axes), number(dtype)),
                            lambda: v.backward_get(axes, dtype))
 
     def backward(self, h, v):
         axes = self.axes_seen(v)
         g = self.seen(v, axes)
-        raw = self.library.array(g)
+        raw = self.calls.array(g)
 
         def theirs():
             v.backward_put(axes, g)
             return g
         self.compare_value(f"backward({v.kind} {v.axes!r}, {axes!r}, {g.dtype}{g.shape})",
-                           lambda: self.library.call("vf_data_backward", h, text(axes), raw, 0), theirs)
+                           lambda: self.calls.call("vf_data_backward", h, text(axes), raw, 0), theirs)
 
     def part(self, call, h, v, ours, take, wrong=()):
         reuse_h, reuse_v = self.pick(self.pool) if self.chance(0.5) else (None, None)
@@ -217,7 +217,7 @@ class Sequence:
         good, got, made = self.compare(f"{call} into {'a new view' if reuse_v is None else reuse_v.kind + ' ' + reuse_v.axes}",
                                        lambda: ours(reuse_h), theirs)
         if good and reuse_v is None:
-            self.pool.append((self.library.made(got), made))
+            self.pool.append((self.calls.made(got), made))
         elif good and got != reuse_h:
             raise Wrong(f"{call} does not return the view to reuse")
 
@@ -233,8 +233,8 @@ class Sequence:
         if self.chance(0.06):
             at = self.pick([at.astype("f4"), at[None], at.astype(bool)])
             wrong = [("indices are", "they are integers along one axis")]
-        raw = self.library.array(at)
-        self.part(f"index({v.kind} {v.axes!r}, {at})", h, v, lambda reuse: self.library.call("vf_data_index", h, raw, reuse),
+        raw = self.calls.array(at)
+        self.part(f"index({v.kind} {v.axes!r}, {at})", h, v, lambda reuse: self.calls.call("vf_data_index", h, raw, reuse),
                   lambda x, b: np.take(x, at.astype(np.int64), b), wrong)
 
     def sub(self, h, v):
@@ -246,40 +246,40 @@ class Sequence:
             start, stop = self.pick([(-1, 0), (1, 0), (0, 9)])
             wrong = [(f"examples {start} to {stop} do not lie in", "a range is half-open, and counts from 0")]
         self.part(f"sub({v.kind} {v.axes!r}, {start}, {stop})", h, v,
-                  lambda reuse: self.library.call("vf_data_sub", h, start, stop, reuse),
+                  lambda reuse: self.calls.call("vf_data_sub", h, start, stop, reuse),
                   lambda x, b: x.take(range(start, stop), b), wrong)
 
     def replace(self, h, v):
         axes = self.axes_seen(v)
         x = self.seen(v, axes)
-        raw = self.library.array(x)
+        raw = self.calls.array(x)
         self.compare(f"replace({v.kind} {v.axes!r}, {axes!r}, {x.dtype}{x.shape})",
-                     lambda: self.library.call("vf_data_replace", h, text(axes), raw), lambda: v.replace(axes, x))
+                     lambda: self.calls.call("vf_data_replace", h, text(axes), raw), lambda: v.replace(axes, x))
 
     def flush(self, h, v):
-        self.compare(f"flush({v.kind})", lambda: self.library.c.vf_data_flush(h), lambda: [leaf.flush() for leaf in v.leaves()])
+        self.compare(f"flush({v.kind})", lambda: self.calls.c.vf_data_flush(h), lambda: [leaf.flush() for leaf in v.leaves()])
 
     def clone(self, h, v):
-        _, got, made = self.compare(f"clone({v.kind})", lambda: self.library.call("vf_data_clone", h), lambda: oracle.clone(v))
-        self.pool.append((self.library.made(got), made))
+        _, got, made = self.compare(f"clone({v.kind})", lambda: self.calls.call("vf_data_clone", h), lambda: oracle.clone(v))
+        self.pool.append((self.calls.made(got), made))
 
     def type(self, h, v):
         dtype = self.pick(DTYPES)
-        self.compare(f"type({v.kind} {v.axes!r}, {dtype})", lambda: self.library.call("vf_data_type", h, number(dtype)),
+        self.compare(f"type({v.kind} {v.axes!r}, {dtype})", lambda: self.calls.call("vf_data_type", h, number(dtype)),
                      lambda: oracle.type_all(v, dtype))
 
     def input(self, h, v):
-        self.compare_value(f"input({v.kind})", lambda: self.library.call("vf_data_input", h), v.input)
+        self.compare_value(f"input({v.kind})", lambda: self.calls.call("vf_data_input", h), v.input)
 
     def set_input(self, h, v):
         x = self.array(v.axes if self.chance(0.9) else "bf", v.kind)
-        raw = self.library.array(x)
-        self.compare(f"set_input({v.kind} {v.axes!r}, {x.shape})", lambda: self.library.call("vf_data_set_input", h, raw),
+        raw = self.calls.array(x)
+        self.compare(f"set_input({v.kind} {v.axes!r}, {x.shape})", lambda: self.calls.call("vf_data_set_input", h, raw),
                      lambda: v.set_input(x))
 
     def transpose(self, h, v):
         axes = "".join(self.draw.permutation(list(v.axes))) if self.chance(0.8) else self.axes_to_put(v.kind)
-        self.compare_value(f"transpose({v.kind} {v.axes!r}, {axes!r})", lambda: self.library.call("vf_data_transpose", h, text(axes)),
+        self.compare_value(f"transpose({v.kind} {v.axes!r}, {axes!r})", lambda: self.calls.call("vf_data_transpose", h, text(axes)),
                            lambda: v.transpose(axes))
 
     def set_classes(self, h, v):
@@ -288,12 +288,12 @@ class Sequence:
         def theirs():
             oracle.refuse_if([] if v.kind == "class" else [(oracle.WORDS[v.kind], "has no classes; a class view has")])
             v.classes = count
-        self.compare(f"set_classes({v.kind}, {count})", lambda: self.library.call("vf_data_set_classes", h, count, None), theirs)
+        self.compare(f"set_classes({v.kind}, {count})", lambda: self.calls.call("vf_data_set_classes", h, count, None), theirs)
 
     def sizes(self, h, v):
         n = v.array.shape[v.axes.index("b")] if v.axes else -1
         size = int(np.prod([s for a, s in zip(v.axes, v.array.shape) if a != "b"])) if v.axes else -1
-        got = (self.library.c.vf_data_sample_count(h), self.library.c.vf_data_sample_size(h), self.library.c.vf_data_axes(h).decode())
+        got = (self.calls.c.vf_data_sample_count(h), self.calls.c.vf_data_sample_size(h), self.calls.c.vf_data_axes(h).decode())
         if got != (n, size, v.axes):
             raise Wrong(f"{v.kind} {v.axes!r}: {got} examples, elements of each, axes; not {(n, size, v.axes)}")
 
@@ -312,9 +312,9 @@ class Sequence:
         n = self.upto(4)
         shapes = [[(n if self.chance(0.97) else n + 1) if a == "b" else self.upto(2) for a in x] for x in axes]
         arrays = [self.elements(s, leaf.kind) for s, leaf in zip(shapes, leaves)]
-        raws, joined = self.library.values(arrays), self.joined(axes)
+        raws, joined = self.calls.values(arrays), self.joined(axes)
         self.compare(f"put({joined!r}, {[x.shape for x in arrays]})",
-                     lambda: self.library.call("vf_data_put_all", h, text(joined), len(arrays), raws),
+                     lambda: self.calls.call("vf_data_put_all", h, text(joined), len(arrays), raws),
                      lambda: oracle.put_all(v, axes, arrays))
 
     def get_all(self, h, v):
@@ -329,18 +329,18 @@ class Sequence:
             joined = ",".join(part + (f":{names[d]}" if d is not None else "") for part, d in zip(joined.split(","), dtypes))
         room = (Raw * len(leaves))()
         good, _, wanted = self.compare(f"get([{', '.join(leaf.axes for leaf in leaves)}], {joined!r}, {dtype})",
-                                       lambda: self.library.call("vf_data_get_all", h, text(joined), number(dtype), len(leaves), room),
+                                       lambda: self.calls.call("vf_data_get_all", h, text(joined), number(dtype), len(leaves), room),
                                        lambda: oracle.get_all(v, axes, dtypes))
         for k, x in enumerate(wanted if good else []):
-            self.library.want(room[k], x, f"component {k} of {self.steps[-1]}")
+            self.calls.want(room[k], x, f"component {k} of {self.steps[-1]}")
 
     def with_arrays(self, name, h, v, theirs):
         leaves = v.leaves()
         axes = [self.axes_seen(leaf) for leaf in leaves]
         arrays = [self.seen(leaf, a) for leaf, a in zip(leaves, axes)]
-        raws, joined = self.library.values(arrays), self.joined(axes)
+        raws, joined = self.calls.values(arrays), self.joined(axes)
         self.compare(f"{name}([{', '.join(leaf.axes for leaf in leaves)}], {joined!r}, {[x.shape for x in arrays]})",
-                     lambda: self.library.call(f"vf_data_{name}_all", h, text(joined), len(arrays), raws),
+                     lambda: self.calls.call(f"vf_data_{name}_all", h, text(joined), len(arrays), raws),
                      lambda: theirs(v, axes, arrays))
 
     def backward_put_all(self, h, v):
@@ -351,20 +351,20 @@ class Sequence:
 
     def backward_get_all(self, h, v):
         room = (Raw * len(v.leaves()))()
-        good, _, wanted = self.compare("backward_get of a list", lambda: self.library.call("vf_data_backward_get_all", h, len(room), room),
+        good, _, wanted = self.compare("backward_get of a list", lambda: self.calls.call("vf_data_backward_get_all", h, len(room), room),
                                        lambda: oracle.each(v, lambda leaf, k: leaf.backward_get()))
         for k, g in enumerate(wanted if good else []):
-            self.library.want(room[k], g, f"component {k} of {self.steps[-1]}")
+            self.calls.want(room[k], g, f"component {k} of {self.steps[-1]}")
 
     def single(self, h, v):
         """What a list does not do."""
-        x = self.library.array(np.zeros((2, 2), "f4"))
+        x = self.calls.array(np.zeros((2, 2), "f4"))
         name, arguments = self.pick([("vf_data_put", (b"bf", x)), ("vf_data_get", (b"bf", 0)), ("vf_data_replace", (b"bf", x)),
                                      ("vf_data_input", ()), ("vf_data_backward_get", (None, 0))])
 
         def theirs():
             raise oracle.Refusal([("a list view has several arrays; use",)])
-        self.compare(f"{name} of a list", lambda: self.library.call(name, h, *arguments), theirs)
+        self.compare(f"{name} of a list", lambda: self.calls.call(name, h, *arguments), theirs)
 
 
 def attempt(context, seed, compiled):
@@ -374,11 +374,11 @@ def attempt(context, seed, compiled):
     try:
         for _ in range(int(sequence.draw.integers(8, 30))):
             sequence.step()
-            if sequence.library.session and sequence.chance(0.05):
-                why = why or sequence.library.check(compiled)
-        why = why or sequence.library.check(compiled)
+            if sequence.calls.session and sequence.chance(0.05):
+                why = why or sequence.calls.check(compiled)
+        why = why or sequence.calls.check(compiled)
     except Wrong as wrong:
         why = str(wrong)
     finally:
-        sequence.library.close()
+        sequence.calls.close()
     return why and "\n".join(sequence.steps + [why])

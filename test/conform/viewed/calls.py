@@ -43,7 +43,7 @@ def number(dtype):
     return 0 if dtype is None else DTYPES.index(NAMES[np.dtype(dtype)])
 
 
-class Library:
+class Calls:
     """A graph, or the session, its arrays and its views; calls raise Refused. What is got is checked by check()."""
 
     def __init__(self, context, session):
