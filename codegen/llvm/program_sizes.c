@@ -49,11 +49,11 @@ static cg_sized arithmetic(const cg_runner *r, ir_op op, LLVMValueRef a, LLVMVal
 static cg_sized divided(const cg_runner *r, ir_op op, LLVMValueRef a, LLVMValueRef b) {
   LLVMValueRef none = compare(r, LLVMIntSLT, b, cg_number(r, 1));
   b = LLVMBuildSelect(r->b, none, cg_number(r, 1), b, "");
-  LLVMValueRef rest = LLVMBuildSRem(r->b, a, b, "");
-  LLVMValueRef below = compare(r, LLVMIntSLT, rest, cg_number(r, 0));
+  LLVMValueRef remainder = LLVMBuildSRem(r->b, a, b, "");
+  LLVMValueRef below = compare(r, LLVMIntSLT, remainder, cg_number(r, 0));
   LLVMValueRef made =
       op == IR_OP_MOD
-          ? LLVMBuildSelect(r->b, below, LLVMBuildAdd(r->b, rest, b, ""), rest, "")
+          ? LLVMBuildSelect(r->b, below, LLVMBuildAdd(r->b, remainder, b, ""), remainder, "")
           : LLVMBuildSub(r->b, LLVMBuildSDiv(r->b, a, b, ""), LLVMBuildZExt(r->b, below, r->i64, ""), "");
   return (cg_sized){made, none};
 }
@@ -131,8 +131,8 @@ static LLVMValueRef variable_refused(const cg_runner *r, size_t i) {
   LLVMValueRef bad = either(r, compare(r, LLVMIntSLT, given, cg_number(r, v->lo)),
                             compare(r, LLVMIntSGT, given, cg_number(r, v->hi)));
   if (v->divisor == 1) return bad;
-  LLVMValueRef rest = LLVMBuildSRem(r->b, given, cg_number(r, v->divisor), "");
-  return either(r, bad, is_true(r, rest));
+  LLVMValueRef remainder = LLVMBuildSRem(r->b, given, cg_number(r, v->divisor), "");
+  return either(r, bad, is_true(r, remainder));
 }
 
 LLVMValueRef cg_sizes_refused(cg_runner *r) {

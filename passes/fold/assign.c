@@ -185,19 +185,19 @@ static uint32_t point_in_order(folder *f, ir_ref at, const fold_order *order, pa
   return ordered;
 }
 
-/* Turns the axes along which the target goes backwards, so that the index of the store grows with each range.
- * False where there are none. */
+/* Reverses the axes along which the target goes backwards, so that the index of the store grows with each
+ * range. False where there are none. */
 static bool point_forwards(folder *f, ir_ref at, ir_ref index, pass_point *p) {
   ir_graph *g = f->g;
-  bool turned = false;
+  bool reversed = false;
   for (uint32_t i = 0; i < p->rank; i++) {
     int64_t stride;
     if (ir_op_of(g, p->at[i]) != IR_OP_RANGE || !affine_stride(g, index, p->at[i], &stride) || stride >= 0)
       continue;
     p->at[i] = from_last(g, ir_dim(g, at, i), p->at[i]);
-    turned = true;
+    reversed = true;
   }
-  return turned;
+  return reversed;
 }
 
 /* A write whose target names no element twice. Where it reads elements that it replaces, its loops get an

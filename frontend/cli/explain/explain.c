@@ -52,7 +52,7 @@ typedef struct explainer {
   ir_text out;
 } explainer;
 
-/* The first line of the details, the table, and the rest. */
+/* The first line of the details, the table, and all other details. */
 static void put_all(explain_run *run, const ir_text *details, ir_text *out) {
   const char *text = ir_text_get(details);
   size_t first = strcspn(text, "\n");
