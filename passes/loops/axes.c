@@ -145,7 +145,7 @@ static bool steps_less(ir_graph *g, ir_ref root, ir_ref a, ir_ref b) {
 /* The order in which `count` ranges `now` are, of those that were there before: its number among all orders,
  * in which 0 is the same order; LOOP_ANY_ORDER where there are too many. */
 static int order_number(const ir_ref *before, const ir_ref *now, uint32_t count) {
-  enum { MOST = 5 }; /* of which there are 120 orders; the next number has 720, past LOOP_ANY_ORDER */
+  enum { MOST = 5 }; /* 5! = 120 orders have numbers below LOOP_ANY_ORDER, 255; 6! = 720 do not */
   int number = 0;
   if (count > MOST) return LOOP_ANY_ORDER;
   for (uint32_t i = 0; i < count; i++) {
