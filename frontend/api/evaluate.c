@@ -87,7 +87,10 @@ static bool find_sizes(vf_graph *g, bindings *b, bool given, ir_error *error) {
   if (!vars) return true;
   ir_ref *refs = ir_alloc(g->ir.mem, (inputs + vars) * sizeof *refs),
          results = ir_tuple(&g->ir, b->roots, (uint32_t)b->count);
-  if (!refs || !results) return ir_fail(error, IR_ERR_MEMORY, "out of memory evaluating a graph") == IR_OK;
+  if (!refs || !results) {
+    ir_free(g->ir.mem, refs, (inputs + vars) * sizeof *refs);
+    return ir_fail(error, IR_ERR_MEMORY, "out of memory evaluating a graph") == IR_OK;
+  }
   for (size_t i = 0; i < inputs; i++) refs[i] = g->inputs[i].ref;
   for (size_t i = 0; i < vars; i++) refs[inputs + i] = g->variables[i].ref;
   bool good = fe_found_list(&g->ir, results, refs, inputs, refs + inputs, vars, &found, error);

@@ -17,8 +17,8 @@ void fe_witness_free(fe_witness *w, const ir_mem *mem) {
   ir_free(mem, w, sizeof *w);
 }
 
-/* Their newest versions: named, behind the outputs. They are not read there, where the first is after taps.
- */
+/* named: the results as they are compiled, of which names are taken. Newest versions of references are looked
+ * up by name, as the first result is compiled behind the taps, which a search is not to run. */
 static bool copy_graph(fe_witness *w, vf_graph *g, const ir_named *named) {
   ir_ref *map = NULL;
   size_t n = 0;
