@@ -39,6 +39,7 @@ from aliased.programs import Program
 from aliased.views import same
 
 PROGRAMS = 100  # programs of one context
+SHOWN = 64  # elements of a wrong result
 SLOW = 10  # of so many contexts one compiles for speed, the others quickly
 MEMORY = "/dev/shm"  # a folder of files in memory, where it is one
 HOW = {True: "compiled", False: "evaluated"}
