@@ -73,8 +73,8 @@ static uint32_t axes_of_indices(const ir_graph *g, const ir_node *n) {
 /* A gather takes elements several times. If it is the last of the target's views, and the only one, so do its
  * points only that differ along the axes of the indices. Otherwise, where indices lie in memory, each of
  * their coordinates is in the index of a load, which no simplification removes as long as the axis has
- * several elements; points of the target that agree in all of those differ in the others, which count
- * distinct elements. */
+ * several elements, or of the condition that they are elements and no padding; points of the target that
+ * agree in all of those differ in the others, which count distinct elements. */
 static repeats repeats_of(const folder *f, ir_ref target) {
   ir_graph *g = f->g;
   repeats r = {ONCE, 0};
@@ -96,27 +96,34 @@ static repeats repeats_of(const folder *f, ir_ref target) {
   return r;
 }
 
-enum { MOST_GATHERS = 8 /* of one target [2 in the tests] */ };
+enum { MOST_GATHERS = 8 /* of one target, twice where it is padded as well [4 in the tests] */ };
+
+/* The bounded indices in the position, also those that only tell whether it is an element: of an axis of one
+ * element and padding the index is 0. At most MOST_GATHERS. */
+static uint32_t find_bounds(ir_graph *g, const position *to, ir_ref *bounds) {
+  uint32_t count = affine_find_range(g, to->index, IR_OP_BOUND, bounds, MOST_GATHERS);
+  return count + affine_find_range(g, to->valid, IR_OP_BOUND, bounds + count, MOST_GATHERS - count);
+}
 
 /* May two updates that differ along the axis, of which p has a range, write one element? Of more than
  * MOST_GATHERS, all may. */
-static bool may_collide(ir_graph *g, repeats r, ir_ref index, const pass_point *p, uint32_t axis) {
+static bool may_collide(ir_graph *g, repeats r, const position *to, const pass_point *p, uint32_t axis) {
   ir_ref bounds[MOST_GATHERS];
   if (ir_op_of(g, p->at[axis]) != IR_OP_RANGE || r.kind == ONCE) return false;
   if (r.kind == BY_AXES) return r.axes >> axis & 1;
-  uint32_t count = r.kind == BY_LOADS ? affine_find_range(g, index, IR_OP_BOUND, bounds, MOST_GATHERS) : 0;
+  uint32_t count = r.kind == BY_LOADS ? find_bounds(g, to, bounds) : 0;
   bool collides = r.kind == ANYWHERE || count == MOST_GATHERS;
   for (uint32_t i = 0; i < count && !collides; i++) collides = affine_depends(g, bounds[i], p->at[axis]);
   return collides;
 }
 
-/* Are the checked indices of gathers in the index in their ranges? A store elsewhere would change elements
+/* Are the checked indices of gathers in the position in their ranges? A store elsewhere would change elements
  * that no index names: the check ends the run, but a reference keeps what is stored. Of more than
  * MOST_GATHERS, the bounded index serves. */
-static ir_ref are_in_range(folder *f, ir_ref index) {
+static ir_ref are_in_range(folder *f, const position *to) {
   ir_graph *g = f->g;
   ir_ref bounds[MOST_GATHERS], valid = ir_bool(g, true);
-  uint32_t count = affine_find_range(g, index, IR_OP_BOUND, bounds, MOST_GATHERS);
+  uint32_t count = find_bounds(g, to, bounds);
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(g, bounds[i]);
     if (ir_arg_mode(n) == IR_GATHER_CHECK) valid = pass_and(g, valid, fold_in_axis(f, n->src[0], n->src[1]));
@@ -130,15 +137,15 @@ static position fold_position(folder *f, ir_ref at, ir_ref param, const pass_poi
   position to = named ? read_position(f, named, ir_src(g, param, 0)) : (position){0};
   if (!named || !(to.valid = pass_finalize_clauses(g, to.valid))) return (position){0};
   to.index = ir_is_false(g, to.valid) ? ir_index(g, 0) : pass_simplify_given(g, to.index, to.valid);
-  to.valid = pass_and(g, to.valid, are_in_range(f, to.index));
+  to.valid = pass_and(g, to.valid, are_in_range(f, &to));
   return to;
 }
 
 /* The first axis along which updates go to different elements, so that threads can share them: updates are in
  * the order of the ranges. The rank where there is none, and where any order will do. */
-static uint32_t shared_axis(ir_graph *g, repeats r, ir_ref index, const pass_point *p) {
+static uint32_t shared_axis(ir_graph *g, repeats r, const position *to, const pass_point *p) {
   uint32_t axis = 0;
-  while (axis < p->rank && (ir_op_of(g, p->at[axis]) != IR_OP_RANGE || may_collide(g, r, index, p, axis)))
+  while (axis < p->rank && (ir_op_of(g, p->at[axis]) != IR_OP_RANGE || may_collide(g, r, to, p, axis)))
     axis++;
   return axis;
 }
@@ -223,7 +230,7 @@ static ir_ref assign_in_order(folder *f, ir_ref node, ir_ref param, repeats r, p
   ir_graph *g = f->g;
   ir_ref at = ir_src(g, node, 1), src[4 + IR_MAX_RANK];
   bool adds = ir_arg_mode(ir_get(g, node)) == IR_WRITE_ADD;
-  uint32_t first = shared_axis(g, r, to.index, &p), count = 4;
+  uint32_t first = shared_axis(g, r, &to, &p), count = 4;
   if (first > 0 && first < p.rank) {
     fold_discard_answers(f);
     p = ordered_point(f, at, first);
@@ -233,7 +240,7 @@ static ir_ref assign_in_order(folder *f, ir_ref node, ir_ref param, repeats r, p
   if (!value) return 0;
   src[0] = param, src[1] = to.index, src[2] = to.valid, src[3] = value;
   for (uint32_t i = 0; i < p.rank; i++)
-    if (may_collide(g, r, to.index, &p, i)) src[count++] = p.at[i];
+    if (may_collide(g, r, &to, &p, i)) src[count++] = p.at[i];
   return ir_make(g, IR_OP_UPDATE, IR_NONE, adds ? IR_OP_ADD : 0, src, count);
 }
 

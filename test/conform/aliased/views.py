@@ -28,6 +28,19 @@ class View:
         return np.where(self.at < 0, flat.dtype.type(0), seen)
 
 
+class Source:
+    """What a view reads, or the greatest elements of that along an axis."""
+
+    def __init__(self, view, axis=None):
+        self.view, self.axis = view, axis
+
+    def read(self, graph, flat, value):
+        elements, made = self.view.read(flat), self.view.of(graph, value)
+        if self.axis is None:
+            return elements, made
+        return elements.max(self.axis), graph.apply("max", made, axes=[self.axis])
+
+
 def combine(target, elements, operation):
     target[...] = elements if operation == "set" else SCALARS[operation](target, elements)
 

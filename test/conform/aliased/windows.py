@@ -1,7 +1,7 @@
 """Bounds of windows and steps of lattices, drawn at random: lists with one number for each axis of a shape."""
 import numpy as np
 
-FEW = 4  # elements along an axis of a pair, where the shape is small
+FEW = 4  # elements along an axis of lattices, where the shape is small
 
 
 def drawn(random, shape):
@@ -25,17 +25,17 @@ def stretched(random, shape, begin, end):
     return begin, [b + k for b, k in zip(begin, spans)], steps
 
 
-def pair(random, shape):
-    """Two lattices (begin, end, steps) of one shape, which begin within two elements of each other where there is room."""
-    one, other = ([], [], []), ([], [], [])
+def alike(random, shape, count):
+    """Lattices (begin, end, steps) of one shape, which begin within two elements of each other where there is room."""
+    lattices = [([], [], []) for _ in range(count)]
     for size in shape:
-        steps = [int(k) for k in random.choice([1, 1, 1, 2, 3], 2)]
+        steps = [int(k) for k in random.choice([1, 1, 1, 2, 3], count)]
         most = (size - 1) // max(steps) + 1
         length = int(random.integers(min(most, FEW if size < 20 else most // 2 + 1), most + 1))
-        spans = [(length - 1) * s + 1 for s in steps]
-        first = int(random.integers(0, size - spans[0] + 1))
-        second = int(np.clip(first + random.integers(-2, 3), 0, size - spans[1]))
-        for lattice, begin, span, step in zip((one, other), (first, second), spans, steps):
+        first = int(random.integers(0, size - (length - 1) * steps[0]))
+        for k, (lattice, step) in enumerate(zip(lattices, steps)):
+            span = (length - 1) * step + 1
+            begin = int(np.clip(first + (random.integers(-2, 3) if k else 0), 0, size - span))
             for numbers, number in zip(lattice, (begin, begin + span, step)):
                 numbers.append(number)
-    return one, other
+    return lattices

@@ -200,3 +200,21 @@ $ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16' columns.vf
 $ sed -n '/^graph @spread(/,/^}/p' shifts.vf > spread.vf
 $ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16' spread.vf | grep 'vector'
 ? 1
+
+== an axis of one element and padding: a gather names the element several times, and reads it after it has been replaced
+<<< padded.vf
+graph @padded(%a: ref i16[1], %i: i64[2,2]) {
+  %p = address %a
+  %q = pad %p value=-1 pads=[[0,1]]
+  %g = gather %q, %i axis=0
+  %t = permute %g order=[1,0]
+  %x = pad %a pads=[[0,1]]
+  %v = gather %x, %i axis=0
+  %n = neg %v
+  %a = assign %a, %t, %n op=add
+  return
+}
+>>>
+$ viewfold run padded.vf --in a=[-5] --in i=[[0,1],[0,0]] --check
+a: i16[1] = [5]
+check a: 1 element, bit-equal
