@@ -36,8 +36,6 @@ typedef struct equation {
   pair axes[IR_MAX_RANK];
   uint32_t rank;
   int64_t right; /* what the sum has to be */
-  interval free; /* of terms of the load alone, those of its reductions */
-  int64_t divisor;
 } equation;
 
 typedef struct directions {
@@ -83,13 +81,8 @@ static bool add_index(ir_graph *g, ir_ref index, bool store, const ir_ref *at, e
     int64_t last = ir_bounds_of(g, ref).hi;
     if (!is_small(last) || !ir_mul_ok(factor, last, &most) || !is_small(most)) return false;
     while (axis < e->rank && at[axis] != ref) axis++;
-    if (axis == e->rank) { /* of a reduction */
-      if (store) return false;
-      *(factor < 0 ? &e->free.hi : &e->free.lo) -= most;
-      e->divisor = divisor_of(e->divisor, factor);
-    } else {
-      *(store ? &e->axes[axis].store : &e->axes[axis].load) += factor;
-    }
+    if (axis == e->rank) return false; /* reductions of what is written are stored before */
+    *(store ? &e->axes[axis].store : &e->axes[axis].load) += factor;
   }
   return true;
 }
@@ -137,10 +130,10 @@ typedef struct terms {
 } terms;
 
 /* Directions of the first `known` axes are given. Terms of axes whose factors the modulus divides, or of the
- * others and of free ranges; with modulus 0 all. False where an axis cannot have its direction. */
+ * others; with modulus 0 all. False where an axis cannot have its direction. */
 static bool add_terms(const equation *e, const uint8_t *of, uint32_t known, int64_t modulus, bool divided,
                       terms *out) {
-  *out = divided ? (terms){0} : (terms){e->free, e->divisor};
+  *out = (terms){0};
   for (uint32_t i = 0; i < e->rank; i++) {
     const pair *p = &e->axes[i];
     bool equal = i < known && of[i] == EQUAL;

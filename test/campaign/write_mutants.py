@@ -8,6 +8,7 @@ failure, where its text is not in the file once, or where it cannot be built. --
 the seed chooses; all are checked for their text.
 """
 import argparse
+import glob
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+MODULE = "viewfold-llvm.so"
 SECONDS = 3600  # for one mutant, which may loop for ever
 
 
@@ -48,7 +50,7 @@ def lines_of(path):
 
 
 def build(mutant, source, build_dir, to):
-    """Links a library of the mutant in the folder `to`. Returns what went wrong, or None."""
+    """Links a library of the mutant, and its code generator, in the folder `to`. Returns what went wrong, or None."""
     flags = lines_of(os.path.join(build_dir, "flags"))[0].split()
     compiler, options = flags[0], [x.replace("'", "") for x in flags if x.startswith(("-f", "-p", "-I", "-std"))]
     libraries = next(x for x in lines_of("Makefile") if x.startswith("LIB_LIBS := "))[len("LIB_LIBS := "):].split()
@@ -66,13 +68,20 @@ def build(mutant, source, build_dir, to):
     library = "libviewfold.so.0"
     link = [compiler, "-pthread", "-shared", "-Wl,--version-script=libviewfold.map", f"-Wl,-soname,{library}", *objects, *libraries,
             "-o", os.path.join(to, library)]
-    for step in command, link:
+    for step in command, link, link_module(compiled, build_dir, [compiler, "-pthread", "-shared"], libraries, to):
         made = subprocess.run(step, capture_output=True, text=True)
         if made.returncode:
             return made.stderr
-    for name in "viewfold-llvm.so", "viewfold-compile":
-        os.symlink(os.path.abspath(os.path.join(build_dir, name)), os.path.join(to, name))
+    os.symlink(os.path.abspath(os.path.join(build_dir, "viewfold-compile")), os.path.join(to, "viewfold-compile"))
     return None
+
+
+def link_module(compiled, build_dir, linker, libraries, to):
+    """The command that links viewfold-llvm.so, which has a copy of the changed object, too, where it uses that."""
+    used = subprocess.run(["ldd", os.path.join(build_dir, MODULE)], capture_output=True, text=True, check=True).stdout
+    llvm = re.findall(r"=> (\S*LLVM\S*)", used)
+    return [*linker, *glob.glob(f"{build_dir}/obj/codegen/llvm/*.o"), compiled, f"{build_dir}/libviewfold-internal.a", *llvm,
+            *libraries, "-o", os.path.join(to, MODULE)]
 
 
 def hunt(mutant, options, folder):

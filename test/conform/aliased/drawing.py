@@ -46,7 +46,10 @@ class Drawing:
     def drawn_shape(self):
         random = self.random
         if not self.chance(0.16):
-            return tuple(int(k) for k in random.integers(1, 8, random.integers(1, 4)))
+            shape = [int(k) for k in random.integers(1, 8, random.integers(1, 4))]
+            if self.chance(0.3):
+                shape[int(random.integers(len(shape)))] = int(random.integers(8, 45))
+            return tuple(shape)
         high = 400 if self.chance(0.1) else 70  # rows of vectors, and rarely enough for threads
         return tuple(int(k) for k in random.integers(20, high, 2))
 
@@ -93,12 +96,27 @@ class Drawing:
             self.add_view(array, self.row_of(base, axis, int(random.integers(shape[axis]))))
         elif kind == "pad" and rank:
             pads = [[int(k) for k in random.choice([0, 0, 1, 2], 2)] for _ in shape]
-            self.add_view(array, base.then(kind, lambda a: np.pad(a, pads, constant_values=-1), alias=False, pads=pads))
+            self.add_view(array, self.padded(base, pads))
         elif kind == "gather" and rank and shape[axis]:
-            index, made = self.make_index(shape[axis])
-            self.add_view(array, base.then(kind, lambda a: np.take(a, index, axis), made, alias=False, axis=axis))
+            repeats = self.chance(0.3)
+            view = self.gathered(self.repeatable(base, axis) if repeats else base, axis)
+            self.add_view(array, view)
+            if repeats and view.at.size <= self.most:
+                self.make_group(array, view)
         elif kind == "create_view" and rank and base.at.size:
             self.make_descriptors(array, base)
+
+    def gathered(self, base, axis):
+        index, made = self.make_index(base.at.shape[axis])
+        return base.then("gather", lambda a: np.take(a, index, axis), made, alias=False, axis=axis)
+
+    def repeatable(self, base, axis):
+        """The view with a new axis, of one element and often one of padding behind it: a gather repeats what there is."""
+        base = base.then("unsqueeze", lambda a: np.expand_dims(a, axis), axis=axis)
+        return base if self.chance(0.3) else self.padded(base, [[0, int(k == axis)] for k in range(base.at.ndim)])
+
+    def padded(self, base, pads):
+        return base.then("pad", lambda a: np.pad(a, pads, constant_values=-1), alias=False, pads=pads)
 
     def make_windows(self, array, base):
         """A window, and often others of its size: a little further, or with steps."""
@@ -121,7 +139,6 @@ class Drawing:
             axis = int(self.random.integers(len(shape)))
             sources = [Source(view, axis) for view in targets]
             targets = [self.row_of(view, axis, int(self.random.integers(view.at.shape[axis]))) for view in targets]
-            sources += [Source(view) for view in targets]
         for view in targets:
             self.add_view(array, view)
         array.groups.append((targets, sources))

@@ -12,8 +12,7 @@ LITERAL = 64  # elements of a constant that stands in the text, which any contex
 
 
 class Program(Drawing):
-    """One program. wanted: what NumPy has for the outputs y0, y1, …, of which the last are the arrays' last versions.
-    indices: the numbers of the inputs that gathers take as indices, with the size of the axis."""
+    """One program. wanted: what NumPy has for the outputs y0, y1, …, of which the last are the arrays' last versions."""
 
     def __init__(self, context, seed):
         self.random = np.random.default_rng([seed, 11])
@@ -84,9 +83,9 @@ class Program(Drawing):
         return (a[0] + b[0]).astype(binding.NUMPY[self.dtype]), self.graph.apply("add", a[1], b[1])
 
     def overlapping(self, sources, flat, value):
-        """(elements, value) of one of the sources, or of two."""
-        read = self.one(sources).read(self.graph, flat, value)
-        return self.combined(read, self.one(sources).read(self.graph, flat, value)) if self.chance(0.4) else read
+        """(elements, value) of the first of the sources, or of all."""
+        read = sources[0].read(self.graph, flat, value)
+        return self.combined(read, sources[1].read(self.graph, flat, value)) if self.chance(0.5) else read
 
     def write(self):
         """The next version of an array, of the newest one or now and then of an older."""
@@ -110,7 +109,7 @@ class Program(Drawing):
         view, sources = self.one(array.views), None
         if array.groups and self.chance(0.4):
             targets, sources = self.one(array.groups)
-            view = self.one(targets)
+            view, *sources = (x[int(k)] for x, k in zip([targets, sources, sources], self.random.permutation(len(targets))))
         operations = ["set", "and", "or", "xor"] if self.dtype == "bool" else ORDINARY
         if self.dtype[0] in "iu":
             operations = operations + ["and", "or", "xor"]
