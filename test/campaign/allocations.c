@@ -3,10 +3,15 @@
  * can do without the allocation, with the right results; nothing stays allocated, and every block is freed
  * with its true size.
  *
- *   allocations [--seed N] [--step N] [--again N] [--jobs N] [--only CASE]
+ *   allocations [--seed N] [--step N] [--again N] [--jobs N] [--only CASE] [--random N] [--writes N] [FILE
+ * ...]
  *
  * --step N: tries one allocation in N, beginning at one that the seed chooses. --again N: of the attempts
  * with one failure, one in N is repeated in the same context after failing, and must then succeed.
+ *
+ * --random N, --writes N, FILE: also N random graphs, N graphs that write references through views, and
+ * graphs of files, which are parsed and compiled. Code is made quickly (the target's setting `quick`): its
+ * quality takes the most time of an attempt, and none of the allocations.
  *
  * Attempts are made in processes of their own, so that a crash or an endless loop is one more failure of a
  * named allocation. */
@@ -24,9 +29,11 @@
 #include "test/lib/memory.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/workload.h"
+#include "test/lib/write_cases.h"
 #include "test/lib/options.h"
 
 /* Seconds of processor time for one attempt; compiling takes tens of milliseconds. */
+enum { WRITE_STRIDE = 37 /* between write cases: has no factor in common with their number */ };
 enum { MOST_SECONDS = 60, MOST_SHOWN = 20, MOST_JOBS = 16 };
 
 /* The program cache of an attempt: none, an empty directory, or one that holds the programs. */
@@ -93,7 +100,8 @@ static bool go_on(attempt *a) {
                         .threads = 1,
                         .device = w->row->device,
                         .flags = w->row->storage == NOWHERE ? VF_NO_DISK : 0,
-                        .cache_dir = w->directory};
+                        .cache_dir = w->directory,
+                        .target = strcmp(w->row->device, "cpu") ? NULL : "quick=1"};
   const test_workload *load = test_workload_find(w->row->workload);
   const char *text = w->text;
   a->error = (vf_error){0};
@@ -297,6 +305,18 @@ static char *file_text(const char *path) {
   return size ? strdup(text) : NULL;
 }
 
+/* A graph that changes a reference through views; NULL where the operation takes no such view, or memory is
+ * short. */
+static char *write_text(size_t number) {
+  char text[2048], changed[2048];
+  bool positive;
+  if (!write_case(number, text, sizeof text, &positive)) return NULL;
+  const char *base = strstr(text, "%a: ") + strlen("%a: "), *end = strstr(text, "return %y");
+  snprintf(changed, sizeof changed, "%.*sref %.*s%%a = %%y\nreturn\n}\n", (int)(base - text), text,
+           (int)(end - base), base);
+  return strdup(changed);
+}
+
 static bool try_text(const char *name, char *text, worker with, const char *root, progress *shared,
                      progress *sum) {
   struct row row = {name, "cpu", NOWHERE};
@@ -310,10 +330,11 @@ static bool try_text(const char *name, char *text, worker with, const char *root
 int main(int argc, char **argv) {
   worker with = {.seed = 1, .step = 1, .again_step = 16, .of = 1};
   const char *only = "";
-  long random = 0;
+  long random = 0, writes = 0;
   int files = OPTIONS_READ(argc, argv, OPTION("--seed", &with.seed), OPTION("--step", &with.step),
                            OPTION("--again", &with.again_step), OPTION("--number", &with.number_alone),
-                           OPTION("--jobs", &with.of), OPTION("--random", &random), OPTION("--only", &only));
+                           OPTION("--jobs", &with.of), OPTION("--random", &random),
+                           OPTION("--writes", &writes), OPTION("--only", &only));
   if (with.of < 1 || with.of > MOST_JOBS || with.step < 1 || with.again_step < 1 || with.seed < 0) return 2;
   char root[512];
   progress *shared =
@@ -338,6 +359,15 @@ int main(int argc, char **argv) {
     char name[32];
     snprintf(name, sizeof name, "random %ld", with.seed + i);
     cases += try_text(name, random_text((uint64_t)(with.seed + i)), with, root, shared, &sum);
+  }
+  size_t writes_tried = 0;
+  for (size_t k = (size_t)with.seed;
+       writes_tried < (size_t)writes && k < (size_t)with.seed + write_case_count(); k++) {
+    char name[64], *text = write_text(k * WRITE_STRIDE % write_case_count());
+    if (!text) continue;
+    snprintf(name, sizeof name, "writes %zu", k * WRITE_STRIDE % write_case_count());
+    cases += try_text(name, text, with, root, shared, &sum);
+    writes_tried++;
   }
   test_folder_remove(root);
   printf(

@@ -92,7 +92,7 @@ def hunt(mutant, options, folder):
     why = build(mutant, source, options.build, folder)
     if why:
         return False, why
-    environment = dict(os.environ, VIEWFOLD_CACHE_DIR=os.path.join(folder, "cache"))
+    environment = dict(os.environ, VIEWFOLD_CACHE_DIR=os.path.join(folder, "cache"), TMPDIR=folder)
     ran = try_programs(folder, environment, "--seed", str(options.seed), "--count", str(options.programs), "--stop")
     if ran is None:
         return True, "never ends"

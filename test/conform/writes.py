@@ -14,8 +14,8 @@ afterwards; and as the body of a scan or a while loop whose state are the arrays
 evaluator judges. No run changes an input that is no reference, nor bytes beside one, nor, where an index is out of range,
 elements that no write names.
 
-A program is a dozen kernels, which are compiled once: both contexts have one cache, in memory where the system has files there.
-Of each thousand programs a hundred are compiled as everything is by default, the others with the target's setting `quick`,
+A program is a dozen kernels, which are compiled once: both contexts have one cache, in memory where the system has files there
+and TMPDIR names no other place. Of each thousand programs a hundred are compiled as everything is by default, the others with the target's setting `quick`,
 which makes the same loops of the same operations in a third of the time. --stop: after the first failure. Exit status: 0,
 1 after a failure, 77 when it cannot run.
 """
@@ -70,7 +70,8 @@ class Contexts:
     """Contexts of one thread and of two, of the first alone on a device, which keep compiled kernels in one folder."""
 
     def __init__(self, build, device, quick):
-        self.cache = tempfile.mkdtemp(prefix="writes", dir=MEMORY if os.access(MEMORY, os.W_OK) else None)
+        in_memory = not os.environ.get("TMPDIR") and os.access(MEMORY, os.W_OK)
+        self.cache = tempfile.mkdtemp(prefix="writes", dir=MEMORY if in_memory else None)
         self.all = [binding.Context(build, threads, device, self.cache, "quick=1" if quick and not device else None)
                     for threads in ([1] if device else [1, 2])]
 
