@@ -152,6 +152,6 @@ ir_status rt_module_build(rt_module *module, const cg_program_request *request, 
 
 ir_status rt_module_compile(rt_module *module, const ir_graph *graph, ir_ref kernel, const char *symbol,
                             const ir_target *target, cg_output want, cg_blob *out, ir_error *error) {
-  cg_request request = {graph, kernel, symbol, target, want, RT_LEVEL, NULL};
+  cg_request request = {graph, kernel, symbol, target, want, rt_level_for(target), NULL};
   return rt_module_request(module, &request, out, error);
 }

@@ -57,7 +57,8 @@ ir_status rt_object_build(const rt_program *p, const rt_object_request *request,
   if (status) return status;
   if (rt_describe(&d, p, request, error) == IR_OK &&
       read_kernels(&d, p->base ? p->base : p, error) == IR_OK) {
-    cg_program_request whole = {&d.program, &c->target, request->want, RT_LEVEL, c->options.timer};
+    cg_program_request whole = {&d.program, &c->target, request->want, rt_level_for(&c->target),
+                                c->options.timer};
     out->arena_bytes = d.arena_bytes;
     out->worker_bytes = d.program.scratch_each;
     if (request->weights) {
