@@ -12,7 +12,8 @@ int64_t ir_spec_position(const ir_mesh *mesh, const ir_spec *spec, uint32_t plac
   return position;
 }
 
-/* p c <= n + c n / S, and S is at most IR_MESH_DEVICES: nothing overflows before 2^62 elements of a dimension */
+/* p c <= n + c n / S, and S is at most IR_MESH_DEVICES: nothing overflows before 2^62 elements of a dimension
+ */
 static void chunk(int64_t size, int64_t parts, int64_t position, int64_t *lo, int64_t *hi) {
   int64_t c = ir_part_size(size, parts);
   *lo = c && position > size / c ? size : position * c;
@@ -24,7 +25,8 @@ void ir_spec_box(const ir_mesh *mesh, const ir_spec *spec, const int64_t *shape,
                  ir_box *out) {
   out->rank = spec->rank;
   for (uint32_t d = 0; d < spec->rank; d++)
-    chunk(shape[d], ir_spec_parts(spec, d), ir_spec_position(mesh, spec, d, device), &out->lo[d], &out->hi[d]);
+    chunk(shape[d], ir_spec_parts(spec, d), ir_spec_position(mesh, spec, d, device), &out->lo[d],
+          &out->hi[d]);
 }
 
 bool ir_box_meet(const ir_box *a, const ir_box *b, ir_box *out) {

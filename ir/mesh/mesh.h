@@ -61,7 +61,9 @@ int64_t ir_mesh_coordinate(const ir_mesh *mesh, int64_t device, uint32_t axis);
 bool ir_mesh_equal(const ir_mesh *a, const ir_mesh *b);
 
 /* subaxis.c */
+/* The axis as its own sub-axis. */
 ir_subaxis ir_whole_axis(const ir_mesh *mesh, uint32_t axis);
+/* The digit of a device along it, from 0 to its size - 1. */
 int64_t ir_subaxis_coordinate(const ir_mesh *mesh, int64_t device, ir_subaxis s);
 /* Does n devices along the axis have such a digit: m, k >= 1 and n % (m k) = 0? */
 bool ir_subaxis_fits(const ir_mesh *mesh, ir_subaxis s);

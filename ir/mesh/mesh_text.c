@@ -18,9 +18,9 @@ static bool read_digit(ir_lexer *lx, const ir_mesh *mesh, ir_subaxis *out, int l
   *out = (ir_subaxis){out->axis, (int32_t)number[0], (int32_t)number[1]};
   if (ir_subaxis_fits(mesh, *out)) return true;
   const ir_mesh_axis *axis = &mesh->axes[out->axis];
-  return ir_lex_fail_at(
-      lx, line, column, "no sub-axis of a mesh, found %s:(%d)%d, expected (m)k whose product divides %s=%d",
-      axis->name, out->pre, out->size, axis->name, axis->size);
+  return ir_lex_fail_at(lx, line, column,
+                        "no sub-axis of a mesh, found %s:(%d)%d, expected (m)k whose product divides %s=%d",
+                        axis->name, out->pre, out->size, axis->name, axis->size);
 }
 
 bool ir_subaxis_read(ir_lexer *lx, const ir_mesh *mesh, ir_subaxis *out) {
@@ -131,7 +131,8 @@ static bool read_attribute(ir_lexer *lx, ir_mesh *mesh) {
   static const char *const names[] = {"devices", "latency", "bandwidth", "memory"};
   uint32_t which = 0;
   while (which < 4 && !ir_lex_is_word(lx, names[which])) which++;
-  if (which == 4) return ir_lex_fail(lx, "unknown word behind a mesh", "devices, latency, bandwidth or memory");
+  if (which == 4)
+    return ir_lex_fail(lx, "unknown word behind a mesh", "devices, latency, bandwidth or memory");
   ir_lex_next(lx);
   if (!ir_lex_expect(lx, '=', "missing value")) return false;
   if (which == 0) return read_devices(lx, mesh);

@@ -129,8 +129,9 @@ bool ir_spec_check(const ir_mesh *mesh, const ir_spec *spec, ir_error *error) {
   }
   for (uint32_t d = 0; d < spec->rank; d++)
     if (spec->priority[d] && !spec->open[d] && !ir_spec_count(spec, d)) {
-      ir_fail(error, IR_ERR_INVALID, "sharding: dimension %u has priority %u, but it is closed and has no axis",
-              (unsigned)d, (unsigned)spec->priority[d]);
+      ir_fail(error, IR_ERR_INVALID,
+              "sharding: dimension %u has priority %u, but it is closed and has no axis", (unsigned)d,
+              (unsigned)spec->priority[d]);
       return false;
     }
   return true;

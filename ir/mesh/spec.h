@@ -25,9 +25,9 @@ enum { IR_PLACE_REPLICATED = IR_MAX_RANK, IR_PLACE_PENDING, IR_PLACES, IR_PRIORI
 
 typedef struct ir_spec {
   uint8_t rank;
-  uint8_t joined_by;         /* ir_op: ADD MUL MAX MIN OR AND; ADD where nothing is pending */
-  uint8_t ends[IR_PLACES];   /* place p, a dimension or one of the above, has axes[ends[p - 1] .. ends[p]) */
-  bool open[IR_MAX_RANK];    /* may propagation divide the dimension further? */
+  uint8_t joined_by;       /* ir_op: ADD MUL MAX MIN OR AND; ADD where nothing is pending */
+  uint8_t ends[IR_PLACES]; /* place p, a dimension or one of the above, has axes[ends[p - 1] .. ends[p]) */
+  bool open[IR_MAX_RANK];  /* may propagation divide the dimension further? */
   uint16_t priority[IR_MAX_RANK]; /* 0 is the strongest */
   ir_subaxis axes[IR_SUBAXES];
 } ir_spec;

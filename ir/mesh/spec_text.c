@@ -105,7 +105,8 @@ void ir_spec_print(const ir_mesh *mesh, const ir_spec *spec, ir_text *out) {
     ir_text_str(out, "!"), print_axes(mesh, spec, IR_PLACE_REPLICATED, out);
   if (!ir_spec_count(spec, IR_PLACE_PENDING)) return;
   for (size_t i = 0; i < 6; i++)
-    if (spec->joined_by == ir_pending_names[i].joined_by) ir_textf(out, i ? "+%s(" : "+", ir_pending_names[i].text);
+    if (spec->joined_by == ir_pending_names[i].joined_by)
+      ir_textf(out, i ? "+%s(" : "+", ir_pending_names[i].text);
   print_axes(mesh, spec, IR_PLACE_PENDING, out);
   if (spec->joined_by != IR_OP_ADD) ir_text_str(out, ")");
 }
