@@ -126,6 +126,7 @@ typedef struct ir_graph {
   uint64_t budget_spent, budget;    /* steps of index reasoning in this pass, and their limit */
   const ir_observer *observer;      /* NULL: nobody watches rewrites */
   const struct ir_customs *customs; /* custom operations (custom.h); NULL: there are none */
+  struct ir_sharding *sharding;     /* mesh and specs of values (mesh/sharding.h); NULL: there is no mesh */
   struct ir_causes *causes;         /* which statements nodes are for (cause.h); NULL: nobody asks */
 } ir_graph;
 

@@ -1,7 +1,8 @@
 /* The text of expressions, constants, attributes and types: everything within a line. */
 #include "ir/custom.h"
 #include "ir/letters.h"
-#include "ir/parse/lex.h"
+#include "ir/mesh/sharding.h"
+#include "ir/lex/lex.h"
 #include "ir/print/print.h"
 #include "ir/resource.h"
 
@@ -307,6 +308,8 @@ static void put_attributes(ir_printer *pr, const ir_node *n) {
     } else if (strcmp(kind, "bytes") == 0) {
       ir_textf(pr->out, " %s=", name);
       put_bytes(pr, n);
+    } else if (strcmp(kind, "spec") == 0) {
+      ir_textf(pr->out, " %s=%s", name, ir_name_text(pr->graph, n->arg));
     } else if (strcmp(kind, "string") == 0) {
       ir_textf(pr->out, " %s=", name);
       ir_lex_print_string(pr->out, ir_name_text(pr->graph, n->arg), ir_name_length(pr->graph, n->arg));
@@ -422,6 +425,10 @@ void ir_put_type(ir_printer *pr, ir_ref ref) {
   }
   put_sizes(pr, ir_get(g, shape)->src, ir_get(g, shape)->nsrc, l.axis);
   ir_text_str(pr->out, "]");
+  const ir_spec *spec = pr->listing ? ir_spec_of(g, ref) : NULL;
+  if (!spec) return;
+  ir_textf(pr->out, " @%s", ir_graph_mesh(g)->name);
+  ir_spec_print(ir_graph_mesh(g), spec, pr->out);
 }
 
 bool ir_printer_init(ir_printer *pr, const ir_graph *g, ir_text *out) {

@@ -61,8 +61,8 @@ static const struct {
     {"pads", BATCH_RULE_NO_PADS}, {"start", BATCH_RULE_ZEROS}, {"at", BATCH_RULE_ZEROS},
 };
 /* Attributes of these kinds do not concern axes. */
-static const char *const axis_free_kinds[] = {"bool",     "dtype",       "value",    "expr",
-                                              "pad_mode", "gather_mode", "write_op", "string"};
+static const char *const axis_free_kinds[] = {"bool",        "dtype",    "value",  "expr", "pad_mode",
+                                              "gather_mode", "write_op", "string", "spec"};
 
 static bool find_batch_rule(const char *name, const char *kind, batch_rule *out) {
   *out = BATCH_RULE_NONE;
