@@ -179,9 +179,10 @@ static bool check_graph(uint64_t seed) {
   rt_context *ahead = the.ahead[processor] ? the.ahead[processor] : the.ahead[PROCESSORS - 1];
   make_graph(&c, seed);
   fe_ports ports = {&c.request, c.inputs, c.outputs, c.count};
+  fe_targets targets = {.contexts = {ahead}, .count = 1};
   bool good =
       fe_compile(the.here, &c.request, &program, &error) == IR_OK || report(seed, "compiling", error.text);
-  if (good && fe_build(ahead, &ports, &(fe_build_options){.mem = &ir_mem_libc}, &built, &error) != IR_OK) {
+  if (good && fe_build(&targets, &ports, &(fe_build_options){.mem = &ir_mem_libc}, &built, &error) != IR_OK) {
     bool lacks = error.status == IR_ERR_UNSUPPORTED || error.status == IR_ERR_RANGE;
     the.refused += lacks;
     good = lacks || report(seed, "building", error.text);
