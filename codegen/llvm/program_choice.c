@@ -11,7 +11,9 @@
 
 enum { LEAF_1, LEAF_7, LEAF_7_1, LEAF_EXT1, LEAF_COUNT };
 enum { EAX, EBX, ECX, EDX, REGISTERS };
-enum { PLAIN = 0, NEEDS_YMM = 0x6, NEEDS_ZMM = 0xe6 }; /* bits of XCR0, by the Intel SDM volume 1, 13.1 */
+/* Bits of XCR0 (Intel SDM volume 1, 13.1): NEEDS_YMM those of XMM and YMM, NEEDS_ZMM these and the three of
+ * AVX-512, PLAIN none. */
+enum { PLAIN = 0, NEEDS_YMM = 0x6, NEEDS_ZMM = 0xe6 };
 enum { OSXSAVE = 1 << 27 };                            /* of ECX of leaf 1: XGETBV is there */
 
 typedef struct feature {
