@@ -14,7 +14,7 @@ enum { EAX, EBX, ECX, EDX, REGISTERS };
 /* Bits of XCR0 (Intel SDM volume 1, 13.1): NEEDS_YMM those of XMM and YMM, NEEDS_ZMM these and the three of
  * AVX-512, PLAIN none. */
 enum { PLAIN = 0, NEEDS_YMM = 0x6, NEEDS_ZMM = 0xe6 };
-enum { OSXSAVE = 1 << 27 };                            /* of ECX of leaf 1: XGETBV is there */
+enum { OSXSAVE = 1 << 27 }; /* of ECX of leaf 1: XGETBV is there */
 
 typedef struct feature {
   const char *name;
