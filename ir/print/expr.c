@@ -252,9 +252,9 @@ static uint32_t put_batch(ir_printer *pr, const ir_node *n) {
   return n->nsrc - 1;
 }
 
-static void put_list(ir_printer *pr, const ir_node *n, uint32_t from, bool pairs) {
+static void put_list(ir_printer *pr, const ir_node *n, uint32_t from, uint32_t end, bool pairs) {
   ir_text_str(pr->out, "[");
-  uint32_t end = put_batch(pr, n);
+  if (end == n->nsrc) end = put_batch(pr, n);
   for (uint32_t i = from; i < end; i++) {
     bool opens = pairs && (i - from) % 2 == 0;
     ir_text_str(pr->out, i > from ? (opens ? ",[" : ",") : opens ? "[" : "");
@@ -282,7 +282,9 @@ static void put_attributes(ir_printer *pr, const ir_node *n) {
   for (const char *column = ir_ops[n->op].attributes; ir_next_attribute(&column, name, kind, sizeof name);) {
     if (strcmp(kind, "[]") == 0 || strcmp(kind, "[[]]") == 0) {
       ir_textf(pr->out, " %s=", name);
-      put_list(pr, n, at, kind[1] == '[');
+      uint32_t end = ir_list_end(n, at);
+      put_list(pr, n, at, end, kind[1] == '[');
+      at = end;
     } else if (strcmp(name, "bound") == 0 && at < n->nsrc && ir_get(pr->graph, n->src[at])->arg < 0) {
       at++; /* -1: no bound is declared */
     } else if (strcmp(kind, "expr") == 0 && at < n->nsrc) {
@@ -309,7 +311,8 @@ static void put_attributes(ir_printer *pr, const ir_node *n) {
     } else if (strcmp(kind, "spec") == 0) {
       ir_textf(pr->out, " %s=%s", name, ir_name_text(pr->graph, n->arg));
     } else if (strcmp(kind, "string") == 0) {
-      ir_textf(pr->out, " %s=\"%s\"", name, ir_name_text(pr->graph, n->arg));
+      ir_textf(pr->out, " %s=", name);
+      ir_lex_print_string(pr->out, ir_name_text(pr->graph, n->arg), ir_name_length(pr->graph, n->arg));
     } else {
       put_arg_attribute(pr, n, " ", name, kind, true);
     }
@@ -346,7 +349,7 @@ static void put_origin(ir_printer *pr, const ir_node *n, const ir_origin *origin
   }
   if (!origin->raw && !origin->bytes) return;
   ir_text_str(pr->out, " shape=");
-  put_list(pr, n, 0, false);
+  put_list(pr, n, 0, n->nsrc, false);
   ir_textf(pr->out, " dtype=%s", ir_dtypes[n->dtype].name);
 }
 

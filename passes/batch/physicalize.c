@@ -48,6 +48,7 @@ typedef enum batch_rule {
   BATCH_RULE_SIZES,  /* the batch sizes come first */
   BATCH_RULE_ONES,   /* 1 for each batch axis */
   BATCH_RULE_WHOLE,  /* pairs: [0, size] for each batch axis */
+  BATCH_RULE_ZEROS,  /* 0 for each batch axis */
   BATCH_RULE_NO_PADS /* pairs: [0, 0] for each batch axis */
 } batch_rule;
 
@@ -55,13 +56,13 @@ static const struct {
   const char *name;
   batch_rule rule;
 } batch_rules[] = {
-    {"axis", BATCH_RULE_AXES},    {"axes", BATCH_RULE_AXES},  {"order", BATCH_RULE_ORDER},
-    {"shape", BATCH_RULE_SIZES},  {"steps", BATCH_RULE_ONES}, {"bounds", BATCH_RULE_WHOLE},
-    {"pads", BATCH_RULE_NO_PADS},
+    {"axis", BATCH_RULE_AXES},    {"axes", BATCH_RULE_AXES},   {"order", BATCH_RULE_ORDER},
+    {"shape", BATCH_RULE_SIZES},  {"steps", BATCH_RULE_ONES},  {"bounds", BATCH_RULE_WHOLE},
+    {"pads", BATCH_RULE_NO_PADS}, {"start", BATCH_RULE_ZEROS}, {"at", BATCH_RULE_ZEROS},
 };
 /* Attributes of these kinds do not concern axes. */
-static const char *const axis_free_kinds[] = {"bool",     "dtype",       "value",    "expr",
-                                              "pad_mode", "gather_mode", "write_op", "spec"};
+static const char *const axis_free_kinds[] = {"bool",        "dtype",    "value",  "expr", "pad_mode",
+                                              "gather_mode", "write_op", "string", "spec"};
 
 static bool find_batch_rule(const char *name, const char *kind, batch_rule *out) {
   *out = BATCH_RULE_NONE;
@@ -83,6 +84,7 @@ static uint32_t put_batch_rule(physical *p, batch_rule how, uint32_t i, ir_ref *
   case BATCH_RULE_ORDER: out[0] = ir_index(g, i); return 1;
   case BATCH_RULE_SIZES: out[0] = size; return 1;
   case BATCH_RULE_ONES: out[0] = ir_index(g, 1); return 1;
+  case BATCH_RULE_ZEROS: out[0] = zero; return 1;
   case BATCH_RULE_WHOLE: out[0] = zero, out[1] = size; return 2;
   case BATCH_RULE_NO_PADS: out[0] = zero, out[1] = zero; return 2;
   case BATCH_RULE_NONE:
@@ -91,13 +93,14 @@ static uint32_t put_batch_rule(physical *p, batch_rule how, uint32_t i, ir_ref *
   return 0;
 }
 
-/* Appends the list attribute that starts at source `at` of the node and is its last; returns the number of
- * sources so far. */
-static uint32_t put_list(physical *p, ir_ref node, batch_rule how, uint32_t at, uint32_t count) {
+/* Appends the list attribute that is the sources [at, end) of the node; returns the number of sources so far.
+ */
+static uint32_t put_list(physical *p, ir_ref node, batch_rule how, uint32_t at, uint32_t end,
+                         uint32_t count) {
   ir_graph *g = p->g;
   const ir_node *n = ir_get(g, node);
   for (uint32_t i = 0; i < p->rank; i++) count += put_batch_rule(p, how, i, p->src + count);
-  for (; at < n->nsrc; at++) {
+  for (; at < end; at++) {
     bool is_axis = how == BATCH_RULE_AXES || how == BATCH_RULE_ORDER;
     p->src[count++] = is_axis ? ir_index(g, ir_get(g, n->src[at])->arg + p->rank) : n->src[at];
   }
@@ -126,7 +129,11 @@ static ir_ref by_attributes(physical *p, ir_ref node) {
     if (strcmp(kind, "int") == 0 && how == BATCH_RULE_AXES)
       arg = ir_pack_arg(ir_arg_int(n) + p->rank, ir_arg_mode(n));
     else if (strcmp(kind, "value") == 0 || strcmp(kind, "expr") == 0) src[count++] = n->src[at++];
-    else if (kind[0] == '[') count = put_list(p, node, how, at, count);
+    else if (kind[0] == '[') {
+      uint32_t end = ir_list_end(n, at);
+      count = put_list(p, node, how, at, end, count);
+      at = end;
+    }
   }
   if (good) made = ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape_of(p, node), arg, src, count);
   else

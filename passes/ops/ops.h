@@ -211,6 +211,11 @@ ir_ref op_matmul(ir_graph *g, ir_ref a, ir_ref b);
 /* shape x[:axis] ++ indices[batch:] ++ x[axis+1:] */
 ir_ref op_gather(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode);
 ir_ref op_gather_batched(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode, int64_t batch);
+/* passes/ops/build/exchange.c. EXCHANGE (ir/exchange.h): x is this device's part of a distributed array, the
+ * box that begins at the index `at`; the result is the box of size `shape` that begins at the index `start`.
+ * n entries each, n = rank of x. kind: `length` bytes, what the exchange is called in reports. */
+ir_ref op_exchange(ir_graph *g, ir_ref x, const ir_ref *shape, const ir_ref *start, const ir_ref *at,
+                   size_t n, const char *kind, size_t length);
 /* SCATTER, SCATTER_ADD: x with updates, which broadcast to the shape of gather, stored or added at the
  * indices; mode fill skips indices out of range. */
 ir_ref op_scatter(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir_ref updates, int64_t axis, int mode,
