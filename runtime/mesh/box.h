@@ -10,7 +10,7 @@
 
 #include "ir/mesh/spec.h"
 
-bool rt_box_is_empty(const ir_box *box);
+bool rt_box_is_empty(const ir_box *box); /* has it no position? */
 /* Divides the positions of a that b does not have among at most 2 * rank boxes, none empty; returns their
  * number. */
 uint32_t rt_box_subtract(const ir_box *a, const ir_box *b, ir_box out[2 * IR_MAX_RANK]);
