@@ -9,6 +9,7 @@
 
 #include "passes/ops/build/control.h"
 #include "passes/ops/check.h"
+#include "ir/mesh/sharding.h"
 #include "physicalize.h"
 
 #include <string.h>
@@ -298,6 +299,43 @@ static ir_ref result(physical *p, ir_ref node) {
   return ir_src(p->g, p->map[n->src[0]], (uint32_t)ir_arg_int(n));
 }
 
+/* A spec of the logical axes, with the batch axes in front, which are open. */
+static void with_batch(const physical *p, const ir_spec *spec, ir_spec *out) {
+  ir_spec_init(out, p->rank + spec->rank);
+  for (uint32_t d = 0; d < p->rank; d++) out->open[d] = true;
+  for (uint32_t place = 0; place < IR_PLACES; place++) {
+    uint32_t count, to = place < spec->rank ? p->rank + place : place;
+    const ir_subaxis *axes = ir_spec_axes(spec, place, &count);
+    for (uint32_t i = 0; i < count; i++) ir_spec_push(out, to, axes[i]);
+    if (place >= spec->rank) continue;
+    out->open[to] = spec->open[place];
+    out->priority[to] = spec->priority[place];
+  }
+  out->joined_by = spec->joined_by;
+}
+
+static ir_ref shard(physical *p, ir_ref node) {
+  ir_spec logical, spec;
+  ir_text text;
+  ir_ref x = mapped_source(p, node), made = 0;
+  if (!x || !ir_shard_spec(p->g, node, &logical)) return 0;
+  with_batch(p, &logical, &spec);
+  ir_text_init(&text, p->g->mem);
+  ir_spec_print(ir_graph_mesh(p->g), &spec, &text);
+  if (!text.failed) made = op_shard(p->g, x, ir_text_get(&text), text.len);
+  ir_text_free(&text);
+  return made;
+}
+
+/* The spec that the node was given. */
+static bool keep_spec(physical *p, ir_ref node, ir_ref made) {
+  const ir_spec *given = ir_spec_of(p->g, node);
+  ir_spec spec;
+  if (!given || made == node) return true;
+  with_batch(p, given, &spec);
+  return ir_set_spec(p->g, made, &spec);
+}
+
 typedef ir_ref (*rule)(physical *p, ir_ref node);
 static const rule rules[IR_OP_COUNT] = {
     [IR_OP_INPUT] = leaf,
@@ -314,6 +352,7 @@ static const rule rules[IR_OP_COUNT] = {
     [IR_OP_SCAN] = pass_physical_call,
     [IR_OP_CUSTOM] = pass_physical_custom,
     [IR_OP_RESULT] = result,
+    [IR_OP_SHARD] = shard,
 };
 
 bool pass_batches_by_rule(ir_op op) { return rules[op] != NULL; }
@@ -358,7 +397,7 @@ bool pass_physicalize(ir_graph *g, ir_ref *roots, size_t n) {
   for (size_t i = 0; i < count && good; i++) {
     ir_cause before = ir_cause_enter(g, live[i]);
     p.map[live[i]] = ir_cause_leave(g, before, live[i], make_physical(&p, live[i]));
-    good = p.map[live[i]] != 0;
+    good = p.map[live[i]] != 0 && keep_spec(&p, live[i], p.map[live[i]]);
   }
   for (size_t i = 0; i < n && good; i++) roots[i] = p.map[roots[i]];
   ir_free(g->mem, p.map, p.map_size * sizeof *p.map);
