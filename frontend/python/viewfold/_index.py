@@ -159,6 +159,9 @@ def _masks_to_positions(items: list[Any]) -> list[Any]:
 
 def take(x: Array, key: Any) -> Array:
     """What the key takes of x: also of positions, as the target of a write."""
+    mask = key[0] if isinstance(key, tuple) and len(key) == 1 else key
+    if isinstance(mask, bool) or (isinstance(mask, Array) and mask.dtype.name == "bool" and mask.ndim == 0):
+        return apply("unsqueeze", (x,), "axis=0")[slice(0, int(bool(mask)))]
     items = _normalise(x, key)
     if any(isinstance(i, Array) for i in items):
         items = _masks_to_positions(items)
