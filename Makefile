@@ -223,7 +223,7 @@ $(B)/viewfold-compile: $(SERVE_OBJ) $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -Wl,--as-needed $^ $(LIB_LIBS) -o $@
 
-# The package of Python, as it is installed but for the library, which it finds in $(B). One module for all versions of
+# The package of Python, as it is installed but for the library, which is linked to. One module for all versions of
 # Python from 3.11 on (the limited API); left out where Python's headers are not here.
 PYTHON_INCLUDE = $(call once,PYTHON_INCLUDE,$(shell sh test/python.sh include))
 PYTHON_HERE = $(PYTHON_INCLUDE)
@@ -237,11 +237,12 @@ python-headers:
 $(PACKAGE)/_native.abi3.so: $(PYTHON_OBJ) $(B)/libviewfold.so
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(LINK_SHARED) -Wl,-z,undefs '-Wl,-rpath,$$ORIGIN:$(abspath $(B))' $(PYTHON_OBJ) -L$(B) -lviewfold -o $@
+	$(Q)$(LINK_SHARED) -Wl,-z,undefs '-Wl,-rpath,$$ORIGIN' $(PYTHON_OBJ) -L$(B) -lviewfold -o $@
 PYTHON_TESTED = $(if $(PYTHON_HERE),python)
 .PHONY: python
 python: all $(PACKAGE)/_native.abi3.so
 	$(Q)cp -r frontend/python/viewfold/. $(PACKAGE)/
+	$(Q)for f in $(notdir $(SO) $(MODULE) $(COMPILER)); do ln -sf ../../$$f $(PACKAGE)/$$f; done
 
 # The command holds the library's objects itself: it starts faster, and sees what the library hides.
 $(B)/viewfold: $(CLI_OBJ) $(LIB_OBJ) $(B)/list $(filter %.o,$(WRAP))

@@ -73,19 +73,22 @@ typedef struct exchange_table {
   int (*describe)(void *object, py_dlpack_tensor *out);
 } exchange_table;
 
-/* The table of a type; NULL: it has none. The last type is remembered. */
-static const exchange_table *exchange_of(PyTypeObject *type) {
-  static PyTypeObject *known;
-  static const exchange_table *table;
-  if (type == known) return table;
+/* The last type that had a table, and the table. */
+static PyTypeObject *known_type;
+static const exchange_table *known_table;
+
+/* Finds the table of a type. False: it has none. */
+static bool find_table(PyTypeObject *type) {
   PyObject *capsule = PyObject_GetAttrString((PyObject *)type, "__dlpack_c_exchange_api__");
-  table = capsule ? PyCapsule_GetPointer(capsule, "dlpack_exchange_api") : NULL;
+  const exchange_table *table = capsule ? PyCapsule_GetPointer(capsule, "dlpack_exchange_api") : NULL;
   while (table && table->major != 1) table = table->older;
   PyErr_Clear();
   Py_XDECREF(capsule);
-  Py_XDECREF((PyObject *)known);
-  known = (PyTypeObject *)Py_NewRef((PyObject *)type);
-  return table;
+  if (!table) return false;
+  Py_XDECREF((PyObject *)known_type);
+  known_type = (PyTypeObject *)Py_NewRef((PyObject *)type);
+  known_table = table;
+  return true;
 }
 
 static bool read_exchange(const exchange_table *table, PyObject *object, py_argument *a) {
@@ -114,37 +117,43 @@ static bool read_exchange(const exchange_table *table, PyObject *object, py_argu
 
 /* all of them */
 
+static bool read_array(py_array *array, py_argument *a, bool writable) {
+  if (array->graph || writable) return false;
+  if (!(a->data = array->block ? array->block->data : py_array_data(array))) return false;
+  a->dtype = array->dtype;
+  a->rank = array->rank;
+  a->shape = array->shape;
+  a->strides = NULL;
+  return true;
+}
+
+static bool read_buffer(PyObject *object, py_argument *a, bool writable) {
+  int flags = PyBUF_STRIDES | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+  if (PyObject_GetBuffer(object, &a->buffer, flags) < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const Py_buffer *b = &a->buffer;
+  a->held = true;
+  a->data = b->buf;
+  a->rank = b->ndim;
+  a->shape = (const int64_t *)b->shape;
+  a->strides = b->strides;
+  return (a->dtype = py_dtype_of_format(b->format, b->itemsize)) != VF_NONE && a->rank <= PY_RANK &&
+         (uintptr_t)b->buf % (size_t)b->itemsize == 0;
+}
+
+/* The types that are usual are told by their address. */
 bool py_argument_read(PyObject *object, py_argument *a, bool writable) {
+  PyTypeObject *type = Py_TYPE(object);
   a->held = false;
-  if (py_is_array(object)) {
-    py_array *array = (py_array *)object;
-    if (array->graph || writable) return false;
-    if (!(a->data = array->block ? array->block->data : py_array_data(array))) return false;
-    a->dtype = array->dtype;
-    a->rank = array->rank;
-    a->shape = array->shape;
-    a->strides = NULL;
-    return true;
-  }
+  if ((PyObject *)type == py.array_class) return read_array((py_array *)object, a, writable);
   if (!numpy_type) find_numpy();
-  if (Py_TYPE(object) == numpy_type) return read_numpy((const numpy_array *)object, a, writable);
-  if (PyObject_CheckBuffer(object)) {
-    int flags = PyBUF_STRIDES | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
-    if (PyObject_GetBuffer(object, &a->buffer, flags) < 0) {
-      PyErr_Clear();
-      return false;
-    }
-    const Py_buffer *b = &a->buffer;
-    a->held = true;
-    a->data = b->buf;
-    a->rank = b->ndim;
-    a->shape = (const int64_t *)b->shape;
-    a->strides = b->strides;
-    return (a->dtype = py_dtype_of_format(b->format, b->itemsize)) != VF_NONE && a->rank <= PY_RANK &&
-           (uintptr_t)b->buf % (size_t)b->itemsize == 0;
-  }
-  const exchange_table *table = exchange_of(Py_TYPE(object));
-  return table && read_exchange(table, object, a);
+  if (type == numpy_type) return read_numpy((const numpy_array *)object, a, writable);
+  if (type == known_type) return read_exchange(known_table, object, a);
+  if (py_is_array(object)) return read_array((py_array *)object, a, writable);
+  if (PyObject_CheckBuffer(object)) return read_buffer(object, a, writable);
+  return find_table(type) && read_exchange(known_table, object, a);
 }
 
 void py_arguments_release(py_argument *arguments, Py_ssize_t count) {

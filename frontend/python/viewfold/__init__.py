@@ -33,7 +33,6 @@ from ._creation import (
     ones_like, tril, triu, zeros, zeros_like,
 )
 from ._elementwise import *  # noqa: F403
-from ._elementwise import _ALIASES, _BINARY, _UNARY
 from ._files import Program, compile, export, load, load_program, save
 from ._look import debug_nans, explain, print, profile, tap
 from ._reductions import (

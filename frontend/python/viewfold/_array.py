@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import Any, Callable, Iterator
 
 from . import _native
-from ._dtypes import DType
-from ._sizes import AnySize, Size
-
-if TYPE_CHECKING:
-    from typing_extensions import Self  # noqa: F401
+from ._sizes import Size
 
 
 def apply(name: str, operands: Any, attributes: str | None = None, results: int = 1) -> Any:
@@ -17,11 +13,26 @@ def apply(name: str, operands: Any, attributes: str | None = None, results: int 
     return _native.apply(name, operands, attributes, results)
 
 
-def _operand(x: Any) -> bool:
-    return isinstance(x, (Array, bool, int, float)) or hasattr(x, "__array_interface__") or isinstance(x, _Sized)
+def _is_operand(x: Any) -> bool:
+    return isinstance(x, (Array, bool, int, float)) or hasattr(x, "__array_interface__")
 
 
-_Sized = ()  # further types that are operands; see _reference
+def _forward(name: str) -> Callable[[Any, Any], Any]:
+    """The method of an operator, whose left operand is the array."""
+
+    def method(self: Any, other: Any) -> Any:
+        return _native.apply(name, (self, other)) if _is_operand(other) else NotImplemented
+
+    return method
+
+
+def _backward(name: str) -> Callable[[Any, Any], Any]:
+    """The same, whose right operand is the array."""
+
+    def method(self: Any, other: Any) -> Any:
+        return _native.apply(name, (other, self)) if _is_operand(other) else NotImplemented
+
+    return method
 
 
 class Array(_native.Array):
@@ -40,8 +51,8 @@ class Array(_native.Array):
     # what it is
 
     @property
-    def shape(self) -> tuple[AnySize, ...]:
-        """The sizes of the axes."""
+    def shape(self) -> tuple[Any, ...]:
+        """The sizes of the axes: integers, or a Size where one is known in runs alone."""
         sizes = self._sizes
         if -1 not in sizes:
             return sizes
@@ -149,7 +160,7 @@ class Array(_native.Array):
                 raise TypeError("NumPy has no bfloat16 without ml_dtypes; use x.astype(vf.float32)") from None
             bits = numpy.frombuffer(self.tobytes(), ml_dtypes.bfloat16)
             return bits.reshape(self.shape)
-        return numpy.frombuffer(self, dtype=self.dtype.name).reshape(self.shape) if self.size else numpy.empty(
+        return numpy.frombuffer(memoryview(self), dtype=self.dtype.name).reshape(self.shape) if self.size else numpy.empty(
             self.shape, self.dtype.name)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -236,8 +247,23 @@ class Array(_native.Array):
 
     # operators
 
-    def _binary(self, name: str, a: Any, b: Any) -> Any:
-        return _native.apply(name, (a, b)) if _operand(a) and _operand(b) else NotImplemented
+    __add__, __radd__ = _forward("add"), _backward("add")
+    __sub__, __rsub__ = _forward("sub"), _backward("sub")
+    __mul__, __rmul__ = _forward("mul"), _backward("mul")
+    __truediv__, __rtruediv__ = _forward("div"), _backward("div")
+    __floordiv__, __rfloordiv__ = _forward("floordiv"), _backward("floordiv")
+    __mod__, __rmod__ = _forward("mod"), _backward("mod")
+    __pow__, __rpow__ = _forward("pow"), _backward("pow")
+    __matmul__, __rmatmul__ = _forward("matmul"), _backward("matmul")
+    __and__, __rand__ = _forward("and"), _backward("and")
+    __or__, __ror__ = _forward("or"), _backward("or")
+    __xor__, __rxor__ = _forward("xor"), _backward("xor")
+    __lshift__, __rlshift__ = _forward("shl"), _backward("shl")
+    __rshift__, __rrshift__ = _forward("shr"), _backward("shr")
+    __lt__, __le__ = _forward("lt"), _forward("le")
+    __gt__, __ge__ = _forward("gt"), _forward("ge")
+    __eq__, __ne__ = _forward("eq"), _forward("ne")  # type: ignore[assignment]
+    __hash__ = object.__hash__
 
     def __neg__(self) -> "Array":
         return _native.apply("neg", (self,))
@@ -250,30 +276,3 @@ class Array(_native.Array):
 
     def __invert__(self) -> "Array":
         return _native.apply("not", (self,))
-
-
-def _operators() -> None:
-    """Methods for the binary operators: `+` is __add__ and __radd__, and `+=` follows from __add__."""
-    rows = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floordiv", "mod": "mod",
-            "pow": "pow", "matmul": "matmul", "and": "and", "or": "or", "xor": "xor", "lshift": "shl",
-            "rshift": "shr"}
-    for python, ours in rows.items():
-
-        def forward(self: Array, other: Any, name: str = ours) -> Any:
-            return self._binary(name, self, other)
-
-        def backward(self: Array, other: Any, name: str = ours) -> Any:
-            return self._binary(name, other, self)
-
-        setattr(Array, f"__{python}__", forward)
-        setattr(Array, f"__r{python}__", backward)
-    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-
-        def compare(self: Array, other: Any, name: str = name) -> Any:
-            return self._binary(name, self, other)
-
-        setattr(Array, f"__{name}__", compare)
-    Array.__hash__ = object.__hash__  # type: ignore[method-assign]
-
-
-_operators()

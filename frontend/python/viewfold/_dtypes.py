@@ -67,7 +67,7 @@ def dtype(given: Any) -> DType:
     raise TypeError(f"{given!r} is no dtype of viewfold; there are {', '.join(d.name for d in ALL)}")
 
 
-_FLOATS = (float16, bfloat16, float32, float64)
+_of = dtype
 _SIGNED = (int8, int16, int32, int64)
 
 
@@ -120,17 +120,18 @@ def can_cast(start: Any, to: Any) -> bool:
         return False
 
 
-def isdtype(given: Any, kind: Any) -> bool:
+def isdtype(dtype: Any, kind: Any) -> bool:
     """Is the dtype of this kind: a dtype, 'bool', 'signed integer', 'integral', ..., or a tuple of them?"""
     if isinstance(kind, tuple):
-        return any(isdtype(given, k) for k in kind)
+        return any(isdtype(dtype, k) for k in kind)
+    known = _of(dtype)
     if isinstance(kind, DType):
-        return dtype(given) is kind
+        return known is kind
     kinds = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu", "real floating": "f",
-             "complex floating": "", "numeric": "iuf"}
+             "complex floating": "-", "numeric": "iuf"}
     if kind not in kinds:
         raise ValueError(f"{kind!r} is no kind of dtypes; there are {', '.join(kinds)}")
-    return dtype(given).kind in kinds[kind] and kinds[kind] != ""
+    return known.kind in kinds[kind]
 
 
 class iinfo:

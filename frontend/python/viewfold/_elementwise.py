@@ -9,23 +9,6 @@ from ._creation import asarray, astype
 from ._dtypes import float64, int64, uint64
 from ._dtypes import dtype as to_dtype
 
-# name here: operation of graphs
-_UNARY = {"abs": "abs", "negative": "neg", "sqrt": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "exp2": "exp2", "log": "log",
-          "log2": "log2", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan",
-          "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "asinh", "acosh": "acosh", "atanh": "atanh",
-          "erf": "erf", "erfinv": "erfinv", "expm1": "expm1", "log1p": "log1p", "floor": "floor", "ceil": "ceil",
-          "trunc": "trunc", "round": "round", "bitwise_invert": "not", "reciprocal": "reciprocal", "square": "square",
-          "sign": "sign"}
-_BINARY = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "floor_divide": "floordiv",
-           "remainder": "mod", "pow": "pow", "maximum": "max", "minimum": "min", "equal": "eq", "not_equal": "ne",
-           "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge", "bitwise_and": "and",
-           "bitwise_or": "or", "bitwise_xor": "xor", "bitwise_left_shift": "shl", "bitwise_right_shift": "shr"}
-_ALIASES = {"absolute": "abs", "true_divide": "divide", "mod": "remainder", "power": "pow", "arcsin": "asin",
-            "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
-            "rint": "round", "invert": "bitwise_invert", "bitwise_not": "bitwise_invert",
-            "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift"}
-
-
 def _unary(name: str, operation: str) -> Callable[[Any], Array]:
     def function(x: Any, /) -> Array:
         return apply(operation, (x,))
@@ -44,12 +27,76 @@ def _binary(name: str, operation: str) -> Callable[[Any, Any], Array]:
     return function
 
 
-for _name, _operation in _UNARY.items():
-    globals()[_name] = _unary(_name, _operation)
-for _name, _operation in _BINARY.items():
-    globals()[_name] = _binary(_name, _operation)
-for _name, _other in _ALIASES.items():
-    globals()[_name] = globals()[_other]
+# a name here, and that of the operation in graphs
+abs = _unary("abs", "abs")
+negative = _unary("negative", "neg")
+sqrt = _unary("sqrt", "sqrt")
+rsqrt = _unary("rsqrt", "rsqrt")
+exp = _unary("exp", "exp")
+exp2 = _unary("exp2", "exp2")
+log = _unary("log", "log")
+log2 = _unary("log2", "log2")
+sin = _unary("sin", "sin")
+cos = _unary("cos", "cos")
+tan = _unary("tan", "tan")
+asin = _unary("asin", "asin")
+acos = _unary("acos", "acos")
+atan = _unary("atan", "atan")
+sinh = _unary("sinh", "sinh")
+cosh = _unary("cosh", "cosh")
+tanh = _unary("tanh", "tanh")
+asinh = _unary("asinh", "asinh")
+acosh = _unary("acosh", "acosh")
+atanh = _unary("atanh", "atanh")
+erf = _unary("erf", "erf")
+erfinv = _unary("erfinv", "erfinv")
+expm1 = _unary("expm1", "expm1")
+log1p = _unary("log1p", "log1p")
+floor = _unary("floor", "floor")
+ceil = _unary("ceil", "ceil")
+trunc = _unary("trunc", "trunc")
+round = _unary("round", "round")
+bitwise_invert = _unary("bitwise_invert", "not")
+reciprocal = _unary("reciprocal", "reciprocal")
+square = _unary("square", "square")
+sign = _unary("sign", "sign")
+add = _binary("add", "add")
+subtract = _binary("subtract", "sub")
+multiply = _binary("multiply", "mul")
+divide = _binary("divide", "div")
+floor_divide = _binary("floor_divide", "floordiv")
+remainder = _binary("remainder", "mod")
+pow = _binary("pow", "pow")
+maximum = _binary("maximum", "max")
+minimum = _binary("minimum", "min")
+equal = _binary("equal", "eq")
+not_equal = _binary("not_equal", "ne")
+less = _binary("less", "lt")
+less_equal = _binary("less_equal", "le")
+greater = _binary("greater", "gt")
+greater_equal = _binary("greater_equal", "ge")
+bitwise_and = _binary("bitwise_and", "and")
+bitwise_or = _binary("bitwise_or", "or")
+bitwise_xor = _binary("bitwise_xor", "xor")
+bitwise_left_shift = _binary("bitwise_left_shift", "shl")
+bitwise_right_shift = _binary("bitwise_right_shift", "shr")
+
+# further names that NumPy has
+absolute = abs
+true_divide = divide
+mod = remainder
+power = pow
+arcsin = asin
+arccos = acos
+arctan = atan
+arcsinh = asinh
+arccosh = acosh
+arctanh = atanh
+rint = round
+invert = bitwise_invert
+bitwise_not = bitwise_invert
+left_shift = bitwise_left_shift
+right_shift = bitwise_right_shift
 
 
 def positive(x: Array, /) -> Array:

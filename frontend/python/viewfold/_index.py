@@ -159,6 +159,9 @@ def _masks_to_positions(items: list[Any]) -> list[Any]:
 
 def take(x: Array, key: Any) -> Array:
     """What the key takes of x: also of positions, as the target of a write."""
+    mask = key[0] if isinstance(key, tuple) and len(key) == 1 else key
+    if isinstance(mask, bool) or (isinstance(mask, Array) and mask.dtype.name == "bool" and mask.ndim == 0):
+        return apply("unsqueeze", (x,), "axis=0")[slice(0, int(bool(mask)))]
     items = _normalise(x, key)
     if any(isinstance(i, Array) for i in items):
         items = _masks_to_positions(items)
@@ -181,19 +184,19 @@ def read(x: Array, key: Any) -> Any:
     return take(x, key)
 
 
-def _cast_to(x: Array, value: Any) -> Any:
-    """The value in the dtype of x, as NumPy's assignment casts it."""
+def cast_to(dtype: Any, value: Any) -> Any:
+    """The value in the dtype, as NumPy's assignment casts it."""
     from ._creation import asarray
 
     if isinstance(value, (bool, int, float)):
-        return value if not (isinstance(value, float) and x.dtype.kind != "f") else asarray(value).astype(x.dtype)
+        return value if not (isinstance(value, float) and dtype.kind != "f") else asarray(value).astype(dtype)
     value = asarray(value)
-    return value if value.dtype is x.dtype else value.astype(x.dtype)
+    return value if value.dtype is dtype else value.astype(dtype)
 
 
 def write(x: Array, key: Any, value: Any, how: str = "set") -> Array:
     """x with what the key takes replaced, or combined with the value."""
-    value = _cast_to(x, value)
+    value = cast_to(x.dtype, value)
     if isinstance(key, Array) and key.dtype.name == "bool" and key.shape == x.shape and how == "set":
         if isinstance(value, (bool, int, float)) or value.ndim == 0:
             return apply("where", (key, value, x))

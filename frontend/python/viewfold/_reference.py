@@ -7,7 +7,7 @@ from typing import Any
 from . import _native
 from ._array import Array
 from ._creation import asarray
-from ._index import WRITES, _cast_to, take
+from ._index import WRITES, cast_to, take
 
 
 class Ref:
@@ -61,7 +61,7 @@ class Ref:
     def update(self, value: Any, how: str = "set") -> "Ref":
         """The elements become the value, or are combined with it: add, subtract, multiply, divide, min, max, ..."""
         value = value.get() if isinstance(value, Ref) else value
-        self._held.update(_cast_to(_Like(self._like), value), WRITES[how])
+        self._held.update(cast_to(self._like, value), WRITES[how])
         return self
 
     def __iadd__(self, value: Any) -> "Ref":
@@ -91,11 +91,6 @@ class Ref:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return self.get().__array__(dtype, copy)
-
-
-class _Like:
-    def __init__(self, dtype: Any) -> None:
-        self.dtype = dtype
 
 
 def _operators() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Union
+from typing import Any
 
 
 class Size:
@@ -60,9 +60,6 @@ class Size:
 
     def __index__(self) -> int:
         raise TypeError(f"the size {self.text} is known in runs alone; compute with it in shapes, or fix the axis")
-
-
-AnySize = Union[int, Size]
 
 
 def text_list(items: Any) -> str:

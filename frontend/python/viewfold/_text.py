@@ -14,8 +14,8 @@ def _numbers(a: Any) -> list[Any]:
     if a.dtype.name == "bfloat16":  # the upper half of a float32
         halves = struct.unpack(f"{len(data) // 2}H", data)
         return [struct.unpack("f", struct.pack("I", h << 16))[0] for h in halves]
-    return list(memoryview(data).cast(FORMATS[a.dtype.name])) if a.dtype.name != "float16" else list(
-        struct.unpack(f"{len(data) // 2}e", data))
+    form = FORMATS[a.dtype.name]
+    return list(struct.unpack(f"{len(data) // a.dtype.itemsize}{form}", data))
 
 
 def _nest(flat: list[Any], shape: tuple[Any, ...]) -> Any:

@@ -13,7 +13,6 @@ from typing import Any, Callable, Sequence
 from . import _native, _tree
 from ._array import Array, apply
 from ._creation import asarray
-from ._sizes import Size
 
 _Function = Callable[..., Any]
 
@@ -79,10 +78,10 @@ def _describe(x: Any) -> tuple[int, tuple[int, ...], Any]:
     if isinstance(x, Array):
         return x.dtype.code, x._sizes, None
     view = memoryview(x)
-    sample = _native.from_buffer(view[:0] if view.ndim and view.shape[0] else view, True)
+    sample = _native.from_buffer(view[:0] if view.ndim and view.shape and view.shape[0] else view, True)
     if sample is None:
         raise TypeError(f"{type(x).__name__} has elements of the format {view.format!r}, which is no dtype of viewfold")
-    return sample.dtype.code, view.shape, None if view.c_contiguous else view.strides
+    return sample.dtype.code, tuple(view.shape or ()), None if view.c_contiguous else view.strides
 
 
 class _Traced:
@@ -207,9 +206,9 @@ class _Jit:
         marks = []
         for n, (code, shape, strides) in enumerate(described):
             wanted = dims[n] if n < len(dims) else ()
-            sizes = tuple(wanted[a].name if a < len(wanted) and isinstance(wanted[a], Dim) and wanted[a].takes(s) else s
-                          for a, s in enumerate(shape))
-            marks.append((code, sizes, strides))
+            marked = tuple(wanted[a].name if a < len(wanted) and isinstance(wanted[a], Dim) and wanted[a].takes(s) else s
+                           for a, s in enumerate(shape))
+            marks.append((code, marked, strides))
         key = (form, tuple(marks), tuple(sorted(statics[0].items())), tuple(sorted(statics[1].items())))
         try:
             traced = self.traced.get(key)

@@ -6,6 +6,7 @@ from typing import Any, Sequence
 
 from ._array import Array, apply
 from ._creation import asarray, eye
+from ._dtypes import result_type
 from ._reductions import max as _max
 from ._reductions import min as _min
 from ._reductions import sum as _sum
@@ -13,6 +14,11 @@ from ._shapes import matrix_transpose, moveaxis
 
 __all__ = ["matmul", "einsum", "tensordot", "vecdot", "outer", "cross", "matrix_transpose", "diagonal", "trace",
            "vector_norm", "matrix_norm", "matrix_power"]
+
+
+def _in_common(made: Array, *operands: Any) -> Array:
+    """The result in the dtype of the operands together, as NumPy has it: sums of narrow integers are wider here."""
+    return made.astype(result_type(*operands))
 
 
 def matmul(x1: Any, x2: Any, /) -> Array:
@@ -38,18 +44,18 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
     for a, b in zip(left, right):
         second[b] = first[a]
     rest = [c for i, c in enumerate(first) if i not in left] + [c for i, c in enumerate(second) if i not in right]
-    return einsum(f"{''.join(first)},{''.join(second)}->{''.join(rest)}", x1, x2)
+    return _in_common(einsum(f"{''.join(first)},{''.join(second)}->{''.join(rest)}", x1, x2), x1, x2)
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     """The sum of products along an axis."""
     x1, x2 = asarray(x1), asarray(x2)
-    return einsum("...i,...i->...", moveaxis(x1, axis, -1), moveaxis(x2, axis, -1))
+    return _in_common(einsum("...i,...i->...", moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)), x1, x2)
 
 
 def outer(x1: Any, x2: Any, /) -> Array:
     """The products of all pairs of elements of two vectors."""
-    return einsum("i,j->ij", x1, x2)
+    return apply("mul", (asarray(x1).reshape(-1, 1), asarray(x2).reshape(1, -1)))
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
