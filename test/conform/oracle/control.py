@@ -100,7 +100,7 @@ def checkpoint(d):
 
 def shard(d):
     """The same elements, however they are divided."""
-    x = d.operand(d.any_dtype(), d.shape(most=3))
+    x = d.array(d.any_dtype(), d.shape(most=3))
     spec = ",".join([d.one(["-", "x"])] + ["-"] * (len(x.shape) - 1)) if x.shape else ""
     kind = written(x.dtype, x.shape)
     text = f"mesh @m [x=2]\ngraph @main(%x: {kind}) {{\n  %y = shard %x to=[{spec}]\n  return %y\n}}\n"
