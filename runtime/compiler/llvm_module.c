@@ -141,7 +141,7 @@ ir_status rt_module_request(rt_module *module, const cg_request *request, cg_blo
 
 ir_status rt_module_build(rt_module *module, const cg_program_request *request, const ir_mem *mem,
                           cg_blob *out, ir_error *error) {
-  cg_machine machine = {NULL, request->level, *request->target};
+  cg_machine machine = {NULL, request->level, *request->forms->target};
   *out = (cg_blob){0};
   ir_status status = rt_module_load(module, error);
   if (status) return status;
