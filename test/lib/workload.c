@@ -156,9 +156,9 @@ static bool place_all(const test_workload *w, const vf_program *p, test_result *
   fill(in);
   memset(out, 0, sizeof *out);
   b->input_size = place(w, p, VF_INPUT, in->elements, b->inputs, error);
+  if (b->input_size < 0) return false; /* the next call clears the error */
   b->output_size = place(w, p, VF_OUTPUT, out->elements, b->outputs, error);
-  return b->input_size >= 0 && b->output_size >= 0 &&
-         b->input_size + b->output_size <= (int64_t)sizeof out->elements;
+  return b->output_size >= 0 && b->input_size + b->output_size <= (int64_t)sizeof out->elements;
 }
 
 /* Behind the outputs, what the inputs hold after the run. */

@@ -101,7 +101,7 @@ class Drawing:
             repeats = self.chance(0.3)
             view = self.gathered(self.repeatable(base, axis) if repeats else base, axis)
             self.add_view(array, view)
-            if repeats and view.at.size <= self.most:
+            if repeats and 0 < view.at.size <= self.most:
                 self.make_group(array, view)
         elif kind == "create_view" and rank and base.at.size:
             self.make_descriptors(array, base)
