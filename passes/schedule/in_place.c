@@ -293,8 +293,12 @@ bool schedule_in_place_reorder(in_place *f, bool move) {
   for (size_t i = 0; i < f->count && move; i++) {
     copied *c = &f->copies[i];
     bool moved[MOST_MOVED] = {false};
-    if (c->at < next || !schedule_fits(f, c, false) || schedule_is_free(f, c)) continue;
-    uint32_t last = f->slots[c->from].last;
+    uint32_t last = 0;
+    if (c->at < next || c->from == SCHEDULE_NO_SLOT) continue;
+    if (!schedule_last_use(f, c, &last)) { /* else the condition may hand it on, once this comes first */
+      if (!schedule_fits(f, c, false) || schedule_is_free(f, c)) continue;
+      last = f->slots[c->from].last;
+    }
     if (last - c->at >= MOST_MOVED || !in_one_function(f->plan, c->at, last)) continue;
     if (!mark_moved(f, c, last, moved)) continue;
     move_steps(f->plan, c->at, last, moved);
@@ -328,10 +332,10 @@ static bool mark_overlapping(in_place *f, ir_ref write, uint8_t *stored) {
   return found;
 }
 
-/* Is what each step behind the update needs of the value known? */
-static bool knows_late_reads(const in_place *f, size_t copy) {
+/* Is what each step behind the update, up to `last`, needs of the value known? */
+static bool knows_late_reads(const in_place *f, size_t copy, uint32_t last) {
   const copied *c = &f->copies[copy];
-  for (size_t u = schedule_uses_of(f, c->end + 1); u < f->use_count; u++) {
+  for (size_t u = schedule_uses_of(f, c->end + 1); u < f->use_count && f->uses[u].step <= last; u++) {
     size_t i = 0;
     if (f->uses[u].slot != c->from) continue;
     while (i < f->late_count && (f->late[i].copy != copy || f->late[i].step != f->uses[u].step)) i++;
@@ -345,9 +349,13 @@ static bool mark_late_reads(in_place *f, uint8_t *stored) {
   bool found = false;
   for (size_t i = f->count; i-- > 0;) {
     copied *c = &f->copies[i];
-    if (!schedule_fits(f, c, false)) continue;
-    f->slots[c->from].is = c->to; /* what later versions become decides about a reference */
-    if (schedule_is_free(f, c) || !f->late_count || !knows_late_reads(f, i)) continue;
+    uint32_t last = UINT32_MAX;
+    if (c->from == SCHEDULE_NO_SLOT || !schedule_last_use(f, c, &last)) {
+      if (!schedule_fits(f, c, false)) continue;
+      f->slots[c->from].is = c->to; /* what later versions become decides about a reference */
+      if (schedule_is_free(f, c)) continue;
+    }
+    if (!f->late_count || !knows_late_reads(f, i, last)) continue;
     for (size_t k = 0; k < f->late_count; k++)
       if (f->late[k].copy == i && f->late[k].value) stored[f->late[k].value] = 1, found = true;
   }

@@ -154,6 +154,20 @@ static uint32_t find_handed_on(const in_place *f, const copied *c, bool strict) 
   return SCHEDULE_NO_SLOT;
 }
 
+/* Is the slot one of the function of condition k that uses it? */
+static bool is_local(const in_place *f, uint32_t slot, uint32_t k) {
+  return f->plan->slots[slot].kind == IR_SLOT_TEMP && f->slots[slot].first > k;
+}
+
+bool schedule_last_use(const in_place *f, const copied *c, uint32_t *last) {
+  uint32_t k = c->kind == IR_STEP_KERNEL ? condition_around(f, c->at) : UINT32_MAX, from, end;
+  if (k == UINT32_MAX || is_local(f, c->from, k)) return false;
+  find_function(f, k, c->at, &from, &end);
+  for (size_t i = schedule_uses_of(f, c->at); i < f->use_count && f->uses[i].step < end; i++)
+    if (f->uses[i].slot == c->from) *last = f->uses[i].step;
+  return *last > c->end;
+}
+
 size_t schedule_next_inside(const in_place *f, const copied *c, size_t i) {
   uint32_t to = schedule_become(f, c->to);
   if (c->kind != IR_STEP_COND) return f->count;
@@ -188,7 +202,7 @@ bool schedule_fits(in_place *f, copied *c, bool strict) {
            newest = schedule_become(f, c->to), condition = condition_around(f, c->at);
   if (to != IR_SLOT_TEMP && to != IR_SLOT_OUTPUT && to != IR_SLOT_ALIAS) return false;
   /* what a function hands on of outside depends on the other function, too: the condition hands it on */
-  if (condition != UINT32_MAX && (from != IR_SLOT_TEMP || first <= condition)) return false;
+  if (condition != UINT32_MAX && !is_local(f, c->from, condition)) return false;
   if (from == IR_SLOT_ALIAS) return schedule_find_carry(f, c, newest) != UINT32_MAX;
   if (from != IR_SLOT_INPUT) return from == IR_SLOT_TEMP && (loop == UINT32_MAX || first > loop);
   return loop == UINT32_MAX && is_reference(f, c->from, newest);

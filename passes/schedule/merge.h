@@ -81,6 +81,9 @@ bool schedule_list_control(in_place *f, uint32_t k);
 /* Could the two slots be one, if nothing used `from` later, and the update read nothing that it replaces?
  * Finds `from` of a condition; `strict`: there, no update reads what it replaces. */
 bool schedule_fits(in_place *f, copied *c, bool strict);
+/* Is it a copy in a function of a condition, of a value of outside, which the function reads behind it?
+ * *last: the last step that does. */
+bool schedule_last_use(const in_place *f, const copied *c, uint32_t *last);
 /* Does nothing use `from` behind it? */
 bool schedule_is_free(const in_place *f, const copied *c);
 /* The place of the carried value, among the slots of the loop around the copy, whose value in an iteration
