@@ -27,6 +27,8 @@ typedef struct ir_attr {
    * their newest versions. */
   const uint32_t *written;
   size_t written_count;
+  const uint32_t *kept; /* and those that it leaves as they are */
+  size_t kept_count;
   int line, column;
 } ir_attr;
 

@@ -200,7 +200,7 @@ static void aim_next(cg_runner *r, const cg_buffer *carry, LLVMValueRef spare) {
 static void begin_carries(cg_runner *r, const cg_buffer *carry, uint32_t count, LLVMValueRef spare) {
   for (uint32_t k = 0; k < count; k++, carry += CARRY) {
     LLVMValueRef init = cg_address_of(r, &carry[INIT]), this = init;
-    if (is_same(&carry[SPARE], &carry[RESULT]))
+    if (is_same(&carry[SPARE], &carry[RESULT]) && !is_same(&carry[INIT], &carry[RESULT]))
       copy_bytes(r, this = cg_address_of(r, &carry[RESULT]), init, bytes_of(r, carry));
     LLVMBuildStore(r->b, this, moving_place(r, &carry[THIS]));
     aim_next(r, carry, spare);

@@ -37,16 +37,22 @@ static bool declare_all(ir_parser *p, const ir_token *at, const ir_parsed_graph 
   return true;
 }
 
-/* Notes which parameters the graph writes, in their order, which its results have. */
-static bool note_written(ir_parser *p, const ir_parsed_graph *block, ir_attr *call) {
-  size_t count = 0;
-  for (size_t i = 0; i < block->result_count; i++) count += block->results[i].reference;
-  uint32_t *list = count ? ir_parse_alloc(p, count * sizeof *list) : NULL;
-  if (count && !list) return false;
-  call->written = list;
-  for (size_t i = 0, k = block->result_count - count; i < block->param_count && k < block->result_count; i++)
-    if (block->params[i].reference && block->params[i].name == block->results[k].name)
-      list[call->written_count++] = (uint32_t)i, k++;
+/* Lists the parameters that are references: those that the graph writes, which its results have in the same
+ * order, and others. */
+static bool list_references(ir_parser *p, const ir_parsed_graph *block, ir_attr *call) {
+  size_t count = 0, k = 0;
+  for (size_t i = 0; i < block->param_count; i++) count += block->params[i].reference;
+  uint32_t *written = count ? ir_parse_alloc(p, 2 * count * sizeof *written) : NULL, *kept = written + count;
+  if (!count) return true;
+  if (!written) return false;
+  while (k < block->result_count && !block->results[k].reference) k++;
+  for (size_t i = 0; i < block->param_count; i++) {
+    if (!block->params[i].reference) continue;
+    if (k < block->result_count && block->params[i].name == block->results[k].name)
+      written[call->written_count++] = (uint32_t)i, k++;
+    else kept[call->kept_count++] = (uint32_t)i;
+  }
+  call->written = written, call->kept = kept;
   return true;
 }
 
@@ -63,5 +69,5 @@ ir_ref ir_parse_function(ir_parser *p, const ir_token *name, ir_attr *call) {
   if (!declare_all(p, name, block)) return 0;
   ir_ref func = p->symbols[id].func ? p->symbols[id].func : close_block(p, block);
   p->symbols[id].func = func;
-  return func && note_written(p, block, call) ? func : 0;
+  return func && list_references(p, block, call) ? func : 0;
 }

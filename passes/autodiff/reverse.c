@@ -3,8 +3,8 @@
  * cond: a branch is recomputed where its cotangents are pulled back. scan: each iteration is recomputed, too,
  * from its initial state, or from values that are smaller (saved.c). A first scan repeats the iterations and
  * stacks these; a second scan in the opposite direction carries the cotangents of the state and sums those of
- * the invariant operands. No other memory depends on the length. while_loop: the same as a scan with as many
- * iterations as its bound allows, of which those after the last one leave the state unchanged. */
+ * the invariant operands. No other memory depends on the length. while_loop: the same with scans of as many
+ * iterations as its bound allows, of which those after the last one do nothing, in either direction. */
 #include "control.h"
 
 #include <string.h>
@@ -115,6 +115,8 @@ typedef struct reverse {
   uint8_t *wanted; /* by operand: is its cotangent needed after the loop? */
   uint8_t *used;   /* by parameter: do the gradients depend on its value? */
   bool single;     /* the length is 1: nothing is summed */
+  ir_ref holds;    /* of a while_loop: does an iteration take place? In terms of parameters */
+  ir_ref held;     /* parameter of the backward scan: did it? */
   pass_refs kept;  /* values of an iteration that are kept in place of states */
   pass_refs given; /* parameters that stand for them in the gradients */
   /* TUPLE: the final state, then of each iteration the parts of the state that are used at its start, and
@@ -189,12 +191,31 @@ static bool keep_less(reverse *r) {
   return good;
 }
 
+/* A function of params with the results of `func` where `holds` does. Otherwise the first results are the
+ * first params, and the others zero; `also`, if not 0, is a further result in any case. */
+static ir_ref guarded(ir_graph *g, ir_ref holds, ir_ref func, uint32_t kept, const pass_refs *params,
+                      ir_ref also) {
+  ir_function f = ir_function_of(g, func);
+  pass_refs own = {.g = g}, stay = {.g = g}, all = {.g = g};
+  for (size_t i = 0; i < params->count; i++) pass_refs_add(&own, pass_param_like(g, params->at[i]));
+  for (uint32_t i = 0; i < f.result_count && !own.failed; i++)
+    pass_refs_add(&stay, i < kept ? own.at[i] : op_zeros_like(g, f.results[i]));
+  ir_ref otherwise = func_of(&stay, &own), made = 0;
+  ir_ref results = otherwise ? op_cond(g, holds, params->at, params->count, func, otherwise) : 0;
+  for (uint32_t i = 0; results && i < ir_get(g, results)->nsrc; i++)
+    pass_refs_add(&all, ir_src(g, results, i));
+  if (also) pass_refs_add(&all, also);
+  if (results) made = func_of(&all, params);
+  pass_refs_free(&own), pass_refs_free(&stay), pass_refs_free(&all);
+  return made;
+}
+
 /* Repeats the iterations and stacks the states that they begin with, and what is kept of them. */
 static bool stack_states(reverse *r) {
   pass_control *c = r->c;
   ir_graph *g = c->g;
   pass_refs results = {.g = g};
-  bool any = r->kept.count > 0;
+  bool any = r->kept.count > 0 || r->holds;
   for (uint32_t i = 0; i < c->state.carries; i++) pass_refs_add(&results, r->f.results[i]);
   for (uint32_t i = 0; i < c->state.carries; i++) {
     if (r->used[i]) pass_refs_add(&results, r->f.params[i]);
@@ -203,6 +224,10 @@ static bool stack_states(reverse *r) {
   for (size_t i = 0; i < r->kept.count; i++) pass_refs_add(&results, r->kept.at[i]);
   if (any && !results.failed) {
     ir_ref func = ir_func(g, results.at, (uint32_t)results.count, r->f.params, r->f.param_count);
+    pass_refs params = {.g = g};
+    for (uint32_t i = 0; i < r->f.param_count && r->holds; i++) pass_refs_add(&params, r->f.params[i]);
+    if (func && r->holds) func = guarded(g, r->holds, func, c->state.carries, &params, r->holds);
+    pass_refs_free(&params);
     if (func) r->stacks = op_scan(g, c->operands, c->operand_count, c->state, func, c->length);
   }
   pass_refs_free(&results);
@@ -248,6 +273,7 @@ static void add_slices_and_invariants(reverse *r) {
       pass_refs_add(&r->results[1], r->t.gradients[i]);
   }
   for (size_t i = 0; i < r->kept.count; i++) add_param(r, 1, r->given.at[i], ir_src(c->g, r->stacks, next++));
+  if (r->holds) add_param(r, 1, r->held = pass_param_like(c->g, r->holds), ir_src(c->g, r->stacks, next));
   for (uint32_t i = c->state.carries; i < c->result_count; i++)
     if (c->reached[i]) add_param(r, 1, r->t.given[i], c->tangents[i]);
 }
@@ -265,6 +291,7 @@ static ir_ref scan_back(reverse *r) {
   ir_scan_state s = {(uint32_t)r->x[0].count, (uint32_t)r->x[1].count, !c->state.reverse};
   concat_refs(&params, r->params, 3), concat_refs(&x, r->x, 3), concat_refs(&results, r->results, 2);
   ir_ref func = x.failed ? 0 : func_of(&results, &params), all = 0;
+  if (func && r->held) func = guarded(c->g, r->held, func, s.carries, &params, 0);
   if (func) all = op_scan(c->g, x.at, x.count, s, func, c->length);
   pass_refs_free(&params), pass_refs_free(&x), pass_refs_free(&results);
   return all;
@@ -295,12 +322,13 @@ static bool scatter_results(reverse *r, ir_ref all) {
   return good;
 }
 
-/* Adds the cotangents of the operands of c, given those of its results in c->tangents. */
-static bool pull_scan(pass_differentiation *w, pass_control *c, uint8_t *wanted) {
+/* Adds the cotangents of the operands of c, given those of its results in c->tangents. holds: as in reverse,
+ * or 0. */
+static bool pull_scan(pass_differentiation *w, pass_control *c, uint8_t *wanted, ir_ref holds) {
   ir_graph *g = c->g;
   int64_t length;
-  reverse r = {.w = w, .c = c, .f = ir_function_of(g, c->func), .wanted = wanted};
-  r.single = ir_is_const(g, c->length, &length) && length == 1;
+  reverse r = {.w = w, .c = c, .f = ir_function_of(g, c->func), .wanted = wanted, .holds = holds};
+  r.single = ir_is_const(g, c->length, &length) && length == 1 && !holds;
   for (int i = 0; i < 3; i++) r.params[i].g = r.x[i].g = g;
   for (int i = 0; i < 2; i++) r.results[i].g = g;
   r.kept.g = r.given.g = g;
@@ -325,24 +353,6 @@ static bool pull_scan(pass_differentiation *w, pass_control *c, uint8_t *wanted)
 
 /* while_loop */
 
-/* One iteration of the scan for a while_loop: the body if the condition holds, otherwise the state unchanged.
- * An unchanged state leaves the condition false. */
-static ir_ref guarded_body(const pass_control *c) {
-  ir_graph *g = c->g;
-  ir_function body = ir_function_of(g, c->func), condition = ir_function_of(g, c->second_func);
-  pass_refs params = {.g = g}, state = {.g = g};
-  ir_ref holds = condition.results[0], made = 0;
-  for (uint32_t i = 0; i < body.param_count; i++) pass_refs_add(&params, pass_param_like(g, body.params[i]));
-  for (uint32_t i = 0; i < c->state.carries && !params.failed; i++) pass_refs_add(&state, params.at[i]);
-  ir_ref stay = func_of(&state, &params);
-  if (stay && ir_replace(g, condition.params, body.params, condition.param_count, &holds, 1) == IR_OK) {
-    ir_ref next = op_cond(g, holds, body.params, body.param_count, c->func, stay);
-    if (next) made = ir_func(g, ir_get(g, next)->src, ir_get(g, next)->nsrc, body.params, body.param_count);
-  }
-  pass_refs_free(&params), pass_refs_free(&state);
-  return made;
-}
-
 static bool pull_while(pass_differentiation *w, pass_control *c, uint8_t *wanted) {
   ir_graph *g = c->g;
   if (ir_get(g, c->length)->arg < 0)
@@ -350,20 +360,10 @@ static bool pull_while(pass_differentiation *w, pass_control *c, uint8_t *wanted
                      "%s: while_loop has no declared bound; its reverse-mode derivative keeps the state of "
                      "each iteration, so it needs one: declare the largest number of iterations",
                      c->who) != 0;
-  ir_ref func = guarded_body(c);
-  ir_ref all = func ? op_scan(g, c->operands, c->operand_count, c->state, func, c->length) : 0;
-  if (!all) return false;
-  pass_control scan;
-  bool good = pass_control_begin(&scan, g, c->who, ir_src(g, ir_src(g, all, 0), 0));
-  if (good) {
-    scan.operands = c->operands;
-    memcpy(scan.varies, c->varies, c->operand_count);
-    memcpy(scan.reached, c->reached, c->result_count);
-    memcpy(scan.tangents, c->tangents, c->result_count * sizeof *c->tangents);
-    good = pull_scan(w, &scan, wanted);
-  }
-  pass_control_end(&scan);
-  return good;
+  ir_function body = ir_function_of(g, c->func), condition = ir_function_of(g, c->second_func);
+  ir_ref holds = condition.results[0];
+  return ir_replace(g, condition.params, body.params, condition.param_count, &holds, 1) == IR_OK &&
+         pull_scan(w, c, wanted, holds);
 }
 
 /* Here c.varies are the operands that depend on an input in some iteration, and c.reached the results that
@@ -389,7 +389,7 @@ bool pass_pull_control(pass_differentiation *w, ir_ref control) {
   }
   if (good && any)
     good = c.op == IR_OP_COND   ? pull_cond(w, &c)
-           : c.op == IR_OP_SCAN ? pull_scan(w, &c, wanted)
+           : c.op == IR_OP_SCAN ? pull_scan(w, &c, wanted, 0)
                                 : pull_while(w, &c, wanted);
   ir_free(g->mem, wanted, c.operand_count);
   pass_control_end(&c);

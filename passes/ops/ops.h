@@ -248,8 +248,8 @@ ir_ref op_read(ir_graph *g, ir_ref target, ir_ref x);
 /* What a target of op_assign names in x, which has as many elements as positions were counted: its views
  * applied to x, with zeros for padding. */
 ir_ref op_view_at(ir_graph *g, ir_ref target, ir_ref x);
-/* The newest version of x as a write of x: itself if it is made of x by writes and scatters alone. Both have
- * one type. */
+/* The newest version of x as a write of x: itself if it is made by writes and scatters of x, or of what a
+ * loop or a condition leaves. Both have one type. */
 ir_ref op_next_version(ir_graph *g, ir_ref x, ir_ref newest);
 bool op_target_gathers(const ir_graph *g, ir_ref target); /* does it have a gather? */
 bool op_target_repeats(ir_graph *g, ir_ref target);       /* may it name an element twice? */

@@ -16,59 +16,13 @@
  *
  * What a step reads is known before folding: the stored values that are reached from what it computes through
  * values that are not. */
-#include "in_place.h"
+#include "passes/schedule/merge.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "passes/fold/fold.h"
 #include "passes/schedule/late_reads.h"
-
-/* What is known of a slot. */
-typedef struct usage {
-  uint32_t first, last; /* the first and the last step that uses it; what a copy reads is no use */
-  uint32_t is;          /* the slot that it has become, or itself */
-  uint32_t copy;        /* 1 + the number of the last copy that reads it; 0: none */
-} usage;
-
-/* A copy at step `at`, and what the update behind it needs. */
-typedef struct copied {
-  uint32_t at, from, to;
-  bool kept; /* the update reads what it replaces */
-} copied;
-
-/* One use of a slot. */
-typedef struct slot_use {
-  uint32_t step, slot;
-  bool writes;
-} slot_use;
-
-/* Step `step`, behind a copy, needs `value` of the value that was copied; 0: it does not depend on the
- * update. */
-typedef struct late_read {
-  uint32_t step;
-  size_t copy;
-  ir_ref value;
-} late_read;
-
-struct in_place {
-  ir_graph *g;
-  ir_plan *plan;
-  usage *slots;
-  copied *copies;
-  size_t count, cap;
-  uint32_t *seen; /* by node: step that has met it, + 1 */
-  size_t nodes;
-  ir_ref *stack;
-  size_t stack_cap;
-  const pass_reference *references;
-  size_t reference_count;
-  bool loops;     /* may carried values of loops be changed in place? */
-  slot_use *uses; /* what copies read as well; in the order of steps once all are known */
-  size_t use_count, use_cap;
-  late_read *late; /* of kernels that cannot be put before the update */
-  size_t late_count, late_cap;
-};
 
 /* Does step k fill the memory that the next one updates? */
 static bool fills(const ir_graph *g, const ir_plan *p, size_t k) {
@@ -168,7 +122,7 @@ void schedule_in_place_free(in_place *f) {
 /* The copy that the update at step k follows, or NULL. */
 static copied *copy_before(in_place *f, size_t k) {
   copied *c = f->count ? &f->copies[f->count - 1] : NULL;
-  return c && c->at + 1 == k ? c : NULL;
+  return c && c->kind == IR_STEP_KERNEL && c->end == k ? c : NULL;
 }
 
 /* Lists what step k needs of values that earlier steps copy. */
@@ -212,6 +166,7 @@ static void visit_row_group(in_place *f, uint32_t k, const uint32_t *slot_of) {
 
 bool schedule_in_place_visit(in_place *f, size_t k, pass_slots *slots, uint32_t *slot_of) {
   const ir_step *step = &f->plan->steps[k];
+  if (!schedule_list_control(f, (uint32_t)k)) return false;
   bool made = ir_op_of(f->g, step->kernel) == IR_OP_KERNEL; /* comparing it with alternatives made it */
   uint32_t own = step->slots[0], stored = made ? 0 : slot_of[step->kernel];
   for (uint32_t i = 0; i < step->slot_count && made; i++) use(f, step->slots[i], (uint32_t)k, true);
@@ -219,7 +174,8 @@ bool schedule_in_place_visit(in_place *f, size_t k, pass_slots *slots, uint32_t 
   if (fills(f->g, f->plan, k) && stored && stored != own + 1) {
     if (!IR_RESERVE(f->g->mem, f->copies, f->cap, f->count + 1))
       return ir_fail(f->g->error, IR_ERR_MEMORY, "out of memory scheduling writes") == IR_OK;
-    f->copies[f->count++] = (copied){.at = (uint32_t)k, .from = stored - 1, .to = own};
+    f->copies[f->count++] = (copied){
+        .at = (uint32_t)k, .end = (uint32_t)k + 1, .from = stored - 1, .to = own, .kind = IR_STEP_KERNEL};
     f->slots[stored - 1].copy = (uint32_t)f->count;
     use(f, own, (uint32_t)k, true);
     note(f, stored - 1, (uint32_t)k, false);
@@ -231,19 +187,26 @@ bool schedule_in_place_visit(in_place *f, size_t k, pass_slots *slots, uint32_t 
   return f->g->error->status == IR_OK;
 }
 
-/* The slots of a loop step (ir/plan.h): a predicate, or none; five of each carried value, of which it sets
- * the second and the third anew in each iteration; pairs, of which it sets the second. */
-enum { CARRY = 5 /* slots of each carried value: ir/plan.h */ };
-enum { CARRY_THIS = 1 /* behind the initial value */, CARRY_NEXT, CARRY_RESULT, CARRY_SPARE };
-
-static uint32_t first_carry(const ir_step *s) { return s->kind == IR_STEP_WHILE; }
-
 static bool is_moved(const ir_step *s, uint32_t place) {
-  uint32_t first = first_carry(s), pairs = first + CARRY * s->carries;
+  uint32_t first = schedule_first_carry(s), pairs = first + SCHEDULE_CARRY * s->carries;
   if (!ir_is_loop_step(s->kind) || place < first) return false;
   if (place >= pairs) return (place - pairs) % 2 == 1;
-  uint32_t in = (place - first) % CARRY;
+  uint32_t in = (place - first) % SCHEDULE_CARRY;
   return in == CARRY_THIS || in == CARRY_NEXT;
+}
+
+/* Does a step that is no kernel only read this slot? Of what loops slice or stack that is not asked. */
+static bool only_reads(const ir_step *s, uint32_t place) {
+  uint32_t first = schedule_first_carry(s);
+  switch (s->kind) {
+  case IR_STEP_COND: return place == 0;
+  case IR_STEP_CALL: return place >= s->carries;
+  case IR_STEP_WHILE:
+  case IR_STEP_SCAN:
+    return place >= first && place < first + SCHEDULE_CARRY * s->carries &&
+           (place - first) % SCHEDULE_CARRY == CARRY_INIT;
+  default: return place > 0;
+  }
 }
 
 /* Steps that are no kernels use all of their slots, but for those that they set for others. */
@@ -251,62 +214,13 @@ static void use_others(in_place *f) {
   const ir_plan *p = f->plan;
   for (uint32_t k = 0; k < p->step_count; k++)
     for (uint32_t i = 0; p->steps[k].kind != IR_STEP_KERNEL && i < p->steps[k].slot_count; i++)
-      if (!is_moved(&p->steps[k], i)) use(f, p->steps[k].slots[i], k, true);
+      if (!is_moved(&p->steps[k], i)) use(f, p->steps[k].slots[i], k, !only_reads(&p->steps[k], i));
 }
 
-/* The innermost loop around step k, or UINT32_MAX. */
-static uint32_t loop_around(const ir_plan *p, uint32_t k) {
-  for (uint32_t at = k; at-- > 0;)
-    if (ir_is_loop_step(p->steps[at].kind) &&
-        at + p->steps[at].function_steps[0] + p->steps[at].function_steps[1] >= k)
-      return at;
-  return UINT32_MAX;
+/* And has it no other one's memory by now? */
+static bool may_share(in_place *f, copied *c, bool strict) {
+  return schedule_fits(f, c, strict) && schedule_is_free(f, c) && f->slots[c->from].is == c->from;
 }
-
-static uint32_t become(const in_place *f, uint32_t slot) {
-  while (f->slots[slot].is != slot) slot = f->slots[slot].is;
-  return slot;
-}
-
-/* Does the slot hold a reference, whose newest version is the result in slot `to`? Slots of inputs have their
- * numbers. */
-static bool is_reference(const in_place *f, uint32_t from, uint32_t to) {
-  for (size_t i = 0; i < f->reference_count; i++)
-    if (f->references[i].input == from && f->plan->results[f->references[i].result] == to) return true;
-  return false;
-}
-
-/* The place of the carried value, among the slots of the loop around the copy, whose value in an iteration
- * the copy reads, and whose next value is in slot `to`; UINT32_MAX: there is none. */
-static uint32_t find_carry(const in_place *f, const copied *c, uint32_t to) {
-  uint32_t loop = f->loops ? loop_around(f->plan, c->at) : UINT32_MAX;
-  const ir_step *s = loop == UINT32_MAX ? NULL : &f->plan->steps[loop];
-  uint32_t place = s ? first_carry(s) : 0;
-  for (uint32_t k = 0; s && k < s->carries; k++, place += CARRY)
-    if (s->slots[place + CARRY_THIS] == c->from && s->slots[place + CARRY_NEXT] == to) return place;
-  return UINT32_MAX;
-}
-
-/* Could the copy be left out, if nothing used the value later, and the update read nothing that it
- * replaces? */
-static bool fits(const in_place *f, const copied *c) {
-  const ir_plan *p = f->plan;
-  ir_slot_kind from = p->slots[c->from].kind, to = p->slots[c->to].kind;
-  uint32_t loop = loop_around(p, c->at), first = f->slots[c->from].first;
-  if (f->slots[c->to].first != c->at) return false;
-  if (to != IR_SLOT_TEMP && to != IR_SLOT_OUTPUT && to != IR_SLOT_ALIAS) return false;
-  if (from == IR_SLOT_ALIAS) return find_carry(f, c, become(f, c->to)) != UINT32_MAX;
-  if (from != IR_SLOT_INPUT) return from == IR_SLOT_TEMP && (loop == UINT32_MAX || first > loop);
-  return loop == UINT32_MAX && is_reference(f, c->from, become(f, c->to));
-}
-
-/* Does nothing use the value behind the copy? */
-static bool is_free(const in_place *f, const copied *c) {
-  const usage *x = &f->slots[c->from];
-  return x->first == UINT32_MAX || x->last <= c->at;
-}
-
-static bool may_share(const in_place *f, const copied *c) { return is_free(f, c) && fits(f, c); }
 
 /* readers of the older version first */
 
@@ -317,21 +231,10 @@ static int by_step(const void *a, const void *b) {
   return (x->step > y->step) - (x->step < y->step);
 }
 
-/* The first use of a step, in the order of steps. */
-static size_t uses_of(const in_place *f, uint32_t step) {
-  size_t low = 0, high = f->use_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (f->uses[middle].step < step) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
 /* Must step k stay behind step i? They use a slot that one of them writes. What a copy reads counts. */
 static bool depends(const in_place *f, uint32_t i, uint32_t k) {
-  for (size_t a = uses_of(f, i); a < f->use_count && f->uses[a].step == i; a++)
-    for (size_t b = uses_of(f, k); b < f->use_count && f->uses[b].step == k; b++)
+  for (size_t a = schedule_uses_of(f, i); a < f->use_count && f->uses[a].step == i; a++)
+    for (size_t b = schedule_uses_of(f, k); b < f->use_count && f->uses[b].step == k; b++)
       if (f->uses[a].slot == f->uses[b].slot && (f->uses[a].writes || f->uses[b].writes)) return true;
   return false;
 }
@@ -341,21 +244,31 @@ static bool may_move(const in_place *f, uint32_t at, uint32_t k) {
   const ir_step *s = f->plan->steps;
   if (s[k].kind != IR_STEP_KERNEL) return false;
   for (uint32_t i = at; i < k; i++)
-    if (i + s[i].function_steps[0] + s[i].function_steps[1] >= k) return false;
+    if (schedule_end_of(f->plan, i) >= k) return false;
+  return true;
+}
+
+/* Do all steps from `at` to `last` belong to the function of `at`, or to functions that they call? */
+static bool in_one_function(const ir_plan *p, uint32_t at, uint32_t last) {
+  for (uint32_t i = 0; i < at; i++) {
+    uint32_t end = schedule_end_of(p, i), second = i + 1 + p->steps[i].function_steps[0];
+    if (end >= at && (last > end || (at < second && last >= second))) return false;
+  }
   return true;
 }
 
 /* Marks the steps behind the copy, up to `last`, that have to come before it. False where one of them needs
- * the update, or is no kernel. */
+ * the update, or is no kernel, and where there are none. */
 static bool mark_moved(const in_place *f, const copied *c, uint32_t last, bool *moved) {
-  for (size_t u = uses_of(f, c->at + 2); u < f->use_count; u++)
-    if (f->uses[u].slot == c->from && f->uses[u].step <= last) moved[f->uses[u].step - c->at] = true;
+  bool any = false;
+  for (size_t u = schedule_uses_of(f, c->end + 1); u < f->use_count; u++)
+    if (f->uses[u].slot == c->from && f->uses[u].step <= last) moved[f->uses[u].step - c->at] = any = true;
   for (uint32_t k = last + 1; k-- > c->at;) {
     if (!moved[k - c->at]) continue;
-    if (k <= c->at + 1 || !may_move(f, c->at, k)) return false;
+    if (k <= c->end || !may_move(f, c->at, k)) return false;
     for (uint32_t i = c->at; i < k; i++) moved[i - c->at] |= depends(f, i, k);
   }
-  return true;
+  return any;
 }
 
 static void move_steps(ir_plan *p, uint32_t at, uint32_t last, const bool *moved) {
@@ -372,15 +285,21 @@ bool schedule_in_place_reorder(in_place *f, bool move) {
   uint32_t next = 0; /* steps before it have been moved */
   use_others(f);
   qsort(f->uses, f->use_count, sizeof *f->uses, by_step);
+  if (!schedule_list_control(f, (uint32_t)f->plan->step_count)) return false;
   for (size_t i = f->count; i-- > 0;) { /* what later versions become decides about a reference */
-    const copied *c = &f->copies[i];
-    if (fits(f, c)) f->slots[c->from].is = c->to;
+    copied *c = &f->copies[i];
+    if (schedule_fits(f, c, false)) f->slots[c->from].is = c->to;
   }
   for (size_t i = 0; i < f->count && move; i++) {
-    const copied *c = &f->copies[i];
-    uint32_t last = f->slots[c->from].last;
+    copied *c = &f->copies[i];
     bool moved[MOST_MOVED] = {false};
-    if (is_free(f, c) || c->at < next || !fits(f, c) || last - c->at >= MOST_MOVED) continue;
+    uint32_t last = 0;
+    if (c->at < next || c->from == SCHEDULE_NO_SLOT) continue;
+    if (!schedule_last_use(f, c, &last)) { /* else the condition may hand it on, once this comes first */
+      if (!schedule_fits(f, c, false) || schedule_is_free(f, c)) continue;
+      last = f->slots[c->from].last;
+    }
+    if (last - c->at >= MOST_MOVED || !in_one_function(f->plan, c->at, last)) continue;
     if (!mark_moved(f, c, last, moved)) continue;
     move_steps(f->plan, c->at, last, moved);
     next = last + 1;
@@ -413,10 +332,10 @@ static bool mark_overlapping(in_place *f, ir_ref write, uint8_t *stored) {
   return found;
 }
 
-/* Is what each step behind the update needs of the value known? */
-static bool knows_late_reads(const in_place *f, size_t copy) {
+/* Is what each step behind the update, up to `last`, needs of the value known? */
+static bool knows_late_reads(const in_place *f, size_t copy, uint32_t last) {
   const copied *c = &f->copies[copy];
-  for (size_t u = uses_of(f, c->at + 2); u < f->use_count; u++) {
+  for (size_t u = schedule_uses_of(f, c->end + 1); u < f->use_count && f->uses[u].step <= last; u++) {
     size_t i = 0;
     if (f->uses[u].slot != c->from) continue;
     while (i < f->late_count && (f->late[i].copy != copy || f->late[i].step != f->uses[u].step)) i++;
@@ -429,10 +348,14 @@ static bool knows_late_reads(const in_place *f, size_t copy) {
 static bool mark_late_reads(in_place *f, uint8_t *stored) {
   bool found = false;
   for (size_t i = f->count; i-- > 0;) {
-    const copied *c = &f->copies[i];
-    if (!fits(f, c)) continue;
-    f->slots[c->from].is = c->to; /* what later versions become decides about a reference */
-    if (is_free(f, c) || !f->late_count || !knows_late_reads(f, i)) continue;
+    copied *c = &f->copies[i];
+    uint32_t last = UINT32_MAX;
+    if (c->from == SCHEDULE_NO_SLOT || !schedule_last_use(f, c, &last)) {
+      if (!schedule_fits(f, c, false)) continue;
+      f->slots[c->from].is = c->to; /* what later versions become decides about a reference */
+      if (schedule_is_free(f, c)) continue;
+    }
+    if (!f->late_count || !knows_late_reads(f, i, last)) continue;
     for (size_t k = 0; k < f->late_count; k++)
       if (f->late[k].copy == i && f->late[k].value) stored[f->late[k].value] = 1, found = true;
   }
@@ -443,12 +366,15 @@ static bool mark_late_reads(in_place *f, uint8_t *stored) {
 bool schedule_in_place_overlaps(in_place *f, uint8_t *stored) {
   bool found = mark_late_reads(f, stored);
   for (size_t i = f->count; i-- > 0;) {
-    const copied *c = &f->copies[i];
-    bool shares = may_share(f, c);
-    extend(f, c->from, c->at); /* earlier writes of the same value have to leave it as it is */
+    copied *c = &f->copies[i];
+    bool shares = may_share(f, c, false);
+    if (c->from != SCHEDULE_NO_SLOT)
+      extend(f, c->from, c->at); /* earlier writes of the same value have to leave it as it is */
     if (!shares) continue;
     f->slots[c->from].is = c->to; /* as if the copy were left out: what later versions become counts */
-    if (c->kept) found |= mark_overlapping(f, f->plan->steps[c->at + 1].kernel, stored);
+    if (c->kept) found |= mark_overlapping(f, f->plan->steps[c->end].kernel, stored);
+    for (size_t k = schedule_next_inside(f, c, 0); k < f->count; k = schedule_next_inside(f, c, k + 1))
+      if (f->copies[k].kept) found |= mark_overlapping(f, f->plan->steps[f->copies[k].end].kernel, stored);
   }
   for (uint32_t i = 0; i < f->plan->slot_count; i++) f->slots[i].is = i;
   return found;
@@ -457,7 +383,7 @@ bool schedule_in_place_overlaps(in_place *f, uint8_t *stored) {
 /* All iterations change one buffer, that of the result: the carried value has no other. */
 static void carry_in_place(in_place *f, const copied *c, uint32_t to) {
   ir_plan *p = f->plan;
-  uint32_t *slots = p->steps[loop_around(p, c->at)].slots + find_carry(f, c, to);
+  uint32_t *slots = p->steps[schedule_loop_around(p, c->at)].slots + schedule_find_carry(f, c, to);
   p->slots[slots[CARRY_SPARE]].elements = ir_index(f->g, 0);
   slots[CARRY_SPARE] = slots[CARRY_RESULT];
   f->slots[to].is = c->from;
@@ -468,12 +394,15 @@ static void carry_in_place(in_place *f, const copied *c, uint32_t to) {
 static void share(in_place *f, uint8_t *gone) {
   ir_plan *p = f->plan;
   for (size_t i = f->count; i-- > 0;) {
-    const copied *c = &f->copies[i];
-    uint32_t to = become(f, c->to);
-    bool shares = !c->kept && may_share(f, c);
-    extend(f, c->from, c->at); /* earlier writes of the same value have to leave it as it is */
+    copied *c = &f->copies[i];
+    uint32_t to = schedule_become(f, c->to);
+    bool shares = !c->kept && may_share(f, c, true);
+    if (c->from != SCHEDULE_NO_SLOT)
+      extend(f, c->from, c->at); /* earlier writes of the same value have to leave it as it is */
     if (!shares) continue;
-    gone[c->at] = 1;
+    gone[c->at] = c->kind == IR_STEP_KERNEL;
+    for (size_t k = schedule_next_inside(f, c, 0); k < f->count; k = schedule_next_inside(f, c, k + 1))
+      gone[f->copies[k].at] = f->copies[k].kind == IR_STEP_KERNEL;
     if (p->slots[c->from].kind == IR_SLOT_ALIAS) {
       carry_in_place(f, c, to);
       continue;
@@ -518,19 +447,22 @@ bool schedule_in_place_end(in_place *f) {
   if (!gone) return ir_fail(f->g->error, IR_ERR_MEMORY, "out of memory scheduling writes") == IR_OK;
   memset(gone, 0, steps);
   share(f, gone);
-  for (size_t i = 0; i < p->result_count; i++) p->results[i] = become(f, p->results[i]);
+  for (size_t i = 0; i < p->result_count; i++) p->results[i] = schedule_become(f, p->results[i]);
   keep_apart(f);
   for (size_t k = 0; k < steps; k++) {
     ir_step *s = &p->steps[k];
     for (uint32_t i = 0; i < s->slot_count; i++)
-      if (!is_moved(s, i)) s->slots[i] = become(f, s->slots[i]);
-    for (uint32_t i = 0; i < s->own_count; i++) s->own_stored[i].slot = become(f, s->own_stored[i].slot);
+      if (!is_moved(s, i)) s->slots[i] = schedule_become(f, s->slots[i]);
+    for (uint32_t i = 0; i < s->own_count; i++)
+      s->own_stored[i].slot = schedule_become(f, s->own_stored[i].slot);
     for (uint32_t i = 0; i < s->row_group.count; i++) {
       ir_fused_value *v = &s->row_group.values[i];
-      if (v->slot != UINT32_MAX) v->slot = become(f, v->slot);
+      if (v->slot != UINT32_MAX) v->slot = schedule_become(f, v->slot);
     }
   }
-  for (size_t i = 0; i < p->stored_count; i++) p->stored[i].slot = become(f, p->stored[i].slot);
+  for (size_t k = 0; k < steps; k++) /* functions of conditions that leave what has become the result */
+    if (p->steps[k].kind == IR_STEP_COPY && p->steps[k].slots[0] == p->steps[k].slots[1]) gone[k] = 1;
+  for (size_t i = 0; i < p->stored_count; i++) p->stored[i].slot = schedule_become(f, p->stored[i].slot);
   remove_steps(p, gone);
   ir_free(f->g->mem, gone, steps);
   return f->g->error->status == IR_OK;

@@ -249,9 +249,9 @@ static bool close_functions(control *k, size_t functions, bool hoist, ir_ref *fu
   return x != NULL;
 }
 
-/* The last results of functions that are called at most once: the newest versions that they leave. */
-static bool append_references(control *k, int functions) {
-  for (int f = 0; f < functions; f++)
+/* The last results of the branches of a condition: the newest versions that they leave. */
+static bool append_references(control *k) {
+  for (int f = 0; f < 2; f++)
     for (uint32_t i = 0; i < k->updates.found; i++)
       k->results[f][k->recorded[f].result_count++] = fe_updates_after(&k->updates, f, i);
   return true;
@@ -286,7 +286,7 @@ void vf_cond(vf_value predicate, int operand_count, const vf_value *operands, vf
               add_operands(&k, "operands", operand_count, operands) &&
               is_list(&k, "results", result_count, results) && choose_dtypes(&k) &&
               record_function(&k, 0, then, user, (size_t)result_count) &&
-              record_function(&k, 1, otherwise, user, (size_t)result_count) && append_references(&k, 2) &&
+              record_function(&k, 1, otherwise, user, (size_t)result_count) && append_references(&k) &&
               close_functions(&k, 2, false, funcs, &n);
   if (good) made = op_cond(k.c.ir, predicate.id, k.x, n, funcs[0], funcs[1]);
   if (!fe_updates_end(&k.updates, &k.c, made, (uint32_t)result_count)) made = 0;
@@ -349,9 +349,11 @@ void vf_checkpoint(vf_function f, void *user, int operand_count, const vf_value 
   bool good = begin_control(&k, graph_of(operands, operand_count), "checkpoint") &&
               add_operands(&k, "operands", operand_count, operands) &&
               is_list(&k, "results", result_count, results) && choose_dtypes(&k) &&
-              record_function(&k, 0, f, user, (size_t)result_count) && append_references(&k, 1) &&
+              record_iterations(&k, 0, f, user, (size_t)result_count) &&
               close_functions(&k, 1, false, &func, &n);
-  if (good) made = op_checkpoint(k.c.ir, k.x, n, func);
-  if (!fe_updates_end(&k.updates, &k.c, made, (uint32_t)result_count)) made = 0;
+  if (good) made = op_checkpoint(k.c.ir, k.x, n, k.references, func);
+  if (!fe_updates_end(&k.updates, &k.c, made, 0)) made = 0;
+  const ir_node *all = ir_get(k.c.ir, made);
+  if (made) made = ir_tuple(k.c.ir, all->src + k.references, all->nsrc - k.references);
   finish_control(&k, made, result_count, results);
 }

@@ -106,7 +106,8 @@ static bool unbatch_target(fe_call *c, ir_ref *target, ir_ref *u) {
     if (!(c->graph->levels >> (level - 1) & 1)) continue;
     ir_ref size = c->graph->level_sizes[level];
     uint32_t lead = ir_batch_rank(g, *target);
-    if (lead < level || ir_src(g, ir_batch(g, *target), lead - level) != size)
+    bool mapped = lead >= level && ir_src(g, ir_batch(g, *target), lead - level) == size;
+    if (!mapped && !op_is_one(g, size)) /* a batch of one element is left out */
       return fe_refuse(c, "the elements of a batch would all write the same positions of the reference; give "
                           "vmap its positions (target), and write the view that the mapped ones make");
     *target = op_unbatch(g, *target, size, 0, level);

@@ -274,7 +274,8 @@ ir_ref op_assign(ir_graph *g, ir_ref x, ir_ref at, ir_ref u, op_write op) {
 ir_ref op_next_version(ir_graph *g, ir_ref x, ir_ref newest) {
   ir_ref at = newest;
   while (ir_is_scatter(ir_op_of(g, at))) at = ir_src(g, at, 0);
-  if (at == x && newest != x) return newest;
+  /* what a loop or a condition leaves may be in the memory of x as well */
+  if ((at == x && newest != x) || ir_op_of(g, at) == IR_OP_RESULT) return newest;
   ir_ref whole = op_address(g, op_dims(g, x), ir_rank(g, x));
   return whole ? op_assign(g, x, whole, newest, OP_WRITE_SET) : 0;
 }

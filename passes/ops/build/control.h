@@ -37,8 +37,9 @@ bool op_is_function(ir_graph *g, const char *who, ir_ref func);
 ir_ref op_result(ir_graph *g, ir_ref control, uint32_t number);
 
 /* passes/ops/compose/checkpoint.c: the results of body as a scan of length 1; the derivative recomputes its
- * values from the operands instead of keeping them. */
-ir_ref op_checkpoint(ir_graph *g, const ir_ref *x, size_t n, ir_ref body);
+ * values from the operands instead of keeping them. The first `carries` results are next versions of the
+ * first operands, which may be changed in place. */
+ir_ref op_checkpoint(ir_graph *g, const ir_ref *x, size_t n, uint32_t carries, ir_ref body);
 
 /* control_close.c. A function as recorded: results in terms of parameters, which are BUFFERs, and of any
  * other nodes of the graph. Nodes older than `floor` are outside of the function. */

@@ -25,12 +25,23 @@ static bool writes(const written *w, uint32_t param) {
   return false;
 }
 
+/* A loop that leaves a reference as it is has it in its state all the same. */
+static bool keeps(const written *w, uint32_t param) {
+  const ir_attr *call = w->calls[0];
+  for (size_t k = 0; call && k < call->kept_count; k++)
+    if (call->kept[k] == param) return true;
+  return false;
+}
+
 /* The functions are attributes `first` and `second`, or, where that is the same one, the only one. */
 static bool begin(written *w, const op_args *a, uint32_t front, int first, int second) {
   *w = (written){.a = a, .calls = {a->at[first], first == second ? NULL : a->at[second]}, .front = front};
   for (uint32_t i = 0; front + i < a->n; i++) w->count += writes(w, i);
-  for (int i = 0; i < 2 && w->count; i++)
-    if (w->calls[i]) w->room += ir_function_of(a->g, w->calls[i]->expr).result_count + w->count;
+  for (int i = 0; i < 2; i++) {
+    uint32_t kept = w->calls[i] ? (uint32_t)w->calls[i]->kept_count : 0;
+    if (w->calls[i] && (w->count || kept))
+      w->room += ir_function_of(a->g, w->calls[i]->expr).result_count + w->count + kept;
+  }
   w->list = w->room ? ir_alloc(a->g->mem, w->room * sizeof *w->list) : NULL;
   return !w->room || w->list || (ir_fail(a->g->error, IR_ERR_MEMORY, "%s: out of memory", a->who), false);
 }
@@ -44,17 +55,16 @@ static ir_ref version(const written *w, int number, uint32_t param) {
   return f.params[param];
 }
 
-/* The function of a call, whose results are: of the first `state` parameters the versions of those that are
- * written, and the results that it returns in place of the others; the other results; other versions. 0 where
- * func is. */
+/* The function of a call, whose results are: of the first `state` parameters the versions of references, and
+ * the results that it returns in place of the others; the other results; other versions that are written. */
 static ir_ref function_of(const written *w, int number, uint32_t state) {
   const op_args *a = w->a;
   const ir_attr *call = w->calls[number];
   ir_function f = ir_function_of(a->g, call->expr);
-  if (!w->count || f.param_count + w->front != a->n || state > f.param_count) return call->expr;
+  if (!w->room || f.param_count + w->front != a->n || state > f.param_count) return call->expr;
   uint32_t made = 0, given = 0, returned = f.result_count - (uint32_t)call->written_count;
   for (uint32_t i = 0; i < state; i++)
-    if (writes(w, i)) w->list[made++] = version(w, number, i);
+    if (writes(w, i) || keeps(w, i)) w->list[made++] = version(w, number, i);
     else if (given < returned) w->list[made++] = f.results[given++];
   while (given < returned) w->list[made++] = f.results[given++];
   for (uint32_t i = state; i < f.param_count; i++)
@@ -62,15 +72,15 @@ static ir_ref function_of(const written *w, int number, uint32_t state) {
   return ir_func(a->g, w->list, made, f.params, f.param_count);
 }
 
-/* The results of a call in the order of text: what functions return, then versions. */
+/* The results of a call in the order of text: what functions return, then versions that are written. */
 static ir_ref end(written *w, ir_ref made, uint32_t state) {
   const op_args *a = w->a;
-  uint32_t at = 0, all = made && w->count ? ir_get(a->g, made)->nsrc : 0;
+  uint32_t at = 0, all = made && w->room ? ir_get(a->g, made)->nsrc : 0;
   for (uint32_t i = 0; i < all; i++)
-    if (i >= state || !writes(w, i)) w->list[at++] = ir_src(a->g, made, i);
+    if (i >= state || (!writes(w, i) && !keeps(w, i))) w->list[at++] = ir_src(a->g, made, i);
   for (uint32_t i = 0; i < state && i < all; i++)
     if (writes(w, i)) w->list[at++] = ir_src(a->g, made, i);
-  if (all) made = ir_tuple(a->g, w->list, all);
+  if (all) made = ir_tuple(a->g, w->list, at);
   ir_free(a->g->mem, w->list, w->room * sizeof *w->list);
   return made;
 }
@@ -105,7 +115,7 @@ ir_ref op_form_while(const op_args *a) {
   if (!op_args_graph(a, AT(while), &condition) || !op_args_graph(a, AT(do), &body) ||
       !op_args_int(a, AT(bound), &bound))
     return 0;
-  int64_t carries = ir_function_of(a->g, body).result_count;
+  int64_t carries = ir_function_of(a->g, body).result_count + (int64_t)a->at[AT(do)]->kept_count;
   if (!count_of(a, AT(carries), &carries)) return 0;
   if (a->at[AT(while)]->written_count)
     return op_refuse(a->g, "%s: the condition writes a reference; conditions only read: write it in the body",
@@ -116,8 +126,7 @@ ir_ref op_form_while(const op_args *a) {
              (uint32_t)carries);
 }
 
-/* Defaults: the first operand is the state, and all up to a reference that is written; all others are
- * sliced. */
+/* Defaults: the first operand is the state, and all up to the last reference; all others are sliced. */
 ir_ref op_form_scan(const op_args *a) {
   ir_ref body = 0, length = 0;
   int64_t carries = a->n > 0, sliced;
@@ -127,7 +136,7 @@ ir_ref op_form_scan(const op_args *a) {
       !op_args_bool(a, AT(reverse), &reverse) || !begin(&w, a, 0, AT(do), AT(do)))
     return 0;
   for (uint32_t i = 0; i < a->n; i++)
-    if (writes(&w, i)) carries = (int64_t)i + 1;
+    if (writes(&w, i) || keeps(&w, i)) carries = (int64_t)i + 1;
   if (!count_of(a, AT(carries), &carries)) return end(&w, 0, 0);
   sliced = (int64_t)a->n > carries ? (int64_t)a->n - carries : 0;
   if (!count_of(a, AT(sliced), &sliced)) return end(&w, 0, 0);
@@ -136,9 +145,38 @@ ir_ref op_form_scan(const op_args *a) {
   return end(&w, good ? op_scan(a->g, a->x, a->n, state, body, length) : 0, state.carries);
 }
 
+/* What is written comes first: among operands, parameters and results. */
+static void written_first(const written *w, const ir_ref *from, size_t count, ir_ref *to) {
+  size_t at = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (writes(w, i)) to[at++] = from[i];
+  for (uint32_t i = 0; i < count; i++)
+    if (!writes(w, i)) to[at++] = from[i];
+}
+
+static ir_ref checkpoint(const written *w, ir_ref body, ir_ref *x) {
+  const op_args *a = w->a;
+  ir_function f = ir_function_of(a->g, body);
+  uint32_t returned = f.result_count - w->count;
+  if (f.param_count != a->n) return op_checkpoint(a->g, a->x, a->n, 0, body);
+  written_first(w, f.params, a->n, x);
+  for (uint32_t i = 0; i < f.result_count; i++)
+    w->list[i] = f.results[i < w->count ? returned + i : i - w->count];
+  body = ir_func(a->g, w->list, f.result_count, x, f.param_count);
+  written_first(w, a->x, a->n, x);
+  ir_ref made = body ? op_checkpoint(a->g, x, a->n, w->count, body) : 0;
+  for (uint32_t i = 0; i < f.result_count && made; i++)
+    w->list[i] = ir_src(a->g, made, i < returned ? w->count + i : i - returned);
+  return made ? ir_tuple(a->g, w->list, f.result_count) : 0;
+}
+
 ir_ref op_form_checkpoint(const op_args *a) {
   ir_ref body = 0;
   written w;
   if (!op_args_graph(a, AT(do), &body) || !begin(&w, a, 0, AT(do), AT(do))) return 0;
-  return end(&w, op_checkpoint(a->g, a->x, a->n, function_of(&w, 0, 0)), 0);
+  ir_ref *x = ir_alloc(a->g->mem, a->n * sizeof *x);
+  if (!x) ir_fail(a->g->error, IR_ERR_MEMORY, "%s: out of memory", a->who);
+  ir_ref made = !x ? 0 : w.count ? checkpoint(&w, body, x) : op_checkpoint(a->g, a->x, a->n, 0, body);
+  ir_free(a->g->mem, x, a->n * sizeof *x);
+  return end(&w, made, 0);
 }

@@ -65,8 +65,8 @@ graph @main(%a: ref f32[4], %u: f32[2], %b: bool[], %us: f32[3,2]) {
   %2 = shrink %1 bounds=[[0,2]] : i64[2]
   %3 = assign %0, %2, %u : f32[4]
   %4 = const value=0 dtype=i32 : i32[]
-  %k, %5 = while_loop %4, %3, %u while=@main_f2 do=@main_f4 carries=2 : i32[], f32[4]
-  %6, %ms = scan %5, %us do=@main_f5 length=3 carries=1 sliced=1 : f32[4], f32[3]
+  %k, %5 = while_loop %4, %3, %u while=@main_f2 do=@main_f5 carries=2 : i32[], f32[4]
+  %6, %ms = scan %5, %us do=@main_f6 length=3 carries=1 sliced=1 : f32[4], f32[3]
   %a = %6 : f32[4]
   return %o, %k, %ms
 }
