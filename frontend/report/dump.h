@@ -31,6 +31,8 @@ extern const fe_stage_info fe_stage_table[FE_STAGES];
 /* The stage of this name. IR_ERR_INVALID when there is none. */
 ir_status fe_stage_find(const char *name, fe_stage *out, ir_error *error);
 
+#define FE_NO_KERNEL SIZE_MAX
+
 struct fe_explained;
 /* number: index of the plan's step */
 typedef void fe_explain_callback(void *user, const struct fe_explained *explained, size_t number);
@@ -44,6 +46,7 @@ typedef struct fe_dump_options {
   const char *schedule;        /* moves of loops (frontend/text/loop_schedule.h), or NULL */
   rt_context *context;         /* its tuned moves are used where there is no schedule; or NULL */
   bool why;                    /* FE_STAGE_KERNELS: with the explanations of explain_kernels.h */
+  const size_t *only;          /* with `why`: of this kernel alone; FE_NO_KERNEL: of none; NULL: of all */
   fe_explain_callback
       *explain_callback; /* called after the explanation of each kernel, to append to it; or NULL */
   void *explain_user;
