@@ -177,6 +177,7 @@ ir_ref op_default_dtype(ir_graph *g, ir_ref x);
  * index expressions; orders, axes and steps must be constants. */
 ir_ref op_permute(ir_graph *g, ir_ref x, const ir_ref *order, size_t n);
 ir_ref op_swap_axes(ir_graph *g, ir_ref x, int64_t axis1, int64_t axis2);
+ir_ref op_transpose(ir_graph *g, ir_ref x); /* all axes in reverse */
 ir_ref op_move_axis(ir_graph *g, ir_ref x, int64_t source, int64_t destination);
 ir_ref op_reshape(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank); /* one -1 is inferred */
 ir_ref op_flatten(ir_graph *g, ir_ref x, int64_t first, int64_t last);      /* axes first..last are merged */
