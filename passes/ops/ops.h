@@ -325,5 +325,8 @@ ir_ref op_apply(ir_graph *g, const char *name, size_t length, const ir_ref *oper
 bool op_known(const char *name, size_t length); /* does op_apply know the name? */
 /* The names in the order of names.def; NULL behind the last. *op: IR_OP_ERROR of a composition */
 const char *op_name_at(size_t number, ir_op *op);
+/* Appends lines about that name: how many operands it takes, its attributes and what each accepts. False:
+ * there is no such name. */
+bool op_describe(const char *name, ir_text *out);
 
 #endif
