@@ -122,6 +122,8 @@ VF_API vf_value vf_bitcast(vf_value x, vf_dtype dtype);
 
 VF_API vf_value vf_permute(vf_value x, int count,
                            const int64_t *order); /* axis i of the result is axis order[i] of x */
+/* All axes in reverse: of a matrix, its transpose. */
+VF_API vf_value vf_transpose(vf_value x);
 /* The two axes exchanged. */
 VF_API vf_value vf_swap_axes(vf_value x, int axis1, int axis2);
 /* Axis `source` of x is axis `destination` of the result; the others keep their order. */
@@ -214,16 +216,16 @@ VF_API vf_value vf_scatter_add(vf_value x, vf_value indices, vf_value updates, i
  * that order, and other operations are refused. Padding is nowhere. u broadcasts to the shape of the target
  * and promotes to the dtype of x. Quotients are of floats, bits of integers and truth values. */
 typedef enum vf_write_op {
-  VF_WRITE_SET,
-  VF_WRITE_ADD,
-  VF_WRITE_SUB,
-  VF_WRITE_MUL,
-  VF_WRITE_DIV,
-  VF_WRITE_MIN,
-  VF_WRITE_MAX,
-  VF_WRITE_AND,
-  VF_WRITE_OR,
-  VF_WRITE_XOR
+  VF_WRITE_SET = 0,
+  VF_WRITE_ADD = 1,
+  VF_WRITE_SUB = 2,
+  VF_WRITE_MUL = 3,
+  VF_WRITE_DIV = 4,
+  VF_WRITE_MIN = 5,
+  VF_WRITE_MAX = 6,
+  VF_WRITE_AND = 7,
+  VF_WRITE_OR = 8,
+  VF_WRITE_XOR = 9
 } vf_write_op;
 VF_API vf_value vf_address(vf_value x);
 VF_API vf_value vf_assign(vf_value x, vf_value target, vf_value u, vf_write_op op);
@@ -273,10 +275,10 @@ VF_API const void *vf_ref_data(vf_ref r, vf_error *error);
  * 1,2,1,start,end,stride,inclusive; all 2,0,1,1; a new axis 3,1,1,0,1 or 3,1,10,1, of which the second and
  * third number are not looked at. */
 typedef enum vf_index_kind {
-  VF_INDEX_POINT,    /* one position: the axis goes */
-  VF_INDEX_INTERVAL, /* every stride-th from start to end, without end unless inclusive */
-  VF_INDEX_ALL,      /* the whole axis */
-  VF_INDEX_NEW_AXIS  /* an axis of size 1, and none is taken */
+  VF_INDEX_POINT = 0,    /* one position: the axis goes */
+  VF_INDEX_INTERVAL = 1, /* every stride-th from start to end, without end unless inclusive */
+  VF_INDEX_ALL = 2,      /* the whole axis */
+  VF_INDEX_NEW_AXIS = 3  /* an axis of size 1, and none is taken */
 } vf_index_kind;
 typedef struct vf_index {
   int64_t numbers[7]; /* encoded */

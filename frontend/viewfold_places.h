@@ -231,6 +231,7 @@ static inline int vf_threefry2x32_at(const char *file, int line, const vf_value 
 #define vf_cast(...) vf_at(vf_cast(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_bitcast(...) vf_at(vf_bitcast(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_permute(...) vf_at(vf_permute(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_transpose(...) vf_at(vf_transpose(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_swap_axes(...) vf_at(vf_swap_axes(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_move_axis(...) vf_at(vf_move_axis(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_reshape(...) vf_at(vf_reshape(__VA_ARGS__), __FILE__, __LINE__)

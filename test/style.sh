@@ -213,6 +213,9 @@ for folder in $folders; do
 done | check "no folder has more than 40 files of C"
 
 # --------------------------------------------------------------------------------------------------------- the library
+awk '/^typedef enum/ { open = 1 }
+  open && /^ *VF_[A-Z0-9_]+ *(,|$|\/)/ { print FILENAME ": " $1 }
+  /^}/ { open = 0 }' frontend/viewfold*.h | check "each constant of an enumeration in a public header has its number"
 if [ -e "$so" ]; then
   exported | grep -v '^vf_' | check "every exported symbol begins with vf_"
   if [ -e test/abi.txt ]; then

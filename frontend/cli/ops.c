@@ -10,7 +10,12 @@
 #include "passes/ops/ops.h"
 
 static const char help_text[] =
-    "Usage: viewfold ops [--json]\n"
+    "Usage: viewfold ops [--json | NAME]\n"
+    "\n"
+    "With the name of an operation: its operands, its attributes and what they accept, and an example, a "
+    "graph that "
+    "`viewfold\n"
+    "run` and `viewfold check` take.\n"
     "\n"
     "Prints what is known of each operation: its kind, the rules for the dtype "
     "and the shape of its result, how it is\n"
@@ -121,10 +126,110 @@ static bool print_json(void) {
   return printed;
 }
 
+/* one operation */
+
+typedef struct example {
+  const char *name, *graphs, *params, *statement;
+} example;
+static const example examples[] = {
+#define EXAMPLE(name, graphs, params, statement) {#name, graphs, params, statement},
+#include "frontend/cli/examples.def"
+#undef EXAMPLE
+};
+
+static void put_graph(const example *e, ir_text *out) {
+  const char *last = strrchr(e->statement, '\n');
+  const char *results_of = last ? last + strspn(last, "\n ") : e->statement;
+  size_t results = strcspn(results_of, "=");
+  ir_textf(out, "%sgraph @%s(%s) {\n  %s\n  return %.*s\n}\n", e->graphs, e->name, e->params, e->statement,
+           (int)results - 1, results_of);
+}
+
+/* Of an elementwise operation: operands of the first dtype that it accepts. */
+static bool put_elementwise(const char *name, ir_op op, ir_text *out) {
+  static const char *const types[] = {"f32[2,3]", "i32[2,3]", "bool[2,3]"};
+  unsigned count = ir_ops[op].cls == IR_CLASS_UNARY ? 1 : ir_ops[op].cls == IR_CLASS_TERNARY ? 3 : 2;
+  for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+    const char *first = op == IR_OP_WHERE ? "bool[2,3]" : types[t];
+    ir_graph g;
+    ir_error error = {0};
+    ir_ref x[3] = {0}, dims[2];
+    if (ir_graph_init(&g, &ir_mem_libc, &error) != IR_OK) return false;
+    dims[0] = ir_index(&g, 2), dims[1] = ir_index(&g, 3);
+    ir_ref shape = ir_tuple(&g, dims, 2);
+    for (unsigned i = 0; i < count; i++) {
+      const char *type = i ? types[t] : first;
+      x[i] = ir_leaf(&g, IR_OP_BUFFER, ir_dtype_parse(type, strcspn(type, "[")), 0, shape, i);
+    }
+    bool made = op_apply(&g, name, strlen(name), x, count, NULL, 0) != 0;
+    ir_graph_free(&g);
+    if (!made) continue;
+    ir_textf(out, "graph @%s(%%a: %s", name, first);
+    for (unsigned i = 1; i < count; i++) ir_textf(out, ", %%%c: %s", 'a' + (char)i, types[t]);
+    ir_textf(out, ") {\n  %%y = %s %%a%s%s\n  return %%y\n}\n", name, count > 1 ? ", %b" : "",
+             count > 2 ? ", %c" : "");
+    return true;
+  }
+  return false;
+}
+
+static ir_op op_of_name(const char *name) {
+  ir_op op = IR_OP_ERROR;
+  const char *text;
+  for (size_t i = 0; (text = op_name_at(i, &op)); i++)
+    if (strcmp(text, name) == 0) return op;
+  return IR_OP_ERROR;
+}
+
+static void put_example(const char *name, ir_op op, ir_text *out) {
+  const char *own = op == IR_OP_ERROR ? name : ir_ops[op].text; /* an alias has the operation's example */
+  size_t before = out->len;
+  ir_text_str(out, "\nexample:\n");
+  for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+    if (strcmp(examples[i].name, own) == 0) {
+      put_graph(&examples[i], out);
+      return;
+    }
+  ir_class cls = (ir_class)ir_ops[op].cls;
+  bool elementwise = op == IR_OP_ERROR || cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY ||
+                     cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY;
+  if (elementwise && put_elementwise(own, op == IR_OP_ERROR ? IR_OP_NEG : op, out)) return;
+  out->len = before;
+  out->data[before] = '\0';
+}
+
+static int print_one(const char *name) {
+  ir_text out;
+  ir_text_init(&out, &ir_mem_libc);
+  ir_textf(&out, "operation   %s\n", name);
+  bool known = op_describe(name, &out), failed = out.failed;
+  ir_op op = op_of_name(name);
+  char fields[FIELDS][FIELD];
+  for (int k = 0; k < ROWS && known; k++) {
+    const char *own = rows[k].name ? rows[k].name : ir_ops[rows[k].op].text;
+    if (strcmp(own, op == IR_OP_ERROR ? name : ir_ops[op].text) != 0) continue;
+    fill_row(&rows[k], fields);
+    if (strcmp(own, name) != 0) ir_textf(&out, "%-11s %s\n", "the same as", own);
+    for (int i = 1; i < FIELDS; i++)
+      if (shown(&rows[k], i) && *fields[i]) ir_textf(&out, "%-11s %s\n", titles[i], fields[i]);
+    break;
+  }
+  if (known) put_example(name, op, &out);
+  if (known) fputs(ir_text_get(&out), stdout);
+  ir_text_free(&out);
+  if (failed) return fputs("viewfold ops: out of memory\n", stderr), CLI_DEVICE;
+  return known ? CLI_OK : cli_usage("ops", "no operation '%s'; `viewfold ops` lists them", name);
+}
+
 int cli_ops(int argc, char **argv) {
-  bool json;
-  int status = cli_read_switch(help_text, "--json", argc, argv, &json);
+  const char *json = NULL, *name = NULL;
+  const cli_option options[] = {{"--json", NULL, cli_last, &json}};
+  int status =
+      cli_read_word(help_text, options, 1, &name, "one operation at a time, found '%s' as well", argc, argv);
   if (status != CLI_END) return status;
+  if (name && json)
+    return cli_usage("ops", "--json lists all operations; it takes no name, found '%s'", name);
+  if (name) return print_one(name);
   if (!json) print_table();
   return !json || print_json() ? CLI_OK : CLI_DEVICE;
 }

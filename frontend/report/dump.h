@@ -30,6 +30,8 @@ typedef struct fe_stage_info {
 } fe_stage_info;
 extern const fe_stage_info fe_stage_table[FE_STAGES];
 
+#define FE_NO_KERNEL SIZE_MAX
+
 struct fe_explained;
 /* number: index of the plan's step */
 typedef void fe_explain_callback(void *user, const struct fe_explained *explained, size_t number);
@@ -45,6 +47,7 @@ typedef struct fe_dump_options {
   const char *schedule;        /* moves of loops (frontend/text/loop_schedule.h), or NULL */
   rt_context *context;         /* its tuned moves are used where there is no schedule; or NULL */
   bool why;                    /* FE_STAGE_KERNELS: with the explanations of explain_kernels.h */
+  const size_t *only;          /* with `why`: of this kernel alone; FE_NO_KERNEL: of none; NULL: of all */
   fe_explain_callback
       *explain_callback; /* called after the explanation of each kernel, to append to it; or NULL */
   void *explain_user;

@@ -220,6 +220,19 @@ static void put_step(void *user, size_t number, ir_text *out) {
     p->options->explain_callback(p->options->explain_user, &p->explained, number);
 }
 
+/* Print the kernel of this number alone, outside of what it is in; each is explained for the callback. */
+static void put_only(printer *p, size_t only, ir_text *out) {
+  for (size_t i = 0; i < p->plan->step_count && !out->failed; i++) {
+    if (p->plan->steps[i].kind != IR_STEP_KERNEL) continue;
+    ir_text kernel;
+    ir_text_init(&kernel, p->k->mem);
+    put_step(p, i, &kernel);
+    if (p->numbers[i] == only) ir_textf(out, "\n%s", ir_text_get(&kernel));
+    out->failed |= kernel.failed;
+    ir_text_free(&kernel);
+  }
+}
+
 /* Fill the tables by slot and by step. */
 static bool open_printer(printer *p) {
   const ir_plan *plan = p->plan;
@@ -262,9 +275,10 @@ void fe_kernels_print(const fe_kernels *k, ir_graph *g, ir_graph *home, const ir
                                  .target = options->target,
                                  .out = out,
                                  .once = p.once};
-    if (options->why)
+    if (options->why && (!options->only || *options->only == FE_NO_KERNEL))
       fe_explain_references(&(fe_writes){&k->accesses, g, block, plan, k->values, p.numbers, out});
-    fe_put_steps(plan, put_step, &p, out);
+    if (options->only) put_only(&p, *options->only, out);
+    else fe_put_steps(plan, put_step, &p, out);
   } else {
     out->failed = true;
   }

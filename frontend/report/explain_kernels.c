@@ -342,6 +342,7 @@ void fe_explain_kernel(const fe_explained *e, size_t number) {
   put_loops(e, &regions);
   put_divisions(e, &regions);
   put_masks(e, &regions);
+  fe_explain_copies(e, number, &regions);
   fe_explain_code(e, number, &regions);
   ir_regions_free(&regions);
 }

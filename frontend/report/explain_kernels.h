@@ -41,6 +41,9 @@ fe_arithmetic fe_arithmetic_of(const fe_explained *e, size_t number);
 struct ir_regions;
 void fe_explain_code(const fe_explained *e, size_t number, const struct ir_regions *regions);
 
+/* explain_copies.c: what a copy of a view would cost and save, of views that are read often and dearly. */
+void fe_explain_copies(const fe_explained *e, size_t number, const struct ir_regions *regions);
+
 /* Append lines about the kernel of step `number`; sets out->failed when memory is short. */
 void fe_explain_kernel(const fe_explained *e, size_t number);
 

@@ -177,6 +177,7 @@ ir_ref op_default_dtype(ir_graph *g, ir_ref x);
  * index expressions; orders, axes and steps must be constants. */
 ir_ref op_permute(ir_graph *g, ir_ref x, const ir_ref *order, size_t n);
 ir_ref op_swap_axes(ir_graph *g, ir_ref x, int64_t axis1, int64_t axis2);
+ir_ref op_transpose(ir_graph *g, ir_ref x); /* all axes in reverse */
 ir_ref op_move_axis(ir_graph *g, ir_ref x, int64_t source, int64_t destination);
 ir_ref op_reshape(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank); /* one -1 is inferred */
 ir_ref op_flatten(ir_graph *g, ir_ref x, int64_t first, int64_t last);      /* axes first..last are merged */
@@ -333,5 +334,8 @@ ir_ref op_apply(ir_graph *g, const char *name, size_t length, const ir_ref *oper
 bool op_known(const char *name, size_t length); /* does op_apply know the name? */
 /* The names in the order of names.def; NULL behind the last. *op: IR_OP_ERROR of a composition */
 const char *op_name_at(size_t number, ir_op *op);
+/* Appends lines about that name: how many operands it takes, its attributes and what each accepts. False:
+ * there is no such name. */
+bool op_describe(const char *name, ir_text *out);
 
 #endif

@@ -23,7 +23,7 @@ WITHIN, SHARE, OFF = 1.5, 0.95, 3.0
 
 def kernels_of(command, path, threads, least_ms):
     """[(name, took, expects, what it computes)], in milliseconds"""
-    done = subprocess.run([command, "explain", "--threads", str(threads), path], capture_output=True, text=True, check=False)
+    done = subprocess.run([command, "explain", "--kernel", "all", "--threads", str(threads), path], capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"{path}: {done.stderr.strip()}", file=sys.stderr)
     found, name = [], os.path.splitext(os.path.basename(path))[0]

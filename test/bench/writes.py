@@ -134,7 +134,7 @@ def moved_bytes(build, text):
     with tempfile.NamedTemporaryFile("w", suffix=".vf") as file:
         file.write(text)
         file.flush()
-        said = subprocess.run([os.path.join(build, "viewfold"), "explain", "--threads", "1", file.name], capture_output=True,
+        said = subprocess.run([os.path.join(build, "viewfold"), "explain", "--kernel", "all", "--threads", "1", file.name], capture_output=True,
                               text=True, check=True).stdout
     return sum(int(r) + int(w) for r, w in re.findall(r"moves +(\d+) bytes to read, (\d+) to write", said))
 

@@ -13,8 +13,40 @@ $ viewfold ops --json | grep '^{"operation":"gather"'
 $ viewfold ops --json | grep '"softmax"'
 {"operation":"softmax","dtype":"float","shape":"same"}
 
-== no arguments
-$ viewfold ops all
-! viewfold ops: no arguments expected, found 'all'
+== one operation
+$ viewfold ops cumsum
+operation   cumsum
+operands    1
+[...]
+example:
+graph @cumsum(%x: f32[2,3]) {
+  %y = cumsum %x axis=1
+  return %y
+}
+$ viewfold ops transpose | sed -n '1,7p'
+operation   transpose
+operands    1
+attributes  axis1 (may be left out): an axis, such as 0
+            axis2 (may be left out): an axis, such as 0
+the same as permute
+also        swap_axes transpose moveaxis
+kind        shape
+$ viewfold ops all.
+! viewfold ops: no operation 'all.'; `viewfold ops` lists them
 ! Try 'viewfold ops --help'.
 ? 2
+$ viewfold ops --json neg
+! viewfold ops: --json lists all operations; it takes no name, found 'neg'
+! Try 'viewfold ops --help'.
+? 2
+
+== every example runs; those without one are no operations of text, or need something that an example cannot say
+$ viewfold ops --json | sed 's/^{"operation":"\([a-z0-9_]*\)".*/\1/' | sort -u > names
+$ for name in $(cat names); do viewfold ops $name 2> none | sed '1,/^example:/d' > one; if [ -s one ]; then cat one; else echo $name >> missing; fi; done > examples.vf
+$ viewfold check examples.vf | grep -v 'as expected\|^$' | grep -c FAILED
+0
+? 1
+$ viewfold check examples.vf > said; echo $?
+0
+$ test $(grep -c '^graph' examples.vf) -gt 115 && xargs < missing
+batch bernoulli buffer custom found gaussian index_all index_interval index_new_axis index_point index_window input rebatch resource result threefry2x32 unbatch

@@ -164,6 +164,7 @@ static void test_views(void **state) {
       {"permute f32[2,3] order=[0,1]", "f32[2,3]", "a"},
       {"permute f32[] order=[]", "f32[]", "a"},
       {"swap_axes f32[2,3,4] axis1=0 axis2=-1", "f32[4,3,2]", "permute(a,2,1,0)"},
+      {"transpose f32[2,3,4]", "f32[4,3,2]", "permute(a,2,1,0)"},
       {"transpose f32[2,3] axis1=0 axis2=1", "f32[3,2]", "permute(a,1,0)"},
       {"swap_axes f32[2,3] axis1=1 axis2=-1", "f32[2,3]", "a"},
       {"moveaxis f32[2,3,4] source=0 destination=2", "f32[3,4,2]", "permute(a,1,2,0)"},

@@ -114,6 +114,8 @@ static void test_view_refusals(void **state) {
       {"permute f32[2,3] order=[0]",
        "permute: order [0] has 1 entry; x has shape f32[2,3]; an order lists each of its 2 axes "
        "exactly once"},
+      {"transpose f32[2,3] axis2=1",
+       "transpose: attribute axis1 is missing; takes axis1 and axis2, or neither, which reverses all axes"},
       {"transpose f32[2,3] axis1=0 axis2=2",
        "transpose: axis 2 is out of range; x has shape f32[2,3]; the axis lies in "
        "-2..1"},

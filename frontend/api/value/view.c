@@ -20,6 +20,7 @@ LISTED(flip, "flip", op_flip, fe_list, "the list of axes", int64_t)
 FE_BUILDER(squeeze, (vf_value x, int count, const int64_t *axes),
            fe_begin(&c, "squeeze", &x, 1) && fe_list(&c, "the list of axes", count, axes, refs),
            op_squeeze(c.ir, x.id, axes ? refs : NULL, (size_t)count))
+FE_BUILDER_OF_X(transpose, (vf_value x), op_transpose(c.ir, x.id))
 FE_BUILDER_OF_X(swap_axes, (vf_value x, int axis1, int axis2), op_swap_axes(c.ir, x.id, axis1, axis2))
 
 FE_BUILDER(move_axis, (vf_value x, int source, int destination), fe_begin(&c, "moveaxis", &x, 1),

@@ -1,5 +1,6 @@
 /* `viewfold explain`: why kernels are what they are, and how fast they run. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "frontend/cli/cli.h"
@@ -14,25 +15,33 @@
 static const char help_text[] =
     "Usage: viewfold explain [OPTIONS] FILE.vf|CHAIN\n"
     "\n"
-    "Says of each kernel of a graph what it computes, why it is a kernel of its own, what was fused into it, "
-    "how many\n"
-    "bytes and operations it takes, how its loops run, which divisions and masks are left in them and where, "
-    "and what\n"
-    "prevents more vector lanes or threads. Of each reference it says what reads and writes it where, and "
-    "what "
-    "was ordered\n"
-    "or saved for that. Where the sizes are known and the arrays fit, the graph is run, "
-    "and each\n"
-    "kernel has three lines more: `limit`, the least time in which this machine could move its bytes or do "
-    "its multiply-adds,\n"
-    "`expects`, what its code should take, and `took`, the median of the runs. What the machine can do is "
-    "measured once\n"
-    "(see `viewfold devices`). What takes more than 10 s at the least is not run. The last line says how "
-    "much memory a run\n"
-    "needs. FILE.vf `-` is standard input. `viewfold index --explain CHAIN` explains an index.\n"
+    "Where the sizes are known and the arrays fit, the graph is run, and a table says of each kernel, the "
+    "dearest\n"
+    "first, how long it took, how long its code should take (expected), the least time that this machine "
+    "could take\n"
+    "(limit), what that is bound by, and what would help most. --kernel N says what is behind row N, "
+    "--kernel all\n"
+    "what is behind all of them. A graph that is not run has no table, but all that is known of its "
+    "kernels.\n"
+    "\n"
+    "Behind a row are: what the kernel computes, why it is a kernel of its own, what was fused into it, how "
+    "many\n"
+    "bytes it moves, how its loops run, which divisions and masks are left in them and where, what a copy of "
+    "a view\n"
+    "that is read often would cost and save, what prevents more vector lanes or threads, and three times: "
+    "`limit`,\n"
+    "`expects`, and `took`, the median of the runs. Of each reference that the graph changes it says what "
+    "reads and\n"
+    "writes it where, and what was ordered or saved for that. The last line says how much memory a run "
+    "needs.\n"
+    "\n"
+    "What the machine can do is measured once (see `viewfold devices`). What takes more than 10 s at the "
+    "least is\n"
+    "not run. FILE.vf `-` is standard input. `viewfold index --explain CHAIN` explains an index.\n"
     "\n"
     "Options:\n"
     "  --graph NAME       this graph of the file; otherwise all that no other calls\n"
+    "  --kernel N         what is behind row N of the table; `all`: behind all of them\n"
     "  --no-run           run and measure nothing\n"
     "  --in NAME=VALUE    a parameter's value, as for `viewfold run`; others are made up\n"
     "  --size NAME=VALUE  the value of a size variable that no input tells\n"
@@ -44,6 +53,10 @@ static const char help_text[] =
 
 typedef struct explainer {
   const char *word, *name, *no_run, *threads, *settings, *device;
+  const char *kernel; /* whose details are asked for: its number, or "all"; NULL: those of all, where no table
+                         can be made */
+  size_t only;        /* its number; FE_NO_KERNEL: all */
+  bool found;         /* a graph has it */
   cli_pairs in, sizes;
   cli_graph s;
   rt_context *context;
@@ -53,19 +66,30 @@ typedef struct explainer {
 } explainer;
 
 /* The first line of the details, the table, and all other details. */
-static void put_all(explain_run *run, const ir_text *details, ir_text *out) {
+static void put_all(explain_run *run, const ir_text *details, bool table, ir_text *out) {
   const char *text = ir_text_get(details);
   size_t first = strcspn(text, "\n");
+  table &= run->row_count > 0;
   if (out->len) ir_text_str(out, "\n");
   ir_text_add(out, text, first);
-  ir_text_str(out, run->row_count ? "\n\n" : "");
-  explain_run_table(run, out);
-  if (run->row_count && details->len > first) first++; /* the table ends its line */
+  ir_text_str(out, table ? "\n\n" : "");
+  if (table) explain_run_table(run, out);
+  if (table && details->len > first) first++; /* the table ends its line */
   ir_text_add(out, text + first, details->len - first);
   explain_run_memory(run, out);
 }
 
+/* The one kernel, where this graph has it. */
+static void put_one(const ir_text *details, explainer *x) {
+  size_t first = strcspn(ir_text_get(details), "\n") + 1; /* which is about the graph */
+  if (details->len <= first) return;
+  if (x->out.len) ir_text_str(&x->out, "\n");
+  ir_text_add(&x->out, ir_text_get(details), details->len);
+  x->found = true;
+}
+
 static int explain_one(explainer *x, const ir_parsed_graph *block) {
+  static const size_t none = FE_NO_KERNEL;
   explain_run run = {.context = x->context, .in = &x->in, .sizes = &x->sizes};
   fe_dump_options options = {.stage = FE_STAGE_KERNELS,
                              .target = &x->target,
@@ -75,11 +99,15 @@ static int explain_one(explainer *x, const ir_parsed_graph *block) {
                              .explain_callback = explain_run_more,
                              .explain_user = &run};
   int status = x->no_run || x->settings ? CLI_OK : explain_run_open(&run, &x->s, block);
+  bool one = x->only != FE_NO_KERNEL, table = run.ns && run.known && !one;
+  if (one) options.only = &x->only;
+  else if (table && !x->kernel) options.only = &none;
   ir_text details;
   ir_text_init(&details, &ir_mem_libc);
   if (!status && fe_dump(&x->s.g, block, &options, &details, &x->s.error) != IR_OK)
     status = cli_failure("explain", &x->s.error);
-  if (!status) put_all(&run, &details, &x->out);
+  if (!status && one) put_one(&details, x);
+  else if (!status) put_all(&run, &details, table, &x->out);
   ir_text_free(&details);
   explain_run_close(&run);
   return status;
@@ -94,6 +122,9 @@ static int explain_all(explainer *x) {
     if (block->kind != IR_BLOCK_GRAPH || (only ? block != only : block->called)) continue;
     status = explain_one(x, block);
   }
+  if (!status && x->only != FE_NO_KERNEL && !x->found)
+    return cli_usage("explain", "--kernel: there is no kernel %zu; without it, the table lists them",
+                     x->only);
   return status;
 }
 
@@ -120,14 +151,25 @@ static int explain(explainer *x) {
 
 /* CLI_END when there is something to explain; otherwise the exit status. */
 static int read_options(explainer *x, int argc, char **argv) {
-  const cli_option options[] = {
-      {"--graph", "a name", cli_last, &x->name},        {"--no-run", NULL, cli_last, &x->no_run},
-      {"--in", "NAME=VALUE", cli_pairs_add, &x->in},    {"--size", "NAME=VALUE", cli_pairs_add, &x->sizes},
-      {"--threads", "a number", cli_last, &x->threads}, {"--target", "settings", cli_last, &x->settings},
-      {"--device", "a device", cli_last, &x->device}};
+  const cli_option options[] = {{"--graph", "a name", cli_last, &x->name},
+                                {"--no-run", NULL, cli_last, &x->no_run},
+                                {"--in", "NAME=VALUE", cli_pairs_add, &x->in},
+                                {"--size", "NAME=VALUE", cli_pairs_add, &x->sizes},
+                                {"--threads", "a number", cli_last, &x->threads},
+                                {"--target", "settings", cli_last, &x->settings},
+                                {"--device", "a device", cli_last, &x->device},
+                                {"--kernel", "a number, or all", cli_last, &x->kernel}};
   int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &x->word,
                              "one file at a time, found '%s' as well", argc, argv);
   if (status != CLI_END) return status;
+  x->only = FE_NO_KERNEL;
+  if (x->kernel && strcmp(x->kernel, "all") != 0) {
+    char *end;
+    unsigned long long number = strtoull(x->kernel, &end, 10);
+    if (*x->kernel < '0' || *x->kernel > '9' || *end || number >= FE_NO_KERNEL)
+      return cli_usage("explain", "--kernel takes the number of a kernel, or all, found '%s'", x->kernel);
+    x->only = (size_t)number;
+  }
   return x->word ? CLI_END : cli_usage("explain", "no file given; for example: viewfold explain blur.vf");
 }
 

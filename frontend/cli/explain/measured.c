@@ -207,7 +207,9 @@ static const char *cache_level_name(const ir_target *t, double bytes) {
 static void put_limit(const prediction *x, const fe_explained *e) {
   double bytes = x->read + x->written, gbs = x->memory_ms > 0 ? bytes / x->memory_ms * 1e-6 : 0;
   ir_textf(e->out, "  limit   %.4g ms, by ", x->limit_ms);
-  if (x->limit_ms > x->memory_ms) ir_textf(e->out, "%.4g million multiply-adds\n", x->operations / 2 * 1e-6);
+  if (x->limit_ms > x->memory_ms)
+    ir_textf(e->out, "arithmetic: %.4g million operations of its loops at %.4g GFLOP/s\n",
+             x->operations * 1e-6, x->operations / x->limit_ms * 1e-6);
   else ir_textf(e->out, "%s: %.4g MB at %.3g GB/s\n", cache_level_name(e->target, bytes), bytes * 1e-6, gbs);
 }
 
@@ -255,22 +257,28 @@ static void put_time(double ms, double iterations, double limit_ms, bool once, i
   ir_text_str(out, "\n");
 }
 
-/* How far from its limit a kernel is that is worth a look, and the shortest one that is, in ms. */
-#define NEAR  1.5
-#define SHORT 0.005
-
-/* The one thing that would help most. */
+/* The one thing that would help most: the longest part of the time that a kernel took. What it took is its
+ * limit on all threads, what waits for the threads that it does not use, the launch, what its loops take
+ * beyond these, and what is not predicted. */
 static const char *advice_of(const explain_run *r, const prediction *x, double took_ms, bool once) {
-  int all = rt_context_threads(r->context);
   if (once) return "nothing: it runs once";
   if (took_ms <= 0) return "nothing: it did not run";
-  if (took_ms <= SHORT) return "more work in one launch: it is short";
-  if (took_ms <= NEAR * x->limit_ms)
-    return x->limit_ms > x->memory_ms ? "fewer operations, or a narrower dtype"
-                                      : "fewer bytes: fusion, or a narrower dtype";
-  if (x->threads < all) return "more rows to share: it uses one thread of several";
-  return took_ms > NEAR * x->predicted_ms ? "viewfold tune: it takes longer than its loops should"
-                                          : "other loops: see what its indices and masks cost";
+  double all = rt_context_threads(r->context), expected = x->predicted_ms > 0 ? x->predicted_ms : x->limit_ms,
+         unused = (expected - LAUNCH_MS) * (1 - x->threads / all);
+  const struct {
+    double ms;
+    const char *advice;
+  } parts[] = {
+      {x->limit_ms, x->limit_ms > x->memory_ms ? "fewer operations, or a narrower dtype"
+                                               : "fewer bytes: fusion, or a narrower dtype"},
+      {LAUNCH_MS, "more work in one launch: it is short"},
+      {unused, "more rows to share: it uses one thread of several"},
+      {expected - LAUNCH_MS - unused - x->limit_ms, "other loops: see what its indices and masks cost"},
+      {took_ms - expected, "viewfold tune: it takes longer than its loops should"}};
+  size_t longest = 0;
+  for (size_t i = 1; i < sizeof parts / sizeof *parts; i++)
+    if (parts[i].ms > parts[longest].ms) longest = i;
+  return parts[longest].advice;
 }
 
 static void add_row(explain_run *r, const fe_explained *e, size_t number, const prediction *x) {
@@ -316,6 +324,6 @@ void explain_run_memory(const explain_run *r, ir_text *out) {
   int threads = rt_context_threads(r->context);
   ir_textf(out, "\nmemory: %.4g MB of inputs and results, %.4g MB of intermediates with %d thread%s",
            given * 1e-6, temps * 1e-6, threads, threads == 1 ? "" : "s");
-  if (given > 0) ir_textf(out, "; in all %.3g times the inputs and results", (given + temps) / given);
+  if (given > 0) ir_textf(out, "; in all %.2f times the inputs and results", (given + temps) / given);
   ir_text_str(out, "\n");
 }

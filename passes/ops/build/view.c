@@ -65,6 +65,14 @@ ir_ref op_swap_axes(ir_graph *g, ir_ref x, int64_t a, int64_t b) {
   return permute(g, x, order);
 }
 
+ir_ref op_transpose(ir_graph *g, ir_ref x) {
+  uint32_t order[IR_MAX_RANK];
+  x = op_default_dtype(g, x);
+  if (!op_tensors(g, "transpose", &x, 1)) return 0;
+  for (uint32_t i = 0, rank = ir_rank(g, x); i < rank; i++) order[i] = rank - 1 - i;
+  return permute(g, x, order);
+}
+
 ir_ref op_move_axis(ir_graph *g, ir_ref x, int64_t from, int64_t to) {
   uint32_t order[IR_MAX_RANK];
   if (!two_axes(g, "moveaxis", &x, &from, &to)) return 0;

@@ -58,6 +58,23 @@ const char *op_name_at(size_t number, ir_op *op) {
   return names[number].text;
 }
 
+bool op_describe(const char *name, ir_text *out) {
+  const name_row *row = look_up(name, strlen(name));
+  if (!row) return false;
+  if (row->most == MANY) ir_textf(out, "operands    %d or more\n", row->fewest);
+  else if (row->most > row->fewest) ir_textf(out, "operands    %d to %d\n", row->fewest, row->most);
+  else ir_textf(out, "operands    %d\n", row->fewest);
+  op_attr_set accepted = attributes_of(row, ACCEPTED), required = attributes_of(row, REQUIRED);
+  const char *title = "attributes";
+  for (int k = 0; k < OP_ATTR_COUNT; k++) {
+    if (!op_attr_in(&accepted, k)) continue;
+    ir_textf(out, "%-11s %s%s: %s\n", title, op_attr_name(k),
+             op_attr_in(&required, k) ? "" : " (may be left out)", op_attr_takes(k));
+    title = "";
+  }
+  return true;
+}
+
 bool op_known(const char *name, size_t length) { return look_up(name, length) != NULL; }
 
 /* Edit distance (Levenshtein) between two short names. */

@@ -13,6 +13,9 @@ static const struct {
 #undef ATTRIBUTE
 };
 
+const char *op_attr_name(int attr) { return attributes[attr].name; }
+const char *op_attr_takes(int attr) { return attributes[attr].takes; }
+
 static void add_names(ir_text *text, const op_attr_set *set) {
   const char *lead = "";
   for (int i = 0; i < OP_ATTR_COUNT; i++) {

@@ -23,6 +23,16 @@ ir_ref op_form_shard(const op_args *a) {
 /* views */
 OP_FORM(permute, OP_ENTRIES(order), op_permute(a->g, a->x[0], order.items, order.n))
 OP_FORM(swap_axes, OP_INT(axis1, 0) OP_INT(axis2, 0), op_swap_axes(a->g, a->x[0], axis1, axis2))
+
+ir_ref op_form_transpose(const op_args *a) {
+  bool first = a->at[AT(axis1)], second = a->at[AT(axis2)];
+  if (first && second) return op_form_swap_axes(a);
+  if (!first && !second) return op_transpose(a->g, a->x[0]);
+  return op_refuse(
+      a->g, "%s: attribute axis%d is missing; takes axis1 and axis2, or neither, which reverses all axes",
+      a->who, first ? 2 : 1);
+}
+
 OP_FORM(moveaxis, OP_INT(source, 0) OP_INT(destination, 0), op_move_axis(a->g, a->x[0], source, destination))
 OP_FORM(reshape, OP_ENTRIES(shape), op_reshape(a->g, a->x[0], shape.items, shape.n))
 OP_FORM(flatten, OP_INT(start_dim, 0) OP_INT(end_dim, -1), op_flatten(a->g, a->x[0], start_dim, end_dim))

@@ -125,6 +125,13 @@ def swap_axes(d):
     return Case([x], moved(x, np.swapaxes(x.a, a, b)), axis1=first, axis2=second)
 
 
+def transpose(d):
+    if d.chance(0.5):
+        return swap_axes(d)
+    x = anything(d, least=0)
+    return Case([x], moved(x, np.transpose(x.a)))
+
+
 def moveaxis(d):
     x = anything(d, least=1)
     (a, source), (b, destination) = d.axis(len(x.shape)), d.axis(len(x.shape))
@@ -327,7 +334,7 @@ def unbind(d):
 ROWS = {
     "const": const, "data": data, "iota": iota, "full": full, "zeros": filled(0), "ones": filled(1),
     "arange": arange, "linspace": linspace, "eye": eye,
-    "permute": permute, "rearrange": rearrange, "name_axes": name_axes, "swap_axes": swap_axes, "moveaxis": moveaxis, "reshape": reshape, "flatten": flatten,
+    "permute": permute, "rearrange": rearrange, "name_axes": name_axes, "swap_axes": swap_axes, "transpose": transpose, "moveaxis": moveaxis, "reshape": reshape, "flatten": flatten,
     "expand": expand, "unsqueeze": unsqueeze, "squeeze": squeeze, "shrink": shrink, "slice": slice_of,
     "stride": stride, "flip": flip, "point": point, "pad": pad, "concat": concat, "stack": stack,
     "tril": triangle(np.tril), "triu": triangle(np.triu), "split": split, "chunk": chunk, "unbind": unbind,

@@ -67,6 +67,9 @@ $ sh check.sh docs/architecture.md
 == docs/debugging.md
 $ sh check.sh docs/debugging.md
 
+== docs/numbers.md
+$ sh check.sh docs/numbers.md
+
 == docs/tutorial.md
 $ sh check.sh docs/tutorial.md
 

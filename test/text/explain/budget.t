@@ -25,5 +25,5 @@ $ timeout 60 viewfold explain --graph g scan.vf | tail -n 1
           took    not run: a run takes at least [..] s, more than the 10 s that are spent on one
 
 == a scan within the budget is run
-$ viewfold explain --graph f scan.vf | grep -c 'took .* ms, .*in each of 1000 iterations'
+$ viewfold explain --kernel all --graph f scan.vf | grep -c 'took .* ms, .*in each of 1000 iterations'
 1

@@ -109,15 +109,15 @@ graph @product(%a: f32[256,256], %b: f32[256,256]) {
   return %c
 }
 >>>
-$ VIEWFOLD_MACHINE='threads=1 read=10 copy=10 fill=10 gflops=100' viewfold explain --graph scale --size n=1000000 --threads 1 scale.vf | tail -n 6
+$ VIEWFOLD_MACHINE='threads=1 read=10 copy=10 fill=10 gflops=100' viewfold explain --kernel all --graph scale --size n=1000000 --threads 1 scale.vf | tail -n 6
   lanes   [..]
   limit   0.8 ms, by [..]: 8 MB at 10 GB/s
   expects 0.[..] ms, 100 % of the limit, by 1 thread
   took    [..] ms, [..] % of the limit
 \
-memory: 8 MB of inputs and results, 0 MB of intermediates with 1 thread; in all 1 times the inputs and results
-$ VIEWFOLD_MACHINE='threads=1 read=1000 copy=1000 fill=1000 gflops=100' viewfold explain --graph product --threads 1 scale.vf | grep -A 1 'by .* million' | head -n 2
-  limit   0.33[..] ms, by 16.[..] million multiply-adds
+memory: 8 MB of inputs and results, 0 MB of intermediates with 1 thread; in all 1.00 times the inputs and results
+$ VIEWFOLD_MACHINE='threads=1 read=1000 copy=1000 fill=1000 gflops=100' viewfold explain --kernel 1 --graph product --threads 1 scale.vf | grep -A 1 'arithmetic: .* million'
+  limit   0.33[..] ms, by arithmetic: 33.[..] million operations of its loops at 100 GFLOP/s
   expects 0.3[..] ms, [..] % of the limit, by 1 thread
 $ viewfold explain --graph scale scale.vf | tail -n 1
   took    not run: the size n is not known; give it as --size n=VALUE
@@ -288,18 +288,69 @@ graph @halves(%a: f16[256,256], %b: f16[256,256]) {
   return %c
 }
 >>>
-$ VIEWFOLD_MACHINE='threads=1 read=10000 copy=10000 fill=10000 gflops=100' viewfold explain --threads 1 products.vf | grep -E '^graph|million'
+$ VIEWFOLD_MACHINE='threads=1 read=10000 copy=10000 fill=10000 gflops=100' viewfold explain --kernel all --threads 1 products.vf | grep -E '^graph|million'
 graph @wide: [..]
-  limit   0.67[..] ms, by 16.[..] million multiply-adds
+  limit   0.67[..] ms, by arithmetic: 33.[..] million operations of its loops at 50 GFLOP/s
 graph @bytes: [..]
-  limit   [..] ms, by 16.[..] million multiply-adds
+  limit   [..] ms, by arithmetic: 33.[..] million operations of its loops at [..] GFLOP/s
 graph @words: [..]
-  limit   0.33[..] ms, by 16.[..] million multiply-adds
+  limit   0.33[..] ms, by arithmetic: 33.[..] million operations of its loops at [..] GFLOP/s
 graph @halves: [..]
-  limit   0.33[..] ms, by 16.[..] million multiply-adds
+  limit   0.33[..] ms, by arithmetic: 33.[..] million operations of its loops at [..] GFLOP/s
 $ viewfold explain --no-run --target 'vector_bytes=64' --graph halves products.vf | grep blocked
 ? 1
-# Of 8 blocks of keys each block of queries needs 4.5 on average: 448.3 million multiply-adds without the
+# Of 8 blocks of keys each block of queries needs 4.5 on average: 896.6 million operations without the
 # mask.
-$ VIEWFOLD_MACHINE='threads=1 read=10000 copy=10000 fill=10000 gflops=100' viewfold explain --threads 1 "$TEST_ROOT/frontend/workloads/A1c.vf" | grep million
-  limit   5.043 ms, by 252.1 million multiply-adds
+$ VIEWFOLD_MACHINE='threads=1 read=10000 copy=10000 fill=10000 gflops=100' viewfold explain --kernel all --threads 1 "$TEST_ROOT/frontend/workloads/A1c.vf" | grep million
+  limit   5.043 ms, by arithmetic: 504.3 million operations of its loops at 100 GFLOP/s
+
+== the table alone, the details of one kernel, of all
+<<< two.vf
+graph @two(%x: f32[300,40]) {
+  %s = softmax %x axis=-1
+  %t = sort %s axis=0
+  %y = sum %t axes=[1]
+  return %y
+}
+>>>
+$ viewfold explain two.vf | sed -n '1,3p;$p'
+graph @two: [..]
+\
+kernel   took ms  expected     limit  share  bound by      what would help most; what it is for
+memory: [..]
+$ viewfold explain two.vf | grep -c '^  why'
+0
+? 1
+$ viewfold explain --kernel 1 two.vf | grep -E '^graph|^kernel|^  (why|took)'
+graph @two: [..]
+kernel 1 -> [..]
+  why     [..]
+  took    [..]
+$ viewfold explain --kernel all two.vf | grep -c '^kernel [0-9]'
+2
+$ viewfold explain --kernel 7 two.vf
+! viewfold explain: --kernel: there is no kernel 7; without it, the table lists them
+! Try 'viewfold explain --help'.
+? 2
+$ viewfold explain --kernel first two.vf
+! viewfold explain: --kernel takes the number of a kernel, or all, found 'first'
+! Try 'viewfold explain --help'.
+? 2
+
+== a view that is read often through a dear index: what a copy would cost and save
+<<< often.vf
+graph @often(%x: f32[64,300], %b: f32[1000,64,100]) {
+  %p = stride %x steps=[1,3]
+  %y = mul %p, %b
+  return %y
+}
+graph @once(%x: f32[64,300], %b: f32[64,100]) {
+  %p = stride %x steps=[1,3]
+  %y = mul %p, %b
+  return %y
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l1=32768 l2=1048576 l3=33554432' often.vf | grep -E '^graph|copies'
+graph @often: 1 kernel, 0 temporaries
+  copies  p[..] is read 6.4e+06 times, each element of its view 1000 times, from places that lie apart along the lanes: a copy of 0.0256 MB (stored) would cost 0.00[..] ms and save 0.[..] ms, both predicted
+graph @once: 1 kernel, 0 temporaries
