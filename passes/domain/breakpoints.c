@@ -10,7 +10,8 @@ enum {
   MAX_RANGES = 256, /* ranges of one condition [1 in the workloads]: one of more is left to be tested */
   MAX_VALUES = 4, /* of a quotient that is split between its values, and not by runs: with PEEL_INTERVALS one
                      less than there are intervals */
-  /* the part between holds at most one index in so many: what is left is worth two more sub-domains */
+  /* the part between holds one index, or at most one in so many: what is left is worth two more sub-domains
+   */
   MIXED_SHARE = 4
 };
 
@@ -144,7 +145,7 @@ static bool break_outside(ir_graph *g, const peel_domain *p, ir_ref node, peel_b
          last = breakpoint_of(g, range, l.falls ? any : all);
   if (!ir_is_const(g, first, &from) || !ir_is_const(g, last, &to)) return false;
   from = from < 0 ? 0 : from, to = to > size ? size : to;
-  if (to - from > size / MIXED_SHARE) return false;
+  if (to - from > size / MIXED_SHARE && to - from > 1) return false;
   ir_ref inside = ir_bool(g, n->op == IR_OP_GE), outside = ir_bool(g, n->op == IR_OP_LT);
   *out = (peel_breakpoints){.node = node};
   add_interval(out, ir_index(g, 0), l.falls ? inside : outside);

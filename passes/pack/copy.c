@@ -220,6 +220,23 @@ static ir_ref masked_base(const pass_contraction *c, const pass_operand *o, ir_r
   return *count == PASS_MAX_VIEWS || pack_elements(g, made) > pass_contraction_size(c, o->varies) ? 0 : made;
 }
 
+int64_t pack_masked_elements(const pass_contraction *c, const pass_operand *o, double *inside) {
+  ir_graph *g = c->g;
+  ir_ref views[PASS_MAX_VIEWS];
+  uint32_t count, above;
+  ir_ref made = masked_base(c, o, views, &count, &above);
+  *inside = 0;
+  if (!made) return pass_contraction_size(c, o->varies);
+  if (ir_op_of(g, made) != IR_OP_PAD) return pack_elements(g, made);
+  *inside = 1;
+  for (uint32_t i = 0; i < ir_rank(g, made); i++) {
+    int64_t from = ir_bounds_of(g, ir_dim(g, ir_src(g, made, 0), i)).hi,
+            to = ir_bounds_of(g, ir_dim(g, made, i)).hi;
+    *inside *= to < 2 * from ? (double)(2 * from - to) / (double)from : 0;
+  }
+  return pack_elements(g, made);
+}
+
 ir_ref pack_plain(const pass_contraction *c, const pass_operand *o) {
   ir_ref views[PASS_MAX_VIEWS];
   uint32_t count, above;

@@ -33,7 +33,11 @@ enum { PACK_MAX_STRIDE = 8 };
 /* Copies of an operand, as views of the operand's shape. */
 ir_ref pack_rows(const pass_contraction *c, const pass_operand *o);    /* [kept..., summed...] */
 ir_ref pack_in_rows(const pass_contraction *c, const pass_operand *o); /* [summed..., kept...] */
-ir_ref pack_plain(const pass_contraction *c, const pass_operand *o);   /* masks and elementwise work done */
+/* masks and elementwise work done */
+ir_ref pack_plain(const pass_contraction *c, const pass_operand *o);
+/* Elements of a plain copy. *inside: which share of those of the padded base lie as far from its edges as the
+ * padding is wide, so that windows there have no masks; 0 where that is not known. */
+int64_t pack_masked_elements(const pass_contraction *c, const pass_operand *o, double *inside);
 bool pack_plain_in_order(const pass_contraction *c, const pass_operand *o,
                          uint32_t axis); /* neighbours along it? */
 /* [kept..., panels, summed..., width], for a column axis of known size */

@@ -34,6 +34,10 @@ int64_t loop_panel_columns(const ir_target *target, const pass_product *product)
  * on how columns lie in memory, and must not depend on the machine. */
 int64_t loop_panel_multiple(const loop_nest *n, ir_ref reduce);
 
+/* dot_tile.c: chooses which results of a product whose lanes run along the terms are computed together, and
+ * the order of the loops over them; false where no two share a load. */
+bool loop_choose_dot_tile(loop_nest *n, ir_ref reduce);
+
 /* threads.c: binds the outermost levels to thread blocks, each of at least about MIN_BLOCK_WORK elements'
  * work: as many axes as make MAX_BLOCKS blocks, and of the last one as many steps together as are worth a
  * block. inside: the work at one iteration point of all axes. */

@@ -130,8 +130,8 @@ static ir_ref only_swept(loop_nest *n, ir_ref term, ir_ref range) {
  * prefetches 16.4, with both 15.4; with four streams 15.9, and prefetches make that 16.3. On Zen
  * 3 12.8, 11.0, 16.8, 14.1. Other terms, as of a vector that all rows are multiplied with, are then loaded
  * once for both: a matrix of 64 MiB times a vector takes 2.5 ms in place of 3.2 there. Chains of operations
- * leave no registers to a second row. */
-static void choose_streams(loop_nest *n, ir_ref reduce) {
+ * leave no registers to a second row. tiled: it is decided which rows are read together. */
+static void choose_streams(loop_nest *n, ir_ref reduce, bool tiled) {
   enum {
     STREAMS = 2,   /* rows that are read together, as measured above */
     MIN_PAIRS = 16 /* pairs of rows: one for each of sixteen threads, 32 streams */
@@ -145,7 +145,7 @@ static void choose_streams(loop_nest *n, ir_ref reduce) {
   ir_ref load = only_swept(n, r->src[0], range);
   if (!load) return;
   loop_axis *rows = &n->axes[n->axis_count - 1];
-  if (affine_stride(g, ir_src(g, load, 1), rows->range, &row) &&
+  if (!tiled && affine_stride(g, ir_src(g, load, 1), rows->range, &row) &&
       row * ir_dtypes[ir_dtype_of(g, load)].bytes >= IR_PAGE_BYTES && may_vectorize(n, n->axis_count - 1) &&
       ir_bounds_of(g, rows->extent).lo >= MIN_PAIRS * STREAMS && work_of(n, r->src, 1).operations < MIN_AHEAD)
     rows->unroll = STREAMS;
@@ -314,7 +314,8 @@ void loop_choose_vectors(loop_nest *n) {
       continue;
     if (term_score > output_score) n->lanes_in_reduction = true;
   }
-  if (n->lanes_in_reduction && reduce_count == 1) choose_streams(n, reduces[0]);
+  if (n->lanes_in_reduction && reduce_count == 1)
+    choose_streams(n, reduces[0], loop_choose_dot_tile(n, reduces[0]));
   if (!last || n->lanes_in_reduction) return;
   ir_ref terms[LOOP_MAX_NODES];
   bool is_index_reduction = false, product = false, triangle = false;

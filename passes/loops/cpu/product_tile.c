@@ -284,6 +284,24 @@ static int fitting(const loop_nest *n, const loop_axis *vector, int most) {
   return most;
 }
 
+/* Where rows of the result are a page apart or more, each tile begins so many pages anew, with the few lines
+ * of a tile. Of few terms, a page of all columns stays in the L2 cache: there the loop over the rows goes
+ * over the columns of a page, if the result does not stay in that cache. 96 rows of 112 x 112 positions by 16
+ * terms take 0.43 ms in place of 0.85; results of 16 to 64 rows, 0.3 to 0.8 MB, took 5 % longer. */
+static void block_columns(loop_nest *n, loop_axis *vector, const loop_axis *row, ir_ref reduce,
+                          int64_t terms) {
+  enum { L2_SHARE = 8 }; /* of the L2 cache, which holds rows of the result as well */
+  int64_t bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes, width = (int64_t)vector->unroll * vector->lanes,
+          apart, size, most = IR_PAGE_BYTES / bytes;
+  if (terms < 1 || !affine_stride(n->g, ir_src(n->g, n->store, 1), row->range, &apart) ||
+      apart < IR_PAGE_BYTES / bytes || !ir_is_const(n->g, vector->extent, &size) ||
+      pass_times(ir_bounds_of(n->g, row->extent).hi, apart) <= n->target->l2_bytes / bytes)
+    return;
+  while (most > n->target->l2_bytes / L2_SHARE / bytes / terms) most /= 2;
+  for (int64_t block = most / width * width; block > width && !vector->block; block -= width)
+    if (size % block == 0 && size > block) vector->block = (int)block;
+}
+
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   tile whole = tile_of(n, reduce);
   ir_ref loads[LOOP_MAX_TERM_LOADS];
@@ -307,6 +325,7 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   bool once = row && ir_bounds_of(n->g, row->extent).hi <= row->unroll,
        fetches = row && (once || !fits_l1(&whole, columns));
   ir_ref ahead = fetches ? fetch_columns(n, vector, reduce, loads, count) : n->store;
+  if (row && !panel && is_box(n)) block_columns(n, vector, row, reduce, whole.terms);
   if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
   n->store = ahead;
   return true;

@@ -1,0 +1,43 @@
+# Products whose lanes run along the terms: which results are computed together.
+
+<<< thin.vf
+graph @few_rows(%a: f32[3,4615], %b: f32[189,4615]) {
+  %t = permute %b order=[1,0]
+  %r = matmul %a, %t
+  return %r
+}
+graph @few_columns(%a: f32[372,235], %b: f32[235,5]) {
+  %r = matmul %a, %b
+  return %r
+}
+graph @far(%a: f32[1000,4000], %b: f32[4000,11]) {
+  %r = matmul %a, %b
+  return %r
+}
+graph @panels(%a: f32[13,231], %b: f32[111,231]) {
+  %t = permute %b order=[1,0]
+  %r = matmul %a, %t
+  return %r
+}
+>>>
+<<< nests.sh
+viewfold dump --stage=loops --graph "$1" --target "triple=x86_64-unknown-linux-gnu features=+avx512f vector_bytes=$2 registers=$3" thin.vf | sed -n 's|^# ||p'
+>>>
+
+== six results share what they load, and the larger operand is read once
+$ sh nests.sh few_rows 64 32
+kernel 0 nest 0: split a0 3; split a1 2; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1 a1.1; thread a1.0
+== where the sums of one result fill the registers, the loop over the larger operand stands outside all the same
+$ sh nests.sh few_rows 32 16
+kernel 0 nest 0: reorder a1 a0; thread a1
+== the small operand is copied so that its terms are contiguous
+$ sh nests.sh few_columns 64 32
+kernel 0 nest 0: split a0 5; split a1 16; reorder a0.0 a1.0 a0.1 a1.1; unroll a0.1; vector a1.1
+kernel 1 nest 0: split a0 2; split a1 6; split a1 3; reorder a1.0 a1.1 a0.0 a0.1 a1.2; unroll a0.1 a1.2; thread a1.0
+kernel 2 nest 0: split a0 16; split a0 4; split a1 4; reorder a0.0 a1.0 a0.1 a0.2 a1.1; unroll a0.2; vector a1.1
+== a large operand is not transposed for a few columns, whose vectors overlap
+$ sh nests.sh far 64 32
+kernel 0 nest 0: split a0 12; split a1 16; split a1 8; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+== a copy in three panels, of which the last is not full, has vectors in all of them
+$ sh nests.sh panels 64 32 | grep -c 'kernel 0.*vector'
+3
