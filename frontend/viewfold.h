@@ -586,11 +586,11 @@ VF_API bool vf_cache_statistics(vf_context *context,
 #ifdef __cplusplus
 }
 #endif
-
-/* Further headers: a builder for each operation, the algebra of views, custom operations. */
+/* Further headers: a builder for each operation, the algebra of views, meshes, custom operations. */
 #include "viewfold_operations.h"
 #include "viewfold_data.h"
 #include "viewfold_view.h"
+#include "viewfold_mesh.h"
 #include "viewfold_custom.h"
 #include "viewfold_model.h"
 #include "viewfold_build.h"
