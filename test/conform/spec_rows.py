@@ -20,9 +20,10 @@ from arguments import arguments
 HERE = os.path.dirname(os.path.abspath(__file__))
 TEST = os.path.dirname(HERE)
 TAG = re.compile(r"\bspec:((?:[ ,]+[A-Z]+\d+(?:\.\w+)?)+)")
-TITLES = {"V": "Views", "B": "Batch axes", "F": "Functions", "AD": "Derivatives", "H": "Keys and caches", "M": "Meshes and specs",
-          "R": "Rules of sharding", "PS": "Pending sums", "C": "Moving between specs",
-          "I": "Views by descriptors, and writes", "D": "Views of data by named axes"}
+TITLES = {"V": "Views", "B": "Batch axes", "F": "Functions", "AD": "Derivatives", "H": "Keys and caches",
+          "I": "Views by descriptors, and writes", "D": "Views of data by named axes",
+          "M": "Meshes and specs", "E": "Programs on meshes", "PS": "Pending sums",
+          "R": "Rules of sharding", "C": "Moving between specs"}
 
 
 def rows():
