@@ -12,7 +12,7 @@
 #ifndef VIEWFOLD_IR_MESH_MESH_H
 #define VIEWFOLD_IR_MESH_MESH_H
 
-#include "ir/parse/lex.h"
+#include "ir/lex/lex.h"
 
 enum {
   IR_MESH_AXES = 8,

@@ -82,6 +82,14 @@ bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *c
 bool ir_parse_operand(ir_parser *p, ir_ref *out); /* %name, literal, (expression), f32(0.5) */
 bool ir_parse_operands(ir_parser *p);             /* to p->operands */
 
+/* sharding.c */
+/* At `mesh`: reads `mesh @m [x=2,y=4]`, which is the mesh of the graph; the same again is no error. */
+bool ir_parse_mesh(ir_parser *p);
+/* At `[`: a spec, as the WORD of its text. */
+bool ir_parse_spec_value(ir_parser *p, ir_attr *out);
+/* Behind a type: reads `@m[x,-]`, if it is there, as the spec of the value. */
+bool ir_parse_spec_of(ir_parser *p, ir_ref value);
+
 /* kernel.c */
 /* Reads a kernel from its `(` to its `}` into root and params of *out. False after an error; params are the
  * caller's to free in any case. */

@@ -149,7 +149,7 @@ static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
   ir_letters letters = p->letters;
   ir_ref ref = ir_leaf(p->graph, IR_OP_INPUT, dtype, batch, shape, id);
   if (ref && has_letters(&letters) && !ir_letters_set(p->graph, ref, &letters)) return ir_parse_memory(p);
-  if (!ref || !ir_parse_define(p, &name, ref) ||
+  if (!ref || !ir_parse_spec_of(p, ref) || !ir_parse_define(p, &name, ref) ||
       !ir_parse_add_named(p, &out->params, &out->param_count, &out->param_cap, id, ref))
     return false;
   out->params[out->param_count - 1].reference = reference;
@@ -296,7 +296,7 @@ static bool define_results(ir_parser *p, statement *s, ir_ref made) {
     ir_ref value = tuple ? ir_src(p->graph, made, i) : made;
     if (typed) {
       if (!ir_lex_expect(&p->lex, i ? ',' : ':', "missing type of a result") ||
-          !check_type(p, &s->names[i], &value))
+          !check_type(p, &s->names[i], &value) || !ir_parse_spec_of(p, value))
         return false;
     }
     if (!define(p, &s->names[i], value)) return false;
@@ -474,7 +474,7 @@ static bool parse_block(ir_parser *p, ir_module *module) {
   static const char *const kinds[] = {"graph", "kernel", "index"};
   int kind = 0;
   while (kind < 3 && !ir_lex_is_word(&p->lex, kinds[kind])) kind++;
-  if (kind == 3) return ir_lex_fail(&p->lex, "unexpected text", "'graph', 'kernel' or 'index'");
+  if (kind == 3) return ir_lex_fail(&p->lex, "unexpected text", "'graph', 'kernel', 'index' or 'mesh'");
   if (!IR_RESERVE(module->mem, module->graphs, module->cap, module->count + 1)) return ir_parse_memory(p);
   ir_parsed_graph *out = &module->graphs[module->count++];
   *out = (ir_parsed_graph){.kind = (ir_block_kind)kind};
@@ -504,7 +504,8 @@ ir_status ir_parse_module(ir_graph *graph, const ir_builder *builder, const char
   ir_parser p;
   bool ok = ir_parser_init(&p, graph, builder, file, text, length) == IR_OK;
   p.module = module;
-  while (ok && p.lex.token.kind != IR_TOKEN_END) ok = parse_block(&p, module);
+  while (ok && p.lex.token.kind != IR_TOKEN_END)
+    ok = ir_lex_is_word(&p.lex, "mesh") ? ir_parse_mesh(&p) : parse_block(&p, module);
   if (ok && module->count == 0) ok = ir_lex_fail(&p.lex, "nothing to read", "'graph @NAME(...) { ... }'");
   if (p.lex.error->status) ok = false;
   if (!ok) ir_module_free(module);

@@ -14,7 +14,7 @@
 
 #include "ir/attr.h"
 #include "ir/letters.h"
-#include "ir/parse/lex.h"
+#include "ir/lex/lex.h"
 
 /* How the parser makes nodes. */
 typedef struct ir_builder {

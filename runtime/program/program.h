@@ -173,6 +173,14 @@ ir_status rt_frame_fill(const rt_program *program, rt_frame *frame, const int64_
 rt_lines rt_lines_of(const rt_program *program, const rt_frame *frame, const rt_plan_step *step);
 size_t rt_sort_scratch(const rt_program *program, const rt_frame *frame, const rt_step *step);
 
+/* Defined in run_exchange.c: the boxes of an EXCHANGE, step `step` of the plan, for these values of the
+ * plan's index expressions: of its result, and of its operand; and whether sizes and numbers of elements
+ * agree. */
+struct rt_box;
+void rt_exchange_boxes(const rt_program *program, const int64_t *values, uint32_t step, struct rt_box *needed,
+                       struct rt_box *own);
+bool rt_exchange_fits(const rt_program *program, const rt_frame *frame, const rt_plan_step *step);
+
 /* Defined in program.c: bytes of scratch memory that each thread needs for this kernel step, a multiple of
  * RT_SCRATCH_ALIGN. */
 size_t rt_scratch_of(const rt_program *program, uint32_t step);

@@ -58,5 +58,7 @@ ir_status rt_watch_after(const rt_run_context *run, const rt_step *step);
 
 /* Defined in run_sort.c: runs a SORT or ARGSORT. */
 ir_status rt_run_sort(const rt_run_context *run, const rt_step *step);
+/* Defined in run_exchange.c: runs an EXCHANGE. */
+ir_status rt_run_exchange(const rt_run_context *run, const rt_step *step);
 
 #endif
