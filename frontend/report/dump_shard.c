@@ -50,6 +50,19 @@ static void put_part(const sharded *s, const char *what, const char *name, size_
   ir_text_str(s->out, "\n");
 }
 
+/* The steps of a note. */
+static void put_steps(const sharded *s, size_t note, ir_text *out) {
+  const shard_program *p = &s->program;
+  bool some = false;
+  for (size_t i = 0; i < p->collective_count; i++) {
+    const shard_collective *c = &p->collectives[i];
+    if (c->note != note || !c->exchange) continue;
+    ir_textf(out, "%s%s", some ? " and " : "", pass_reshard_names[c->kind]);
+    some = true;
+  }
+  if (!some) ir_text_str(out, "a view");
+}
+
 /* What moves, and why. */
 static void put_notes(const sharded *s) {
   const ir_mesh *mesh = ir_graph_mesh(&s->g);
@@ -61,9 +74,9 @@ static void put_notes(const sharded *s) {
     ir_text_str(s->out, ": ");
     ir_spec_print(mesh, &n->from, s->out), ir_text_str(s->out, " to ");
     ir_spec_print(mesh, &n->to, s->out);
-    ir_textf(s->out, ", %s: %s\n",
-             n->exchange ? ir_name_text(&s->g, ir_get(&s->g, n->exchange)->arg) : "a view",
-             reasons[n->reason]);
+    ir_text_str(s->out, ", ");
+    put_steps(s, i, s->out);
+    ir_textf(s->out, ": %s\n", reasons[n->reason]);
   }
 }
 

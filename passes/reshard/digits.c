@@ -203,7 +203,8 @@ bool reshard_problem_make(const ir_mem *mem, const pass_reshard_ask *ask, bool s
     return false;
   }
   memset(p, 0, sizeof *p);
-  p->mem = mem, p->rank = ask->from->rank, p->item = ask->item, p->limit = ask->limit, p->mode = ask->mode;
+  p->mem = mem, p->rank = ask->from->rank, p->item = ask->item, p->limit = ask->limit;
+  p->mode = ask->mode, p->at_once = ask->at_once;
   p->devices = ask->mesh->device_count, p->apart = 1;
   ir_spec_init(&p->prefix, p->rank);
   p->prefix.joined_by = ask->from->joined_by;

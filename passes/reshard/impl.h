@@ -23,6 +23,7 @@ typedef struct reshard_problem {
   uint64_t item, limit, devices;
   uint64_t apart; /* so many arrays of that shape, each on some of the devices, do not depend on each other */
   pass_reshard_mode mode;
+  bool at_once;
   ir_subaxis digits[RESHARD_DIGITS];
   double latency[IR_MESH_AXES], per_byte[IR_MESH_AXES]; /* picoseconds */
   double least_latency, least_per_byte;                 /* of the axes of the digits */

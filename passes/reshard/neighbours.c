@@ -17,6 +17,7 @@ typedef struct emitting {
 /* The layout, and if it divides as `from` does, by flat chunks as well. */
 static bool give(const emitting *e, const reshard_layout *to) {
   if (reshard_equal(e->from, to)) return true;
+  if (e->p->at_once && to->pending && to->pending != e->from->pending) return true;
   reshard_layout same = *e->from;
   same.pending = to->pending;
   return e->emit(e->user, to, false) && (!reshard_equal(&same, to) || e->emit(e->user, to, true));
@@ -81,6 +82,13 @@ static bool give_reduced(const emitting *e) {
     reshard_layout next = *e->from;
     next.pending &= ~some;
     if (some && !give(e, &next)) return false;
+  }
+  for (uint32_t d = 0; d < e->p->rank && pending && e->p->at_once; d++) {
+    reshard_layout next = *e->from;
+    next.pending = 0;
+    for (uint32_t k = 0; k < e->p->digit_count; k++)
+      if (pending >> k & 1) reshard_append(&next, e->p->rank, d, k);
+    if (!give(e, &next)) return false;
   }
   return true;
 }

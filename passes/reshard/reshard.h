@@ -68,6 +68,7 @@ typedef struct pass_reshard_ask {
   const ir_spec *from, *to;
   pass_reshard_mode mode;
   uint64_t limit; /* bytes that a device may hold; 0: any number */
+  bool at_once;   /* one step joins all summands, in the order of the mesh, and rounds once */
 } pass_reshard_ask;
 
 typedef struct pass_reshard_plan {
