@@ -54,7 +54,7 @@ typedef struct shard_note {
 typedef struct shard_collective {
   size_t note; /* what asks for it */
   pass_reshard_kind kind;
-  ir_spec from, to;
+  ir_spec from, to, on;   /* on: in dimension 0, the axes that take part */
   pass_reshard_cost cost; /* where sizes are variables, of such as they may be */
   ir_ref exchange;        /* the last EXCHANGE of the step; 0: a view */
 } shard_collective;
@@ -80,6 +80,9 @@ typedef struct shard_program {
 bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_count, int64_t device,
                 shard_program *out);
 void shard_program_free(shard_program *program);
+/* Are the latency and the bandwidth of every axis known? Then steps take least time, else they move fewest
+ * bytes. */
+bool shard_mesh_is_calibrated(const ir_mesh *mesh);
 /* The values of the variables for a device, in the order of program->variables; vars, values: of the graph's
  * own variables. False after failing. */
 bool shard_variable_values(ir_graph *g, const shard_program *program, int64_t device, const ir_ref *vars,

@@ -11,7 +11,7 @@ static int64_t planned_size(shard_state *s, ir_ref dim) {
   return size < b.lo ? b.lo : size > b.hi ? b.hi : size;
 }
 
-static bool is_calibrated(const ir_mesh *mesh) {
+bool shard_mesh_is_calibrated(const ir_mesh *mesh) {
   bool known = mesh->axis_count > 0;
   for (uint32_t i = 0; i < mesh->axis_count; i++)
     known &= mesh->axes[i].latency > 0 && mesh->axes[i].bandwidth > 0;
@@ -22,6 +22,7 @@ static bool is_calibrated(const ir_mesh *mesh) {
 static void one_exchange(const ir_spec *to, pass_reshard_plan *out) {
   *out = (pass_reshard_plan){.count = 1};
   out->steps[0] = (pass_reshard_step){.kind = PASS_RESHARD_EXCHANGE, .to = *to};
+  ir_spec_init(&out->steps[0].on, 1);
 }
 
 static bool plan(shard_state *s, ir_dtype dtype, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
@@ -35,7 +36,7 @@ static bool plan(shard_state *s, ir_dtype dtype, const ir_ref *dims, const ir_sp
                           .from = from,
                           .to = to,
                           .at_once = rounds,
-                          .mode = is_calibrated(s->mesh) ? PASS_RESHARD_TIME : PASS_RESHARD_BYTES};
+                          .mode = shard_mesh_is_calibrated(s->mesh) ? PASS_RESHARD_TIME : PASS_RESHARD_BYTES};
   ir_status status = pass_reshard(s->g->mem, &ask, out, s->g->error);
   if (status != IR_ERR_UNSUPPORTED) return status == IR_OK;
   ir_error_clear(s->g->error);
@@ -48,7 +49,7 @@ static bool note(shard_state *s, const pass_reshard_step *step, const ir_spec *f
   if (!IR_RESERVE(p->mem, p->collectives, p->collective_cap, p->collective_count + 1))
     return ir_fail(s->g->error, IR_ERR_MEMORY, "shard: out of memory") == IR_OK;
   p->collectives[p->collective_count++] =
-      (shard_collective){p->note_count, step->kind, *from, step->to, step->cost, exchange};
+      (shard_collective){p->note_count, step->kind, *from, step->to, step->on, step->cost, exchange};
   return true;
 }
 

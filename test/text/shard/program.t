@@ -69,8 +69,8 @@ graph @g(%h: f32[5,part0=1..2], %w: f32[7,9]) {
 
 == what is not there
 $ printf 'graph @g(%%x: f32[4]) {\n  return %%x\n}\n' > none.vf; viewfold dump --stage=spmd none.vf
-! viewfold dump: dump: graph @g has no mesh; a text declares one, as in mesh @m [x=2,y=4]
+! viewfold dump: graph @g has no mesh; a text declares one, as in mesh @m [x=2,y=4]
 ? 2
 $ printf 'mesh @m [x=2]\ngraph @g(%%x: f32[4]) {\n  return %%x\n}\n' > one.vf; viewfold dump --stage=rank:2 one.vf
-! viewfold dump: dump: no device 2; mesh @m has devices 0 to 1
+! viewfold dump: no device 2; mesh @m has devices 0 to 1
 ? 2
