@@ -60,5 +60,9 @@ bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir
 /* local.c: the operation on the parts of its operands, which are those of `choice`. 0 after failing. */
 ir_ref shard_local(shard_state *s, ir_ref node, const op_sharding *rule, const shard_choice *choice,
                    const ir_ref *operands);
+/* A MEAN: the sum of the elements of a part, in the dtype that adds them up, and the mean of the whole sum.
+ */
+ir_ref shard_mean_sum(shard_state *s, ir_ref node, ir_ref x);
+ir_ref shard_mean_of_sum(shard_state *s, ir_ref node, ir_ref sum);
 
 #endif

@@ -25,23 +25,28 @@ static uint32_t attributes(shard_state *s, ir_ref node, const shard_choice *choi
   return count;
 }
 
-static bool is_split_along(const shard_choice *choice) {
-  return ir_spec_count(&choice->result, IR_PLACE_PENDING) > 0;
-}
+/* Means are divided after their parts are added up: the bits are those of the quotient of the whole sum. */
+static ir_dtype wide_of(ir_dtype t) { return t == IR_F16 || t == IR_BF16 ? IR_F32 : t; }
 
-/* A mean of parts is the sum of the part, divided by the number of all elements: the parts add up to it. */
-static ir_ref mean(shard_state *s, ir_ref node, ir_ref x) {
+ir_ref shard_mean_sum(shard_state *s, ir_ref node, ir_ref x) {
   ir_graph *g = s->g;
   const ir_node *n = ir_get(g, node);
-  ir_dtype t = (ir_dtype)n->dtype, wide = t == IR_F16 || t == IR_BF16 ? IR_F32 : t;
-  ir_ref count = ir_index(g, 1), scalar = ir_tuple(g, NULL, 0);
+  return op_reduce(g, IR_OP_SUM, op_cast(g, x, wide_of((ir_dtype)n->dtype)), n->src + 1, n->nsrc - 1,
+                   ir_arg_mode(n));
+}
+
+ir_ref shard_mean_of_sum(shard_state *s, ir_ref node, ir_ref sum) {
+  ir_graph *g = s->g;
+  const ir_node *n = ir_get(g, node);
+  ir_dtype t = (ir_dtype)n->dtype, wide = wide_of(t);
+  ir_ref count = ir_index(g, 1), scalar = ir_tuple(g, NULL, 0), all;
   for (uint32_t i = 1; i < n->nsrc; i++)
     count = pass_mul(g, count, ir_dim(g, n->src[0], (uint32_t)ir_get(g, n->src[i])->arg));
-  ir_ref sum = op_reduce(g, IR_OP_SUM, op_cast(g, x, wide), n->src + 1, n->nsrc - 1, ir_arg_mode(n));
-  ir_ref each = count && scalar ? ir_make_tensor(g, IR_OP_CAST, wide, scalar, 0, &count, 1) : 0;
   int64_t value;
-  if (count && ir_is_const(g, count, &value)) each = op_const(g, wide, (ir_value){.f = (double)value});
-  return op_cast(g, op_binary(g, IR_OP_DIV, sum, each), t);
+  if (!count || !scalar) return 0;
+  if (ir_is_const(g, count, &value)) all = op_const(g, wide, (ir_value){.f = (double)value});
+  else all = ir_make_tensor(g, IR_OP_CAST, wide, scalar, 0, &count, 1);
+  return op_cast(g, op_binary(g, IR_OP_DIV, sum, all), t);
 }
 
 ir_ref shard_local(shard_state *s, ir_ref node, const op_sharding *rule, const shard_choice *choice,
@@ -49,7 +54,6 @@ ir_ref shard_local(shard_state *s, ir_ref node, const op_sharding *rule, const s
   ir_graph *g = s->g;
   const ir_node *n = ir_get(g, node);
   ir_ref dims[IR_MAX_RANK], src[SHARD_OPERANDS + 4 * IR_MAX_RANK];
-  if (n->op == IR_OP_MEAN && is_split_along(choice)) return mean(s, node, operands[0]);
   for (uint32_t i = 0; i < rule->operands; i++) src[i] = operands[i];
   if (!shard_local_shape(s, op_dims(g, node), &choice->result, dims)) return 0;
   uint32_t count = attributes(s, node, choice, operands, dims, src);

@@ -85,6 +85,12 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
     if (!operands[i]) return 0;
   }
   *out = choice.result;
+  if (n->op == IR_OP_MEAN && ir_spec_count(out, IR_PLACE_PENDING)) {
+    ir_ref sum = shard_mean_sum(s, node, operands[0]);
+    ir_spec_clear(out, IR_PLACE_PENDING);
+    sum = moved(s, node, sum, &choice.result, out, node, -1, SHARD_QUOTIENT);
+    return sum ? shard_mean_of_sum(s, node, sum) : 0;
+  }
   return shard_local(s, node, rule, &choice, operands);
 }
 

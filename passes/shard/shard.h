@@ -35,11 +35,12 @@ typedef struct shard_value {
 
 /* Why data moves. */
 typedef enum shard_reason {
-  SHARD_ASKED,   /* the value was given a spec */
-  SHARD_WHOLE,   /* the operation never splits that axis */
-  SHARD_OTHERS,  /* another operand, or the result, is divided otherwise */
-  SHARD_PENDING, /* the operation does not commute with the pending reduction */
-  SHARD_RESULT   /* a result has no pending reduction unless its spec says so */
+  SHARD_ASKED,    /* the value was given a spec */
+  SHARD_WHOLE,    /* the operation never splits that axis */
+  SHARD_OTHERS,   /* another operand, or the result, is divided otherwise */
+  SHARD_QUOTIENT, /* a mean is divided when its sum is known */
+  SHARD_PENDING,  /* the operation does not commute with the pending reduction */
+  SHARD_RESULT    /* a result has no pending reduction unless its spec says so */
 } shard_reason;
 typedef struct shard_note {
   ir_ref node; /* of the graph: the operation that needs it otherwise */
