@@ -166,7 +166,7 @@ static int compile_graph(runner *r) {
 }
 
 static ir_status cost_of(runner *r, rt_cost *out) {
-  return r->mesh ? cli_mesh_cost(&r->sharded, &r->inputs, out, &r->s.error)
+  return r->mesh ? fe_sharded_cost(&r->sharded, r->inputs.values, out, &r->s.error)
                  : rt_program_cost(r->program, r->inputs.values, out, &r->s.error);
 }
 

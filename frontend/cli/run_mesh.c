@@ -113,12 +113,3 @@ ir_status cli_mesh_count(fe_sharded *sharded, const cli_buffers *buffers, const 
   ir_textf(out, "],\"recv\":%lld,\"total\":%lld", (long long)most, (long long)total);
   return IR_OK;
 }
-
-ir_status cli_mesh_cost(fe_sharded *sharded, const cli_binding *values, rt_cost *out, ir_error *error) {
-  int64_t *vars = calloc(sharded->program_vars + 1, sizeof *vars);
-  ir_status status = vars ? fe_sharded_variables(sharded, 0, values->values, vars, error)
-                          : ir_fail(error, IR_ERR_MEMORY, "out of memory");
-  if (!status) status = rt_program_cost(sharded->program, vars, out, error);
-  free(vars);
-  return status;
-}

@@ -16,7 +16,4 @@ ir_status cli_mesh_buffers(cli_buffers *out, fe_sharded *sharded, const ir_parse
  * bytes of the device that received most, and total those of all. */
 ir_status cli_mesh_count(fe_sharded *sharded, const cli_buffers *buffers, const cli_binding *values,
                          ir_text *out, ir_error *error);
-/* The cost of the program of device 0. */
-ir_status cli_mesh_cost(fe_sharded *sharded, const cli_binding *values, rt_cost *out, ir_error *error);
-
 #endif

@@ -123,6 +123,8 @@ ir_status fe_sharded_make(rt_context *context, const fe_request *r, bool slow, f
                           ir_error *error) {
   *s = (fe_sharded){.context = context, .graph.mem = r->graph->mem};
   ir_status status = check_mesh(r, error);
+  if (!status && pthread_mutex_init(&s->lock, NULL) != 0) status = no_memory(r, error);
+  s->has_lock = !status;
   if (!status) status = make_program(s, r, error);
   if (!status) status = compile(s, r, error);
   if (!status) status = match(s, r, error);
@@ -141,5 +143,6 @@ void fe_sharded_free(fe_sharded *s) {
   ir_free(mem, s->refs, s->ref_count * sizeof *s->refs);
   shard_program_free(&s->parts);
   ir_graph_free(&s->graph);
+  if (s->has_lock) pthread_mutex_destroy(&s->lock);
   *s = (fe_sharded){0};
 }

@@ -6,6 +6,8 @@
 #ifndef VIEWFOLD_FRONTEND_MESH_SHARDED_H
 #define VIEWFOLD_FRONTEND_MESH_SHARDED_H
 
+#include <pthread.h>
+
 #include "frontend/api/compile.h"
 #include "passes/shard/shard.h"
 #include "runtime/mesh_run.h"
@@ -23,6 +25,8 @@ typedef struct fe_sharded {
   int32_t *input_of;    /* by input of the program: the request's input that it is a part of */
   int32_t *variable_of; /* by variable of the program: of the request, or behind those of `parts` */
   size_t program_inputs, program_vars;
+  pthread_mutex_t lock; /* one run at a time */
+  bool has_lock;
 } fe_sharded;
 
 /* Compiles the request, whose graph has a mesh (ir/mesh/sharding.h), for its devices. slow: as in
@@ -40,17 +44,21 @@ ir_status fe_sharded_shape(fe_sharded *sharded, bool result, size_t number, cons
 ir_status fe_sharded_part(fe_sharded *sharded, bool result, size_t number, uint32_t device,
                           const int64_t *values, ir_box *out, ir_error *error);
 
-/* Runs on whole arrays, given and returned in the request's order. Devices read and write where these are, as
- * far as their parts are contiguous there; others are copied. Inputs that no result depends on may be NULL. IR_ERR_UNSUPPORTED: an input or a result is a
- * pending reduction, which is no whole array. */
+/* The functions below may be called from several threads: one of them runs at a time.
+ *
+ * Runs on whole arrays, given and returned in the request's order. Devices read and write where these are, as
+ * far as their parts are contiguous there; others are copied. Inputs that no result depends on may be NULL.
+ * IR_ERR_UNSUPPORTED: an input or a result is a pending reduction, which is no whole array. */
 ir_status fe_sharded_run(fe_sharded *sharded, void *const *inputs, void *const *outputs,
                          const int64_t *values, ir_error *error);
 /* Runs on parts: inputs[device * input_count + i] is the part of input i, outputs likewise. */
 ir_status fe_sharded_run_parts(fe_sharded *sharded, void *const *inputs, void *const *outputs,
                                const int64_t *values, ir_error *error);
 
-/* sharded_run.c: values of the program's variables on a device. */
+/* Values of the program's variables on a device. */
 ir_status fe_sharded_variables(fe_sharded *sharded, uint32_t device, const int64_t *values, int64_t *out,
                                ir_error *error);
+/* The cost of a run on device 0. */
+ir_status fe_sharded_cost(fe_sharded *sharded, const int64_t *values, rt_cost *out, ir_error *error);
 
 #endif

@@ -181,8 +181,8 @@ static bool is_read(const fe_sharded *s, size_t input) {
 
 /* runs */
 
-ir_status fe_sharded_run_parts(fe_sharded *s, void *const *inputs, void *const *outputs,
-                               const int64_t *values, ir_error *error) {
+static ir_status run_parts(fe_sharded *s, void *const *inputs, void *const *outputs, const int64_t *values,
+                           ir_error *error) {
   const ir_mem *mem = s->graph.mem;
   uint32_t devices = devices_of(s);
   size_t results = s->parts.result_count;
@@ -205,8 +205,8 @@ ir_status fe_sharded_run_parts(fe_sharded *s, void *const *inputs, void *const *
   return status;
 }
 
-ir_status fe_sharded_run(fe_sharded *s, void *const *inputs, void *const *outputs, const int64_t *values,
-                         ir_error *error) {
+static ir_status run_whole(fe_sharded *s, void *const *inputs, void *const *outputs, const int64_t *values,
+                           ir_error *error) {
   const ir_mem *mem = s->graph.mem;
   uint32_t devices = devices_of(s);
   size_t results = s->parts.result_count, count = s->input_count + results;
@@ -224,10 +224,38 @@ ir_status fe_sharded_run(fe_sharded *s, void *const *inputs, void *const *output
       if (result) out[d * results + number] = arrays[i].parts[d];
       else parts[d * s->input_count + number] = arrays[i].parts[d];
   }
-  if (!status) status = fe_sharded_run_parts(s, parts, out, values, error);
+  if (!status) status = run_parts(s, parts, out, values, error);
   for (size_t i = s->input_count; i < count && !status; i++) put_together(&arrays[i], devices);
   for (size_t i = 0; i < count && arrays; i++) free_divided(&arrays[i], devices, mem);
   ir_free(mem, parts, count * devices * sizeof *parts);
   ir_free(mem, arrays, count * sizeof *arrays);
+  return status;
+}
+
+ir_status fe_sharded_run_parts(fe_sharded *s, void *const *inputs, void *const *outputs,
+                               const int64_t *values, ir_error *error) {
+  pthread_mutex_lock(&s->lock);
+  ir_status status = run_parts(s, inputs, outputs, values, error);
+  pthread_mutex_unlock(&s->lock);
+  return status;
+}
+
+ir_status fe_sharded_run(fe_sharded *s, void *const *inputs, void *const *outputs, const int64_t *values,
+                         ir_error *error) {
+  pthread_mutex_lock(&s->lock);
+  ir_status status = run_whole(s, inputs, outputs, values, error);
+  pthread_mutex_unlock(&s->lock);
+  return status;
+}
+
+ir_status fe_sharded_cost(fe_sharded *s, const int64_t *values, rt_cost *out, ir_error *error) {
+  const ir_mem *mem = s->graph.mem;
+  int64_t *vars = ir_alloc(mem, s->program_vars * sizeof *vars);
+  pthread_mutex_lock(&s->lock);
+  ir_status status = vars ? fe_sharded_variables(s, 0, values, vars, error)
+                          : ir_fail(error, IR_ERR_MEMORY, "out of memory for the cost of a program");
+  pthread_mutex_unlock(&s->lock);
+  if (!status) status = rt_program_cost(s->program, vars, out, error);
+  ir_free(mem, vars, s->program_vars * sizeof *vars);
   return status;
 }

@@ -1,4 +1,4 @@
-# Running on a mesh of devices, which are threads: viewfold run --mesh. spec: C14 H5
+# Running on a mesh of devices, which are threads: viewfold run --mesh. spec: H4 H5.shard
 
 == the results are those of one device
 <<< mlp.vf
