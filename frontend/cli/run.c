@@ -13,7 +13,7 @@
 #include "frontend/cli/options.h"
 #include "frontend/cli/explain/profile.h"
 #include "frontend/cli/progress.h"
-#include "frontend/cli/run_mesh.h"
+#include "frontend/cli/mesh/run.h"
 #include "frontend/cli/test_data.h"
 #include "frontend/cli/trace.h"
 #include "frontend/profile/profile.h"

@@ -1,6 +1,12 @@
+/* The folder frontend/cli/mesh. Commands on meshes of devices.
+ *
+ *   in      options that name axes and specs
+ *   out     runs, and what they say of the devices
+ *   holds   the rest of a command is as on one device */
+
 /* `viewfold run --mesh`: a graph on the devices of a mesh. */
-#ifndef VIEWFOLD_FRONTEND_CLI_RUN_MESH_H
-#define VIEWFOLD_FRONTEND_CLI_RUN_MESH_H
+#ifndef VIEWFOLD_FRONTEND_CLI_MESH_RUN_H
+#define VIEWFOLD_FRONTEND_CLI_MESH_RUN_H
 
 #include "frontend/cli/buffers.h"
 #include "frontend/mesh/sharded.h"

@@ -1,4 +1,4 @@
-#include "frontend/cli/run_mesh.h"
+#include "frontend/cli/mesh/run.h"
 
 #include <stdlib.h>
 #include <string.h>
