@@ -2,88 +2,63 @@
 
 #include <string.h>
 
-bool rt_box_is_empty(const rt_box *b) {
+bool rt_box_is_empty(const ir_box *b) {
   for (uint32_t k = 0; k < b->rank; k++)
-    if (b->size[k] <= 0) return true;
+    if (b->lo[k] >= b->hi[k]) return true;
   return false;
-}
-
-int64_t rt_box_count(const rt_box *b) {
-  int64_t count = 1;
-  if (rt_box_is_empty(b)) return 0;
-  for (uint32_t k = 0; k < b->rank; k++)
-    if (__builtin_mul_overflow(count, b->size[k], &count)) return INT64_MAX;
-  return count;
-}
-
-static int64_t end_of(const rt_box *b, uint32_t k) { return b->first[k] + b->size[k]; }
-
-bool rt_box_meet(const rt_box *a, const rt_box *b, rt_box *out) {
-  out->rank = a->rank;
-  for (uint32_t k = 0; k < a->rank; k++) {
-    int64_t first = a->first[k] > b->first[k] ? a->first[k] : b->first[k];
-    int64_t end = end_of(a, k) < end_of(b, k) ? end_of(a, k) : end_of(b, k);
-    if (first >= end) return false;
-    out->first[k] = first;
-    out->size[k] = end - first;
-  }
-  return true;
 }
 
 /* Cuts off, axis by axis, what lies before and behind the intersection. What is left after the last axis is
  * the intersection. */
-uint32_t rt_box_subtract(const rt_box *a, const rt_box *b, rt_box out[2 * IR_MAX_RANK]) {
-  rt_box meet, left = *a;
+uint32_t rt_box_subtract(const ir_box *a, const ir_box *b, ir_box out[2 * IR_MAX_RANK]) {
+  ir_box meet, left = *a;
   uint32_t count = 0;
   if (rt_box_is_empty(a)) return 0;
-  if (!rt_box_meet(a, b, &meet)) return out[0] = *a, 1;
+  if (!ir_box_meet(a, b, &meet)) return out[0] = *a, 1;
   for (uint32_t k = 0; k < a->rank; k++) {
-    int64_t before = meet.first[k] - left.first[k], behind = end_of(&left, k) - end_of(&meet, k);
-    if (before > 0) {
+    if (left.lo[k] < meet.lo[k]) {
       out[count] = left;
-      out[count++].size[k] = before;
+      out[count++].hi[k] = meet.lo[k];
     }
-    if (behind > 0) {
+    if (meet.hi[k] < left.hi[k]) {
       out[count] = left;
-      out[count].first[k] = end_of(&meet, k);
-      out[count++].size[k] = behind;
+      out[count++].lo[k] = meet.hi[k];
     }
-    left.first[k] = meet.first[k];
-    left.size[k] = meet.size[k];
+    left.lo[k] = meet.lo[k], left.hi[k] = meet.hi[k];
   }
   return count;
 }
 
-/* The offset of the box's first element in an array of the elements of `of`, in elements, and its strides. */
-static int64_t place(const rt_box *box, const rt_box *of, int64_t *stride) {
+static int64_t size_of(const ir_box *b, uint32_t k) { return b->hi[k] - b->lo[k]; }
+
+/* The offset of the box's first element in an array of the elements of `of`, in elements; and its strides. */
+static int64_t place(const ir_box *box, const ir_box *of, int64_t *stride) {
   int64_t offset = 0, step = 1;
-  for (uint32_t k = of->rank; k-- > 0; step *= of->size[k]) {
+  for (uint32_t k = of->rank; k-- > 0; step *= size_of(of, k)) {
     stride[k] = step;
-    offset += (box->first[k] - of->first[k]) * step;
+    offset += (box->lo[k] - of->lo[k]) * step;
   }
   return offset;
 }
 
-void rt_box_copy(const rt_box *box, size_t bytes, const rt_box *from, const void *source, const rt_box *to,
+void rt_box_copy(const ir_box *box, size_t bytes, const ir_box *from, const void *source, const ir_box *to,
                  void *target) {
-  int64_t in[IR_MAX_RANK], out[IR_MAX_RANK], at[IR_MAX_RANK] = {0}, run = 1;
+  int64_t in[IR_MAX_RANK], out[IR_MAX_RANK], at[IR_MAX_RANK] = {0}, run = 1, each = (int64_t)bytes;
   if (rt_box_is_empty(box)) return;
-  const uint8_t *read = (const uint8_t *)source + (size_t)place(box, from, in) * bytes;
-  uint8_t *write = (uint8_t *)target + (size_t)place(box, to, out) * bytes;
-  uint32_t outer =
-      box->rank; /* the axes inside of it are one run: whole in both arrays, but for its outermost */
+  const uint8_t *read = (const uint8_t *)source + place(box, from, in) * each;
+  uint8_t *write = (uint8_t *)target + place(box, to, out) * each;
+  uint32_t outer = box->rank; /* of the axes from here on, the elements follow one another in both arrays */
   while (outer > 0) {
-    run *= box->size[--outer];
-    if (box->size[outer] != from->size[outer] || box->size[outer] != to->size[outer]) break;
+    run *= size_of(box, --outer);
+    if (size_of(box, outer) != size_of(from, outer) || size_of(box, outer) != size_of(to, outer)) break;
   }
   for (bool more = true; more;) {
-    memcpy(write, read, (size_t)run * bytes);
+    memcpy(write, read, (size_t)(run * each));
     more = false;
     for (uint32_t k = outer; k-- > 0 && !more;) {
-      more = ++at[k] < box->size[k];
-      read += in[k] * (int64_t)bytes, write += out[k] * (int64_t)bytes;
-      if (more) break;
-      read -= box->size[k] * in[k] * (int64_t)bytes, write -= box->size[k] * out[k] * (int64_t)bytes;
+      read += in[k] * each, write += out[k] * each;
+      if ((more = ++at[k] < size_of(box, k))) break;
+      read -= size_of(box, k) * in[k] * each, write -= size_of(box, k) * out[k] * each;
       at[k] = 0;
     }
   }
