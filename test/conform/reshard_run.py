@@ -32,7 +32,7 @@ def attempt(build, folder, seed):
     draw = np.random.default_rng(seed)
     mesh = MESHES[int(draw.integers(len(MESHES)))]
     rank = int(draw.integers(1, 4))
-    shape = [int(draw.integers(1, 5)) * 24 if draw.random() < 0.5 else int(draw.integers(1, 30)) for _ in range(rank)]
+    shape = [int(draw.integers(1, 5)) * 24 if draw.random() < 0.5 else int(draw.integers(2, 30)) for _ in range(rank)]
     (source, free), (target, _) = random_spec(draw, mesh, rank), random_spec(draw, mesh, rank)
     pending = [axis for axis in mesh if axis in free and draw.random() < 0.5]
     summands = int(np.prod([mesh[axis] for axis in pending], dtype=int))
@@ -41,9 +41,9 @@ def attempt(build, folder, seed):
     if pending:
         given, first = f"i32[{summands},{dims}] @m{text_of([pending] + source)}", "  %s = sum %x axes=[0]\n"
     else:
-        given, first = f"i32[{dims}] @m{text_of(source)}", "  %s = add %x, 0\n"
+        given, first = f"i32[{dims}] @m{text_of(source)}", ""
         whole = whole[0]
-    graph = (f"mesh @m [{axes}]\ngraph @g(%x: {given}) {{\n{first}  %y = shard %s to={text_of(target)}\n  return %y\n}}\n")
+    graph = (f"mesh @m [{axes}]\ngraph @g(%x: {given}) {{\n{first}  %y = shard {'%s' if pending else '%x'} to={text_of(target)}\n  return %y\n}}\n")
     with open(f"{folder}/g.vf", "w") as file:
         file.write(graph)
     np.save(f"{folder}/x.npy", whole)
