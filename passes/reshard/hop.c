@@ -257,3 +257,7 @@ uint64_t reshard_received(const reshard_problem *p, const reshard_layout *from, 
     if ((from->pending & ~to->pending) >> k & 1) position = position * (uint64_t)p->digits[k].size + at[k];
   return p->item * (flat ? flat_received(v.before, summands, position) : summands * v.after - v.kept);
 }
+
+uint64_t reshard_part(const reshard_problem *p, const reshard_layout *layout, const uint32_t *at) {
+  return look(p, layout, layout, at).before * p->item;
+}

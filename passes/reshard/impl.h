@@ -4,7 +4,10 @@
 
 #include "reshard.h"
 
-enum { RESHARD_DIGITS = IR_SUBAXES };
+enum {
+  RESHARD_DIGITS = IR_SUBAXES,
+  RESHARD_COUNTED = 1 << 16 /* devices whose bytes are added one by one: milliseconds */
+};
 
 /* Dimension d has the digits order[ends[d - 1] .. ends[d]), the major first. Bytes behind are 0: layouts are
  * equal if their bytes are. */
@@ -64,6 +67,8 @@ void reshard_flat(const reshard_problem *p, const reshard_layout *from, const re
 /* What one device receives by a hop, bytes. coordinates: of each digit. */
 uint64_t reshard_received(const reshard_problem *p, const reshard_layout *from, const reshard_layout *to,
                           bool flat, const uint32_t *coordinates);
+/* Bytes of the part of a device. */
+uint64_t reshard_part(const reshard_problem *p, const reshard_layout *layout, const uint32_t *coordinates);
 /* Calls back for each combination of coordinates of the digits in `digits`; others stay 0. */
 typedef void reshard_visit(void *user, const uint32_t *coordinates);
 void reshard_each_device(const reshard_problem *p, uint32_t digits, reshard_visit *visit, void *user);
@@ -83,9 +88,38 @@ typedef struct reshard_path {
   bool exact;
 } reshard_path;
 ir_status reshard_search(const reshard_problem *p, reshard_path *out, ir_error *error);
-/* Compares costs in the problem's mode, then total bytes: negative where a is less. */
-int reshard_compare(const reshard_problem *p, const pass_reshard_cost *a, const pass_reshard_cost *b);
+/* What a way costs: the least is compared first. */
+typedef struct reshard_rank {
+  uint64_t cost, total; /* in the problem's mode; bytes of all devices */
+  uint64_t effort;      /* of ways of equal cost, the least: steps, then sub-axes in the layouts */
+} reshard_rank;
+reshard_rank reshard_rank_of(const reshard_problem *p, const pass_reshard_cost *cost, uint64_t effort);
+int reshard_compare(const reshard_rank *a, const reshard_rank *b);           /* negative where a is less */
+uint64_t reshard_effort(const reshard_problem *p, const reshard_layout *to); /* of a step that leads there */
 void reshard_add(pass_reshard_cost *sum, const pass_reshard_cost *cost);
+void reshard_path_cost(const reshard_problem *p, const reshard_path *path, uint32_t step,
+                       pass_reshard_cost *cost);
+/* Joins neighbouring steps where one costs no more than both; makes slices before sums steps of their own. */
+void reshard_tidy(const reshard_problem *p, reshard_path *path);
+
+/* per_device.c */
+/* Bytes that one device receives at most in all steps: no device need receive most in each of them. Of more
+ * than RESHARD_COUNTED devices that differ, the sum of what each step brings at most. */
+uint64_t reshard_path_received(const reshard_problem *p, const reshard_path *path);
+/* In bytes and with few devices: replaces the way by one of which a device receives less in all, if any. */
+ir_status reshard_even_out(const reshard_problem *p, reshard_path *path, ir_error *error);
+
+/* heap.c: the least first */
+typedef struct reshard_queued {
+  reshard_rank rank;
+  uint32_t node;
+} reshard_queued;
+typedef struct reshard_heap {
+  reshard_queued *items;
+  size_t count, cap;
+} reshard_heap;
+bool reshard_heap_push(const ir_mem *mem, reshard_heap *heap, reshard_rank rank, uint32_t node);
+uint32_t reshard_heap_pop(reshard_heap *heap);
 
 /* kind.c: what a step is called; *moved: the digits that take part. Layouts that `from` and `to` differ in.
  */

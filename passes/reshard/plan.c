@@ -1,45 +1,11 @@
 /* From a question in specs to a plan in specs. */
 #include "impl.h"
 
-enum { MOST_DEVICES = 1 << 16 /* for which the bytes of all steps are added device by device */ };
-
-typedef struct received {
-  const reshard_problem *p;
-  const reshard_path *path;
-  uint64_t most;
-} received;
-
-static void add_steps(void *user, const uint32_t *at) {
-  received *r = user;
-  uint64_t sum = 0;
-  for (uint32_t i = 1; i < r->path->count; i++)
-    sum += reshard_received(r->p, &r->path->at[i - 1], &r->path->at[i], r->path->flat[i], at);
-  if (sum > r->most) r->most = sum;
-}
-
-/* The device that receives most in several steps need not receive most in each. */
-static void count_received(const reshard_problem *p, const reshard_path *path, pass_reshard_cost *cost) {
-  received r = {p, path, 0};
-  uint32_t used = 0;
-  uint64_t devices = 1;
-  for (uint32_t i = 0; i < path->count; i++)
-    used |= path->at[i].pending | reshard_used(&path->at[i], p->rank);
-  for (uint32_t k = 0; k < p->digit_count; k++)
-    if (used >> k & 1) devices *= (uint64_t)p->digits[k].size;
-  if (path->count <= 2 || devices > MOST_DEVICES) return;
-  reshard_each_device(p, used, add_steps, &r);
-  cost->recv = r.most;
-}
-
-static void cost_of(const reshard_problem *p, const reshard_path *path, uint32_t i, pass_reshard_cost *cost) {
-  (path->flat[i] ? reshard_flat : reshard_hop)(p, &path->at[i - 1], &path->at[i], cost);
-}
-
 static void sum_of(const reshard_problem *p, const reshard_path *path, pass_reshard_cost *sum) {
   *sum = (pass_reshard_cost){.recv = 0};
   for (uint32_t i = 1; i < path->count; i++) {
     pass_reshard_cost cost;
-    cost_of(p, path, i, &cost);
+    reshard_path_cost(p, path, i, &cost);
     reshard_add(sum, &cost);
   }
 }
@@ -51,7 +17,7 @@ static void write_plan(const reshard_problem *p, const reshard_path *path, pass_
   for (uint32_t i = 1; i < path->count; i++) {
     pass_reshard_step *step = &out->steps[i - 1];
     uint32_t moved;
-    cost_of(p, path, i, &step->cost);
+    reshard_path_cost(p, path, i, &step->cost);
     step->kind = reshard_kind(p, &path->at[i - 1], &path->at[i], &step->cost, &moved);
     step->flat = path->flat[i];
     reshard_spec_of(p, &path->at[i], &step->to);
@@ -62,7 +28,7 @@ static void write_plan(const reshard_problem *p, const reshard_path *path, pass_
     ir_spec_canonical(&on, &step->on);
   }
   sum_of(p, path, &out->cost);
-  count_received(p, path, &out->cost);
+  out->cost.recv = reshard_path_received(p, path);
   if (!out->count) { /* the part as it is */
     reshard_hop(p, &p->from, &p->from, &out->cost);
     out->cost.peak /= 2;
@@ -97,6 +63,9 @@ ir_status pass_reshard(const ir_mem *mem, const pass_reshard_ask *ask, pass_resh
                    "reshard: no way keeps within %llu bytes on each device; one exchange needs %llu",
                    (unsigned long long)ask->limit, (unsigned long long)direct.peak);
   }
+  ir_status status = reshard_even_out(&problems[best], &paths[best], error);
+  if (status != IR_OK) return status;
+  reshard_tidy(&problems[best], &paths[best]);
   write_plan(&problems[best], &paths[best], out);
   return IR_OK;
 }
