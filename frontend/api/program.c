@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frontend/api/overlap.h"
+#include "frontend/mesh/sharded.h"
 #include "frontend/profile/profile.h"
 #include "ir/arith.h"
 /* making */
@@ -41,6 +42,8 @@ static void free_program(vf_program *p) {
   fe_found_free(&p->found);
   fe_witness_free(p->witness, mem);
   rt_program_release(p->program);
+  if (p->sharded) fe_sharded_free(p->sharded);
+  ir_free(mem, p->sharded, sizeof *p->sharded);
   ir_free(mem, p, sizeof *p);
 }
 
@@ -179,19 +182,23 @@ static void list_references(vf_program *p, const fe_request *request) {
   for (size_t i = 0; i < request->reference_count; i++) p->references[i] = request->references[i].input;
   p->reference_count = request->reference_count;
   p->watched = p->witness && p->witness->watched;
-  p->direct &= !p->reference_count && !p->watched;
+  p->direct &= !p->reference_count && !p->watched && !p->sharded;
   for (size_t i = 0; i < p->reference_count; i++) p->ports[p->references[i]].used = true;
 }
 
-static vf_program *make_handle(vf_graph *g, const fe_request *request, rt_program *program, ir_error *error) {
+vf_program *fe_program_make(vf_graph *g, const fe_request *request, rt_program *program,
+                            struct fe_sharded *sharded, ir_error *error) {
   vf_program *p = ir_alloc(&g->context->mem, sizeof *p);
   if (!p) {
     rt_program_release(program);
+    if (sharded) fe_sharded_free(sharded);
+    ir_free(&g->context->mem, sharded, sizeof *sharded);
     ir_fail(error, IR_ERR_MEMORY, "out of memory making program @%.60s", g->name);
     return NULL;
   }
   *p = (vf_program){.context = g->context,
                     .program = program,
+                    .sharded = sharded,
                     .variable_count = g->variable_count,
                     .graph = g,
                     .epoch = g->epoch};
@@ -199,7 +206,7 @@ static vf_program *make_handle(vf_graph *g, const fe_request *request, rt_progra
   p->counts[VF_INPUT] = g->input_count;
   p->counts[VF_OUTPUT] = g->output_count;
   p->runtime_inputs = rt_program_input_count(program);
-  p->runtime_variables = rt_program_variable_count(program);
+  p->runtime_variables = sharded ? 0 : rt_program_variable_count(program); /* a mesh gives its devices' */
   p->constant_count = rt_program_constant_count(program);
   measure_names(p, &g->ir, g->inputs, g->input_count);
   measure_names(p, &g->ir, g->outputs, g->output_count);
@@ -229,7 +236,7 @@ vf_program *vf_compile(vf_graph *g, vf_error *error) {
                       request.var_count, &found, &failure) &&
         fe_found_compile(g->context->runtime, &request, &found, &failure) &&
         fe_compile(g->context->runtime, &request, &program, &failure) == IR_OK)
-      p = make_handle(g, &request, program, &failure);
+      p = fe_program_make(g, &request, program, NULL, &failure);
     if (p) p->found = found;
     else fe_found_free(&found);
     fe_graph_request_free(g, &request);
@@ -260,6 +267,10 @@ vf_status vf_program_set_constant(vf_program *p, vf_value constant, const void *
             "most "
             "1024 bytes are literals, which cannot be replaced",
             rt_program_name(p->program), p->constant_count);
+  else if (p->sharded)
+    ir_fail(&failure, IR_ERR_UNSUPPORTED,
+            "program @%.60s: constants of a program on a mesh cannot be replaced; make it an input",
+            rt_program_name(p->program));
   else if (!elements && rt_program_constant_bytes(p->program, number))
     ir_fail(&failure, IR_ERR_INVALID, "set_constant: the elements are NULL");
   else {
@@ -304,7 +315,12 @@ static ir_status run_in_order(const vf_program *p, run_way way, const void *cons
     for (size_t i = 0; i < p->runtime_variables; i++) values[i] = variables[p->variables_from[i]];
     void *const *to = results ? out : outputs;
     fe_watched_run watched = {.program = p->program, .inputs = in, .outputs = to, .values = values};
-    if (way.profile) fe_profile_run(way.profile, in, to, values, error);
+    if (p->sharded && way.profile)
+      ir_fail(error, IR_ERR_UNSUPPORTED, "program @%.60s: a profile is of one device, not of a mesh",
+              rt_program_name(p->program));
+    else if (p->sharded)
+      fe_sharded_run(p->sharded, (void *const *)(uintptr_t)inputs, outputs, variables, error);
+    else if (way.profile) fe_profile_run(way.profile, in, to, values, error);
     else if (p->watched && !way.placed) fe_witness_run(p->witness, p, &watched, inputs, variables, error);
     else (way.placed ? rt_program_run_placed : rt_program_run)(p->program, in, to, values, error);
   } else {

@@ -18,11 +18,12 @@ typedef struct fe_port {
 
 struct vf_program {
   vf_context *context;
-  rt_program *program;
-  bool watched;     /* runs stop where an operation makes a NaN or an infinity */
-  bool direct;      /* the caller's inputs are the runtime's, and there are no variables */
-  size_t counts[2]; /* by vf_port */
-  fe_port *ports;   /* inputs, then outputs */
+  rt_program *program;        /* on a mesh: of one device */
+  struct fe_sharded *sharded; /* of a mesh (frontend/mesh/sharded.h), which the program owns; or NULL */
+  bool watched;               /* runs stop where an operation makes a NaN or an infinity */
+  bool direct;                /* the caller's inputs are the runtime's, and there are no variables */
+  size_t counts[2];           /* by vf_port */
+  fe_port *ports;             /* inputs, then outputs */
   rt_variable *variables;
   size_t variable_count;
   uint32_t *inputs_from, *variables_from; /* index in the caller's list, by index in the runtime's */
@@ -43,6 +44,11 @@ struct vf_program {
   char *names;    /* of ports and variables */
   size_t names_size;
 };
+
+/* The handle of a program that was compiled from the request of a graph; it takes both over, sharded may be
+ * NULL. NULL after failing. */
+vf_program *fe_program_make(vf_graph *graph, const fe_request *request, rt_program *program,
+                            struct fe_sharded *sharded, ir_error *error);
 
 /* The port of that number; NULL: there is none. */
 const fe_port *fe_find_port(const vf_program *p, vf_port which, int number);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontend/api/program.h"
+#include "frontend/mesh/sharded.h"
 #include "ir/arith.h"
 
 const fe_port *fe_find_port(const vf_program *p, vf_port which, int number) {
@@ -111,7 +112,8 @@ vf_status vf_program_cost(const vf_program *p, const int64_t *variables, vf_cost
     ir_fail(&failure, IR_ERR_MEMORY, "out of memory for the cost of a program");
   else if (fe_check_values(p, variables, &failure)) {
     for (size_t i = 0; i < p->runtime_variables; i++) values[i] = variables[p->variables_from[i]];
-    rt_program_cost(p->program, values, &cost, &failure);
+    if (p->sharded) fe_sharded_cost(p->sharded, variables, &cost, &failure);
+    else rt_program_cost(p->program, values, &cost, &failure);
   }
   if (p && values && values != few) ir_free(&p->context->mem, values, p->runtime_variables * sizeof *values);
   if (!failure.status) {

@@ -13,6 +13,7 @@
 #include "frontend/cli/options.h"
 #include "frontend/cli/explain/profile.h"
 #include "frontend/cli/progress.h"
+#include "frontend/cli/mesh/run.h"
 #include "frontend/cli/test_data.h"
 #include "frontend/cli/trace.h"
 #include "frontend/profile/profile.h"
@@ -79,6 +80,16 @@ static const char help_text[] =
     "                      and how much of the machine's limit it reaches. FORM is text (the default), json, "
     "or trace, which\n"
     "                      Perfetto and speedscope open; of these two all else goes to standard error\n"
+    "  --mesh AXES         run on a mesh of devices, as in x=2,y=4, which are threads of this process: "
+    "values are\n"
+    "                      divided among them as specs in the text or --shard say, and results put together. "
+    "With\n"
+    "                      --time, \"collectives\" tells by kind how often devices exchanged parts, \"recv\" "
+    "the "
+    "bytes\n"
+    "                      that one device received at most, and \"total\" those of all, in one run\n"
+    "  --shard NAME=SPEC   how a value is divided, as in h=[x,-]: axis 0 along x, axis 1 whole\n"
+    "  --wire              hold messages back as latency and bandwidth of the mesh's axes in the text say\n"
     "  --schedule FILE     shape the kernels' loops as this says, in lines that `viewfold dump "
     "--stage=loops` prints\n"
     "  --device DEVICE     cpu (the default), opencl, opencl:N or opencl:PART OF NAME; see `viewfold "
@@ -102,8 +113,9 @@ static const char help_text[] =
 
 typedef struct runner {
   int64_t started;
-  const char *word, *name, *device, *threads, *target, *schedule_file, *check, *time, *profile;
-  cli_pairs in, out, sizes;
+  const char *word, *name, *device, *threads, *target, *schedule_file, *check, *time, *profile, *mesh, *wire;
+  cli_pairs in, out, sizes, specs;
+  fe_sharded sharded; /* with --mesh */
   cli_graph s;
   ir_parsed_graph *block;
   ir_ref results;
@@ -142,12 +154,20 @@ static int compile_graph(runner *r) {
   if (r->schedule_file) request.schedule = ir_text_get(&r->schedule);
   int64_t before = ir_now_ns();
   if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK &&
-      (!r->target || rt_context_runs_here(r->context, &r->s.error) == IR_OK))
-    fe_compile(r->context, &request, &r->program, &r->s.error);
+      (!r->target || rt_context_runs_here(r->context, &r->s.error) == IR_OK)) {
+    if (!r->mesh) fe_compile(r->context, &request, &r->program, &r->s.error);
+    else if (fe_sharded_make(r->context, &request, r->wire != NULL, &r->sharded, &r->s.error) == IR_OK)
+      rt_program_retain(r->program = r->sharded.program);
+  }
   cli_compile_progress_close(&r->progress);
   if (r->s.error.status) return fail_run(r);
   r->compile_ns = rt_program_stats(r->program).compiled ? ir_now_ns() - before : 0;
   return CLI_OK;
+}
+
+static ir_status cost_of(runner *r, rt_cost *out) {
+  return r->mesh ? fe_sharded_cost(&r->sharded, r->inputs.values, out, &r->s.error)
+                 : rt_program_cost(r->program, r->inputs.values, out, &r->s.error);
 }
 
 static void print_phases(runner *r) {
@@ -155,7 +175,7 @@ static void print_phases(runner *r) {
   ir_text_init(&text, &ir_mem_libc);
   rt_cost cost;
   fe_times_print(&r->phases, &text);
-  if (rt_program_cost(r->program, r->inputs.values, &cost, &r->s.error) == IR_OK)
+  if (cost_of(r, &cost) == IR_OK)
     ir_textf(&text, "%lld bytes of memory for intermediates\n", (long long)cost.temp_bytes);
   fputs(ir_text_get(&text), stderr);
   ir_text_free(&text);
@@ -184,7 +204,8 @@ static int run_once(runner *r) {
                             .inputs = r->buffers.in,
                             .outputs = r->buffers.out,
                             .values = r->inputs.values};
-  if (r->watched) cli_run_watched(&r->s, r->block, r->results, &r->inputs, &watched);
+  if (r->mesh) fe_sharded_run(&r->sharded, r->buffers.in, r->buffers.out, r->inputs.values, &r->s.error);
+  else if (r->watched) cli_run_watched(&r->s, r->block, r->results, &r->inputs, &watched);
   else rt_program_run(r->program, r->buffers.in, r->buffers.out, r->inputs.values, &r->s.error);
   if (r->s.error.status == IR_ERR_RANGE) cli_blame_index(&r->s, r->block, r->results, &r->inputs);
   return r->s.error.status ? fail_run(r) : CLI_OK;
@@ -215,17 +236,26 @@ static int print_times(runner *r) {
   rt_cost cost;
   int status = measure_runs(r, &count);
   if (status) return status;
-  if (rt_program_cost(r->program, r->inputs.values, &cost, &r->s.error) != IR_OK) return fail_run(r);
-  ir_text name;
+  if (cost_of(r, &cost) != IR_OK) return fail_run(r);
+  ir_text name, traffic;
   ir_text_init(&name, &ir_mem_libc);
+  ir_text_init(&traffic, &ir_mem_libc);
   fe_put_json_string(r->block->name, &name);
-  fprintf(r->says,
-          "{\"graph\":%s,\"cold_ms\":%.3f,\"compile_ms\":%.3f,\"ms\":%.6f,\"min_ms\":%.6f,\"bytes\":%lld,"
-          "\"flops\":%lld}\n",
-          ir_text_get(&name), (double)r->cold_ns * 1e-6, (double)r->compile_ns * 1e-6, r->times[count / 2],
-          r->times[0], (long long)cost.bytes, (long long)cost.flops);
+  if (r->mesh) {
+    ir_text_str(&traffic, ",");
+    status = cli_mesh_count(&r->sharded, &r->buffers, &r->inputs, &traffic, &r->s.error) != IR_OK
+                 ? fail_run(r)
+                 : CLI_OK;
+  }
+  if (!status)
+    fprintf(r->says,
+            "{\"graph\":%s,\"cold_ms\":%.3f,\"compile_ms\":%.3f,\"ms\":%.6f,\"min_ms\":%.6f,\"bytes\":%lld,"
+            "\"flops\":%lld%s}\n",
+            ir_text_get(&name), (double)r->cold_ns * 1e-6, (double)r->compile_ns * 1e-6, r->times[count / 2],
+            r->times[0], (long long)cost.bytes, (long long)cost.flops, ir_text_get(&traffic));
   ir_text_free(&name);
-  return CLI_OK;
+  ir_text_free(&traffic);
+  return status;
 }
 
 static int print_profile(runner *r, FILE *to) {
@@ -302,10 +332,13 @@ static int run_command(runner *r) {
   if (!status && !(r->results = cli_graph_results(&r->s, r->block))) status = CLI_BAD_INPUT;
   if (!status && r->schedule_file && fe_schedule_load(r->schedule_file, &r->schedule, &r->s.error) != IR_OK)
     status = fail_run(r);
+  if (!status && r->mesh) status = cli_mesh_declare(&r->s, r->block, r->mesh, &r->specs);
   if (!status) status = cli_bind(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);
   if (!status) status = compile_graph(r);
   if (!status && r->wants_phases) print_phases(r);
-  if (!status && cli_buffers_open(&r->buffers, r->program, r->block, &r->inputs, &r->s.error) != IR_OK)
+  if (!status &&
+      (r->mesh ? cli_mesh_buffers(&r->buffers, &r->sharded, r->block, &r->inputs, &r->s.error)
+               : cli_buffers_open(&r->buffers, r->program, r->block, &r->inputs, &r->s.error)) != IR_OK)
     status = fail_run(r);
   if (!status) status = cli_files_open(&r->files, "run", &r->out, &r->s.error);
   if (!status) status = run_once(r);
@@ -324,6 +357,7 @@ static void close_all(runner *r) {
   free(r->times);
   ir_text_free(&r->schedule);
   rt_program_release(r->program);
+  fe_sharded_free(&r->sharded);
   rt_context_destroy(r->context);
   if (r->wants_phases) fe_times_free(&r->phases);
   cli_binding_free(&r->inputs);
@@ -333,6 +367,7 @@ static void close_all(runner *r) {
   cli_pairs_free(&r->in);
   cli_pairs_free(&r->out);
   cli_pairs_free(&r->sizes);
+  cli_pairs_free(&r->specs);
 }
 
 /* CLI_END when everything was read and there is a graph to run; otherwise the exit status. */
@@ -344,6 +379,9 @@ static int read_options(runner *r, int argc, char **argv) {
                                 {"--device", "a device", cli_last, &r->device},
                                 {"--threads", "a number", cli_last, &r->threads},
                                 {"--target", "settings", cli_last, &r->target},
+                                {"--mesh", "axes", cli_last, &r->mesh},
+                                {"--shard", "NAME=SPEC", cli_pairs_add, &r->specs},
+                                {"--wire", NULL, cli_last, &r->wire},
                                 {"--schedule", "a file", cli_last, &r->schedule_file},
                                 {"--check", "[a folder]", cli_last, &r->check},
                                 {"--time", NULL, cli_last, &r->time},
@@ -351,6 +389,9 @@ static int read_options(runner *r, int argc, char **argv) {
   int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &r->word,
                              "one graph at a time, found '%s' as well", argc, argv);
   if (status != CLI_END) return status;
+  if (r->mesh && r->profile) return cli_usage("run", "--profile: takes one device; leave out --mesh");
+  if (!r->mesh && (r->specs.count || r->wire))
+    return cli_usage("run", "--%s takes a mesh; for example: --mesh x=2,y=4", r->wire ? "wire" : "shard");
   return r->word ? CLI_END
                  : cli_usage("run",
                              "no file given; for example: viewfold run blur.vf --in x=x.npy --out h=h.npy");

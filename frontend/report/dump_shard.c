@@ -8,6 +8,11 @@
 
 #include <string.h>
 
+enum {
+  STEP_COLUMNS = 44,    /* of a step, before its bytes */
+  PICOSECONDS = 1000000 /* of a microsecond */
+};
+
 typedef struct sharded {
   ir_graph g; /* a copy with the mesh and all specs */
   const ir_parsed_graph *block;
@@ -50,20 +55,72 @@ static void put_part(const sharded *s, const char *what, const char *name, size_
   ir_text_str(s->out, "\n");
 }
 
+/* The steps of a note. */
+static void put_steps(const sharded *s, size_t note, ir_text *out) {
+  const shard_program *p = &s->program;
+  bool some = false;
+  for (size_t i = 0; i < p->collective_count; i++) {
+    const shard_collective *c = &p->collectives[i];
+    if (c->note != note || !c->exchange) continue;
+    ir_textf(out, "%s%s", some ? " and " : "", pass_reshard_names[c->kind]);
+    some = true;
+  }
+  if (!some) ir_text_str(out, "a view");
+}
+
+/* Whose part is divided otherwise: a value, or an operand of it. */
+static void put_note(const sharded *s, const shard_note *n) {
+  const ir_mesh *mesh = ir_graph_mesh(&s->g);
+  put_name(s, n->node, s->out);
+  if (n->operand >= 0) ir_textf(s->out, ", operand %d", n->operand);
+  ir_text_str(s->out, ": ");
+  ir_spec_print(mesh, &n->from, s->out), ir_text_str(s->out, " to ");
+  ir_spec_print(mesh, &n->to, s->out);
+}
+
 /* What moves, and why. */
 static void put_notes(const sharded *s) {
-  const ir_mesh *mesh = ir_graph_mesh(&s->g);
   for (size_t i = 0; i < s->program.note_count; i++) {
     const shard_note *n = &s->program.notes[i];
     ir_text_str(s->out, "# ");
-    put_name(s, n->node, s->out);
-    if (n->operand >= 0) ir_textf(s->out, ", operand %d", n->operand);
-    ir_text_str(s->out, ": ");
-    ir_spec_print(mesh, &n->from, s->out), ir_text_str(s->out, " to ");
-    ir_spec_print(mesh, &n->to, s->out);
-    ir_textf(s->out, ", %s: %s\n",
-             n->exchange ? ir_name_text(&s->g, ir_get(&s->g, n->exchange)->arg) : "a view",
-             reasons[n->reason]);
+    put_note(s, n);
+    ir_text_str(s->out, ", ");
+    put_steps(s, i, s->out);
+    ir_textf(s->out, ": %s\n", reasons[n->reason]);
+  }
+}
+
+static void put_collective(const sharded *s, const shard_collective *c) {
+  const ir_mesh *mesh = ir_graph_mesh(&s->g);
+  size_t begin = s->out->len;
+  ir_textf(s->out, "  %s", pass_reshard_names[c->kind]);
+  uint32_t count;
+  const ir_subaxis *on = ir_spec_axes(&c->on, 0, &count);
+  for (uint32_t i = 0; i < count; i++)
+    ir_text_str(s->out, i ? "," : " "), ir_subaxis_print(mesh, on[i], s->out);
+  ir_text_str(s->out, " to "), ir_spec_print(mesh, &c->to, s->out);
+  while (!s->out->failed && s->out->len - begin < STEP_COLUMNS) ir_text_str(s->out, " ");
+  ir_textf(s->out, "  receives %llu, all %llu, peak %llu", (unsigned long long)c->cost.recv,
+           (unsigned long long)c->cost.total, (unsigned long long)c->cost.peak);
+  if (shard_mesh_is_calibrated(mesh)) ir_textf(s->out, ", %.3g us", (double)c->cost.time / PICOSECONDS);
+  ir_text_str(s->out, "\n");
+}
+
+/* Every collective with its bytes, under what asks for it. */
+static void put_collectives(const sharded *s) {
+  const shard_program *p = &s->program;
+  unsigned long long count = 0, recv = 0, total = 0;
+  for (size_t i = 0; i < p->collective_count; i++)
+    if (p->collectives[i].exchange)
+      count++, recv += p->collectives[i].cost.recv, total += p->collectives[i].cost.total;
+  ir_textf(s->out, "graph @%.*s on ", (int)s->block->name_length, s->block->name);
+  ir_mesh_print(ir_graph_mesh(&s->g), s->out);
+  ir_textf(s->out, ": %llu collective%s; a device receives %llu bytes at most, all of them %llu\n", count,
+           count == 1 ? "" : "s", recv, total);
+  for (size_t i = 0, k = 0; i < p->note_count; i++) {
+    ir_text_str(s->out, "\n"), put_note(s, &p->notes[i]);
+    ir_textf(s->out, ": %s\n", reasons[p->notes[i].reason]);
+    for (; k < p->collective_count && p->collectives[k].note == i; k++) put_collective(s, &p->collectives[k]);
   }
 }
 
@@ -116,12 +173,12 @@ static bool make(sharded *s, ir_graph *g, const fe_dump_options *o, ir_error *er
   bool one = o->stage == FE_STAGE_SPMD && o->one_device;
   const ir_mesh *mesh = ir_graph_mesh(g);
   if (!mesh) {
-    ir_fail(error, IR_ERR_INVALID,
-            "dump: graph @%.60s has no mesh; a text declares one, as in mesh @m [x=2,y=4]", b->name);
+    ir_fail(error, IR_ERR_INVALID, "graph @%.60s has no mesh; a text declares one, as in mesh @m [x=2,y=4]",
+            b->name);
     return false;
   }
   if (one && o->device >= mesh->device_count) {
-    ir_fail(error, IR_ERR_INVALID, "dump: no device %lld; mesh @%s has devices 0 to %u", (long long)o->device,
+    ir_fail(error, IR_ERR_INVALID, "no device %lld; mesh @%s has devices 0 to %u", (long long)o->device,
             mesh->name, (unsigned)mesh->device_count - 1);
     return false;
   }
@@ -155,7 +212,8 @@ void fe_dump_shard(ir_graph *g, const ir_parsed_graph *block, const fe_dump_opti
   ir_error *noted = g->error;
   g->error = error;
   if (ir_graph_init(&s.g, g->mem, error) == IR_OK && make(&s, g, options, error)) {
-    if (options->stage == FE_STAGE_SHARD) put_notes(&s), put_graph(&s, false);
+    if (options->stage == FE_STAGE_SHARD && options->why) put_collectives(&s);
+    else if (options->stage == FE_STAGE_SHARD) put_notes(&s), put_graph(&s, false);
     else put_program(&s);
   }
   g->error = noted;

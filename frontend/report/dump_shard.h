@@ -4,7 +4,8 @@
 
 #include "frontend/report/dump.h"
 
-/* Appends FE_STAGE_SHARD or FE_STAGE_SPMD of the block, which the pass is run for on a copy. */
+/* Appends FE_STAGE_SHARD or FE_STAGE_SPMD of the block, which the pass is run for on a copy. The former with
+ * options->why is a list of collectives, with their bytes and what asks for them. */
 void fe_dump_shard(ir_graph *g, const ir_parsed_graph *block, const fe_dump_options *options, ir_text *out,
                    ir_error *error);
 

@@ -42,8 +42,28 @@ bool shard_local_start(shard_state *s, const ir_ref *dims, const ir_spec *spec, 
 /* Are the axes of a place in another spec all there, in that order, or the first of them? */
 bool shard_is_prefix(const ir_spec *a, const ir_spec *b, uint32_t place);
 
-/* move.c: x, the part under `from` of an array of these sizes, as the part under `to`. *exchange: the last
- * EXCHANGE; 0 where there is none. 0 after failing. */
+/* The pending axes of two specs: those that are joined, those that stay, and those that begin. */
+typedef struct shard_pending {
+  shard_axes joined, kept, begun;
+  ir_op by;
+} shard_pending;
+
+/* move.c: x, the part under `from` of an array of these sizes, as the part under `to`, by at most one
+ * EXCHANGE, *exchange, which is called `kind`; 0: a view. 0 after failing. */
+ir_ref shard_step(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
+                  const char *kind, ir_ref *exchange);
+void shard_sort_pending(const ir_spec *from, const ir_spec *to, shard_pending *out);
+/* The reduction of an axis by an operation of pending reductions, in the dtype that x has. 0 after failing.
+ */
+ir_ref shard_join(ir_graph *g, ir_op by, ir_ref x, uint32_t axis);
+
+/* flat.c: an all_reduce of chunks of the parts as flat arrays, by two EXCHANGEs, of which *exchange is the
+ * last. `from` and `to` divide alike. 0 after failing. */
+ir_ref shard_flat_reduce(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
+                         ir_ref *exchange);
+
+/* steps.c: the same as shard_step in the cheapest steps: of fewest bytes, or of least time where the mesh
+ * says the latency and bandwidth of its axes. Each gets a row in program->collectives, of the next note. */
 ir_ref shard_move(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
                   ir_ref *exchange);
 

@@ -1,4 +1,5 @@
-/* From one division of a value to another: a view where the device has what it needs, else one EXCHANGE.
+/* One step from a division of a value to another: a view where the device has what it needs, else one
+ * EXCHANGE.
  *
  * Summands of a pending reduction are boxes of an array with an axis more in front, which counts the devices
  * along the pending axes in the order of the mesh. An exchange brings all summands of the part that a device
@@ -8,22 +9,16 @@
 #include <math.h>
 #include <string.h>
 
-/* The pending axes of both specs: those that are joined, those that stay, and those that begin. */
-typedef struct pending {
-  shard_axes joined, kept, begun;
-  ir_op by;
-} pending;
-
 static bool among(ir_subaxis x, const ir_subaxis *list, uint32_t count) {
   for (uint32_t i = 0; i < count; i++)
     if (ir_subaxes_equal(x, list[i])) return true;
   return false;
 }
 
-static void sort_pending(const ir_spec *from, const ir_spec *to, pending *out) {
+void shard_sort_pending(const ir_spec *from, const ir_spec *to, shard_pending *out) {
   ir_spec a, b;
   uint32_t n, m;
-  *out = (pending){.by = (ir_op)from->joined_by};
+  *out = (shard_pending){.by = (ir_op)from->joined_by};
   if (!ir_spec_to_primes(from, &a) || !ir_spec_to_primes(to, &b)) a = *from, b = *to;
   const ir_subaxis *x = ir_spec_axes(&a, IR_PLACE_PENDING, &n), *y = ir_spec_axes(&b, IR_PLACE_PENDING, &m);
   bool same = from->joined_by == to->joined_by;
@@ -58,31 +53,20 @@ static ir_ref window(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec
   return op_shrink_known(g, x, bounds);
 }
 
-static const char *kind_of(const ir_spec *from, const ir_spec *to, const pending *p) {
-  bool less = false, more = false;
-  for (uint32_t d = 0; d < to->rank; d++) {
-    less |= !shard_is_prefix(from, to, d);
-    more |= !shard_is_prefix(to, from, d);
-  }
-  if (p->joined.count) return more ? "reduce_scatter" : "all_reduce";
-  return less && more ? "all_to_all" : less ? "all_gather" : "exchange";
-}
-
-/* The reduction of axis 0, in the dtype that x has. */
-static ir_ref join(ir_graph *g, ir_op by, ir_ref x) {
+ir_ref shard_join(ir_graph *g, ir_op by, ir_ref x, uint32_t axis) {
   static const struct {
     ir_op by, reduce;
   } rows[] = {{IR_OP_ADD, IR_OP_SUM},        {IR_OP_MUL, IR_OP_PROD}, {IR_OP_MAX, IR_OP_REDUCE_MAX},
               {IR_OP_MIN, IR_OP_REDUCE_MIN}, {IR_OP_OR, IR_OP_ANY},   {IR_OP_AND, IR_OP_ALL}};
-  ir_ref zero = ir_index(g, 0);
+  ir_ref at = ir_index(g, axis);
   size_t i = 0;
   while (rows[i].by != by) i++;
-  ir_ref y = x ? op_reduce(g, rows[i].reduce, x, &zero, 1, false) : 0;
+  ir_ref y = x ? op_reduce(g, rows[i].reduce, x, &at, 1, false) : 0;
   return y ? op_cast(g, y, ir_dtype_of(g, x)) : 0;
 }
 
 static ir_ref exchange(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
-                       const pending *p, ir_ref *made) {
+                       const shard_pending *p, const char *kind, ir_ref *made) {
   ir_graph *g = s->g;
   ir_ref shape[2 + IR_MAX_RANK], start[2 + IR_MAX_RANK], at[2 + IR_MAX_RANK];
   uint32_t lead = 0;
@@ -102,9 +86,8 @@ static ir_ref exchange(shard_state *s, ir_ref x, const ir_ref *dims, const ir_sp
   if (lead + to->rank > IR_MAX_RANK)
     return op_refuse(g, "shard: %s with pending reductions takes %u axes, at most %d are possible",
                      OP_TYPE(x), lead + to->rank, IR_MAX_RANK);
-  const char *kind = kind_of(from, to, p);
   ir_ref y = *made = op_exchange(g, x, shape, start, at, lead + to->rank, kind, strlen(kind));
-  if (p->joined.count) y = join(g, p->by, y);
+  if (p->joined.count) y = shard_join(g, p->by, y, 0);
   if (p->kept.count && y) y = op_squeeze(g, y, &(ir_ref){ir_index(g, 0)}, 1);
   return y;
 }
@@ -135,14 +118,14 @@ static ir_ref begin_pending(shard_state *s, ir_ref x, const shard_axes *axes, ir
   return first ? op_where(g, first, x, none) : 0;
 }
 
-ir_ref shard_move(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
-                  ir_ref *made) {
-  pending p;
+ir_ref shard_step(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
+                  const char *kind, ir_ref *made) {
+  shard_pending p;
   *made = 0;
   if (ir_spec_same_parts(from, to)) return x;
-  sort_pending(from, to, &p);
+  shard_sort_pending(from, to, &p);
   bool view = p.joined.count == 0;
   for (uint32_t d = 0; d < to->rank && view; d++) view = is_view(s, dims, from, to, d);
-  x = view ? window(s, x, dims, from, to) : exchange(s, x, dims, from, to, &p, made);
+  x = view ? window(s, x, dims, from, to) : exchange(s, x, dims, from, to, &p, kind, made);
   return x && p.begun.count ? begin_pending(s, x, &p.begun, (ir_op)to->joined_by) : x;
 }

@@ -225,5 +225,6 @@ void shard_program_free(shard_program *p) {
   ir_free(p->mem, p->results, p->result_count * sizeof *p->results);
   ir_free(p->mem, p->variables, p->variable_cap * sizeof *p->variables);
   ir_free(p->mem, p->notes, p->note_cap * sizeof *p->notes);
+  ir_free(p->mem, p->collectives, p->collective_cap * sizeof *p->collectives);
   *p = (shard_program){.mem = p->mem};
 }

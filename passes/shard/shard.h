@@ -17,6 +17,7 @@
 #define VIEWFOLD_PASSES_SHARD_SHARD_H
 
 #include "ir/mesh/sharding.h"
+#include "passes/reshard/reshard.h"
 
 /* A size variable that a device gives a value: of coordinates, or of the size of a part. */
 typedef struct shard_variable {
@@ -47,8 +48,16 @@ typedef struct shard_note {
   int operand; /* -1: its result */
   shard_reason reason;
   ir_spec from, to;
-  ir_ref exchange; /* the EXCHANGE of the program; 0: each device has what it needs */
+  ir_ref exchange; /* the last EXCHANGE of the program; 0: each device has what it needs */
 } shard_note;
+/* One step of how that is done (passes/reshard). */
+typedef struct shard_collective {
+  size_t note; /* what asks for it */
+  pass_reshard_kind kind;
+  ir_spec from, to, on;   /* on: in dimension 0, the axes that take part */
+  pass_reshard_cost cost; /* where sizes are variables, of such as they may be */
+  ir_ref exchange;        /* the last EXCHANGE of the step; 0: a view */
+} shard_collective;
 
 enum { SHARD_ALL = -1 /* in place of the number of a device: all of them */ };
 typedef struct shard_program {
@@ -60,6 +69,8 @@ typedef struct shard_program {
   size_t variable_count, variable_cap;
   shard_note *notes;
   size_t note_count, note_cap;
+  shard_collective *collectives; /* in the order of their notes */
+  size_t collective_count, collective_cap;
 } shard_program;
 
 /* Makes the program of a device in the graph itself. root: a TUPLE of tensors without batch axes; inputs[]
@@ -69,6 +80,9 @@ typedef struct shard_program {
 bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_count, int64_t device,
                 shard_program *out);
 void shard_program_free(shard_program *program);
+/* Are the latency and the bandwidth of every axis known? Then steps take least time, else they move fewest
+ * bytes. */
+bool shard_mesh_is_calibrated(const ir_mesh *mesh);
 /* The values of the variables for a device, in the order of program->variables; vars, values: of the graph's
  * own variables. False after failing. */
 bool shard_variable_values(ir_graph *g, const shard_program *program, int64_t device, const ir_ref *vars,

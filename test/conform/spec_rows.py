@@ -23,7 +23,7 @@ TAG = re.compile(r"\bspec:((?:[ ,]+[A-Z]+\d+(?:\.\w+)?)+)")
 TITLES = {"V": "Views", "B": "Batch axes", "F": "Functions", "AD": "Derivatives", "H": "Keys and caches",
           "I": "Views by descriptors, and writes", "D": "Views of data by named axes",
           "M": "Meshes and specs", "E": "Programs on meshes", "PS": "Pending sums",
-          "R": "Rules of sharding", "C": "Moving between specs"}
+          "R": "Rules of sharding", "C": "Moving between specs", "W": "What others lack"}
 
 
 def rows():

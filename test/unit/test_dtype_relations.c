@@ -26,6 +26,7 @@ static const struct {
           "concat "
           "stack "
           "rebatch batch unbatch cummax cummin sort"},
+    {'s', "exchange"},
     {'n', "neg abs relu add sub mul floordiv mod pow sum prod matmul cumsum cumprod"},
     {'f', "sqrt rsqrt exp exp2 log log2 sin cos tanh erf sigmoid expm1 log1p tan asin acos atan sinh cosh "
           "asinh acosh "
@@ -78,7 +79,8 @@ static bool has_relation(ir_op op) {
   if (!(ir_ops[op].level & IR_LEVEL_TENSOR)) return false; /* rare, whose relation is that of where */
   return cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE ||
          cls == IR_CLASS_TERNARY || cls == IR_CLASS_VIEW || cls == IR_CLASS_REDUCE ||
-         cls == IR_CLASS_CONTRACT || cls == IR_CLASS_INDIRECT || cls == IR_CLASS_ORDERED;
+         cls == IR_CLASS_CONTRACT || cls == IR_CLASS_INDIRECT || cls == IR_CLASS_ORDERED ||
+         cls == IR_CLASS_EXCHANGE;
 }
 
 /* Does the verifier refuse the node for its dtypes? The graph is of one node; its attributes are those of two

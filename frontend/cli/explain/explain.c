@@ -42,6 +42,12 @@ static const char help_text[] =
     "Options:\n"
     "  --graph NAME       this graph of the file; otherwise all that no other calls\n"
     "  --kernel N         what is behind row N of the table; `all`: behind all of them\n"
+    "  --mesh             of a graph on a mesh: every collective, with the bytes that a device receives at "
+    "most, "
+    "those\n"
+    "                     that all receive and the most that a device holds, under what asks for it; nothing "
+    "is "
+    "run\n"
     "  --no-run           run and measure nothing\n"
     "  --in NAME=VALUE    a parameter's value, as for `viewfold run`; others are made up\n"
     "  --size NAME=VALUE  the value of a size variable that no input tells\n"
@@ -52,7 +58,7 @@ static const char help_text[] =
     "Exit status: 0; 2 when the input is wrong; 3 when it cannot be compiled.\n";
 
 typedef struct explainer {
-  const char *word, *name, *no_run, *threads, *settings, *device;
+  const char *word, *name, *mesh, *no_run, *threads, *settings, *device;
   const char *kernel; /* whose details are asked for: its number, or "all"; NULL: those of all, where no table
                          can be made */
   size_t only;        /* its number; FE_NO_KERNEL: all */
@@ -113,6 +119,13 @@ static int explain_one(explainer *x, const ir_parsed_graph *block) {
   return status;
 }
 
+/* What moves between the devices of a mesh. */
+static int explain_mesh(explainer *x, const ir_parsed_graph *block) {
+  fe_dump_options options = {.stage = FE_STAGE_SHARD, .why = true};
+  if (fe_dump(&x->s.g, block, &options, &x->out, &x->s.error) == IR_OK) return CLI_OK;
+  return cli_failure("explain", &x->s.error);
+}
+
 static int explain_all(explainer *x) {
   int status = CLI_OK;
   const ir_parsed_graph *only = x->name ? cli_graph_pick(&x->s, x->word, x->name) : NULL;
@@ -120,11 +133,18 @@ static int explain_all(explainer *x) {
   for (size_t i = 0; i < x->s.module.count && !status; i++) {
     const ir_parsed_graph *block = &x->s.module.graphs[i];
     if (block->kind != IR_BLOCK_GRAPH || (only ? block != only : block->called)) continue;
-    status = explain_one(x, block);
+    status = x->mesh ? explain_mesh(x, block) : explain_one(x, block);
   }
   if (!status && x->only != FE_NO_KERNEL && !x->found)
     return cli_usage("explain", "--kernel: there is no kernel %zu; without it, the table lists them",
                      x->only);
+  return status;
+}
+
+/* The graphs of the file, and what is printed of them. */
+static int explain_file(explainer *x) {
+  int status = cli_graph_open(&x->s, "explain", x->word, false, &x->in);
+  if (!status) status = explain_all(x);
   return status;
 }
 
@@ -142,10 +162,8 @@ static int explain(explainer *x) {
   if (target) x->target = *target;
   if (!target || (x->settings && rt_target_override(&x->target, x->settings, &error) != IR_OK))
     return cli_failure("explain", &error);
-  status = cli_graph_open(&x->s, "explain", x->word, false, &x->in);
-  if (!status) status = explain_all(x);
+  status = explain_file(x);
   cli_compile_progress_close(&x->progress);
-  if (x->out.len) fwrite(x->out.data, 1, x->out.len, stdout);
   return status;
 }
 
@@ -158,7 +176,8 @@ static int read_options(explainer *x, int argc, char **argv) {
                                 {"--threads", "a number", cli_last, &x->threads},
                                 {"--target", "settings", cli_last, &x->settings},
                                 {"--device", "a device", cli_last, &x->device},
-                                {"--kernel", "a number, or all", cli_last, &x->kernel}};
+                                {"--kernel", "a number, or all", cli_last, &x->kernel},
+                                {"--mesh", NULL, cli_last, &x->mesh}};
   int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &x->word,
                              "one file at a time, found '%s' as well", argc, argv);
   if (status != CLI_END) return status;
@@ -178,7 +197,8 @@ int cli_explain(int argc, char **argv) {
   x.s.module.mem = x.s.g.mem = &ir_mem_libc;
   ir_text_init(&x.out, &ir_mem_libc);
   int status = read_options(&x, argc, argv);
-  if (status == CLI_END) status = explain(&x);
+  if (status == CLI_END) status = x.mesh ? explain_file(&x) : explain(&x);
+  if (x.out.len) fwrite(x.out.data, 1, x.out.len, stdout);
   ir_text_free(&x.out);
   rt_context_destroy(x.context);
   cli_graph_close(&x.s);

@@ -27,20 +27,23 @@ $ viewfold dump --stage=spmd mlp.vf | tee spmd.vf | sed 's/^# /- /'
 - %w: part [-,y] of f32[32,128]
 - %v: part [y,-] of f32[128,32]
 - result %q: part [x,-] of f32[16,32]
-- y: the coordinate along y
 - x: the coordinate along x
+- y: the coordinate along y
 graph @mlp(%h: f32[8,32], %w: f32[32,32], %v: f32[32,32]) {
   %0 = matmul %h, %w : f32[8,32]
   %1 = relu %0 : f32[8,32]
   %2 = matmul %1, %v : f32[8,32]
-  %3 = unsqueeze %2 axis=0 : f32[1,8,32]
-  %4 = exchange %3 shape=[4,8,32] start=[0,(x=0..1*8),0] at=[y=0..3,(x*8),0] kind="all_reduce" : f32[4,8,32]
-  %q = sum %4 axes=[0] : f32[8,32]
+  %3 = reshape %2 shape=[1,1,256] : f32[1,1,256]
+  %4 = exchange %3 shape=[1,4,64] start=[x=0..1,0,(y=0..3*64)] at=[x,y,0] kind="all_reduce" : f32[1,4,64]
+  %5 = sum %4 axes=[1] : f32[1,64]
+  %6 = exchange %5 shape=[1,256] start=[x,0] at=[x,(y*64)] kind="all_reduce" : f32[1,256]
+  %q = reshape %6 shape=[8,32] : f32[8,32]
   return %q
 }
 $ viewfold dump --stage=graph spmd.vf > again.vf; grep -v '^#' spmd.vf | diff - again.vf
 $ viewfold dump --stage=rank:5 mlp.vf | grep exchange
-  %4 = exchange %3 shape=[4,8,32] start=[0,8,0] at=[1,8,0] kind="all_reduce" : f32[4,8,32]
+  %4 = exchange %3 shape=[1,4,64] start=[1,0,64] at=[1,1,0] kind="all_reduce" : f32[1,4,64]
+  %6 = exchange %5 shape=[1,256] start=[1,0] at=[1,64] kind="all_reduce" : f32[1,256]
 
 == uneven parts, axes that are never split, means
 <<< uneven.vf
@@ -62,12 +65,12 @@ $ viewfold dump --stage=spmd uneven.vf | grep -e part0 -e div | sed 's/^# /- /'
 - part0 = min(((y*-2)+7), 2)
 graph @g(%h: f32[5,part0=1..2], %w: f32[7,9]) {
   %0 = shrink %w bounds=[[(y=0..3*2),(part0+(y*2))],[0,9]] : f32[part0,9]
-  %m = div %9, 10.0 : f32[9]
+  %m = div %11, 10.0 : f32[9]
 
 == what is not there
 $ printf 'graph @g(%%x: f32[4]) {\n  return %%x\n}\n' > none.vf; viewfold dump --stage=spmd none.vf
-! viewfold dump: dump: graph @g has no mesh; a text declares one, as in mesh @m [x=2,y=4]
+! viewfold dump: graph @g has no mesh; a text declares one, as in mesh @m [x=2,y=4]
 ? 2
 $ printf 'mesh @m [x=2]\ngraph @g(%%x: f32[4]) {\n  return %%x\n}\n' > one.vf; viewfold dump --stage=rank:2 one.vf
-! viewfold dump: dump: no device 2; mesh @m has devices 0 to 1
+! viewfold dump: no device 2; mesh @m has devices 0 to 1
 ? 2

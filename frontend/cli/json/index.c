@@ -9,31 +9,25 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "frontend/cli/cli.h"
-#include "frontend/files/text_file.h"
+#include "frontend/cli/json/lines.h"
 #include "frontend/text/chain.h"
 #include "passes/ops/ops.h"
 
-enum { MAX_ENTRIES = 2 * IR_MAX_RANK, MAX_LINE = 1 << 26 };
+enum { MAX_ENTRIES = 2 * IR_MAX_RANK };
+
+typedef struct asked {
+  bool raw;
+  const ir_observer *observer;
+} asked;
 
 typedef struct answer {
   ir_graph g;
-  ir_error error;
   ir_text index, valid;
   ir_ref tensor;
 } answer;
 
-static const char *kind_of(const json_t *j) {
-  static const char *const names[] = {"an object", "a list", "a string", "an integer",
-                                      "a float",   "true",   "false",    "null"};
-  return j ? names[json_typeof(j)] : "nothing";
-}
-
-/* what: the place, printed with a colon behind it; "" where the caller adds the place */
 static bool fail_expected(ir_graph *g, const char *what, const json_t *found, const char *expected) {
-  ir_fail(g->error, IR_ERR_INVALID, "%.60s%sfound %s, expected %s", what, *what ? ": " : "", kind_of(found),
-          expected);
-  return false;
+  return cli_json_expected(g->error, what, found, expected);
 }
 
 static bool read_base(ir_graph *g, const json_t *base, ir_ref *x) {
@@ -117,21 +111,13 @@ static bool read_chain(ir_graph *g, const json_t *line, ir_ref *x) {
   return true;
 }
 
-static bool fold_line(answer *a, const json_t *line, bool raw, const ir_observer *observer) {
+static bool fold_line(answer *a, const json_t *line, const asked *how, ir_error *error) {
   ir_ref index, valid;
-  if (ir_graph_init(&a->g, &ir_mem_libc, &a->error) != IR_OK) return false;
+  if (ir_graph_init(&a->g, &ir_mem_libc, error) != IR_OK) return false;
   if (!read_chain(&a->g, line, &a->tensor)) return false;
-  a->g.observer = observer;
-  return cli_index_fold(&a->g, a->tensor, raw, &index, &valid) &&
+  a->g.observer = how->observer;
+  return cli_index_fold(&a->g, a->tensor, how->raw, &index, &valid) &&
          cli_index_print(&a->g, index, true, &a->index) && cli_index_print(&a->g, valid, true, &a->valid);
-}
-
-/* A message as a JSON string. It may quote bytes that are not UTF-8: they become `?`. */
-static json_t *message(char *text) {
-  json_t *made = json_string(text);
-  for (char *c = text; !made && *c; c++)
-    if (*c & 0x80) *c = '?';
-  return made ? made : json_string(text);
 }
 
 static json_t *shape_of(const answer *a) {
@@ -141,32 +127,16 @@ static json_t *shape_of(const answer *a) {
   return list;
 }
 
-/* False when the line was bad. */
-static bool answer_line(const char *text, size_t length, bool raw, const ir_observer *observer, FILE *out) {
+static bool answer_line(void *user, const json_t *line, json_t *result, ir_error *error) {
   answer a = {.g = {.mem = &ir_mem_libc}};
   ir_text_init(&a.index, &ir_mem_libc);
   ir_text_init(&a.valid, &ir_mem_libc);
-  json_error_t where;
-  json_t *line = NULL, *name = NULL, *result = json_object();
-  if (length > MAX_LINE)
-    ir_fail(&a.error, IR_ERR_INVALID, "line: found %zu bytes, expected at most %d", length, MAX_LINE);
-  else if (!(line = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where)))
-    ir_fail(&a.error, IR_ERR_INVALID, "not JSON: column %d: %s", where.column, where.text);
-  bool good = line && fold_line(&a, line, raw, observer);
-  if (json_is_string(json_object_get(line, "name"))) name = json_incref(json_object_get(line, "name"));
-  json_object_set_new(result, "name", name ? name : json_null());
+  bool good = fold_line(&a, line, user, error);
   if (good) {
     json_object_set_new(result, "shape", shape_of(&a));
     json_object_set_new(result, "index", json_stringn(ir_text_get(&a.index), a.index.len));
     json_object_set_new(result, "valid", json_stringn(ir_text_get(&a.valid), a.valid.len));
-  } else {
-    json_object_set_new(result, "error", message(a.error.text));
   }
-  if (json_dumpf(result, out, JSON_COMPACT) != 0)
-    fputs("{\"name\":null,\"error\":\"out of memory\"}", out), good = false;
-  fputc('\n', out);
-  json_decref(result);
-  json_decref(line);
   ir_text_free(&a.index);
   ir_text_free(&a.valid);
   ir_graph_free(&a.g);
@@ -174,22 +144,7 @@ static bool answer_line(const char *text, size_t length, bool raw, const ir_obse
 }
 
 int cli_index_json(FILE *in, FILE *out, bool raw, const ir_observer *observer) {
-  ir_text line;
-  size_t length = 0;
-  bool good = true;
-  fe_line kind = FE_LINE_READ;
-  ir_text_init(&line, &ir_mem_libc);
-  while (!ferror(out) && !line.failed && kind != FE_LINE_ENDLESS &&
-         (kind = fe_line_read(in, MAX_LINE, &line, &length)) != FE_LINE_END) {
-    if (kind == FE_LINE_READ && strspn(ir_text_get(&line), " \t\r") >= length) continue;
-    good &= !line.failed && answer_line(ir_text_get(&line), length, raw, observer, out);
-    fflush(out);
-  }
-  if (ferror(in)) perror("viewfold index: reading standard input");
-  if (line.failed) fputs("viewfold index: not enough memory for a line of standard input\n", stderr);
-  if (kind == FE_LINE_ENDLESS)
-    fprintf(stderr, "viewfold index: a line of standard input has no end within %zu bytes\n", FE_GRAPH_MOST);
-  good &= !ferror(in) && !line.failed && kind != FE_LINE_ENDLESS;
-  ir_text_free(&line);
-  return good ? CLI_OK : CLI_BAD_INPUT;
+  asked how = {raw, observer};
+  const cli_json_command command = {"index", "name", false, answer_line, &how};
+  return cli_json_lines(&command, in, out);
 }

@@ -1,0 +1,64 @@
+/* The folder frontend/mesh. Graphs on a mesh of devices.
+ *
+ *   in      a graph with a mesh, and arrays or parts of them
+ *   out     one program, run on all devices of the mesh; its results as arrays or parts
+ *   holds   the results are those of the graph on one device */
+#ifndef VIEWFOLD_FRONTEND_MESH_SHARDED_H
+#define VIEWFOLD_FRONTEND_MESH_SHARDED_H
+
+#include <pthread.h>
+
+#include "frontend/api/compile.h"
+#include "passes/shard/shard.h"
+#include "runtime/mesh_run.h"
+
+/* A compiled graph of a mesh. */
+typedef struct fe_sharded {
+  rt_context *context;
+  ir_graph graph; /* a copy of the request's, and the program of a device */
+  ir_ref *refs;   /* the copies of the request's results, inputs and variables */
+  size_t ref_count, input_count, var_count;
+  shard_program parts;
+  rt_program *program; /* of a device */
+  rt_mesh *mesh;
+  rt_mesh_program *devices;
+  int32_t *input_of;    /* by input of the program: the request's input that it is a part of */
+  int32_t *variable_of; /* by variable of the program: of the request, or behind those of `parts` */
+  size_t program_inputs, program_vars;
+  pthread_mutex_t lock; /* one run at a time */
+  bool has_lock;
+} fe_sharded;
+
+/* Compiles the request, whose graph has a mesh (ir/mesh/sharding.h), for its devices. slow: as in
+ * rt_mesh_make. IR_ERR_UNSUPPORTED: it changes references, or the mesh has too many devices, or some that are
+ * no threads of this process. Free *out in any case. */
+ir_status fe_sharded_make(rt_context *context, const fe_request *request, bool slow, fe_sharded *out,
+                          ir_error *error);
+void fe_sharded_free(fe_sharded *sharded); /* accepts one that is all zero */
+
+/* Sizes of the whole array that input or result `number` of the request is, with `values` of its variables.
+ */
+ir_status fe_sharded_shape(fe_sharded *sharded, bool result, size_t number, const int64_t *values,
+                           uint32_t *rank, int64_t *dims, ir_error *error);
+/* Its part on a device: which box of the whole array. */
+ir_status fe_sharded_part(fe_sharded *sharded, bool result, size_t number, uint32_t device,
+                          const int64_t *values, ir_box *out, ir_error *error);
+
+/* The functions below may be called from several threads: one of them runs at a time.
+ *
+ * Runs on whole arrays, given and returned in the request's order. Devices read and write where these are, as
+ * far as their parts are contiguous there; others are copied. Inputs that no result depends on may be NULL.
+ * IR_ERR_UNSUPPORTED: an input or a result is a pending reduction, which is no whole array. */
+ir_status fe_sharded_run(fe_sharded *sharded, void *const *inputs, void *const *outputs,
+                         const int64_t *values, ir_error *error);
+/* Runs on parts: inputs[device * input_count + i] is the part of input i, outputs likewise. */
+ir_status fe_sharded_run_parts(fe_sharded *sharded, void *const *inputs, void *const *outputs,
+                               const int64_t *values, ir_error *error);
+
+/* Values of the program's variables on a device. */
+ir_status fe_sharded_variables(fe_sharded *sharded, uint32_t device, const int64_t *values, int64_t *out,
+                               ir_error *error);
+/* The cost of a run on device 0. */
+ir_status fe_sharded_cost(fe_sharded *sharded, const int64_t *values, rt_cost *out, ir_error *error);
+
+#endif

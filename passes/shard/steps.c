@@ -1,0 +1,84 @@
+/* From one division of a value to another, in the steps that passes/reshard plans. */
+#include "impl.h"
+
+enum { USUAL = 4096 /* elements of a dimension of any size, that all devices divide */ };
+
+/* A size to plan for: the size, or one that a variable may have. */
+static int64_t planned_size(shard_state *s, ir_ref dim) {
+  int64_t size = (int64_t)s->mesh->device_count * USUAL;
+  if (ir_is_const(s->g, dim, &size)) return size;
+  ir_bounds b = ir_bounds_of(s->g, dim);
+  return size < b.lo ? b.lo : size > b.hi ? b.hi : size;
+}
+
+bool shard_mesh_is_calibrated(const ir_mesh *mesh) {
+  bool known = mesh->axis_count > 0;
+  for (uint32_t i = 0; i < mesh->axis_count; i++)
+    known &= mesh->axes[i].latency > 0 && mesh->axes[i].bandwidth > 0;
+  return known;
+}
+
+/* Where the planner has no digits for both specs: one exchange. */
+static void one_exchange(const ir_spec *to, pass_reshard_plan *out) {
+  *out = (pass_reshard_plan){.count = 1};
+  out->steps[0] = (pass_reshard_step){.kind = PASS_RESHARD_EXCHANGE, .to = *to};
+  ir_spec_init(&out->steps[0].on, 1);
+}
+
+static bool plan(shard_state *s, ir_dtype dtype, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
+                 pass_reshard_plan *out) {
+  int64_t shape[IR_MAX_RANK];
+  for (uint32_t d = 0; d < from->rank; d++) shape[d] = planned_size(s, dims[d]);
+  bool rounds = ir_is_float(dtype) && (from->joined_by == IR_OP_ADD || from->joined_by == IR_OP_MUL);
+  pass_reshard_ask ask = {.mesh = s->mesh,
+                          .shape = shape,
+                          .item = ir_dtypes[dtype].bytes,
+                          .from = from,
+                          .to = to,
+                          .at_once = rounds,
+                          .mode = shard_mesh_is_calibrated(s->mesh) ? PASS_RESHARD_TIME : PASS_RESHARD_BYTES};
+  ir_status status = pass_reshard(s->g->mem, &ask, out, s->g->error);
+  if (status != IR_ERR_UNSUPPORTED) return status == IR_OK;
+  ir_error_clear(s->g->error);
+  one_exchange(to, out);
+  return true;
+}
+
+static bool note(shard_state *s, const pass_reshard_step *step, const ir_spec *from, ir_ref exchange) {
+  shard_program *p = s->program;
+  if (!IR_RESERVE(p->mem, p->collectives, p->collective_cap, p->collective_count + 1))
+    return ir_fail(s->g->error, IR_ERR_MEMORY, "shard: out of memory") == IR_OK;
+  p->collectives[p->collective_count++] =
+      (shard_collective){p->note_count, step->kind, *from, step->to, step->on, step->cost, exchange};
+  return true;
+}
+
+/* What is pending in `to`, but not in `from`, begins on each device by itself. */
+static void without_begun(const ir_spec *from, const ir_spec *to, ir_spec *out) {
+  shard_pending p;
+  *out = *to;
+  shard_sort_pending(from, to, &p);
+  ir_spec_clear(out, IR_PLACE_PENDING);
+  for (uint32_t i = 0; i < p.kept.count; i++) ir_spec_add(out, IR_PLACE_PENDING, p.kept.axes[i]);
+  out->joined_by = p.kept.count ? from->joined_by : IR_OP_ADD;
+}
+
+ir_ref shard_move(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
+                  ir_ref *made) {
+  pass_reshard_plan steps;
+  ir_spec at = *from, end;
+  *made = 0;
+  without_begun(from, to, &end);
+  if (!plan(s, ir_dtype_of(s->g, x), dims, from, &end, &steps)) return 0;
+  for (uint32_t i = 0; i < steps.count && x; i++) {
+    const pass_reshard_step *step = &steps.steps[i];
+    ir_ref exchange;
+    if (step->flat) x = shard_flat_reduce(s, x, dims, &at, &step->to, &exchange);
+    else x = shard_step(s, x, dims, &at, &step->to, pass_reshard_names[step->kind], &exchange);
+    if (!x || !note(s, step, &at, exchange)) return 0;
+    if (exchange) *made = exchange;
+    at = step->to;
+  }
+  ir_ref none;
+  return x ? shard_step(s, x, dims, &at, to, "", &none) : 0;
+}

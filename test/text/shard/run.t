@@ -1,0 +1,114 @@
+# Running on a mesh of devices, which are threads: viewfold run --mesh. spec: H4 H5.shard
+
+== the results are those of one device
+<<< mlp.vf
+mesh @m [x=2, y=4]
+graph @mlp(%h: f32[4,4] @m[x,-], %w: f32[4,8] @m[-,y], %v: f32[8,2] @m[y,-]) {
+  %s = matmul %h, %w
+  %a = relu %s
+  %p = matmul %a, %v
+  %q = shard %p to=[x,-]
+  return %q
+}
+>>>
+<<< in
+--in h=[[1,2,3,4],[0,-1,2,0],[1,1,1,1],[5,-4,3,-2]] --in w=[[1,0,2,0,1,0,1,3],[0,1,0,2,1,0,1,0],[1,1,1,1,0,0,0,2],[2,0,1,0,1,0,0,0]] --in v=[[1,2],[3,4],[5,6],[7,8],[1,1],[2,2],[3,3],[-4,9]]
+>>>
+$ viewfold run mlp.vf $(cat in) > one; viewfold run mlp.vf $(cat in) --mesh x=2,y=4 --check | tee many
+q: f32[4,2] = [[101.0, 251.0], [-1.0, 56.0], [40.0, 118.0], [-22.0, 266.0]]
+check q: 8 elements, bit-equal
+$ sed '$d' many | diff - one
+$ viewfold run mlp.vf $(cat in) --mesh x=2,y=4 --time | tail -1 | grep -o '"devices".*'
+"devices":8,"collectives":[{"op":"all_reduce","times":2,"recv":24,"total":192}],"recv":24,"total":192}
+
+== specs on the command line, parts of different sizes, some of them empty
+<<< rows.vf
+graph @g(%x: f32[n=1..8,3]) {
+  %a = mul %x, 2.0
+  %s = sum %a axes=[0]
+  %t = permute %a order=[1,0]
+  return %s, %t
+}
+>>>
+$ for m in x=2 x=4 x=2,y=2; do viewfold run rows.vf --in 'x=[[1,2,3],[4,5,6],[7,8,9],[10,11,12],[13,14,15]]' --mesh $m --shard 'x=[x,-]' --check; done
+s: f32[3] = [70.0, 80.0, 90.0]
+t: f32[3,5] = [[2.0, 8.0, 14.0, 20.0, 26.0], [4.0, 10.0, 16.0, 22.0, 28.0], [6.0, 12.0, 18.0, 24.0, 30.0]]
+check s: 3 elements, bit-equal
+check t: 15 elements, bit-equal
+s: f32[3] = [70.0, 80.0, 90.0]
+t: f32[3,5] = [[2.0, 8.0, 14.0, 20.0, 26.0], [4.0, 10.0, 16.0, 22.0, 28.0], [6.0, 12.0, 18.0, 24.0, 30.0]]
+check s: 3 elements, bit-equal
+check t: 15 elements, bit-equal
+s: f32[3] = [70.0, 80.0, 90.0]
+t: f32[3,5] = [[2.0, 8.0, 14.0, 20.0, 26.0], [4.0, 10.0, 16.0, 22.0, 28.0], [6.0, 12.0, 18.0, 24.0, 30.0]]
+check s: 3 elements, bit-equal
+check t: 15 elements, bit-equal
+
+== a second mesh over the same local sizes compiles nothing
+<<< two.vf
+mesh @m [a=2]
+graph @g(%x: f32[8,16] @m[a,-], %w: f32[16,4]) {
+  %y = matmul %x, %w
+  return %y
+}
+>>>
+<<< four.vf
+mesh @m [b=2,c=2]
+graph @g(%x: f32[16,16] @m[b.c,-], %w: f32[16,4]) {
+  %y = matmul %x, %w
+  return %y
+}
+>>>
+<<< data.vf
+graph @rows() {
+  %x = iota shape=[8,16] axis=0 dtype=f32
+  %xx = iota shape=[16,16] axis=1 dtype=f32
+  %w = iota shape=[16,4] axis=0 dtype=f32
+  return %x, %xx, %w
+}
+>>>
+$ viewfold run data.vf --out x=x.npy --out xx=xx.npy --out w=w.npy
+$ viewfold run two.vf --in x=x.npy --in w=w.npy --out y=y.npy --mesh a=2
+$ VIEWFOLD_COMPILE=0 viewfold run four.vf --in x=xx.npy --in w=w.npy --mesh b=2,c=2 --check
+y: f32[16,4] min 1240.0 max 1240.0 mean 1240 first 1240.0 1240.0 1240.0 1240.0 1240.0 1240.0 ...
+check y: 64 elements, bit-equal
+
+== a device that fails ends the run
+<<< at.vf
+mesh @m [x=2]
+graph @g(%x: f32[4] @m[-], %i: i32[4] @m[x]) {
+  %a = gather %x, %i axis=0
+  %y = shard %a to=[-]
+  return %y
+}
+>>>
+$ viewfold run at.vf --in 'x=[1,2,3,4]' --in 'i=[0,1,2,3]' --mesh x=2
+y: f32[4] = [1.0, 2.0, 3.0, 4.0]
+$ viewfold run at.vf --in 'x=[1,2,3,4]' --in 'i=[0,1,2,9]' --mesh x=2
+! viewfold run: graph @g: gather %x, %i axis=0: %i[3] is 9, but axis 0 of %x has 4 elements (at.vf:3); indices are -4 to 3, or any with mode="clip" or mode="fill". The results are unspecified
+? 2
+
+== what is refused
+<<< rows.vf
+mesh @m [x=2]
+graph @g(%x: f32[n=1..8,3]) {
+  %s = sum %x axes=[0]
+  return %s
+}
+>>>
+$ viewfold run rows.vf --shard 'x=[x,-]' --in x=[[1,2,3]]
+! viewfold run: --shard takes a mesh; for example: --mesh x=2,y=4
+! Try 'viewfold run --help'.
+? 2
+$ viewfold run rows.vf --mesh x=2 --shard 'z=[x,-]' --in x=[[1,2,3]]
+! viewfold run: --shard: @g has no value %z
+! Try 'viewfold run --help'.
+? 2
+$ viewfold run rows.vf --mesh x=2 --shard 'x=[x]' --in x=[[1,2,3]]
+! viewfold run: --shard x: the spec [x] is for 1 axes; the value has 2
+! Try 'viewfold run --help'.
+? 2
+$ viewfold run rows.vf --in x=[[1,2,3]] --mesh x=4
+! viewfold run: --mesh x=4: the text declares another one, mesh @m [x=2]
+! Try 'viewfold run --help'.
+? 2
