@@ -591,6 +591,7 @@ VF_API bool vf_cache_statistics(vf_context *context,
 #include "viewfold_operations.h"
 #include "viewfold_data.h"
 #include "viewfold_view.h"
+#include "viewfold_mesh.h"
 #include "viewfold_custom.h"
 #include "viewfold_model.h"
 #include "viewfold_build.h"

@@ -1,0 +1,134 @@
+/* Meshes in C, and values that are divided among their devices. */
+#include <string.h>
+
+#include "frontend/api/api.h"
+#include "ir/mesh/sharding.h"
+#include "passes/ops/ops.h"
+
+struct vf_mesh {
+  vf_context *context;
+  ir_mesh mesh;
+};
+
+vf_mesh *vf_mesh_create(vf_context *context, const char *text, vf_error *out) {
+  ir_error error = {0};
+  ir_lexer lexer;
+  if (!text) text = "";
+  vf_mesh *m = ir_alloc(&context->mem, sizeof *m);
+  if (!m) {
+    ir_fail(&error, IR_ERR_MEMORY, "mesh: out of memory");
+    fe_report(out, &error);
+    return NULL;
+  }
+  m->context = context;
+  ir_mesh_init(&m->mesh, &context->mem);
+  bool good;
+  if (*text == '[') {
+    ir_lex_start(&lexer, &error, "mesh", text, strlen(text));
+    good = ir_mesh_read(&lexer, &m->mesh) &&
+           (lexer.token.kind == IR_TOKEN_END || ir_lex_fail(&lexer, "more behind a mesh", "nothing"));
+  } else {
+    good = ir_mesh_parse(&m->mesh, text, strlen(text), &error);
+  }
+  strcpy(m->mesh.name, "m");
+  fe_context_retain(context);
+  if (good) return m;
+  fe_report(out, &error);
+  vf_mesh_destroy(m);
+  return NULL;
+}
+
+void vf_mesh_destroy(vf_mesh *m) {
+  if (!m) return;
+  vf_context *c = m->context;
+  ir_mesh_free(&m->mesh);
+  ir_free(&c->mem, m, sizeof *m);
+  fe_context_release(c);
+}
+
+int64_t vf_mesh_device_count(const vf_mesh *m) { return m->mesh.device_count; }
+int vf_mesh_axis_count(const vf_mesh *m) { return (int)m->mesh.axis_count; }
+
+const char *vf_mesh_axis_name(const vf_mesh *m, int axis) {
+  return axis >= 0 && axis < (int)m->mesh.axis_count ? m->mesh.axes[axis].name : NULL;
+}
+
+static int find(const vf_mesh *m, const char *axis) {
+  return axis ? ir_mesh_find(&m->mesh, axis, strlen(axis)) : -1;
+}
+
+int64_t vf_mesh_axis_size(const vf_mesh *m, const char *axis) {
+  int at = find(m, axis);
+  return at < 0 ? -1 : m->mesh.axes[at].size;
+}
+
+int64_t vf_mesh_coordinate(const vf_mesh *m, int64_t device, const char *axis) {
+  int at = find(m, axis);
+  bool there = at >= 0 && device >= 0 && device < m->mesh.device_count;
+  return there ? ir_mesh_coordinate(&m->mesh, device, (uint32_t)at) : -1;
+}
+
+vf_status vf_mesh_part(const vf_mesh *m, const char *text, int rank, const int64_t *shape, int64_t device,
+                       int64_t *begin, int64_t *end, vf_error *out) {
+  ir_error error = {0};
+  ir_spec spec;
+  ir_box box;
+  if (!text) text = "";
+  if (ir_spec_parse(&m->mesh, text, strlen(text), &spec, &error)) {
+    if (spec.rank != rank)
+      ir_fail(&error, IR_ERR_INVALID, "mesh: spec %.60s has %u dimensions; the shape has %d", text,
+              (unsigned)spec.rank, rank);
+    if (device < 0 || device >= m->mesh.device_count)
+      ir_fail(&error, IR_ERR_INVALID, "mesh: no device %lld; there are %u", (long long)device,
+              (unsigned)m->mesh.device_count);
+    for (int i = 0; i < rank && !error.status; i++)
+      if (shape[i] < 0)
+        ir_fail(&error, IR_ERR_INVALID, "mesh: size %lld of axis %d; sizes are at least 0",
+                (long long)shape[i], i);
+  }
+  if (error.status) return fe_report(out, &error);
+  ir_spec_box(&m->mesh, &spec, shape, device, &box);
+  for (int i = 0; i < rank; i++) begin[i] = box.lo[i], end[i] = box.hi[i];
+  return VF_OK;
+}
+
+vf_status vf_graph_set_mesh(vf_graph *g, const vf_mesh *m, vf_error *out) {
+  ir_error error = {0};
+  if (g->is_session) ir_fail(&error, IR_ERR_UNSUPPORTED, "mesh: the session has no mesh");
+  else if (g->ir.sharding && g->ir.sharding->spec_count)
+    ir_fail(&error, IR_ERR_INVALID, "mesh: values of the graph are divided over its mesh @%s already",
+            g->ir.sharding->mesh.name);
+  else if (!ir_graph_set_mesh(&g->ir, &m->mesh)) ir_fail(&error, IR_ERR_MEMORY, "mesh: out of memory");
+  return error.status ? fe_report(out, &error) : VF_OK;
+}
+
+vf_value vf_shard(vf_value x, const char *spec) {
+  fe_call c;
+  if (!fe_begin(&c, "shard", &x, 1)) return fe_end(&c, 0);
+  return fe_end(&c, op_shard(c.ir, x.id, spec ? spec : "", spec ? strlen(spec) : 0));
+}
+
+vf_value vf_input_sharded(vf_graph *g, const char *name, vf_dtype dtype, int rank, const int64_t *shape,
+                          const char *text) {
+  vf_value x = vf_input(g, name, dtype, rank, shape);
+  fe_call c;
+  ir_error why = {0};
+  ir_spec spec;
+  if (!fe_begin(&c, "input", &x, 1)) return fe_end(&c, 0);
+  const ir_mesh *mesh = ir_graph_mesh(c.ir);
+  if (!mesh) {
+    fe_refuse(&c, "the graph has no mesh; vf_graph_set_mesh gives it one");
+    return fe_end(&c, 0);
+  }
+  if (!ir_spec_parse(mesh, text ? text : "", text ? strlen(text) : 0, &spec, &why)) {
+    fe_refuse(&c, "%s", why.text);
+    return fe_end(&c, 0);
+  }
+  if (spec.rank != ir_rank(c.ir, x.id)) {
+    fe_refuse(&c, "the spec %.60s has %u dimensions; %.60s has %u", text, (unsigned)spec.rank, name,
+              (unsigned)ir_rank(c.ir, x.id));
+    return fe_end(&c, 0);
+  }
+  if (!ir_set_spec(c.ir, x.id, &spec)) ir_fail(c.ir->error, IR_ERR_MEMORY, "input: out of memory");
+  return fe_end(&c, c.ir->error->status ? 0 : x.id);
+}

@@ -1,0 +1,88 @@
+/* Meshes, parts and constraints in C. */
+#include "ir/mesh/sharding.h"
+
+#include "frontend/api/api.h"
+#include "test/lib/api.h"
+#include "test/lib/unit.h"
+
+static vf_context *open_context(void) {
+  vf_error error = {0};
+  vf_context *c = vf_context_create(NULL, &error);
+  if (!c) fail_msg("%s", error.message);
+  return c;
+}
+
+/* spec: M1 M2 M9 */
+static void test_mesh(void **state) {
+  (void)state;
+  vf_error error = {0};
+  vf_context *c = open_context();
+  vf_mesh *m = vf_mesh_create(c, "[x=2,y=4] memory=8e9", &error);
+  if (!m) fail_msg("%s", error.message);
+  assert_int_equal(vf_mesh_device_count(m), 8);
+  assert_int_equal(vf_mesh_axis_count(m), 2);
+  assert_string_equal(vf_mesh_axis_name(m, 1), "y");
+  assert_null(vf_mesh_axis_name(m, 2));
+  assert_int_equal(vf_mesh_axis_size(m, "y"), 4);
+  assert_int_equal(vf_mesh_axis_size(m, "z"), -1);
+  assert_int_equal(vf_mesh_coordinate(m, 6, "x"), 1);
+  assert_int_equal(vf_mesh_coordinate(m, 6, "y"), 2);
+  assert_int_equal(vf_mesh_coordinate(m, 8, "y"), -1);
+  int64_t begin[2], end[2];
+  assert_int_equal(vf_mesh_part(m, "[x,y]", 2, (int64_t[]){8, 6}, 2, begin, end, &error), VF_OK);
+  assert_true(begin[0] == 0 && end[0] == 4 && begin[1] == 4 && end[1] == 6);
+  assert_int_equal(vf_mesh_part(m, "[x]", 2, (int64_t[]){8, 6}, 2, begin, end, &error), VF_ERR_INVALID);
+  assert_string_equal(error.message, "mesh: spec [x] has 1 dimensions; the shape has 2");
+  assert_int_equal(vf_mesh_part(m, "[x]", 1, (int64_t[]){8}, 8, begin, end, &error), VF_ERR_INVALID);
+  assert_string_equal(error.message, "mesh: no device 8; there are 8");
+  assert_int_equal(vf_mesh_part(m, "[z]", 1, (int64_t[]){8}, 0, begin, end, &error), VF_ERR_INVALID);
+  assert_int_equal(vf_mesh_part(m, "[x]", 1, (int64_t[]){-1}, 0, begin, end, &error), VF_ERR_INVALID);
+  vf_mesh_destroy(m), vf_mesh_destroy(NULL);
+  static const char *const bad[] = {"x=0",     "[x=2",          "[x=2] devices=[\"cpu\"]",
+                                    "x=2,x=2", "[x=2] speed=3", "[x=2] y"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    error = (vf_error){0};
+    assert_null(vf_mesh_create(c, bad[i], &error));
+    assert_int_equal(error.status, VF_ERR_INVALID);
+    assert_non_null(strstr(error.message, "mesh:1:"));
+  }
+  vf_context_destroy(c);
+}
+
+static void refused(vf_graph *g, vf_value v, const char *part) {
+  assert_false(vf_ok(v));
+  if (!strstr(vf_graph_message(g), part)) fail_msg("'%s' lacks '%s'", vf_graph_message(g), part);
+  vf_graph_clear_error(g);
+}
+
+/* What the text of a graph says, a C program records. */
+static void test_graph(void **state) {
+  (void)state;
+  vf_error error = {0};
+  vf_context *c = open_context();
+  vf_mesh *m = vf_mesh_create(c, "x=2,y=4", &error);
+  vf_graph *g = vf_graph_create(c, "mlp", &error);
+  refused(g, vf_input_sharded(g, "a", VF_F32, 2, (int64_t[]){16, 32}, "[x,-]"), "the graph has no mesh");
+  refused(g, vf_shard(vf_input(g, "b", VF_F32, 1, (int64_t[]){4}), "[x]"), "the graph has no mesh");
+  assert_int_equal(vf_graph_set_mesh(g, m, &error), VF_OK);
+  vf_value h = vf_input_sharded(g, "h", VF_F32, 2, (int64_t[]){16, 32}, "[x,-]");
+  vf_value w = vf_input_sharded(g, "w", VF_F32, 2, (int64_t[]){32, 128}, "[-,y]");
+  vf_value v = vf_input_sharded(g, "v", VF_F32, 2, (int64_t[]){128, 32}, "[y,-]");
+  vf_value q = vf_shard(vf_matmul(vf_relu(vf_matmul(h, w)), v), "[x,-]");
+  if (!vf_ok(q)) fail_msg("%s", vf_graph_message(g));
+  refused(g, vf_shard(h, "[x]"), "the spec has 1 dimensions");
+  refused(g, vf_input_sharded(g, "e", VF_F32, 1, (int64_t[]){4}, "[x,-]"), "has 2 dimensions; e has 1");
+  refused(g, vf_input_sharded(g, "f", VF_F32, 1, (int64_t[]){4}, "[u]"), "no axis of the mesh");
+  assert_int_equal(vf_graph_set_mesh(g, m, &error), VF_ERR_INVALID);
+  vf_output(g, "q", q);
+  vf_mesh_destroy(m); /* the graph has its own */
+  char *text = vf_graph_dump(g, "shard", &error);
+  if (!text) fail_msg("%s", error.message);
+  assert_non_null(strstr(text, "mesh @m [x=2,y=4]\n"));
+  assert_non_null(strstr(text, "%h: f32[16,32] @m[x,-]"));
+  assert_non_null(strstr(text, "%q = shard %2 to=[x,-] : f32[16,32] @m[x,-]\n"));
+  vf_text_free(c, text);
+  vf_graph_destroy(g), vf_context_destroy(c);
+}
+
+UNIT_TESTS(test_mesh, test_graph)
