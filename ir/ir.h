@@ -75,10 +75,6 @@ typedef struct ir_node {
   uint32_t order; /* sort key of ir_compare: height, operation and arg, as far as 32 bits hold them */
 } ir_node;
 
-typedef struct ir_bucket {
-  uint32_t hash, ref; /* ref 0: empty */
-} ir_bucket;
-
 /* The sources that an operation has at fixed places (places that do not depend on its nsrc) are never more
  * than IR_ERROR_SOURCES: a few operands, then three lists as long as the rank. */
 enum { IR_CHUNK_BITS = 10, IR_MAX_RANK = 16, IR_MAX_LOCALS = 64, IR_ERROR_SOURCES = 3 * IR_MAX_RANK + 16 };
@@ -105,10 +101,12 @@ typedef struct ir_graph {
   ir_error *error; /* where builders report; owned by the caller */
   ir_node **chunks;
   size_t chunk_count, chunk_cap;
-  uint32_t count;     /* refs 1..count-1 exist */
-  ir_bucket *buckets; /* hash table; bucket_count is a power of two, or 0 before the first node */
-  size_t bucket_count;
-  struct ir_block *blocks; /* storage of sources and names, freed with the graph */
+  uint32_t count;              /* refs 1..count-1 exist */
+  struct ir_table_line *table; /* finds nodes (node_table.h); NULL before the first one */
+  void *table_memory;          /* what was allocated for it */
+  uint32_t table_mask;         /* the number of its lines, a power of two, minus 1 */
+  uint32_t table_room;         /* as many nodes may exist */
+  struct ir_block *blocks;     /* storage of sources and names, freed with the graph */
   struct ir_name **names;
   size_t name_count, name_cap;
   uint32_t *name_buckets;
@@ -220,9 +218,14 @@ int64_t ir_pack_arg(int64_t value, int mode);
 int64_t ir_pack_args(int64_t value, int mode, int small);
 
 /* Shapes of tensor nodes. Rank-0 tensors have an empty TUPLE; nodes that are no tensors have shape 0. */
-ir_ref ir_shape(const ir_graph *graph, ir_ref ref);
-uint32_t ir_rank(const ir_graph *graph, ir_ref ref);
-ir_ref ir_dim(const ir_graph *graph, ir_ref ref, uint32_t axis);
+static inline ir_ref ir_shape(const ir_graph *graph, ir_ref ref) { return ref ? graph->shapes[ref] : 0; }
+static inline uint32_t ir_rank(const ir_graph *graph, ir_ref ref) {
+  ir_ref shape = ir_shape(graph, ref);
+  return shape ? ir_get(graph, shape)->nsrc : 0;
+}
+static inline ir_ref ir_dim(const ir_graph *graph, ir_ref ref, uint32_t axis) {
+  return ir_src(graph, graph->shapes[ref], axis);
+}
 uint32_t ir_operand_count(const ir_node *node);   /* leading sources that are operands, not attributes */
 uint32_t ir_operands_of(ir_op op, uint32_t nsrc); /* the same for a node that has not been made */
 /* The end of the list attribute that begins at source `from`: where there are several lists, they are of one

@@ -44,7 +44,27 @@ bool ir_parse_add_named(ir_parser *p, ir_named **list, size_t *count, size_t *ca
 bool ir_parse_statement_end(ir_parser *p);
 
 /* function.c */
-ir_ref ir_parse_function(ir_parser *p, const ir_token *name); /* the FUNC of the graph @name; 0 on failure */
+/* The FUNC of the graph @name, and what it writes in *call. 0 after failing. */
+ir_ref ir_parse_function(ir_parser *p, const ir_token *name, ir_attr *call);
+
+/* reference.c: names of references, which their newest versions take */
+/* Operands of a statement that are references, and that the functions it calls write, in order: the last
+ * results are their newest versions. */
+typedef struct ir_written {
+  uint32_t *operands; /* of ir_parse_alloc */
+  uint32_t count;
+} ir_written;
+/* Gives the name to a value. The name of a reference may have been given before, to a value of that type. */
+bool ir_parse_name_value(ir_parser *p, const ir_token *name, ir_ref value);
+/* Finds what the functions among the attributes write. False after an error: an operand that is no reference,
+ * or one twice. */
+bool ir_parse_written(ir_parser *p, const ir_attr *attrs, size_t count, ir_written *written);
+/* Gives their names to the last results of `made`. */
+bool ir_parse_name_written(ir_parser *p, const ir_written *written, ir_ref made);
+
+/* parse.c */
+/* Have both values one dtype, batch and shape? */
+bool ir_parse_same_type(const ir_parser *p, ir_ref wanted, ir_ref actual);
 
 /* literal.c */
 /* May the next token begin a literal? */
