@@ -42,6 +42,30 @@ VF_API vf_value vf_input_sharded(vf_graph *graph, const char *name, vf_dtype dty
  * out where the spec has none. Refused without a mesh. */
 VF_API vf_value vf_shard(vf_value x, const char *spec);
 
+/* ------------------------------------------------------------------------------------- programs on meshes */
+/* vf_compile for the devices of a mesh, which are threads of this process: one program, which each of them
+ * runs on its parts. mesh: that of the graph, or one for a graph that has none, which gets it; NULL: the
+ * graph's. vf_program_run takes and returns whole arrays, which are divided and put together; results are
+ * those of the graph on one device, float sums over divided axes within their bound. flags: VF_MESH_ flags,
+ * or 0. Fails as vf_compile, and with VF_ERR_UNSUPPORTED where the mesh has more than 256 devices, or devices
+ * that are no threads of this process, and where a run changes references or finds sizes out. */
+enum { VF_MESH_WIRE = 1 }; /* messages take as long as latency and bandwidth of the mesh's axes say */
+VF_API vf_program *vf_compile_on(vf_graph *graph, const vf_mesh *mesh, unsigned flags, vf_error *error);
+VF_API int64_t vf_program_device_count(const vf_program *program); /* 1 without a mesh */
+/* The part of an input or output that a device has: `shape` and `offset` in the whole array, numbers as many
+ * as its rank, and in *same the first device that has the same part; same may be NULL. Other arguments as for
+ * vf_port_shape. */
+VF_API vf_status vf_port_part(const vf_program *program, vf_port port, int number, int64_t device,
+                              const int64_t *variables, int64_t *shape, int64_t *offset, int64_t *same,
+                              vf_error *error);
+/* vf_program_run on parts: of device d, input i is inputs[d * vf_port_count(program, VF_INPUT) + i],
+ * contiguous, of the shape that vf_port_part says; outputs likewise. */
+VF_API vf_status vf_program_run_parts(const vf_program *program, const void *const *inputs,
+                                      void *const *outputs, const int64_t *variables, vf_error *error);
+/* Bytes that devices have received from each other in all runs of the program so far: the device that
+ * received most, and all together. Zeros without a mesh. */
+VF_API void vf_program_received(const vf_program *program, int64_t *most, int64_t *total);
+
 #ifdef __cplusplus
 }
 #endif

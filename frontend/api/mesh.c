@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontend/api/api.h"
+#include "frontend/api/mesh.h"
 #include "ir/mesh/sharding.h"
 #include "passes/ops/ops.h"
 
@@ -37,6 +38,8 @@ vf_mesh *vf_mesh_create(vf_context *context, const char *text, vf_error *out) {
   vf_mesh_destroy(m);
   return NULL;
 }
+
+const ir_mesh *fe_mesh_axes(const vf_mesh *m) { return &m->mesh; }
 
 void vf_mesh_destroy(vf_mesh *m) {
   if (!m) return;

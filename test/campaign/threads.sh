@@ -1,6 +1,6 @@
 #!/bin/sh
-# Threads that record, compile and run graphs; under ThreadSanitizer where that is built, which every level
-# but `test` asks for.
+# Threads that record, compile and run graphs, and threads that are the devices of a mesh; under ThreadSanitizer where
+# that is built, which every level but `test` asks for.
 . test/campaign/common.sh
 program=$build/san-thread/campaign/threads
 export VIEWFOLD_COMPILE=inprocess
@@ -12,4 +12,6 @@ fi
 needs "$program" "make SAN=thread tests"
 export TSAN_OPTIONS="suppressions=$PWD/test/campaign/threads.supp:print_suppressions=0:halt_on_error=0"
 # The sanitizer needs fixed addresses, which randomised address space layout may give to something else.
+$prefix setarch "$(uname -m)" -R "$build/san-thread/property/prop_exchange" --seed "$seed" --count "$(at 500 20000 500000)" ||
+  exit 1
 $prefix setarch "$(uname -m)" -R "$program" --seed "$seed" --seconds "$(at 5 90 1800)"
