@@ -69,6 +69,13 @@ def _namespace(version: str | None = None) -> _Any:
     return sys.modules[__name__]
 
 
+def __getattr__(name: str) -> _Any:
+    for place, module in (("nn", nn), ("linalg", linalg), ("random", random)):
+        if name in module.__all__:
+            raise AttributeError(f"viewfold has no {name}; it is viewfold.{place}.{name}")
+    raise AttributeError(f"module 'viewfold' has no attribute {name!r}; operations by name: viewfold.apply")
+
+
 class _Info:
     """What `__array_namespace_info__` gives."""
 

@@ -105,6 +105,7 @@ def positive(x: Array, /) -> Array:
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Array:
     """x1 where the condition holds, else x2."""
+    x1, x2 = (x if isinstance(x, (bool, int, float)) else asarray(x) for x in (x1, x2))
     return apply("where", (asarray(condition), x1, x2))
 
 
