@@ -100,6 +100,23 @@ class References(Case):
         r[...] = 0
         self.same(r.get(), np.zeros_like(a))
 
+    def test_traced(self):
+        """Compiled functions read and write references that they are given."""
+
+        @vf.jit
+        def step(state, x):
+            total, seen = state["total"], state["seen"]
+            total[1:] += x
+            part = seen[0, ::2]
+            part[...] = part.get() * 2 + 1
+            return total[...].sum()
+
+        state = {"total": vf.Ref(np.zeros(3, "float32")), "seen": vf.Ref(np.ones((2, 4), "float32"))}
+        self.assertEqual([float(step(state, np.float32([1, 2]))) for _ in range(3)], [3, 6, 9])
+        self.same(state["total"].get(), np.array([0, 3, 6], "float32"))
+        self.same(state["seen"].get(), np.array([[15, 1, 15, 1], [1, 1, 1, 1]], "float32"))
+        self.assertEqual(step._jit.traces, 1)
+
     def test_steps(self):
         """A loop changes one array."""
         r = vf.Ref(vf.zeros((3,)))

@@ -122,6 +122,32 @@ static PyObject *run_into(const py_program *p, const void *const *inputs, const 
   return made;
 }
 
+static PyObject *run(const py_program *p, bool single, const void *const *inputs, const int64_t *variables,
+                     PyObject *out) {
+  return out ? run_into(p, inputs, variables, out) : py_program_results(p, inputs, variables, single);
+}
+
+/* Runs the program of an entry; out may be NULL. While other threads of Python run, the entry may go, and
+ * arrays may come to stand for others: program and elements are held. */
+static PyObject *run_entry(const entry *e, PyObject *const *args, Py_ssize_t count, const void *const *inputs,
+                           const int64_t *variables, PyObject *out) {
+  py_program *p = e->program;
+  bool single = e->single;
+  if (!p->long_runs) return run(p, single, inputs, variables, out);
+  py_array *held[MOST_ARGUMENTS];
+  Py_ssize_t n = 0;
+  bool good = true;
+  for (; n < count && good; n++) {
+    held[n] = py_is_array(args[n]) ? py_array_share((py_array *)args[n]) : NULL;
+    good = held[n] || !PyErr_Occurred();
+  }
+  Py_INCREF((PyObject *)p);
+  PyObject *result = good ? run(p, single, inputs, variables, out) : NULL;
+  Py_DECREF((PyObject *)p);
+  while (n-- > 0) Py_XDECREF((PyObject *)held[n]);
+  return result;
+}
+
 static PyObject *call_miss(dispatcher *d, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   PyObject *positional = PyTuple_New(count), *keywords = names ? PyDict_New() : NULL, *result = NULL;
   for (Py_ssize_t i = 0; i < count && positional; i++) PyTuple_SetItem(positional, i, Py_NewRef(args[i]));
@@ -153,8 +179,8 @@ static PyObject *dispatch(PyObject *self, PyObject *const *args, size_t nargsf, 
   entry *e = good ? find(d, arguments, count, variables) : NULL;
   if (e) {
     for (Py_ssize_t i = 0; i < count; i++) inputs[i] = lowest(&arguments[i], &e->expected[i]);
-    if (!names) result = py_program_results(e->program, inputs, variables, e->single);
-    else if (e->single) result = run_into(e->program, inputs, variables, args[count]);
+    if (!names) result = run_entry(e, args, count, inputs, variables, NULL);
+    else if (e->single) result = run_entry(e, args, count, inputs, variables, args[count]);
     else PyErr_Format(PyExc_ValueError, "out is for functions with one result");
   }
   py_arguments_release(arguments, read);
@@ -292,11 +318,17 @@ static PyObject *dispatcher_run(PyObject *self, PyObject *args) {
                         p->variables);
   py_argument *arguments = PyMem_Calloc((size_t)count + 1, sizeof *arguments);
   const void **inputs = PyMem_Calloc((size_t)count + 1, sizeof *inputs);
+  PyObject *held = PyTuple_New(count); /* as run_entry does */
   int64_t values[MOST_VARIABLES];
   PyObject *result = NULL;
-  bool good = arguments && inputs && variables <= MOST_VARIABLES && read_list(sizes, values, (int)variables);
+  bool good =
+      arguments && inputs && held && variables <= MOST_VARIABLES && read_list(sizes, values, (int)variables);
   for (Py_ssize_t i = 0; i < count && good; i++) {
-    good = py_argument_read(PyTuple_GetItem(list, i), &arguments[i], false);
+    PyObject *item = PyTuple_GetItem(list, i);
+    if (py_is_array(item) && py_array_data((py_array *)item))
+      item = (PyObject *)py_array_share((py_array *)item);
+    else Py_INCREF(item);
+    good = item && PyTuple_SetItem(held, i, item) == 0 && py_argument_read(item, &arguments[i], false);
     inputs[i] = arguments[i].data;
     for (int k = 0; good && arguments[i].strides && k < arguments[i].rank; k++)
       if (arguments[i].strides[k] < 0)
@@ -308,6 +340,7 @@ static PyObject *dispatcher_run(PyObject *self, PyObject *args) {
   if (arguments) py_arguments_release(arguments, count);
   PyMem_Free(arguments);
   PyMem_Free(inputs);
+  Py_XDECREF(held);
   return result;
 }
 

@@ -39,6 +39,7 @@ typedef struct py_array {
   vf_value value;  /* of the graph */
   int dtype, rank;
   int64_t shape[PY_RANK]; /* -1: known in runs alone */
+  Py_ssize_t *strides;    /* of the buffer of Python that this array was made for; else NULL */
 } py_array;
 
 typedef struct py_program {
@@ -83,6 +84,9 @@ void py_block_release(py_block *block); /* gives up a use, from any thread; acce
 /* For vf_tensor_adopt. */
 void py_block_given_back(const void *elements, void *block);
 py_array *py_array_new(int dtype, int rank, const int64_t *shape);
+/* Another array of the same elements, which stay where they are as long as it exists, whatever the first one
+ * comes to stand for (`a[i] = b`). */
+py_array *py_array_share(const py_array *array);
 /* A new array that takes the block over, also when it fails. */
 PyObject *py_array_of_block(py_block *block, int dtype, int rank, const int64_t *shape);
 PyObject *py_array_of_tensor(vf_tensor *tensor);              /* takes it over */

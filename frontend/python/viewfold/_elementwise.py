@@ -222,6 +222,15 @@ def real(x: Array, /) -> Array:
     return asarray(x)
 
 
+conj = real
+
+
+def imag(x: Array, /) -> Array:
+    """Zeros: there are no complex numbers."""
+    x = asarray(x)
+    return apply("expand", (asarray(0).astype(x.dtype),), "shape=[" + ",".join(map(str, x.shape)) + "]")
+
+
 def bitcast(x: Array, dtype: Any, /) -> Array:
     """The same bits as another dtype of the same size."""
     return apply("bitcast", (x,), f"dtype={to_dtype(dtype).text}")

@@ -10,7 +10,7 @@ from ._sizes import Size, text_list
 
 WRITES = {"set": 0, "add": 1, "subtract": 2, "multiply": 3, "divide": 4, "min": 5, "max": 6, "and": 7, "or": 8,
           "xor": 9}
-_WRITE_NAMES = ("set", "add", "sub", "mul", "div", "min", "max", "and", "or", "xor")
+WRITE_NAMES = ("set", "add", "sub", "mul", "div", "min", "max", "and", "or", "xor")
 
 
 def _as_index_array(item: Any) -> Any:
@@ -206,7 +206,7 @@ def write(x: Array, key: Any, value: Any, how: str = "set") -> Array:
 
         return broadcast_to(asarray(value, dtype=x.dtype), ())
     target = take(apply("address", (x,)), key)
-    return apply("assign", (x, target, value), f"op={_WRITE_NAMES[WRITES[how]]}")
+    return apply("assign", (x, target, value), f"op={WRITE_NAMES[WRITES[how]]}")
 
 
 class At:

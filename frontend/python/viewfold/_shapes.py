@@ -141,7 +141,9 @@ def repeat(x: Array, repeats: int, /, axis: int | None = None) -> Array:
         x, axis = x.reshape(-1), 0
     axis %= x.ndim
     if not isinstance(repeats, int):
-        counts = repeats.tolist() if isinstance(repeats, Array) else list(repeats)
+        counts = repeats.reshape(-1).tolist() if isinstance(repeats, Array) else list(repeats)
+        if len(counts) == 1:
+            return repeat(x, counts[0], axis=axis)
         positions = [i for i, n in enumerate(counts) for _ in range(n)]
         return apply("gather", (x, asarray(positions, dtype="int64")), f"axis={axis}")
     shape = x.shape

@@ -50,6 +50,8 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
 def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Array:
     """The sum of products along an axis."""
     x1, x2 = asarray(x1), asarray(x2)
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ValueError(f"vecdot: axis {axis} has {x1.shape[axis]} elements, and {x2.shape[axis]}; takes as many")
     return _in_common(einsum("...i,...i->...", moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)), x1, x2)
 
 
