@@ -146,6 +146,27 @@ class Looking(Case):
         f(vf.array([1.0, 2.0])).realise()
         self.assertEqual(sorted(seen), [[1.0, 2.0], [2.0, 4.0]])
 
+    def test_callback(self):
+        """Functions of Python inside of compiled ones, also in loops and in other threads' runs."""
+        calls = []
+
+        def sorted_rows(a, b):
+            calls.append(a.shape)
+            return np.sort(a + b, axis=1)
+
+        f = vf.jit(lambda x, y: vf.callback(sorted_rows, x, x, y * 2) + 1)
+        a, b = np.float32([[3, 1], [2, 5]]), np.float32([1, -4])
+        for _ in range(2):
+            self.same(f(a, b), np.sort(a + 2 * b, axis=1) + np.float32(1))
+        self.assertEqual(calls, [(2, 2)] * 2)
+        g = vf.jit(lambda x: vf.scan(lambda c, v: (vf.callback(lambda p, q: p + q, c, c, v), None), x[0] * 0, x)[0])
+        self.same(g(a), a.sum(0))
+        with self.assertRaisesRegex(vf.DeviceError, "ZeroDivisionError"):
+            vf.jit(lambda x: vf.callback(lambda v: 1 / 0, x, x))(a)
+        with self.assertRaisesRegex(vf.DeviceError, "another shape or dtype"):
+            vf.jit(lambda x: vf.callback(lambda v: v[0], x, x))(a)
+        self.same(vf.callback(lambda v: v * 2, vf.ones(2), vf.ones(2)), np.full(2, 2, "float32"))
+
     def test_debug_nans(self):
         with vf.debug_nans():
             f = vf.jit(lambda x: vf.log(x) + 1)

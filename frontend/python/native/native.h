@@ -62,6 +62,7 @@ typedef struct py_state {
   PyObject *report;                   /* called with (name, text, array) of a tap; or NULL */
   py_graph *tracing;                  /* the graph that operations record into; NULL: the session's */
   uint32_t flags;                     /* of the context */
+  bool callbacks;                     /* programs may call functions of Python, in whatever thread */
 } py_state;
 extern py_state py;
 vf_context *py_context(void); /* NULL with an exception */
@@ -191,6 +192,9 @@ PyObject *py_scan(PyObject *module, PyObject *args);
 PyObject *py_cond(PyObject *module, PyObject *args);
 PyObject *py_while_loop(PyObject *module, PyObject *args);
 PyObject *py_checkpoint(PyObject *module, PyObject *args);
+
+/* callback.c: a function of the module */
+PyObject *py_callback(PyObject *module, PyObject *args);
 
 /* files.c: functions of the module */
 PyObject *py_parse(PyObject *module, PyObject *text);
