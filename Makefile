@@ -140,7 +140,7 @@ COMMAND := $(if $(CLI_SRC),$(B)/viewfold)
 
 # ------------------------------------------------------------------------------------------- library, module, command
 .PHONY: all tests tools FORCE
-all: $(B)/libviewfold.so $(or $(MODULE),no-module) $(COMPILER) $(COMMAND)
+all: $(B)/libviewfold.so $(B)/libviewfold-pool.a $(or $(MODULE),no-module) $(COMPILER) $(COMMAND)
 
 # Without LLVM, graphs run on OpenCL devices alone.
 .PHONY: no-module
@@ -203,6 +203,14 @@ $(B)/libviewfold-internal.a: $(LIB_OBJ) $(B)/list
 	$(call say,AR,$@)
 	@rm -f $@
 	$(Q)ar rcs $@ $(LIB_OBJ)
+
+# The threads of the library, for objects built ahead of time that run without it. Sections that nothing refers to are left
+# out of a program.
+POOL_OBJ := $(call obj,frontend/api/pool.c runtime/system/pool.c runtime/system/cores.c runtime/system/stack.c ir/base.c)
+$(B)/libviewfold-pool.a: $(POOL_OBJ)
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)ar rcs $@ $(POOL_OBJ)
 
 # Loaded by the library when something must be compiled, and only then; it brings its own copy of what it uses.
 $(B)/viewfold-llvm.so: $(LLVM_OBJ) $(B)/libviewfold-internal.a $(filter %.o,$(WRAP_MODULE))
@@ -498,7 +506,7 @@ $(B)/demo/%: $(B)/obj/docs/demo/%.o $(SO)
 .PHONY: install uninstall clean
 HEADERS := $(sort $(wildcard frontend/viewfold*.h))
 INSTALLED = $(BINDIR)/viewfold $(HEADERS:frontend/%=$(INCLUDEDIR)/%) $(LIBDIR)/libviewfold.so.$(SOVERSION) $(LIBDIR)/libviewfold.so \
-  $(LIBDIR)/viewfold/viewfold-llvm.so $(LIBDIR)/viewfold/viewfold-compile $(PKGCONFIGDIR)/viewfold.pc $(MANDIR)/man1/viewfold.1
+  $(LIBDIR)/libviewfold-pool.a $(LIBDIR)/viewfold/viewfold-llvm.so $(LIBDIR)/viewfold/viewfold-compile $(PKGCONFIGDIR)/viewfold.pc $(MANDIR)/man1/viewfold.1
 # Library and command look for the module and the program that runs it in viewfold/ beside themselves and in
 # ../lib/viewfold/: where LIBDIR is another folder, the command is shown the way.
 COMPANIONS = $(notdir $(MODULE) $(COMPILER))
@@ -512,6 +520,7 @@ install: all
 	$(Q)install -m 644 $(HEADERS) '$(DESTDIR)$(INCLUDEDIR)'
 	$(Q)install -D -m 755 $(SO) '$(DESTDIR)$(LIBDIR)/libviewfold.so.$(SOVERSION)'
 	$(Q)ln -sf libviewfold.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libviewfold.so'
+	$(Q)install -m 644 $(B)/libviewfold-pool.a '$(DESTDIR)$(LIBDIR)/libviewfold-pool.a'
 	$(Q)for f in $(COMPANIONS); do install -D -m 755 "$(B)/$$f" "$(DESTDIR)$(LIBDIR)/viewfold/$$f"; done
 	$(Q)$(if $(ELSEWHERE),for f in $(COMPANIONS); do mkdir -p '$(DESTDIR)$(ELSEWHERE)' && \
 	  ln -srf "$(DESTDIR)$(LIBDIR)/viewfold/$$f" '$(DESTDIR)$(ELSEWHERE)'; done)

@@ -6,6 +6,8 @@
 #include "cause.h"
 #include "ir.h"
 #include "letters.h"
+#include "mesh/sharding.h"
+#include "node_table.h"
 
 #include <string.h>
 
@@ -15,7 +17,7 @@ enum { BLOCK_PER_NODE = true, BLOCK_BYTES = 0 };
 #else
 enum { BLOCK_PER_NODE = false, BLOCK_BYTES = 16 * 1024 };
 #endif
-enum { CHUNK = 1 << IR_CHUNK_BITS, FIRST_BUCKETS = 1024 };
+enum { CHUNK = 1 << IR_CHUNK_BITS };
 /* The nodes of a chunk, and then their causes. */
 enum { CHUNK_BYTES = CHUNK * (sizeof(ir_node) + sizeof(ir_cause)) };
 
@@ -55,38 +57,28 @@ static uint32_t mix(uint64_t h, uint64_t v) {
   return (uint32_t)(h >> 32 ^ h);
 }
 
-static uint32_t hash_node(ir_op op, ir_dtype dtype, bool weak, int64_t arg, const ir_ref *src,
-                          uint32_t nsrc) {
+/* A node that may exist: all but its order. False: a source is 0. */
+static inline bool node_like(ir_node *out, ir_op op, ir_dtype dtype, bool weak, int64_t arg,
+                             const ir_ref *src, uint32_t nsrc) {
   uint32_t h = mix((uint64_t)op << 24 ^ (uint64_t)dtype << 16 ^ (uint64_t)weak << 8, (uint64_t)arg);
-  for (uint32_t i = 0; i < nsrc; i++) h = mix((uint64_t)h << 32 | nsrc, src[i]);
-  return h;
-}
-
-/* Open addressing with linear probing. A bucket holds the hash next to the ref, so that a probe seldom reads
- * a node. */
-static ir_bucket *empty_bucket(ir_bucket *buckets, size_t count, uint32_t hash) {
-  size_t at = hash & (count - 1);
-  while (buckets[at].ref) at = (at + 1) & (count - 1);
-  return &buckets[at];
-}
-
-static bool table_grow(ir_graph *g) {
-  size_t grown = g->bucket_count ? g->bucket_count * 2 : FIRST_BUCKETS;
-  ir_bucket *fresh = ir_alloc(g->mem, grown * sizeof *fresh);
-  if (!fresh) return false;
-  memset(fresh, 0, grown * sizeof *fresh);
-  for (size_t i = 0; i < g->bucket_count; i++) /* in order: both tables are accessed sequentially */
-    if (g->buckets[i].ref) *empty_bucket(fresh, grown, g->buckets[i].hash) = g->buckets[i];
-  ir_free(g->mem, g->buckets, g->bucket_count * sizeof *g->buckets);
-  g->buckets = fresh;
-  g->bucket_count = grown;
+  for (uint32_t i = 0; i < nsrc; i++) {
+    if (src[i] == 0) return false;
+    h = mix((uint64_t)h << 32 | nsrc, src[i]);
+  }
+  *out = (ir_node){.op = (uint8_t)op,
+                   .dtype = (uint8_t)dtype,
+                   .weak = weak,
+                   .nsrc = nsrc,
+                   .src = src,
+                   .arg = arg,
+                   .hash = h};
   return true;
 }
 
 /* Is there room for one more node without an allocation? */
 static inline bool has_room(const ir_graph *g) {
-  return g->count >> IR_CHUNK_BITS < g->chunk_count && g->count < g->shapes_cap &&
-         (size_t)g->count * 2 < g->bucket_count && !BLOCK_PER_NODE;
+  return g->count >> IR_CHUNK_BITS < g->chunk_count && g->count < g->shapes_cap && ir_table_has_room(g) &&
+         !BLOCK_PER_NODE;
 }
 
 static bool reserve_node(ir_graph *g) {
@@ -100,7 +92,7 @@ static bool reserve_node(ir_graph *g) {
   size_t known = g->shapes_cap;
   if (!IR_RESERVE(g->mem, g->shapes, g->shapes_cap, (size_t)g->count + 1)) return false;
   memset(g->shapes + known, 0, (g->shapes_cap - known) * sizeof *g->shapes);
-  return (size_t)g->count * 2 < g->bucket_count || table_grow(g);
+  return ir_table_has_room(g) || ir_table_grow(g);
 }
 
 /* The sources of node 0. Code that reads a source of a node that could not be made, such as the extent of a
@@ -127,72 +119,82 @@ void ir_graph_free(ir_graph *g) {
     ir_free(g->mem, b, sizeof *b + b->size);
   }
   ir_free(g->mem, g->chunks, g->chunk_cap * sizeof *g->chunks);
-  ir_free(g->mem, g->buckets, g->bucket_count * sizeof *g->buckets);
+  ir_table_free(g);
   ir_free(g->mem, g->names, g->name_cap * sizeof *g->names);
   ir_free(g->mem, g->name_buckets, g->name_bucket_count * sizeof *g->name_buckets);
   ir_free(g->mem, g->shapes, g->shapes_cap * sizeof *g->shapes);
   ir_free(g->mem, g->batches, g->batches_cap * sizeof *g->batches);
   ir_letters_forget(g);
+  ir_sharding_forget(g);
   ir_free(g->mem, g->bounds, g->bounds_cap * sizeof *g->bounds);
   ir_free(g->mem, g->bounds_known, g->bounds_cap);
   *g = (ir_graph){.mem = g->mem, .error = g->error};
 }
 
-static ir_ref intern_node(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int64_t arg, const ir_ref *src,
-                          uint32_t nsrc) {
-  for (uint32_t i = 0; i < nsrc; i++)
-    if (src[i] == 0) return 0;
-  uint32_t hash = hash_node(op, dtype, weak, arg, src, nsrc);
-  for (size_t at = hash & (g->bucket_count - 1); g->bucket_count && g->buckets[at].ref;
-       at = (at + 1) & (g->bucket_count - 1)) {
-    if (g->buckets[at].hash != hash) continue;
-    uint32_t r = g->buckets[at].ref;
-    const ir_node *n = ir_get(g, r);
-    if (n->op == op && n->dtype == dtype && n->weak == weak && n->arg == arg && n->nsrc == nsrc &&
-        (nsrc == 0 || memcmp(n->src, src, nsrc * sizeof *src) == 0))
-      return r;
-  }
+static unsigned lowest_bit(uint64_t bits) {
+#if defined(__GNUC__)
+  return (unsigned)__builtin_ctzll(bits);
+#else
+  unsigned at = 0;
+  for (; !(bits & 1); bits >>= 1) at++;
+  return at;
+#endif
+}
+
+static inline bool is_equal(const ir_node *a, const ir_node *b) {
+  if (a->hash != b->hash || a->arg != b->arg || a->op != b->op || a->dtype != b->dtype ||
+      a->weak != b->weak || a->nsrc != b->nsrc)
+    return false;
+  uint32_t i = 0;
+  while (i < a->nsrc && a->src[i] == b->src[i]) i++;
+  return i == a->nsrc;
+}
+
+/* Adds the node, which the graph does not have yet. */
+static ir_ref add_node(ir_graph *g, const ir_node *like) {
   ir_ref *copy = NULL;
   if ((!has_room(g) && !reserve_node(g)) ||
-      ((nsrc || BLOCK_PER_NODE) && !(copy = block_alloc(g, nsrc * sizeof *copy))))
+      ((like->nsrc || BLOCK_PER_NODE) && !(copy = block_alloc(g, like->nsrc * sizeof *copy))))
     return out_of_memory(g);
-  if (nsrc) memcpy(copy, src, nsrc * sizeof *src);
+  for (uint32_t i = 0; i < like->nsrc; i++) copy[i] = like->src[i];
   ir_ref ref = g->count++;
-  *empty_bucket(g->buckets, g->bucket_count, hash) = (ir_bucket){hash, ref};
-  *(ir_node *)ir_get(g, ref) = (ir_node){.op = (uint8_t)op,
-                                         .dtype = (uint8_t)dtype,
-                                         .weak = weak,
-                                         .nsrc = nsrc,
-                                         .src = copy,
-                                         .arg = arg,
-                                         .hash = hash,
-                                         .order = ir_order_of(g, op, arg, src, nsrc)};
+  ir_table_add(g, like->hash, ref);
+  ir_node *node = &g->chunks[ref >> IR_CHUNK_BITS][ref & (CHUNK - 1)];
+  *node = *like;
+  node->src = copy;
+  node->order = ir_order_of(g, (ir_op)like->op, like->arg, copy, like->nsrc);
   if (g->causes) *ir_cause_at(g, ref) = g->causes->current;
   return ref;
 }
 
-/* Empties a bucket and shifts back the entries that were probed past it (backward-shift deletion), so that
- * probing still finds them. */
-static void table_remove(ir_graph *g, ir_ref ref) {
-  size_t most = g->bucket_count - 1, hole = ir_get(g, ref)->hash & most;
-  while (g->buckets[hole].ref != ref) hole = (hole + 1) & most;
-  for (size_t at = (hole + 1) & most; g->buckets[at].ref; at = (at + 1) & most) {
-    size_t home = g->buckets[at].hash & most;
-    if (((at - home) & most) < ((at - hole) & most)) continue; /* its home bucket comes after the hole */
-    g->buckets[hole] = g->buckets[at];
-    hole = at;
+/* The node that is like this one, added if there is none. */
+static ir_ref intern(ir_graph *g, const ir_node *like) {
+  uint8_t tag = ir_table_tag(like->hash);
+  for (uint32_t at = like->hash & g->table_mask;; at = (at + 1) & g->table_mask) {
+    const struct ir_table_line *line = &g->table[at];
+    for (uint32_t like_it = ir_table_like(line, tag); like_it; like_it &= like_it - 1) {
+      ir_ref ref = line->refs[lowest_bit(like_it)];
+      if (is_equal(ir_get(g, ref), like)) return ref;
+    }
+    if (line->used < IR_LINE_NODES) return add_node(g, like);
   }
-  g->buckets[hole] = (ir_bucket){0};
+}
+
+static ir_ref intern_node(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int64_t arg, const ir_ref *src,
+                          uint32_t nsrc) {
+  ir_node like;
+  return node_like(&like, op, dtype, weak, arg, src, nsrc) ? intern(g, &like) : 0;
 }
 
 void ir_graph_rewind(ir_graph *g, uint32_t count) {
   while (g->count > count) {
     ir_ref last = g->count - 1;
-    table_remove(g, last);
+    ir_table_remove_last(g, last);
     g->shapes[last] = 0;
     if (last < g->batches_cap) g->batches[last] = 0;
     if (last < g->letters_cap) g->letters[last] = (ir_letters){{0}, {0}, {0}};
     if (last < g->bounds_cap) g->bounds_known[last] = 0;
+    ir_sharding_drop(g, last);
     g->count = last;
   }
 }
@@ -214,12 +216,13 @@ static bool reserve_batch(ir_graph *g, ir_op op, ir_ref batch) {
 ir_ref ir_make_tensor(ir_graph *g, ir_op op, ir_dtype dtype, ir_ref shape, int64_t arg, const ir_ref *src,
                       uint32_t nsrc) {
   ir_ref batch = 0;
-  for (uint32_t i = 0; i < nsrc; i++)
-    if (src[i] == 0) return 0;
-  if (!shape || !ir_batch_of(g, op, arg, src, nsrc, &batch) || !reserve_batch(g, op, batch)) return 0;
+  ir_node like;
+  if (!shape || !node_like(&like, op, dtype, false, arg, src, nsrc)) return 0;
+  ir_table_prefetch(g, like.hash);
+  if (!ir_batch_of(g, op, arg, src, nsrc, &batch) || !reserve_batch(g, op, batch)) return 0;
   if (g->letters_cap && !ir_letters_reserve(g)) return out_of_memory(g);
   uint32_t count = g->count;
-  ir_ref ref = intern_node(g, op, dtype, false, arg, src, nsrc);
+  ir_ref ref = intern(g, &like);
   if (ref) g->shapes[ref] = shape;
   if (ref && batch) g->batches[ref] = batch;
   if (g->causes && ref && ref < count && *ir_cause_at(g, ref)) ir_cause_again(g, ref);
@@ -307,16 +310,6 @@ size_t ir_name_length(const ir_graph *g, int64_t name) {
 }
 
 /* walking and copying */
-
-static unsigned lowest_bit(uint64_t bits) {
-#if defined(__GNUC__)
-  return (unsigned)__builtin_ctzll(bits);
-#else
-  unsigned at = 0;
-  for (; !(bits & 1); bits >>= 1) at++;
-  return at;
-#endif
-}
 
 /* A bitmap over refs, in time proportional to what is marked. The bitmap is divided into lines of eight words
  * (one cache line); a bit in `lines` says that the line has been cleared, which happens at its first mark. */
@@ -448,7 +441,7 @@ size_t ir_find_ref(const ir_ref *ascending, size_t count, ir_ref ref) {
 
 static bool arg_is_name(ir_op op) {
   return op == IR_OP_INPUT || op == IR_OP_VAR || op == IR_OP_DATA || op == IR_OP_RESOURCE ||
-         op == IR_OP_CUSTOM;
+         op == IR_OP_CUSTOM || op == IR_OP_EXCHANGE || op == IR_OP_SHARD;
 }
 
 static ir_ref copy_node(ir_graph *dst, const ir_graph *src, ir_ref ref, const ir_ref *map, ir_ref **scratch,
@@ -508,6 +501,7 @@ ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_
   if (src->batches_cap) failed = failed || !copy_batches(dst, src, all, all_count, map);
   if (!failed) ir_causes_copy(dst, src, map, src->count);
   if (src->letters_cap) failed = failed || !copy_letters(dst, src, all, all_count, map);
+  failed = failed || !ir_sharding_copy(dst, src, map, src->count);
   for (size_t i = 0; i < n && !failed; i++) roots[i] = map[roots[i]];
   dst->customs = src->customs;
   if (dst->next_serial < src->next_serial) dst->next_serial = src->next_serial;

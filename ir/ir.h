@@ -44,6 +44,7 @@ typedef enum ir_class {
   IR_CLASS_CONTRACT,
   IR_CLASS_INDIRECT,
   IR_CLASS_ORDERED,
+  IR_CLASS_EXCHANGE,
   IR_CLASS_CONTROL,
   IR_CLASS_CUSTOM,
   IR_CLASS_LOOP,
@@ -74,13 +75,9 @@ typedef struct ir_node {
   uint32_t order; /* sort key of ir_compare: height, operation and arg, as far as 32 bits hold them */
 } ir_node;
 
-typedef struct ir_bucket {
-  uint32_t hash, ref; /* ref 0: empty */
-} ir_bucket;
-
 /* The sources that an operation has at fixed places (places that do not depend on its nsrc) are never more
- * than IR_ERROR_SOURCES: a few operands, then two lists as long as the rank. */
-enum { IR_CHUNK_BITS = 10, IR_MAX_RANK = 16, IR_MAX_LOCALS = 64, IR_ERROR_SOURCES = 2 * IR_MAX_RANK + 16 };
+ * than IR_ERROR_SOURCES: a few operands, then three lists as long as the rank. */
+enum { IR_CHUNK_BITS = 10, IR_MAX_RANK = 16, IR_MAX_LOCALS = 64, IR_ERROR_SOURCES = 3 * IR_MAX_RANK + 16 };
 
 /* Facts about an index expression: lo <= value <= hi, and value = rem (mod div). Unknown ends are INT64_MIN /
  * INT64_MAX; div >= 1, 0 <= rem < div; a constant has div 0 and lo == hi. */
@@ -104,10 +101,12 @@ typedef struct ir_graph {
   ir_error *error; /* where builders report; owned by the caller */
   ir_node **chunks;
   size_t chunk_count, chunk_cap;
-  uint32_t count;     /* refs 1..count-1 exist */
-  ir_bucket *buckets; /* hash table; bucket_count is a power of two, or 0 before the first node */
-  size_t bucket_count;
-  struct ir_block *blocks; /* storage of sources and names, freed with the graph */
+  uint32_t count;              /* refs 1..count-1 exist */
+  struct ir_table_line *table; /* finds nodes (node_table.h); NULL before the first one */
+  void *table_memory;          /* what was allocated for it */
+  uint32_t table_mask;         /* the number of its lines, a power of two, minus 1 */
+  uint32_t table_room;         /* as many nodes may exist */
+  struct ir_block *blocks;     /* storage of sources and names, freed with the graph */
   struct ir_name **names;
   size_t name_count, name_cap;
   uint32_t *name_buckets;
@@ -125,6 +124,7 @@ typedef struct ir_graph {
   uint64_t budget_spent, budget;    /* steps of index reasoning in this pass, and their limit */
   const ir_observer *observer;      /* NULL: nobody watches rewrites */
   const struct ir_customs *customs; /* custom operations (custom.h); NULL: there are none */
+  struct ir_sharding *sharding;     /* mesh and specs of values (mesh/sharding.h); NULL: there is no mesh */
   struct ir_causes *causes;         /* which statements nodes are for (cause.h); NULL: nobody asks */
 } ir_graph;
 
@@ -218,11 +218,19 @@ int64_t ir_pack_arg(int64_t value, int mode);
 int64_t ir_pack_args(int64_t value, int mode, int small);
 
 /* Shapes of tensor nodes. Rank-0 tensors have an empty TUPLE; nodes that are no tensors have shape 0. */
-ir_ref ir_shape(const ir_graph *graph, ir_ref ref);
-uint32_t ir_rank(const ir_graph *graph, ir_ref ref);
-ir_ref ir_dim(const ir_graph *graph, ir_ref ref, uint32_t axis);
+static inline ir_ref ir_shape(const ir_graph *graph, ir_ref ref) { return ref ? graph->shapes[ref] : 0; }
+static inline uint32_t ir_rank(const ir_graph *graph, ir_ref ref) {
+  ir_ref shape = ir_shape(graph, ref);
+  return shape ? ir_get(graph, shape)->nsrc : 0;
+}
+static inline ir_ref ir_dim(const ir_graph *graph, ir_ref ref, uint32_t axis) {
+  return ir_src(graph, graph->shapes[ref], axis);
+}
 uint32_t ir_operand_count(const ir_node *node);   /* leading sources that are operands, not attributes */
 uint32_t ir_operands_of(ir_op op, uint32_t nsrc); /* the same for a node that has not been made */
+/* The end of the list attribute that begins at source `from`: where there are several lists, they are of one
+ * length; one alone takes all sources that are left. */
+uint32_t ir_list_end(const ir_node *node, uint32_t from);
 bool ir_reduces_axis(const ir_graph *graph, const ir_node *reduce, uint32_t axis); /* of class REDUCE */
 
 /* batch.c. A value of batch (b0, ..., bk-1) and shape (d0, ...) is an array [b0, ..., bk-1, d0, ...], printed

@@ -86,13 +86,6 @@ int64_t ir_pack_args(int64_t value, int mode, int small) {
   return (int64_t)((uint64_t)small << 40 | (uint64_t)mode << 32 | (uint32_t)value);
 }
 
-ir_ref ir_shape(const ir_graph *g, ir_ref ref) { return ref ? g->shapes[ref] : 0; }
-uint32_t ir_rank(const ir_graph *g, ir_ref ref) {
-  ir_ref shape = ir_shape(g, ref);
-  return shape ? ir_get(g, shape)->nsrc : 0;
-}
-ir_ref ir_dim(const ir_graph *g, ir_ref ref, uint32_t axis) { return ir_src(g, g->shapes[ref], axis); }
-
 uint32_t ir_operands_of(ir_op op, uint32_t nsrc) {
   int operands = ir_ops[op].operands;
   uint32_t behind = operands < 0 ? (uint32_t)(-1 - operands) : 0;
@@ -122,4 +115,12 @@ bool ir_next_attribute(const char **at, char *name, char *kind, size_t size) {
   kind[second] = '\0';
   *at = colon + 1 + second;
   return true;
+}
+
+uint32_t ir_list_end(const ir_node *n, uint32_t from) {
+  char name[16], kind[16];
+  uint32_t lists = 0;
+  for (const char *column = ir_ops[n->op].attributes; ir_next_attribute(&column, name, kind, sizeof name);)
+    lists += kind[0] == '[';
+  return lists > 1 ? from + (n->nsrc - ir_operand_count(n)) / lists : n->nsrc;
 }

@@ -188,7 +188,7 @@ run_text_files() { # KIND DIR
 
 run_conformance() { # KIND DIR
   scripts="writes:numpy create_view:numpy data_views:numpy letters:numpy onnx_import:onnx onnx_versions:onnx onnx_narrow:onnx onnx_random:onnx numpy_oracle:numpy random_graphs:numpy symbolic_sizes:numpy spec_rows:sys
-    minilm:numpy jax_compare:jax array_files:safetensors,gguf objects:numpy"
+    minilm:numpy jax_compare:jax array_files:safetensors,gguf objects:numpy objects_random:numpy"
   [ "$LEVEL" = test ] || scripts="$scripts onnx_newest:venv" # it installs a package of its own
   for script in $scripts; do
     name=${script%:*} module=${script#*:}
@@ -201,8 +201,8 @@ run_conformance() { # KIND DIR
       echo "skip: $name needs Python with $module; $how" >"$log"
       status=77
     else
-      count=$(counts_for "$name")
-      limited "$LOGS/$name" "$python" -B "test/conform/$name.py" --build "$2" --seed "$SEED" --count "${count%% *}" \
+      # shellcheck disable=SC2046,SC2086  # a list of words
+      limited "$LOGS/$name" "$python" -B "test/conform/$name.py" --build "$2" --seed "$SEED" --count $(counts_for "$name") \
         >"$log" 2>&1
       status=$?
     fi

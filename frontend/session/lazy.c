@@ -181,7 +181,7 @@ static ir_ref copy_node(walk *w, ir_ref ref) {
   int64_t arg = n->arg;
   if (n->nsrc > sizeof few / sizeof *few && !(src = ir_alloc(w->mem, n->nsrc * sizeof *src))) return 0;
   for (uint32_t i = 0; i < n->nsrc; i++) src[i] = l->map[fe_lazy_resolve(l, n->src[i])];
-  bool named = op == IR_OP_DATA || op == IR_OP_RESOURCE || op == IR_OP_CUSTOM;
+  bool named = op == IR_OP_DATA || op == IR_OP_RESOURCE || op == IR_OP_CUSTOM || op == IR_OP_EXCHANGE;
   if (named) arg = ir_name(w->to, ir_name_text(w->from, arg), ir_name_length(w->from, arg));
   w->to->customs = w->from->customs;
   if (op == IR_OP_BUFFER && w->as_inputs) {

@@ -69,15 +69,20 @@ static uint32_t find_text(fe_statements *s, const ir_mem *mem, const char *text)
   return *recent;
 }
 
-/* Room for the statement; NULL: there is none. */
-static fe_statement *make_room(fe_statements *s, const ir_mem *mem, uint32_t number) {
+static bool add_blocks(fe_statements *s, const ir_mem *mem, uint32_t number) {
   while (s->block_count <= number / FE_STATEMENT_BLOCK) {
-    if (!IR_RESERVE(mem, s->blocks, s->block_cap, s->block_count + 1)) return NULL;
+    if (!IR_RESERVE(mem, s->blocks, s->block_cap, s->block_count + 1)) return false;
     fe_statement *block = ir_alloc(mem, FE_STATEMENT_BLOCK * sizeof *block);
-    if (!block) return NULL;
+    if (!block) return false;
     memset(block, 0, FE_STATEMENT_BLOCK * sizeof *block);
     s->blocks[s->block_count++] = block;
   }
+  return true;
+}
+
+/* Room for the statement; NULL: there is none. */
+static inline fe_statement *make_room(fe_statements *s, const ir_mem *mem, uint32_t number) {
+  if (number / FE_STATEMENT_BLOCK >= s->block_count && !add_blocks(s, mem, number)) return NULL;
   return &s->blocks[number / FE_STATEMENT_BLOCK][number % FE_STATEMENT_BLOCK];
 }
 

@@ -184,7 +184,7 @@ static ir_ref in_blocks(ir_graph *g, const lower_centred *c, ir_ref x, uint32_t 
 
 /* x, which has the axes of `like` except those of the set, expanded along these. */
 static ir_ref broadcast_over(ir_graph *g, ir_ref x, ir_ref like, uint32_t set) {
-  ir_ref dims[IR_MAX_RANK];
+  ir_ref dims[IR_MAX_RANK] = {0};
   uint32_t rank = ir_rank(g, like);
   for (uint32_t i = 0; i < rank; i++) dims[i] = set >> i & 1 ? ir_index(g, 1) : ir_dim(g, like, i);
   x = x ? op_reshape_known(g, x, dims, rank) : 0;

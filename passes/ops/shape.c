@@ -19,7 +19,10 @@ bool op_decided(ir_graph *g, ir_op cmp, ir_ref a, ir_ref b) {
   }
 }
 
-bool op_is_one(ir_graph *g, ir_ref size) { return op_decided(g, IR_OP_EQ, size, ir_index(g, 1)); }
+bool op_is_one(ir_graph *g, ir_ref size) {
+  int64_t value;
+  return ir_is_const(g, size, &value) ? value == 1 : op_decided(g, IR_OP_EQ, size, ir_index(g, 1));
+}
 
 ir_ref op_canonical(ir_graph *g, ir_ref expr) {
   if (!expr || ir_op_of(g, expr) == IR_OP_CONST || ir_op_of(g, expr) == IR_OP_VAR) return expr;
@@ -93,7 +96,8 @@ ir_ref op_make(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t
                      ir_dtypes[dtype].name, OP_LIST(dims, rank));
   if (!op_batches_fit(g, op, dtype, dims, rank, arg, src, nsrc)) return 0;
   ir_ref shape = ir_tuple(g, dims, (uint32_t)rank);
-  return op_letters_agree(g, who, ir_make_tensor(g, op, dtype, shape, arg, src, (uint32_t)nsrc));
+  ir_ref made = ir_make_tensor(g, op, dtype, shape, arg, src, (uint32_t)nsrc);
+  return g->letters_cap ? op_letters_agree(g, who, made) : made;
 }
 
 ir_ref op_numel(ir_graph *g, const ir_ref *dims, size_t rank) {

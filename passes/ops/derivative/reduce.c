@@ -11,7 +11,7 @@ static bool is_reduced(const op_call *c, uint32_t axis) {
 
 ir_ref op_spread(const op_call *c, ir_ref value) {
   ir_graph *g = c->g;
-  ir_ref dims[IR_MAX_RANK], x = c->n->src[0];
+  ir_ref dims[IR_MAX_RANK] = {0}, x = c->n->src[0];
   for (uint32_t k = 0; k < ir_rank(g, x); k++) dims[k] = is_reduced(c, k) ? ir_index(g, 1) : ir_dim(g, x, k);
   value = op_reshape_known(g, value, dims, ir_rank(g, x));
   return value ? op_grow(g, value, op_dims(g, x), ir_rank(g, x)) : 0;
