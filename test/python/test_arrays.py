@@ -123,6 +123,9 @@ class Arrays(Case):
                 x[bad]
         with self.assertRaises(IndexError):
             x[vf.array([9])].realise()
+        for bad in (0.5, "a"):
+            with self.assertRaisesRegex(IndexError, "an index is an integer"):
+                x[bad]
 
     def test_writes(self):
         for key in KEYS:

@@ -64,6 +64,8 @@ class Transforms(Case):
         self.close(vf.fori_loop(0, 5, lambda i, s: s * 2, vf.array(1.0)), 32)
         slope = vf.grad(lambda w: vf.scan(lambda c, x: (c * w + x, None), vf.array(0.0), vf.ones(4))[0])(vf.array(2.0))
         self.close(slope, 17)  # of w^3 + w^2 + w + 1
+        with self.assertRaisesRegex(TypeError, "returns a pair"):
+            vf.scan(lambda c, x: c, vf.array(0.0), vf.ones(2))
         with self.assertRaisesRegex(TypeError, "after it"):
             vf.scan(lambda c, x: (c.astype("float64"), None), vf.array(0.0), vf.ones(2))
 

@@ -43,11 +43,15 @@ def _normalise(x: Array, key: Any) -> list[Any]:
     return items[:at] + [slice(None)] * (x.ndim - taken) + items[at + 1:]
 
 
-def _position(item: Any, size: Any, axis: int, shape: Any) -> int:
-    index = operator.index(item)
+def _position(item: Any, size: Any, axis: int, shape: Any) -> Any:
+    try:
+        index = operator.index(item)
+    except TypeError:
+        raise IndexError(f"an index is an integer, a slice, ..., None or an array of integers or truth values, not "
+                         f"{item!r}") from None
     if isinstance(size, int) and not -size <= index < size:
         raise IndexError(f"index {index} is out of range for axis {axis} of {size} elements, of shape {shape}")
-    return index + size if index < 0 and isinstance(size, int) else index
+    return size + index if index < 0 else index
 
 
 def _is_full(item: Any) -> bool:

@@ -415,8 +415,11 @@ def scan(body: _Function, init: Any, xs: Any = None, length: int | None = None, 
         slices = [asarray(x) for x in slices]
 
         def call(*leaves: Any) -> tuple[list[Any], _tree.Form]:
-            carry, y = body(_tree.unflatten(state_form, leaves[:len(state)]),
+            returned = body(_tree.unflatten(state_form, leaves[:len(state)]),
                             _tree.unflatten(xs_form, leaves[len(state):]))
+            if not isinstance(returned, tuple) or len(returned) != 2:
+                raise TypeError("scan: the body returns a pair, the next carry and what is stacked (None for nothing)")
+            carry, y = returned
             carried, carried_form = _tree.flatten(carry)
             if carried_form != state_form:
                 raise ValueError("scan: the carry that the body returns has another form than init")
