@@ -47,8 +47,12 @@ def _files(work: pathlib.Path, with_llvm: bool) -> dict:
     return made
 
 
-def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+def make() -> None:
     subprocess.run(["make", "-C", str(ROOT), "python"], check=True)
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    make()
     version = _version()
     info = f"viewfold-{version}.dist-info"
     work = pathlib.Path(wheel_directory) / "stripped"

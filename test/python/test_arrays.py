@@ -123,6 +123,9 @@ class Arrays(Case):
                 x[bad]
         with self.assertRaises(IndexError):
             x[vf.array([9])].realise()
+        for bad in (0.5, "a"):
+            with self.assertRaisesRegex(IndexError, "an index is an integer"):
+                x[bad]
 
     def test_writes(self):
         for key in KEYS:
@@ -215,6 +218,26 @@ class Arrays(Case):
         self.assertRegex(repr(y), r"^<recorded float32\[2\]: .*mul.*>$")
         self.assertEqual(f"{y[0]:.1f}", "2.0")
         self.assertEqual(str(y), "[2., 4.]")
+
+    def test_numpy_functions(self):
+        """Functions that are written with NumPy take our arrays, also traced."""
+
+        def network(np, x, w):
+            h = np.tanh(np.dot(x, w)) + np.maximum(x[:, :1], 0)
+            return np.sum(h, axis=1), np.mean(h), np.concatenate([h, h], 1), np.where(h > 0, h, 0.0), np.var(h, ddof=1)
+
+        a, b = numbers((3, 4)), numbers((4, 2), seed=1)
+        for have, again, want in zip(network(np, vf.array(a), vf.array(b)), vf.jit(lambda x, w: network(np, x, w))(a, b),
+                                     network(np, a, b)):
+            self.assertIs(type(have), vf.Array)
+            self.close(have, want)
+            self.close(again, want)
+        self.close(vf.grad(lambda x: np.sum(np.exp(x)))(vf.array(a)), np.exp(a))
+        self.same(np.add.reduce(vf.array(a) > 0), np.add.reduce(a > 0).astype("int32"))
+        with self.assertRaisesRegex(TypeError, "no numpy.convolve"):
+            np.convolve(vf.ones(3), vf.ones(2))
+        with self.assertRaisesRegex(AttributeError, "viewfold.nn.softmax"):
+            vf.softmax
 
     def test_random(self):
         a = vf.random.normal(3, (1000,))

@@ -20,3 +20,10 @@ class Docs(Case):
         result = runner.run(test, out=said.append)
         self.assertEqual(result.failed, 0, "".join(said))
         self.assertGreater(result.attempted, 40)
+
+    def test_readme(self):
+        text = (PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
+        blocks = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
+        self.assertEqual(len(blocks), 1)
+        scope = {"print": lambda x: self.close(x, [1, -2, 0.5], 0.01)}
+        exec(compile(blocks[0].replace("1000", "300"), "README.md", "exec"), scope)

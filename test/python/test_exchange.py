@@ -27,6 +27,19 @@ class Exchange(Case):
         with self.assertRaises(BufferError):
             memoryview(vf.array([1.0], dtype="bfloat16"))
 
+    def test_writes_after(self):
+        """What others got of an array stays, whatever the array comes to stand for."""
+        x = vf.array(np.ones(1000, "float32"))
+        seen, view = np.asarray(x), memoryview(x)
+        f = vf.jit(lambda y: y + x)
+        f(np.zeros(1000, "float32"))
+        for _ in range(3):
+            x[:] = 2
+            x.realise()
+            vf._native.collect()
+        self.assertEqual((seen.sum(), view[7], float(x.sum())), (1000, 1, 2000))
+        self.assertEqual(np.asarray(f(np.zeros(1000, "float32"))).sum(), 1000)  # as it was traced
+
     def test_lifetimes(self):
         class Owner(np.ndarray):
             pass

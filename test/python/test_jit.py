@@ -93,6 +93,15 @@ class Jit(Case):
             self.same(first, a.sum(1) + b)
             self.same(second, a.reshape(-1)[:size])
         self.assertEqual(f._jit.traces, 1)
+
+        @vf.jit
+        def g(x: vf.Array[vf.Dim("m", 2, 64)]):
+            return x - x.mean(), x[::2], x[-1], x[1:], x[::-1], x[-2:], x.reshape(-1, 1) * x
+
+        for size in (5, 64):
+            a = np.arange(size, dtype="float32")
+            for have, want in zip(g(a), (a - a.mean(), a[::2], a[-1], a[1:], a[::-1], a[-2:], a[:, None] * a)):
+                self.same(have, want)
         self.same(f(np.ones((65, 3), "float32"), np.zeros(65, "float32"))[0], np.full(65, 3, "float32"))
         self.assertEqual(f._jit.traces, 2)
         with self.assertRaisesRegex(ValueError, "n is 5, and 6"):

@@ -64,6 +64,8 @@ class Transforms(Case):
         self.close(vf.fori_loop(0, 5, lambda i, s: s * 2, vf.array(1.0)), 32)
         slope = vf.grad(lambda w: vf.scan(lambda c, x: (c * w + x, None), vf.array(0.0), vf.ones(4))[0])(vf.array(2.0))
         self.close(slope, 17)  # of w^3 + w^2 + w + 1
+        with self.assertRaisesRegex(TypeError, "returns a pair"):
+            vf.scan(lambda c, x: c, vf.array(0.0), vf.ones(2))
         with self.assertRaisesRegex(TypeError, "after it"):
             vf.scan(lambda c, x: (c.astype("float64"), None), vf.array(0.0), vf.ones(2))
 
@@ -100,6 +102,23 @@ class References(Case):
         r[...] = 0
         self.same(r.get(), np.zeros_like(a))
 
+    def test_traced(self):
+        """Compiled functions read and write references that they are given."""
+
+        @vf.jit
+        def step(state, x):
+            total, seen = state["total"], state["seen"]
+            total[1:] += x
+            part = seen[0, ::2]
+            part[...] = part.get() * 2 + 1
+            return total[...].sum()
+
+        state = {"total": vf.Ref(np.zeros(3, "float32")), "seen": vf.Ref(np.ones((2, 4), "float32"))}
+        self.assertEqual([float(step(state, np.float32([1, 2]))) for _ in range(3)], [3, 6, 9])
+        self.same(state["total"].get(), np.array([0, 3, 6], "float32"))
+        self.same(state["seen"].get(), np.array([[15, 1, 15, 1], [1, 1, 1, 1]], "float32"))
+        self.assertEqual(step._jit.traces, 1)
+
     def test_steps(self):
         """A loop changes one array."""
         r = vf.Ref(vf.zeros((3,)))
@@ -128,6 +147,27 @@ class Looking(Case):
 
         f(vf.array([1.0, 2.0])).realise()
         self.assertEqual(sorted(seen), [[1.0, 2.0], [2.0, 4.0]])
+
+    def test_callback(self):
+        """Functions of Python inside of compiled ones, also in loops and in other threads' runs."""
+        calls = []
+
+        def sorted_rows(a, b):
+            calls.append(a.shape)
+            return np.sort(a + b, axis=1)
+
+        f = vf.jit(lambda x, y: vf.callback(sorted_rows, x, x, y * 2) + 1)
+        a, b = np.float32([[3, 1], [2, 5]]), np.float32([1, -4])
+        for _ in range(2):
+            self.same(f(a, b), np.sort(a + 2 * b, axis=1) + np.float32(1))
+        self.assertEqual(calls, [(2, 2)] * 2)
+        g = vf.jit(lambda x: vf.scan(lambda c, v: (vf.callback(lambda p, q: p + q, c, c, v), None), x[0] * 0, x)[0])
+        self.same(g(a), a.sum(0))
+        with self.assertRaisesRegex(vf.DeviceError, "ZeroDivisionError"):
+            vf.jit(lambda x: vf.callback(lambda v: 1 / 0, x, x))(a)
+        with self.assertRaisesRegex(vf.DeviceError, "another shape or dtype"):
+            vf.jit(lambda x: vf.callback(lambda v: v[0], x, x))(a)
+        self.same(vf.callback(lambda v: v * 2, vf.ones(2), vf.ones(2)), np.full(2, 2, "float32"))
 
     def test_debug_nans(self):
         with vf.debug_nans():

@@ -58,6 +58,16 @@ py_array *py_array_new(int dtype, int rank, const int64_t *shape) {
   return a;
 }
 
+py_array *py_array_share(const py_array *a) {
+  py_array *made = py_array_new(a->dtype, a->rank, a->shape);
+  if (!made) return NULL;
+  if (a->block) atomic_fetch_add_explicit(&a->block->uses, 1, memory_order_relaxed);
+  vf_tensor_retain(a->tensor);
+  made->block = a->block;
+  made->tensor = a->tensor;
+  return made;
+}
+
 PyObject *py_array_of_block(py_block *block, int dtype, int rank, const int64_t *shape) {
   py_array *a = py_array_new(dtype, rank, shape);
   if (a) a->block = block;
@@ -96,6 +106,7 @@ static void array_free(PyObject *self) {
   py_block_release(a->block);
   vf_tensor_release(a->tensor);
   Py_XDECREF((PyObject *)a->graph);
+  PyMem_Free(a->strides);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF((PyObject *)type);
 }
@@ -211,7 +222,7 @@ static PyObject *become(PyObject *self, PyObject *other) {
   if (from->block) atomic_fetch_add_explicit(&from->block->uses, 1, memory_order_relaxed);
   vf_tensor_retain(from->tensor);
   Py_XINCREF((PyObject *)from->graph);
-  memcpy(&to->block, &from->block, sizeof *to - offsetof(py_array, block));
+  memcpy(&to->block, &from->block, offsetof(py_array, strides) - offsetof(py_array, block));
   py_block_release(block);
   vf_tensor_release(tensor);
   Py_XDECREF((PyObject *)graph);

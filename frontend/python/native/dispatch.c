@@ -45,19 +45,20 @@ typedef struct dispatcher {
 
 _Static_assert(sizeof(Py_ssize_t) == sizeof(int64_t), "sizes of buffers are read as 64 bits");
 
-/* Does the argument have the strides that are expected? */
-static inline bool strides_fit(const py_argument *a, const expected *e) {
-  if (e->strided) {
-    for (int k = 0; k < a->rank; k++)
-      if (!a->strides || (a->strides[k] != e->strides[k] && a->shape[k] != 1)) return false;
-    return true;
-  }
+/* Is the argument dense, but for strides of axes of one element? */
+static inline bool is_dense(const py_argument *a) {
   if (!a->strides) return true;
   Py_ssize_t stride = (Py_ssize_t)vf_dtype_bytes((vf_dtype)a->dtype);
-  for (int k = a->rank; k-- > 0;) {
+  for (int k = a->rank; k-- > 0; stride *= a->shape[k])
     if (a->strides[k] != stride && a->shape[k] != 1) return false;
-    stride *= a->shape[k];
-  }
+  return true;
+}
+
+/* Does the argument have the strides that are expected? */
+static inline bool strides_fit(const py_argument *a, const expected *e) {
+  if (!e->strided) return is_dense(a);
+  for (int k = 0; k < a->rank; k++)
+    if (!a->strides || (a->strides[k] != e->strides[k] && a->shape[k] != 1)) return false;
   return true;
 }
 
@@ -99,27 +100,65 @@ static const void *lowest(const py_argument *a, const expected *e) {
   return at;
 }
 
+/* Is it what the only result of the program is, and dense? */
+static bool is_result(const py_argument *a, const py_program *p, const int64_t *variables) {
+  int64_t sized[PY_RANK];
+  const int64_t *shape = p->shapes;
+  int rank = p->ranks[p->inputs];
+  if (a->dtype != p->dtypes[p->inputs] || a->rank != rank) return false;
+  if (p->variables) {
+    if (vf_port_shape(p->program, VF_OUTPUT, 0, variables, sized, NULL)) return false;
+    shape = sized;
+  }
+  for (int k = 0; k < rank; k++)
+    if (a->shape[k] != shape[k]) return false;
+  return is_dense(a);
+}
+
 /* The one result into the array `out`, which has its dtype and shape, and is dense. */
 static PyObject *run_into(const py_program *p, const void *const *inputs, const int64_t *variables,
                           PyObject *out) {
   py_argument a;
-  if (py_is_array(out))
-    return PyErr_Format(PyExc_TypeError, "out is an array of viewfold, which does not change; "
-                                         "give a NumPy array, or use the result");
-  bool good = py_argument_read(out, &a, true);
-  expected result = {.dtype = p->dtypes[p->inputs], .rank = p->ranks[p->inputs]};
-  if (good && p->variables)
-    good = vf_port_shape(p->program, VF_OUTPUT, 0, variables, result.shape, NULL) == VF_OK;
-  else if (good) memcpy(result.shape, p->shapes, (size_t)result.rank * sizeof *result.shape);
-  good = good && fits(&a, &result, NULL, NULL);
   PyObject *made = NULL;
-  if (!good)
+  if (py_argument_read(out, &a, true) && is_result(&a, p, variables)) {
+    if (py_program_run(p, inputs, (void *[]){(void *)(uintptr_t)a.data}, variables)) made = Py_NewRef(out);
+  } else if (py_is_array(out)) {
+    PyErr_SetString(PyExc_TypeError,
+                    "out is an array of viewfold, which does not change; give a NumPy array, or use "
+                    "the result");
+  } else {
     PyErr_Format(PyExc_ValueError,
                  "out must be a dense, writable array with the shape and dtype of the result (%s)",
-                 vf_dtype_name((vf_dtype)result.dtype));
-  else if (py_program_run(p, inputs, (void *[]){(void *)(uintptr_t)a.data}, variables)) made = Py_NewRef(out);
+                 vf_dtype_name((vf_dtype)p->dtypes[p->inputs]));
+  }
   py_arguments_release(&a, 1);
   return made;
+}
+
+static PyObject *run(const py_program *p, bool single, const void *const *inputs, const int64_t *variables,
+                     PyObject *out) {
+  return out ? run_into(p, inputs, variables, out) : py_program_results(p, inputs, variables, single);
+}
+
+/* Runs the program of an entry; out may be NULL. While other threads of Python run, the entry may go, and
+ * arrays may come to stand for others: program and elements are held. */
+static PyObject *run_entry(const entry *e, PyObject *const *args, Py_ssize_t count, const void *const *inputs,
+                           const int64_t *variables, PyObject *out) {
+  py_program *p = e->program;
+  bool single = e->single;
+  if (!p->long_runs) return run(p, single, inputs, variables, out);
+  py_array *held[MOST_ARGUMENTS];
+  Py_ssize_t n = 0;
+  bool good = true;
+  for (; n < count && good; n++) {
+    held[n] = py_is_array(args[n]) ? py_array_share((py_array *)args[n]) : NULL;
+    good = held[n] || !PyErr_Occurred();
+  }
+  Py_INCREF((PyObject *)p);
+  PyObject *result = good ? run(p, single, inputs, variables, out) : NULL;
+  Py_DECREF((PyObject *)p);
+  while (n-- > 0) Py_XDECREF((PyObject *)held[n]);
+  return result;
 }
 
 static PyObject *call_miss(dispatcher *d, PyObject *const *args, Py_ssize_t count, PyObject *names) {
@@ -133,9 +172,15 @@ static PyObject *call_miss(dispatcher *d, PyObject *const *args, Py_ssize_t coun
   return result;
 }
 
-/* Is `out` the only keyword? */
+/* Is `out` the only keyword? Names of keywords in code are interned: mostly it is the same object again. */
 static bool is_out(PyObject *names) {
-  return PyTuple_Size(names) == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, 0), "out") == 0;
+  static PyObject *known;
+  if (PyTuple_Size(names) != 1) return false;
+  PyObject *name = PyTuple_GetItem(names, 0);
+  if (name == known) return true;
+  if (PyUnicode_CompareWithASCIIString(name, "out")) return false;
+  if (!known) known = Py_NewRef(name);
+  return true;
 }
 
 static PyObject *dispatch(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
@@ -153,8 +198,8 @@ static PyObject *dispatch(PyObject *self, PyObject *const *args, size_t nargsf, 
   entry *e = good ? find(d, arguments, count, variables) : NULL;
   if (e) {
     for (Py_ssize_t i = 0; i < count; i++) inputs[i] = lowest(&arguments[i], &e->expected[i]);
-    if (!names) result = py_program_results(e->program, inputs, variables, e->single);
-    else if (e->single) result = run_into(e->program, inputs, variables, args[count]);
+    if (!names) result = run_entry(e, args, count, inputs, variables, NULL);
+    else if (e->single) result = run_entry(e, args, count, inputs, variables, args[count]);
     else PyErr_Format(PyExc_ValueError, "out is for functions with one result");
   }
   py_arguments_release(arguments, read);
@@ -292,11 +337,17 @@ static PyObject *dispatcher_run(PyObject *self, PyObject *args) {
                         p->variables);
   py_argument *arguments = PyMem_Calloc((size_t)count + 1, sizeof *arguments);
   const void **inputs = PyMem_Calloc((size_t)count + 1, sizeof *inputs);
+  PyObject *held = PyTuple_New(count); /* as run_entry does */
   int64_t values[MOST_VARIABLES];
   PyObject *result = NULL;
-  bool good = arguments && inputs && variables <= MOST_VARIABLES && read_list(sizes, values, (int)variables);
+  bool good =
+      arguments && inputs && held && variables <= MOST_VARIABLES && read_list(sizes, values, (int)variables);
   for (Py_ssize_t i = 0; i < count && good; i++) {
-    good = py_argument_read(PyTuple_GetItem(list, i), &arguments[i], false);
+    PyObject *item = PyTuple_GetItem(list, i);
+    if (py_is_array(item) && py_array_data((py_array *)item))
+      item = (PyObject *)py_array_share((py_array *)item);
+    else Py_INCREF(item);
+    good = item && PyTuple_SetItem(held, i, item) == 0 && py_argument_read(item, &arguments[i], false);
     inputs[i] = arguments[i].data;
     for (int k = 0; good && arguments[i].strides && k < arguments[i].rank; k++)
       if (arguments[i].strides[k] < 0)
@@ -308,6 +359,7 @@ static PyObject *dispatcher_run(PyObject *self, PyObject *args) {
   if (arguments) py_arguments_release(arguments, count);
   PyMem_Free(arguments);
   PyMem_Free(inputs);
+  Py_XDECREF(held);
   return result;
 }
 

@@ -48,26 +48,25 @@ int py_array_get_buffer(PyObject *self, Py_buffer *out, int flags) {
     return -1;
   }
   const void *data = py_array_data(a);
-  Py_ssize_t *lists = data ? PyMem_Malloc(2 * PY_RANK * sizeof *lists) : NULL;
-  if (!lists) {
-    if (data) PyErr_NoMemory();
-    return -1;
+  py_array *lent = data ? py_array_share(a) : NULL;
+  if (lent && !(lent->strides = PyMem_Malloc(PY_RANK * sizeof *lent->strides))) {
+    Py_DECREF((PyObject *)lent);
+    PyErr_NoMemory();
+    lent = NULL;
   }
-  Py_ssize_t item = (Py_ssize_t)vf_dtype_bytes(a->dtype), stride = item;
-  for (int i = a->rank; i-- > 0; stride *= a->shape[i] ? (Py_ssize_t)a->shape[i] : 1) {
-    lists[i] = (Py_ssize_t)a->shape[i];
-    lists[PY_RANK + i] = stride;
-  }
+  if (!lent) return -1;
+  Py_ssize_t item = (Py_ssize_t)vf_dtype_bytes((vf_dtype)a->dtype), stride = item;
+  for (int i = a->rank; i-- > 0; stride *= a->shape[i] ? (Py_ssize_t)a->shape[i] : 1)
+    lent->strides[i] = stride;
   *out = (Py_buffer){.buf = (void *)(uintptr_t)data,
-                     .obj = Py_NewRef(self),
+                     .obj = (PyObject *)lent,
                      .len = (Py_ssize_t)py_array_bytes(a),
                      .itemsize = item,
                      .readonly = 1,
                      .ndim = a->rank,
                      .format = flags & PyBUF_FORMAT ? (char *)(uintptr_t)format : NULL,
-                     .shape = flags & PyBUF_ND ? lists : NULL,
-                     .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? lists + PY_RANK : NULL,
-                     .internal = lists};
+                     .shape = flags & PyBUF_ND ? (Py_ssize_t *)lent->shape : NULL,
+                     .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? lent->strides : NULL};
   return 0;
 }
 

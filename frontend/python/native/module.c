@@ -144,6 +144,8 @@ static PyMethodDef functions[] = {
     PY_METHOD("from_bytes", py_from_bytes, METH_VARARGS, "from_bytes(bytes, dtype, shape): a copy."),
     PY_METHOD("from_dlpack", py_from_dlpack, METH_O, "The array of a capsule of DLPack, which is consumed."),
     PY_METHOD("tap", py_tap, METH_VARARGS, "tap(array, name or None, text or None): shown in runs."),
+    PY_METHOD("callback", py_callback, METH_VARARGS,
+              "callback(function, arrays, dtype, shape): called in runs."),
     PY_METHOD("parse", py_parse, METH_O, "The graph of a text."),
     PY_METHOD("import_onnx", py_import_onnx, METH_O, "The graph of a model."),
     PY_METHOD("read_arrays", py_read_arrays, METH_O, "The arrays of a file, by name."),

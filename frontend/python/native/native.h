@@ -39,6 +39,7 @@ typedef struct py_array {
   vf_value value;  /* of the graph */
   int dtype, rank;
   int64_t shape[PY_RANK]; /* -1: known in runs alone */
+  Py_ssize_t *strides;    /* of the buffer of Python that this array was made for; else NULL */
 } py_array;
 
 typedef struct py_program {
@@ -61,6 +62,7 @@ typedef struct py_state {
   PyObject *report;                   /* called with (name, text, array) of a tap; or NULL */
   py_graph *tracing;                  /* the graph that operations record into; NULL: the session's */
   uint32_t flags;                     /* of the context */
+  bool callbacks;                     /* programs may call functions of Python, in whatever thread */
 } py_state;
 extern py_state py;
 vf_context *py_context(void); /* NULL with an exception */
@@ -83,6 +85,9 @@ void py_block_release(py_block *block); /* gives up a use, from any thread; acce
 /* For vf_tensor_adopt. */
 void py_block_given_back(const void *elements, void *block);
 py_array *py_array_new(int dtype, int rank, const int64_t *shape);
+/* Another array of the same elements, which stay where they are as long as it exists, whatever the first one
+ * comes to stand for (`a[i] = b`). */
+py_array *py_array_share(const py_array *array);
 /* A new array that takes the block over, also when it fails. */
 PyObject *py_array_of_block(py_block *block, int dtype, int rank, const int64_t *shape);
 PyObject *py_array_of_tensor(vf_tensor *tensor);              /* takes it over */
@@ -187,6 +192,9 @@ PyObject *py_scan(PyObject *module, PyObject *args);
 PyObject *py_cond(PyObject *module, PyObject *args);
 PyObject *py_while_loop(PyObject *module, PyObject *args);
 PyObject *py_checkpoint(PyObject *module, PyObject *args);
+
+/* callback.c: a function of the module */
+PyObject *py_callback(PyObject *module, PyObject *args);
 
 /* files.c: functions of the module */
 PyObject *py_parse(PyObject *module, PyObject *text);

@@ -46,11 +46,12 @@ static bool constant_value(py_array *a, py_graph *graph, vf_value *out) {
   enum { LITERAL_BYTES = 1024 };
   const void *data = py_array_data(a);
   if (!data) return false;
-  if (py_array_bytes(a) <= LITERAL_BYTES)
-    *out = vf_data(graph->graph, (vf_dtype)a->dtype, a->rank, a->shape, data);
+  py_array *kept = py_array_bytes(a) > LITERAL_BYTES ? py_array_share(a) : NULL;
+  if (!kept && PyErr_Occurred()) return false;
+  if (!kept) *out = vf_data(graph->graph, (vf_dtype)a->dtype, a->rank, a->shape, data);
   else
-    *out = vf_constant_borrow(graph->graph, (vf_dtype)a->dtype, a->rank, a->shape, data, drop_reference,
-                              Py_NewRef((PyObject *)a));
+    *out =
+        vf_constant_borrow(graph->graph, (vf_dtype)a->dtype, a->rank, a->shape, data, drop_reference, kept);
   return true;
 }
 
@@ -162,6 +163,26 @@ PyObject *py_arrays_of_values(const vf_value *values, Py_ssize_t count, py_graph
   return all;
 }
 
+static PyObject *record_into(py_graph *graph, const char *name, const py_operand *operands, Py_ssize_t count,
+                             const char *attributes, Py_ssize_t room) {
+  vf_graph *g = graph ? graph->graph : vf_session(py.context, NULL);
+  vf_value few[2 * FEW], *values = few, *results;
+  if (count + room > 2 * FEW && !(values = PyMem_Calloc((size_t)(count + room), sizeof *values)))
+    return PyErr_NoMemory();
+  results = values + count;
+  bool good = true;
+  for (Py_ssize_t i = 0; i < count && good; i++) good = py_operand_value(&operands[i], graph, &values[i]);
+  if (good && room == 1) results[0] = vf_apply(g, name, values, (int)count, attributes);
+  else if (good) vf_apply_all(g, name, values, (int)count, attributes, (int)room, results);
+  if (good) py_place(g, results[0]);
+  PyObject *made = NULL;
+  if (good && vf_graph_status(g)) py_raise_graph(g);
+  else if (good)
+    made = room == 1 ? py_array_of_value(results[0], graph) : py_arrays_of_values(results, room, graph);
+  if (values != few) PyMem_Free(values);
+  return made;
+}
+
 static PyObject *record(const char *name, const py_operand *operands, Py_ssize_t count,
                         const char *attributes, Py_ssize_t room) {
   py_graph *graph = py.tracing;
@@ -171,17 +192,7 @@ static PyObject *record(const char *name, const py_operand *operands, Py_ssize_t
     return PyErr_Format(PyExc_TypeError,
                         "an array of a function that was traced is used outside of that function, "
                         "where it has no value; return it");
-  vf_graph *g = graph ? graph->graph : vf_session(py.context, NULL);
-  vf_value values[FEW * 8], results[FEW * 8] = {{0}};
-  if (count > FEW * 8 || room > FEW * 8) return PyErr_Format(PyExc_ValueError, "%s: too many operands", name);
-  for (Py_ssize_t i = 0; i < count; i++)
-    if (!py_operand_value(&operands[i], graph, &values[i])) return NULL;
-  if (room == 1) results[0] = vf_apply(g, name, values, (int)count, attributes);
-  else vf_apply_all(g, name, values, (int)count, attributes, (int)room, results);
-  py_place(g, results[0]);
-  if (vf_graph_status(g)) return py_raise_graph(g);
-  if (room == 1) return py_array_of_value(results[0], graph);
-  return py_arrays_of_values(results, room, graph);
+  return record_into(graph, name, operands, count, attributes, room);
 }
 
 /* apply(name, operands, attributes=None, results=1) */

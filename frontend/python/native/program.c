@@ -8,7 +8,7 @@ enum { LONG_BYTES = 200000, LONG_FLOPS = 400000 };
 
 static bool is_long(const py_program *p) {
   vf_cost cost = {.size = sizeof cost};
-  if (p->variables || vf_program_cost(p->program, NULL, &cost, NULL)) return true;
+  if (py.callbacks || p->variables || vf_program_cost(p->program, NULL, &cost, NULL)) return true;
   return cost.bytes > LONG_BYTES || cost.flops > LONG_FLOPS;
 }
 

@@ -34,7 +34,7 @@ from ._creation import (
 )
 from ._elementwise import *  # noqa: F403
 from ._files import Program, compile, export, load, load_program, save
-from ._look import debug_nans, explain, print, profile, tap
+from ._look import callback, debug_nans, explain, print, profile, tap
 from ._reductions import (
     all, any, argmax, argmin, argsort, count_nonzero, cumprod, cumsum, cumulative_prod, cumulative_sum, diff, logsumexp,
     max, mean, min, prod, sort, std, sum, topk, var,
@@ -67,6 +67,13 @@ def _namespace(version: str | None = None) -> _Any:
     import sys
 
     return sys.modules[__name__]
+
+
+def __getattr__(name: str) -> _Any:
+    for place, module in (("nn", nn), ("linalg", linalg), ("random", random)):
+        if name in module.__all__:
+            raise AttributeError(f"viewfold has no {name}; it is viewfold.{place}.{name}")
+    raise AttributeError(f"module 'viewfold' has no attribute {name!r}; operations by name: viewfold.apply")
 
 
 class _Info:

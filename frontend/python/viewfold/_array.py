@@ -45,8 +45,6 @@ class Array(_native.Array):
 
     __slots__ = ()
     __array_priority__ = 1000
-    # NumPy leaves operators between its arrays and these to us
-    __array_ufunc__ = None
 
     # what it is
 
@@ -169,6 +167,18 @@ class Array(_native.Array):
             return made.astype(dtype)
         return made.copy() if copy else made
 
+    # NumPy's functions of these arrays are ours
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        from ._numpy import call_ufunc
+
+        return call_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        from ._numpy import call_function
+
+        return call_function(function, args, kwargs)
+
     def __dlpack_device__(self) -> tuple[int, int]:
         return 1, 0
 
@@ -244,6 +254,26 @@ class Array(_native.Array):
 
     def copy(self) -> "Array":
         return self
+
+    def dot(self, other: Any) -> "Array":
+        """The product of matrices, or vectors."""
+        return apply("matmul", (self, other))
+
+    def clip(self, min: Any = None, max: Any = None) -> "Array":
+        from ._elementwise import clip
+
+        return clip(self, min, max)
+
+    def round(self) -> "Array":
+        return apply("round", (self,))
+
+    def swapaxes(self, a: int, b: int) -> "Array":
+        return apply("swap_axes", (self,), f"axis1={a} axis2={b}")
+
+    def take(self, indices: Any, axis: Any = None) -> "Array":
+        from ._search import take
+
+        return take(self, indices, axis=axis)
 
     # operators
 

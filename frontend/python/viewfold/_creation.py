@@ -65,7 +65,7 @@ def _from_numbers(numbers: Any, dtype: DType | None) -> Array:
     return _native.from_bytes(packed, dtype.code, shape)
 
 
-def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Array:
+def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | None = None) -> Array:
     """An array of the object: an array, a number, nested lists, or an array of another library.
 
     Memory of another library is shared where it is dense and aligned, unless `copy` is true: nobody may change it then.
@@ -92,7 +92,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     return made
 
 
-def array(obj: Any, /, *, dtype: Any = None) -> Array:
+def array(obj: Any, /, dtype: Any = None) -> Array:
     """As asarray, with a copy of the elements."""
     return asarray(obj, dtype=dtype, copy=True)
 
@@ -122,19 +122,19 @@ def _sizes(shape: Any) -> tuple[Any, ...]:
     return (shape,) if isinstance(shape, (int, Size)) else tuple(shape)
 
 
-def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """The value everywhere."""
     value = asarray(fill_value) if dtype is None else asarray(fill_value).astype(to_dtype(dtype))
     return apply("expand", (value,), "shape=" + text_list(_sizes(shape)))
 
 
-def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Array:
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """Zeros, of float32 unless told otherwise."""
     want = float32 if dtype is None else to_dtype(dtype)
     return full(shape, False if want.kind == "b" else 0, dtype=want)
 
 
-def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Array:
+def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """Ones, of float32 unless told otherwise."""
     want = float32 if dtype is None else to_dtype(dtype)
     return full(shape, True if want.kind == "b" else 1, dtype=want)

@@ -105,6 +105,7 @@ def positive(x: Array, /) -> Array:
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Array:
     """x1 where the condition holds, else x2."""
+    x1, x2 = (x if isinstance(x, (bool, int, float)) else asarray(x) for x in (x1, x2))
     return apply("where", (asarray(condition), x1, x2))
 
 
@@ -219,6 +220,15 @@ def logical_not(x: Any, /) -> Array:
 
 def real(x: Array, /) -> Array:
     return asarray(x)
+
+
+conj = real
+
+
+def imag(x: Array, /) -> Array:
+    """Zeros: there are no complex numbers."""
+    x = asarray(x)
+    return apply("expand", (asarray(0).astype(x.dtype),), "shape=[" + ",".join(map(str, x.shape)) + "]")
 
 
 def bitcast(x: Array, dtype: Any, /) -> Array:

@@ -10,7 +10,7 @@ from ._sizes import Size, text_list
 
 WRITES = {"set": 0, "add": 1, "subtract": 2, "multiply": 3, "divide": 4, "min": 5, "max": 6, "and": 7, "or": 8,
           "xor": 9}
-_WRITE_NAMES = ("set", "add", "sub", "mul", "div", "min", "max", "and", "or", "xor")
+WRITE_NAMES = ("set", "add", "sub", "mul", "div", "min", "max", "and", "or", "xor")
 
 
 def _as_index_array(item: Any) -> Any:
@@ -43,11 +43,15 @@ def _normalise(x: Array, key: Any) -> list[Any]:
     return items[:at] + [slice(None)] * (x.ndim - taken) + items[at + 1:]
 
 
-def _position(item: Any, size: Any, axis: int, shape: Any) -> int:
-    index = operator.index(item)
+def _position(item: Any, size: Any, axis: int, shape: Any) -> Any:
+    try:
+        index = operator.index(item)
+    except TypeError:
+        raise IndexError(f"an index is an integer, a slice, ..., None or an array of integers or truth values, not "
+                         f"{item!r}") from None
     if isinstance(size, int) and not -size <= index < size:
         raise IndexError(f"index {index} is out of range for axis {axis} of {size} elements, of shape {shape}")
-    return index + size if index < 0 and isinstance(size, int) else index
+    return size + index if index < 0 else index
 
 
 def _is_full(item: Any) -> bool:
@@ -206,7 +210,7 @@ def write(x: Array, key: Any, value: Any, how: str = "set") -> Array:
 
         return broadcast_to(asarray(value, dtype=x.dtype), ())
     target = take(apply("address", (x,)), key)
-    return apply("assign", (x, target, value), f"op={_WRITE_NAMES[WRITES[how]]}")
+    return apply("assign", (x, target, value), f"op={WRITE_NAMES[WRITES[how]]}")
 
 
 class At:

@@ -62,6 +62,34 @@ def tap(x: Array, function: Callable[[Any], None], name: str = "") -> Array:
     return _native.tap(x, name, None)
 
 
+def callback(function: Callable[..., Any], result: Any, *arrays: Any) -> Array:
+    """What a function of Python gives for these arrays, called each time that a compiled function runs.
+
+    It is called with NumPy's arrays (or ours, without NumPy), depends on them alone, and gives an array of the shape and
+    dtype of `result`, which is an array or anything that has both. It has no derivative.
+    """
+    from ._creation import asarray
+    from ._dtypes import dtype as to_dtype
+
+    want, shape = to_dtype(result.dtype), tuple(result.shape)
+
+    def call(*given: Array) -> Array:
+        try:
+            made = asarray(function(*(a.numpy() for a in given)))
+        except ImportError:
+            made = asarray(function(*given))
+        return made.astype(want).realise() if made.dtype is not want else made
+
+    operands = tuple(asarray(a) for a in arrays)
+    if _silent or _native.tracing() is None:
+        if _native.tracing() is None:
+            return call(*operands)
+        from ._creation import zeros
+
+        return zeros(shape, dtype=want)
+    return _native.callback(call, operands, want.code, shape)
+
+
 class debug_nans:
     """Runs stop where an operation makes a NaN (or an infinity) from operands without one: `vf.debug_nans(True)`, or
     `with vf.debug_nans(): ...`. Functions compiled before are not looked at."""

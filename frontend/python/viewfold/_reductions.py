@@ -34,7 +34,7 @@ def _accumulated(x: Any, dtype: Any) -> Array:
     return x if dtype is None else x.astype(dtype)
 
 
-def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
+def sum(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Array:
     """The sum over the axes; of integers of up to 32 bits in 32 bits."""
     x = _accumulated(x, dtype)
     if axis == ():
@@ -43,7 +43,7 @@ def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fals
     return made if dtype is None else made.astype(dtype)
 
 
-def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
+def prod(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Array:
     """The product over the axes."""
     x = _accumulated(x, dtype)
     if axis == ():
@@ -52,41 +52,41 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
     return made if dtype is None else made.astype(dtype)
 
 
-def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+def mean(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     return _reduce("mean", x, axis, keepdims)
 
 
-def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+def max(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     return _reduce("reduce_max", x, axis, keepdims)
 
 
-def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+def min(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     return _reduce("reduce_min", x, axis, keepdims)
 
 
-def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+def any(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     x = asarray(x)
     return x.astype("bool") if axis == () else _reduce("any", x, axis, keepdims)
 
 
-def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+def all(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     x = asarray(x)
     return x.astype("bool") if axis == () else _reduce("all", x, axis, keepdims)
 
 
-def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+def var(x: Any, /, axis: Any = None, *, correction: float = 0.0, keepdims: bool = False) -> Array:
     return _reduce("var", x, axis, keepdims, f"correction={float(correction)}")
 
 
-def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+def std(x: Any, /, axis: Any = None, *, correction: float = 0.0, keepdims: bool = False) -> Array:
     return _reduce("std", x, axis, keepdims, f"correction={float(correction)}")
 
 
-def logsumexp(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+def logsumexp(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     return _reduce("logsumexp", x, axis, keepdims)
 
 
-def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     return sum((asarray(x) != 0).astype("int32"), axis=axis, keepdims=keepdims)
 
 
@@ -98,12 +98,12 @@ def _position(operation: str, x: Any, axis: int | None, keepdims: bool) -> Array
     return apply(operation, (x,), f"axis={axis}" + (" keepdims=true" if keepdims else ""))
 
 
-def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
     """Where the first largest element is."""
     return _position("argmax", x, axis, keepdims)
 
 
-def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
     """Where the first smallest element is."""
     return _position("argmin", x, axis, keepdims)
 
@@ -127,11 +127,11 @@ def _cumulative(operation: str, x: Any, axis: int | None, dtype: Any, first: Any
     return made
 
 
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
+def cumulative_sum(x: Any, /, axis: int | None = None, *, dtype: Any = None, include_initial: bool = False) -> Array:
     return _cumulative("cumsum", x, axis, dtype, 0 if include_initial else None)
 
 
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
+def cumulative_prod(x: Any, /, axis: int | None = None, *, dtype: Any = None, include_initial: bool = False) -> Array:
     return _cumulative("cumprod", x, axis, dtype, 1 if include_initial else None)
 
 
@@ -143,7 +143,7 @@ def cumprod(x: Any, axis: int | None = None) -> Array:
     return cumulative_prod(asarray(x).reshape(-1) if axis is None else x, axis=axis or 0)
 
 
-def diff(x: Array, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Array:
+def diff(x: Array, /, axis: int = -1, *, n: int = 1, prepend: Any = None, append: Any = None) -> Array:
     from ._shapes import concat
 
     parts = [p for p in (prepend, x, append) if p is not None]
@@ -155,15 +155,15 @@ def diff(x: Array, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append
     return x
 
 
-def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+def sort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
     return apply("sort", (x,), f"axis={axis} descending={str(bool(descending)).lower()}")
 
 
-def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+def argsort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
     return apply("argsort", (x,), f"axis={axis} descending={str(bool(descending)).lower()}")
 
 
-def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> tuple[Array, Array]:
+def topk(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> tuple[Array, Array]:
     """The k largest (smallest) elements along the axis, and where they are."""
     return apply("topk", (x,), f"k={k} axis={axis} largest={str(bool(largest)).lower()}", 2)
 

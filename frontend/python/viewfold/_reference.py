@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from . import _native
-from ._array import Array
+from ._array import Array, apply
 from ._creation import asarray
-from ._index import WRITES, cast_to, take
+from ._index import WRITE_NAMES, WRITES, cast_to, take
 
 
 class Ref:
@@ -91,6 +91,50 @@ class Ref:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return self.get().__array__(dtype, copy)
+
+
+class _Traced:
+    """What a reference holds in a function that is traced: an array, which updates replace."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    def get(self) -> Array:
+        return self.array
+
+    def target(self) -> Array:
+        return apply("address", (self.array,))
+
+    def view(self, positions: Array) -> "_TracedPart":
+        return _TracedPart(self, positions)
+
+    def update(self, value: Any, how: int, positions: Array | None = None) -> None:
+        positions = self.target() if positions is None else positions
+        self.array = apply("assign", (self.array, positions, value), f"op={WRITE_NAMES[how]}")
+
+
+class _TracedPart:
+    """A part of it, by the positions of its elements."""
+
+    def __init__(self, whole: _Traced, positions: Array) -> None:
+        self.whole, self.positions = whole, positions
+
+    def get(self) -> Array:
+        return apply("gather", (self.whole.array.reshape(-1), self.positions), "axis=0")
+
+    def target(self) -> Array:
+        return self.positions
+
+    def view(self, positions: Array) -> "_TracedPart":
+        return _TracedPart(self.whole, positions)
+
+    def update(self, value: Any, how: int) -> None:
+        self.whole.update(value, how, self.positions)
+
+
+def traced(array: Array) -> Ref:
+    """A reference inside of a function that is traced, which holds the array at first."""
+    return Ref(None, _held=_Traced(array), _like=array.dtype)
 
 
 def _operators() -> None:

@@ -8,14 +8,14 @@ from ._array import Array, apply
 from ._creation import asarray
 
 
-def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Array:
+def take(x: Array, indices: Any, /, axis: int | None = None) -> Array:
     """The elements at the indices of the axis; negative ones count from the end."""
     if axis is None:
         x, axis = (x.reshape(-1), 0) if x.ndim != 1 else (x, 0)
     return apply("gather", (x, asarray(indices)), f"axis={axis}")
 
 
-def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
     """Each line along the axis by indices of its own."""
     return apply("take_along_axis", (x, asarray(indices)), f"axis={axis}")
 

@@ -82,7 +82,7 @@ def expand_dims(x: Array, /, axis: Any = 0) -> Array:
     return x
 
 
-def flip(x: Array, /, *, axis: Any = None) -> Array:
+def flip(x: Array, /, axis: Any = None) -> Array:
     axes = range(x.ndim) if axis is None else _axes(axis)
     return apply("flip", (x,), "axes=" + text_list(axes)) if x.ndim else x
 
@@ -104,7 +104,7 @@ def roll(x: Array, /, shift: Any, *, axis: Any = None) -> Array:
     return x
 
 
-def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
+def concat(arrays: Sequence[Array], /, axis: int | None = 0) -> Array:
     parts = [asarray(a) for a in arrays]
     if axis is None:
         parts, axis = [a.reshape(-1) for a in parts], 0
@@ -114,11 +114,11 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
 concatenate = concat
 
 
-def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
+def stack(arrays: Sequence[Array], /, axis: int = 0) -> Array:
     return apply("stack", [asarray(a) for a in arrays], f"axis={axis}")
 
 
-def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+def unstack(x: Array, /, axis: int = 0) -> tuple[Array, ...]:
     rank = axis % x.ndim
     return tuple(x[(slice(None),) * rank + (i,)] for i in range(x.shape[rank]))
 
@@ -136,12 +136,14 @@ def tile(x: Array, repetitions: Any, /) -> Array:
     return broadcast_to(inner, wide).reshape(tuple(t * s for t, s in zip(times, x.shape)))
 
 
-def repeat(x: Array, repeats: int, /, *, axis: int | None = None) -> Array:
+def repeat(x: Array, repeats: int, /, axis: int | None = None) -> Array:
     if axis is None:
         x, axis = x.reshape(-1), 0
     axis %= x.ndim
     if not isinstance(repeats, int):
-        counts = repeats.tolist() if isinstance(repeats, Array) else list(repeats)
+        counts = repeats.reshape(-1).tolist() if isinstance(repeats, Array) else list(repeats)
+        if len(counts) == 1:
+            return repeat(x, counts[0], axis=axis)
         positions = [i for i, n in enumerate(counts) for _ in range(n)]
         return apply("gather", (x, asarray(positions, dtype="int64")), f"axis={axis}")
     shape = x.shape

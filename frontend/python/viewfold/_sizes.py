@@ -25,6 +25,8 @@ class Size:
     def _with(self, other: Any, sign: str, swapped: bool = False) -> "Size":
         if not isinstance(other, (int, Size)) or isinstance(other, bool):
             return NotImplemented
+        if sign == "+" and isinstance(other, int) and other < 0:
+            return Size(f"({self.text}-{-other})")
         a, b = (str(other), self.text) if swapped else (self.text, str(other))
         return Size(f"({a}{sign}{b})")
 

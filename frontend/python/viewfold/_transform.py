@@ -10,7 +10,7 @@ import functools
 import inspect
 from typing import Any, Callable, Sequence
 
-from . import _native, _tree
+from . import _native, _reference, _tree
 from ._array import Array, apply
 from ._creation import asarray
 
@@ -93,8 +93,9 @@ class _Traced:
 
 
 def _trace(function: _Function, name: str, described: Sequence[Any], form: _tree.Form, names: Sequence[str],
-           dims: Sequence[tuple[Any, ...]] = (), fixed: Sequence[Any] = ()) -> _Traced:
-    """Trace the function of a tree of arrays, given by dtype, shape and strides."""
+           dims: Sequence[tuple[Any, ...]] = (), fixed: Sequence[Any] = (), written: Sequence[int] = ()) -> _Traced:
+    """Trace the function of a tree of arrays, given by dtype, shape and strides. written: numbers of those that are
+    references there, and whose newest versions are further results."""
     graph = _native.graph(name)
     variables: list[Dim] = []
     signature = []
@@ -117,9 +118,12 @@ def _trace(function: _Function, name: str, described: Sequence[Any], form: _tree
             steps = None if strides is None else tuple(s // item for s in strides)
             inputs.append(graph.input(names[n] if n < len(names) else f"x{n}", code, tuple(sizes), steps))
             signature.append((code, tuple(marks), strides))
-        args, kwargs = _tree.unflatten(form, inputs)
+        references = {n: _reference.traced(inputs[n]) for n in written}
+        args, kwargs = _tree.unflatten(form, [references.get(n, x) for n, x in enumerate(inputs)])
         results = function(*args, *fixed, **kwargs)
         leaves, result_form = _tree.flatten(results)
+        leaves = [x.get() if isinstance(x, _reference.Ref) else x for x in leaves]
+        leaves += [r.get() for r in references.values()]
         if not leaves:
             raise ValueError(f"{name} returns no array, so that there is nothing to compute")
         for n, leaf in enumerate(leaves):
@@ -200,7 +204,8 @@ class _Jit:
     def prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Traced, list[Any], tuple[int, ...]]:
         rest, keywords, statics = self._split(args, kwargs)
         leaves, form = _tree.flatten((rest, keywords))
-        arrays = [_leaf(x) for x in leaves]
+        written = tuple(n for n, x in enumerate(leaves) if isinstance(x, _reference.Ref))
+        arrays = [x.get().realise() if isinstance(x, _reference.Ref) else _leaf(x) for x in leaves]
         described = [_describe(a) for a in arrays]
         names, dims = self._leaf_names(rest, arrays)
         marks = []
@@ -209,7 +214,7 @@ class _Jit:
             marked = tuple(wanted[a].name if a < len(wanted) and isinstance(wanted[a], Dim) and wanted[a].takes(s) else s
                            for a, s in enumerate(shape))
             marks.append((code, marked, strides))
-        key = (form, tuple(marks), tuple(sorted(statics[0].items())), tuple(sorted(statics[1].items())))
+        key = (form, tuple(marks), written, tuple(sorted(statics[0].items())), tuple(sorted(statics[1].items())))
         try:
             traced = self.traced.get(key)
         except TypeError:
@@ -218,10 +223,10 @@ class _Jit:
             self.traces += 1
             named = [n for n in names if n.isidentifier() and names.count(n) == 1]
             traced = _trace(self._with_static(statics), self.name, described, form, names if len(named) == len(names)
-                            else (), dims)
+                            else (), dims, (), written)
             traced.program = traced.graph.compile()
             self.traced[key] = traced
-            flat = not kwargs and not self.static and all(not isinstance(a, (list, tuple, dict)) for a in args)
+            flat = not kwargs and not self.static and not written and all(not isinstance(a, (list, tuple, dict)) for a in args)
             single = traced.form is _tree.LEAF
             if flat and (single or (traced.form.kind is tuple and all(c is _tree.LEAF for c in traced.form.children))):
                 bounds = tuple((d.lo, d.hi, d.divisor) for d in traced.dims)
@@ -246,7 +251,12 @@ class _Jit:
             raise TypeError("out is an array of viewfold, which does not change; give a NumPy array, or use the result")
         traced, arrays, sizes = self.prepare(args, kwargs)
         made = self.dispatcher._run(traced.program, tuple(arrays), sizes, out)
-        return out if out is not None else _tree.unflatten(traced.form, made)
+        if out is not None:
+            return out
+        references = [x for x in _tree.flatten((args, kwargs))[0] if isinstance(x, _reference.Ref)]
+        for reference, newest in zip(references, made[len(made) - len(references):]):
+            reference.update(newest)
+        return _tree.unflatten(traced.form, made)
 
 
 def jit(function: _Function | None = None, /, *, static_argnums: Any = (), static_argnames: Any = ()) -> Any:
@@ -405,8 +415,11 @@ def scan(body: _Function, init: Any, xs: Any = None, length: int | None = None, 
         slices = [asarray(x) for x in slices]
 
         def call(*leaves: Any) -> tuple[list[Any], _tree.Form]:
-            carry, y = body(_tree.unflatten(state_form, leaves[:len(state)]),
+            returned = body(_tree.unflatten(state_form, leaves[:len(state)]),
                             _tree.unflatten(xs_form, leaves[len(state):]))
+            if not isinstance(returned, tuple) or len(returned) != 2:
+                raise TypeError("scan: the body returns a pair, the next carry and what is stacked (None for nothing)")
+            carry, y = returned
             carried, carried_form = _tree.flatten(carry)
             if carried_form != state_form:
                 raise ValueError("scan: the carry that the body returns has another form than init")

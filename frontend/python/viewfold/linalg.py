@@ -47,9 +47,11 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
     return _in_common(einsum(f"{''.join(first)},{''.join(second)}->{''.join(rest)}", x1, x2), x1, x2)
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Array:
     """The sum of products along an axis."""
     x1, x2 = asarray(x1), asarray(x2)
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ValueError(f"vecdot: axis {axis} has {x1.shape[axis]} elements, and {x2.shape[axis]}; takes as many")
     return _in_common(einsum("...i,...i->...", moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)), x1, x2)
 
 
@@ -58,7 +60,7 @@ def outer(x1: Any, x2: Any, /) -> Array:
     return apply("mul", (asarray(x1).reshape(-1, 1), asarray(x2).reshape(1, -1)))
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+def cross(x1: Any, x2: Any, /, axis: int = -1) -> Array:
     """The cross product of vectors of three elements."""
     from ._shapes import broadcast_arrays, stack
 
@@ -84,7 +86,7 @@ def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
     return _sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
-def vector_norm(x: Array, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Array:
+def vector_norm(x: Array, /, axis: Any = None, *, keepdims: bool = False, ord: float = 2) -> Array:
     """(sum |x|^ord)^(1/ord) over the axes; the largest and smallest for inf and -inf."""
     size = abs(x)
     if ord == float("inf"):

@@ -1,0 +1,51 @@
+"""NumPy's functions of our arrays: `numpy.sin(x)` is `viewfold.sin(x)`, also in functions that are traced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# where NumPy's name is another one
+_OTHER = {"arctan2": "atan2", "absolute": "abs", "true_divide": "divide", "amax": "max", "amin": "min",
+          "expand_dims": "expand_dims", "dot": "matmul", "cumprod": "cumprod", "cumsum": "cumsum"}
+# what NumPy passes though nobody has given it
+_DEFAULTS = {"out": None, "keepdims": False, "initial": None, "where": True, "dtype": None, "casting": "same_kind",
+             "order": None, "subok": True, "ddof": 0, "optimize": False}
+
+
+def _ours(name: str) -> Any:
+    import viewfold
+
+    known = _OTHER.get(name, name)
+    for place in (viewfold, viewfold.linalg):
+        found = getattr(place, known, None) if known in place.__dict__ else None
+        if callable(found):
+            return found
+    raise TypeError(f"viewfold has no numpy.{name}; use numpy.{name}(numpy.asarray(x)) outside of traced functions")
+
+
+def _given(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The options that differ from NumPy's defaults, by our names."""
+    made = {k: v for k, v in kwargs.items()
+            if not (k in _DEFAULTS and (v is _DEFAULTS[k] or type(v).__name__ == "_NoValueType"
+                                        or (k in ("keepdims", "ddof") and v == _DEFAULTS[k])))}
+    if name in ("var", "std") and "ddof" in made:
+        made["correction"] = made.pop("ddof")
+    if made.get("out") is not None:
+        raise TypeError(f"numpy.{name} of an array of viewfold has no out; use the result")
+    return made
+
+
+def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    name = ufunc.__name__
+    if method == "reduce" and name in ("add", "multiply", "maximum", "minimum", "logical_and", "logical_or"):
+        reduction = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
+                     "logical_or": "any"}[name]
+        return _ours(reduction)(inputs[0], **_given(reduction, {"axis": 0} | options))
+    if method != "__call__":
+        raise TypeError(f"viewfold has no numpy.{name}.{method}")
+    return _ours(name)(*inputs, **_given(name, options))
+
+
+def call_function(function: Any, args: Any, kwargs: Any) -> Any:
+    name = function.__name__
+    return _ours(name)(*args, **_given(name, kwargs))
