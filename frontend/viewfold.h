@@ -20,8 +20,8 @@
  * nothing then.
  *
  * Threads. Contexts are independent of each other. In one context, a graph is for one thread at a time, and
- * so are all its tensors together; different graphs may be built and compiled in different threads, and a
- * program may be run in several threads at once. A user's allocator is therefore called from several threads.
+ * so are all its tensors together (but see viewfold_buffers.h); different graphs may be built and compiled in
+ * different threads, and a program may run in several at once. So is a user's allocator called in several.
  *
  * Stacks. Compiling takes up to 256 KiB of stack; in a thread that has less left, the library compiles in
  * another thread, or fails with VF_ERR_MEMORY where none can be started.
@@ -119,7 +119,6 @@ typedef struct vf_context vf_context;
 typedef struct vf_graph vf_graph;
 typedef struct vf_program vf_program;
 typedef struct vf_tensor vf_tensor;
-
 /* A value of a graph, passed by value: a tensor, or an expression of sizes. Valid as long as its graph. All
  * zero, or a zero id, is the error value. */
 typedef struct vf_value {
@@ -587,7 +586,7 @@ VF_API bool vf_cache_statistics(vf_context *context,
 }
 #endif
 
-/* Further headers: a builder for each operation, the algebra of views, custom operations. */
+/* Further headers: builders of operations, the algebra of views, custom operations, memory of others. */
 #include "viewfold_operations.h"
 #include "viewfold_data.h"
 #include "viewfold_view.h"
@@ -595,6 +594,7 @@ VF_API bool vf_cache_statistics(vf_context *context,
 #include "viewfold_model.h"
 #include "viewfold_build.h"
 #include "viewfold_inspect.h"
+#include "viewfold_buffers.h"
 #include "viewfold_places.h" /* the last: its macros have the names of the functions */
 
 #endif

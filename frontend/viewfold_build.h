@@ -16,7 +16,8 @@ typedef struct vf_build_options {
   size_t size;        /* sizeof(vf_build_options) */
   const char *name;   /* a C identifier that public names begin with; default: made from the graph's name */
   const char *target; /* as for `viewfold build --target`: a processor, such as "x86-64-v3" or "aarch64", and
-                         settings; default: this machine */
+                         settings; or several of x86-64 with commas between, of which the object runs that
+                         for the processor it is on; default: this machine */
   bool assembler;     /* text instead of an object */
   bool threads; /* the function takes a struct with a parallel_for of the caller's, by whose threads loops are
                    shared */
@@ -34,8 +35,9 @@ typedef struct vf_object vf_object;
  *
  * NULL after failing: VF_ERR_INVALID (the graph has an error or no outputs, or the name or the target is
  * none), VF_ERR_UNSUPPORTED (a custom operation in a batch, where it would run for each element; a target
- * that is big-endian or has pointers of 32 bits; an operation that the target cannot do), VF_ERR_COMPILE,
- * VF_ERR_RANGE (what is computed from constants has an index out of range), VF_ERR_MEMORY. */
+ * that is big-endian or has pointers of 32 bits; an operation that the target cannot do; several targets that
+ * are not all of x86-64, or with a feature of which it is not known how a processor says that it has it),
+ * VF_ERR_COMPILE, VF_ERR_RANGE (what is computed from constants has an index out of range), VF_ERR_MEMORY. */
 VF_API vf_object *vf_build(vf_graph *graph, const vf_build_options *options, vf_error *error);
 VF_API void vf_object_destroy(vf_object *object); /* accepts NULL */
 

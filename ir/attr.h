@@ -23,8 +23,15 @@ typedef struct ir_attr {
   size_t word_length;
   const struct ir_attr *items; /* LIST */
   size_t count;
+  /* GRAPH: the parameters that are references and that it writes, ascending. The last results of the FUNC are
+   * their newest versions. */
+  const uint32_t *written;
+  size_t written_count;
   int line, column;
 } ir_attr;
+
+/* Does a function among the attributes write this parameter? */
+bool ir_attr_writes(const ir_attr *attrs, size_t count, uint32_t param);
 
 /* Reads the next `name:kind` of an `attributes` column of ops.def. *at, initially the start of the column,
  * moves behind it. False at the end, or when either does not fit `size` bytes. */

@@ -6,6 +6,7 @@
 #include "cause.h"
 #include "ir.h"
 #include "letters.h"
+#include "mesh/sharding.h"
 #include "node_table.h"
 
 #include <string.h>
@@ -124,6 +125,7 @@ void ir_graph_free(ir_graph *g) {
   ir_free(g->mem, g->shapes, g->shapes_cap * sizeof *g->shapes);
   ir_free(g->mem, g->batches, g->batches_cap * sizeof *g->batches);
   ir_letters_forget(g);
+  ir_sharding_forget(g);
   ir_free(g->mem, g->bounds, g->bounds_cap * sizeof *g->bounds);
   ir_free(g->mem, g->bounds_known, g->bounds_cap);
   *g = (ir_graph){.mem = g->mem, .error = g->error};
@@ -192,6 +194,7 @@ void ir_graph_rewind(ir_graph *g, uint32_t count) {
     if (last < g->batches_cap) g->batches[last] = 0;
     if (last < g->letters_cap) g->letters[last] = (ir_letters){{0}, {0}, {0}};
     if (last < g->bounds_cap) g->bounds_known[last] = 0;
+    ir_sharding_drop(g, last);
     g->count = last;
   }
 }
@@ -438,7 +441,7 @@ size_t ir_find_ref(const ir_ref *ascending, size_t count, ir_ref ref) {
 
 static bool arg_is_name(ir_op op) {
   return op == IR_OP_INPUT || op == IR_OP_VAR || op == IR_OP_DATA || op == IR_OP_RESOURCE ||
-         op == IR_OP_CUSTOM;
+         op == IR_OP_CUSTOM || op == IR_OP_EXCHANGE || op == IR_OP_SHARD;
 }
 
 static ir_ref copy_node(ir_graph *dst, const ir_graph *src, ir_ref ref, const ir_ref *map, ir_ref **scratch,
@@ -498,6 +501,7 @@ ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_
   if (src->batches_cap) failed = failed || !copy_batches(dst, src, all, all_count, map);
   if (!failed) ir_causes_copy(dst, src, map, src->count);
   if (src->letters_cap) failed = failed || !copy_letters(dst, src, all, all_count, map);
+  failed = failed || !ir_sharding_copy(dst, src, map, src->count);
   for (size_t i = 0; i < n && !failed; i++) roots[i] = map[roots[i]];
   dst->customs = src->customs;
   if (dst->next_serial < src->next_serial) dst->next_serial = src->next_serial;

@@ -44,6 +44,7 @@ typedef enum ir_class {
   IR_CLASS_CONTRACT,
   IR_CLASS_INDIRECT,
   IR_CLASS_ORDERED,
+  IR_CLASS_EXCHANGE,
   IR_CLASS_CONTROL,
   IR_CLASS_CUSTOM,
   IR_CLASS_LOOP,
@@ -75,8 +76,8 @@ typedef struct ir_node {
 } ir_node;
 
 /* The sources that an operation has at fixed places (places that do not depend on its nsrc) are never more
- * than IR_ERROR_SOURCES: a few operands, then two lists as long as the rank. */
-enum { IR_CHUNK_BITS = 10, IR_MAX_RANK = 16, IR_MAX_LOCALS = 64, IR_ERROR_SOURCES = 2 * IR_MAX_RANK + 16 };
+ * than IR_ERROR_SOURCES: a few operands, then three lists as long as the rank. */
+enum { IR_CHUNK_BITS = 10, IR_MAX_RANK = 16, IR_MAX_LOCALS = 64, IR_ERROR_SOURCES = 3 * IR_MAX_RANK + 16 };
 
 /* Facts about an index expression: lo <= value <= hi, and value = rem (mod div). Unknown ends are INT64_MIN /
  * INT64_MAX; div >= 1, 0 <= rem < div; a constant has div 0 and lo == hi. */
@@ -123,6 +124,7 @@ typedef struct ir_graph {
   uint64_t budget_spent, budget;    /* steps of index reasoning in this pass, and their limit */
   const ir_observer *observer;      /* NULL: nobody watches rewrites */
   const struct ir_customs *customs; /* custom operations (custom.h); NULL: there are none */
+  struct ir_sharding *sharding;     /* mesh and specs of values (mesh/sharding.h); NULL: there is no mesh */
   struct ir_causes *causes;         /* which statements nodes are for (cause.h); NULL: nobody asks */
 } ir_graph;
 
@@ -226,6 +228,9 @@ static inline ir_ref ir_dim(const ir_graph *graph, ir_ref ref, uint32_t axis) {
 }
 uint32_t ir_operand_count(const ir_node *node);   /* leading sources that are operands, not attributes */
 uint32_t ir_operands_of(ir_op op, uint32_t nsrc); /* the same for a node that has not been made */
+/* The end of the list attribute that begins at source `from`: where there are several lists, they are of one
+ * length; one alone takes all sources that are left. */
+uint32_t ir_list_end(const ir_node *node, uint32_t from);
 bool ir_reduces_axis(const ir_graph *graph, const ir_node *reduce, uint32_t axis); /* of class REDUCE */
 
 /* batch.c. A value of batch (b0, ..., bk-1) and shape (d0, ...) is an array [b0, ..., bk-1, d0, ...], printed

@@ -116,3 +116,11 @@ bool ir_next_attribute(const char **at, char *name, char *kind, size_t size) {
   *at = colon + 1 + second;
   return true;
 }
+
+uint32_t ir_list_end(const ir_node *n, uint32_t from) {
+  char name[16], kind[16];
+  uint32_t lists = 0;
+  for (const char *column = ir_ops[n->op].attributes; ir_next_attribute(&column, name, kind, sizeof name);)
+    lists += kind[0] == '[';
+  return lists > 1 ? from + (n->nsrc - ir_operand_count(n)) / lists : n->nsrc;
+}

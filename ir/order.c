@@ -18,7 +18,7 @@ enum {
 };
 static const uint32_t highest = (uint32_t)MOST_HEIGHT << (OP_BITS + ARG_BITS);
 
-static bool is_named(ir_op op) { return op == IR_OP_VAR || op == IR_OP_INPUT; }
+static bool is_named(ir_op op) { return op == IR_OP_VAR || op == IR_OP_INPUT || op == IR_OP_EXCHANGE; }
 static int compare_integers(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
 uint32_t ir_order_of(const ir_graph *g, ir_op op, int64_t arg, const ir_ref *src, uint32_t nsrc) {

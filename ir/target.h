@@ -62,7 +62,8 @@ typedef struct ir_target {
   bool sorts;  /* sorts are steps of a plan that the runtime does itself (runtime/sort), no kernels */
   int64_t batch_stream_threshold; /* products of at least this many bytes are computed one batch element at a
                                      time, where they can be; 0: none */
-  int64_t local_bytes;    /* limit for all locals of a kernel, a power of two; 0: what stays in the caches */
+  int64_t local_bytes; /* limit for all locals of a kernel, a power of two; 0: what stays in the caches */
+  bool quick; /* code is made as quickly as possible, not for speed; its results have the same bits */
   int64_t argument_bytes; /* limit for all arguments of a kernel, a power of two; 0: none */
 } ir_target;
 

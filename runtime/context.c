@@ -160,7 +160,7 @@ static void describe_code(rt_context *c) {
 }
 
 /* Under the lock: determine the target and the identity, once. Code also depends on LLVM's optimisation
- * level, but that is a constant of the sources (RT_LEVEL), whose digest is in the identity. */
+ * level, which follows from the target (rt_level_for). */
 static ir_status look_up(rt_context *c, ir_error *error) {
   if (c->looked_up) return IR_OK;
   ir_text_free(&c->machine);

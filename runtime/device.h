@@ -26,6 +26,7 @@ typedef struct rt_arguments {
   rt_recording *recording; /* of the steps; NULL: not measured */
   rt_watch *watch;         /* NULL: values are not looked at */
   bool placed; /* inputs and outputs are device addresses, not pointers; the run may outlast the call */
+  struct rt_endpoint *endpoint; /* of a device of a mesh; NULL: the run is on its own */
 } rt_arguments;
 
 /* The operations of a device. */

@@ -158,9 +158,16 @@ typedef struct rt_memory {
   void *address; /* device address for rt_program_run_placed, set by rt_memory_place */
   void *block;   /* allocation that contains `host` */
   size_t block_bytes;
-  bool host_current; /* the host's elements are current: equal to the device's, or the device has none */
+  bool host_current;   /* the host's elements are current: equal to the device's, or the device has none */
+  const void *adopted; /* by rt_memory_adopt: rt_memory_free calls release(adopted, user) */
+  rt_release release;
+  void *user;
 } rt_memory;
 ir_status rt_memory_make(rt_context *context, size_t bytes, rt_memory *out, ir_error *error);
+/* The same of elements that somebody else owns, aligned as their dtype requires, and that no program may
+ * write. release may be NULL. */
+void rt_memory_adopt(rt_context *context, const void *elements, size_t bytes, rt_release release, void *user,
+                     rt_memory *out);
 /* Host memory to write the elements to, before any other use of the memory. NULL: memory is short. */
 void *rt_memory_write(rt_context *context, rt_memory *memory, ir_error *error);
 /* The current elements, on the host. No program may write the memory from now on. NULL on failure. */

@@ -99,6 +99,7 @@ cat >"$work/foreign" <<'E2'
 codegen   ^codegen/llvm     ^llvm-c/
 runtime   .                 ^(xxhash\.h|CL/.*|ffi\.h|hwloc\.h|mpi\.h)$
 frontend  ^frontend/cli     ^jansson\.h$
+frontend  ^frontend/python  ^(Python|structmember)\.h$
 frontend  .                 ^xxhash\.h$
 frontend  ^frontend/files   ^zlib\.h$
 E2
@@ -140,7 +141,7 @@ awk -v edges="$work/edges" -v foreign="$work/foreign" -v standard="^($standard)\
 # ------------------------------------------------------------------------------------------------------------- folders
 rooms='ir passes codegen runtime frontend'
 # shellcheck disable=SC2086  # a list of words
-folders=$(find $rooms -type f | sed 's|/[^/]*$||' | sort -u)
+folders=$(find $rooms -type f ! -name '*.py' ! -name 'py.typed' ! -name '*.pyi' | sed 's|/[^/]*$||' | sort -u)
 
 # Folders include one another in one direction. A folder with folders of its own counts as two: its headers (FOLDER),
 # which its folders may include, and its other files (FOLDER/*.c), which may include those of its folders. A line for
@@ -228,9 +229,9 @@ else
   skip "exported symbols are those of test/abi.txt" "$so is not built"
 fi
 
-# Objects of the library and of its compiler module, not of the command and of the process that compiles.
+# Objects of the library and of its compiler module, not of the command, the process that compiles and the module of Python.
 objects=$(find "$build/obj/ir" "$build/obj/passes" "$build/obj/codegen" "$build/obj/runtime" "$build/obj/frontend" \
-  "$build/obj/gen" -name '*.o' ! -path '*/frontend/cli/*' ! -path '*/runtime/serve/*' 2>/dev/null |
+  "$build/obj/gen" -name '*.o' ! -path '*/frontend/cli/*' ! -path '*/frontend/python/*' ! -path '*/runtime/serve/*' 2>/dev/null |
   while read -r o; do
     c=${o#"$build/obj/"} c=${c%.o}.c
     if [ -e "$c" ] || [ -e "build/${c}" ]; then echo "$o"; fi

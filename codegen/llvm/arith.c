@@ -46,41 +46,6 @@ static LLVMValueRef round_to_integer(cg_emitter *e, ir_op op, uint32_t width, LL
   return cg_call(e, name, 1, a, NULL, NULL);
 }
 
-/* a*b + c in f32 for targets without the instruction: the product is exact in f64, and the sum is rounded to
- * odd there (its error is known exactly, by Knuth's two-sum), so that rounding to f32 is the only
- * rounding. */
-static LLVMValueRef fma_through_f64(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b,
-                                    LLVMValueRef c) {
-  LLVMTypeRef f64 = cg_vector(e->f64, width), i64 = cg_vector(e->i64, width);
-  LLVMValueRef p =
-      LLVMBuildFMul(e->b, LLVMBuildFPExt(e->b, a, f64, ""), LLVMBuildFPExt(e->b, b, f64, ""), "");
-  LLVMValueRef q = LLVMBuildFPExt(e->b, c, f64, ""), sum = LLVMBuildFAdd(e->b, p, q, "");
-  LLVMValueRef q_rounded = LLVMBuildFSub(e->b, sum, p, ""),
-               p_rounded = LLVMBuildFSub(e->b, sum, q_rounded, "");
-  LLVMValueRef error =
-      LLVMBuildFAdd(e->b, LLVMBuildFSub(e->b, p, p_rounded, ""), LLVMBuildFSub(e->b, q, q_rounded, ""), "");
-  LLVMValueRef bits = LLVMBuildBitCast(e->b, sum, i64, ""), one = cg_int_const(e, 64, width, 1);
-  LLVMValueRef even = LLVMBuildICmp(e->b, LLVMIntEQ, LLVMBuildAnd(e->b, bits, one, ""), zero_like(bits), "");
-  LLVMValueRef inexact = LLVMBuildFCmp(e->b, LLVMRealONE, error, zero_like(error), "");
-  LLVMValueRef opposite =
-      cg_is_negative(e, LLVMBuildXor(e->b, bits, LLVMBuildBitCast(e->b, error, i64, ""), ""));
-  LLVMValueRef step = cg_select(e, opposite, cg_int_const(e, 64, width, -1), one);
-  LLVMValueRef odd =
-      cg_select(e, LLVMBuildAnd(e->b, even, inexact, ""), LLVMBuildAdd(e->b, bits, step, ""), bits);
-  return LLVMBuildFPTrunc(e->b, LLVMBuildBitCast(e->b, odd, f64, ""), cg_vector(e->f32, width), "");
-}
-
-static LLVMValueRef fma_unrounded(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b,
-                                  LLVMValueRef c) {
-  if (e->target->has_fma) return cg_call(e, "llvm.fma", 3, a, b, c);
-  if (cg_bits_of(a) == 32) return fma_through_f64(e, width, a, b, c);
-  return cg_fail(
-      e, IR_ERR_UNSUPPORTED, LLVMTypeOf(a),
-      "compile: fma of f64 needs a processor with the fma instruction, which the target (%s) lacks; "
-      "elementary functions, // and %% of f64 use it too; use f32",
-      e->target->triple);
-}
-
 /* Can instruction selection know that an element is 0, because it is constant or masked by a constant? Not if
  * the vector is loaded whole, nor if it is the splat of a variable. */
 static bool may_show_zeros(LLVMValueRef a, uint32_t width) {
@@ -237,7 +202,7 @@ LLVMValueRef cg_fma(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef 
                     LLVMValueRef c) {
   if (!ir_is_float(dtype))
     return cg_combine(e, IR_OP_ADD, dtype, width, cg_combine(e, IR_OP_MUL, dtype, width, a, b), c);
-  return cg_round_narrow(e, dtype, width, fma_unrounded(e, width, a, b, c));
+  return cg_round_narrow(e, dtype, width, cg_unrounded_fma(e, width, a, b, c));
 }
 
 static LLVMValueRef float_unary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a) {

@@ -119,6 +119,8 @@ LLVMValueRef cg_combine(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width,
 LLVMValueRef cg_compare(cg_emitter *e, ir_op op, ir_dtype dtype, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef cg_fma(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a, LLVMValueRef b,
                     LLVMValueRef c);
+/* fma.c: of f32 or f64, whatever the target has */
+LLVMValueRef cg_unrounded_fma(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 LLVMValueRef cg_is_negative(cg_emitter *e, LLVMValueRef a); /* of integers */
 LLVMValueRef cg_quotient(cg_emitter *e, bool is_signed, uint32_t width, LLVMValueRef a,
                          LLVMValueRef b); /* truncated a/b; needs b != 0, and not the least integer by -1 */

@@ -7,8 +7,7 @@
 
 static bool emit_kernel(cg_runner *r, const cg_program_request *request, size_t number) {
   const cg_source *k = &r->p->kernels[number];
-  cg_request one = {k->graph,  k->kernel,      k->symbol,     request->target,
-                    CG_OBJECT, request->level, request->timer};
+  cg_request one = {k->graph, k->kernel, k->symbol, r->target, CG_OBJECT, request->level, request->timer};
   cg_nest nest;
   ir_status status = cg_nest_make(&nest, k->graph, k->kernel, false, r->error);
   if (status == IR_OK) status = cg_emit_function(r->module, &one, &nest, &r->terms[number], r->error);
@@ -151,11 +150,10 @@ static size_t lay_out(cg_runner *r, char *memory) {
   return at;
 }
 
-static void start_runner(cg_runner *r, const cg_program_request *request, LLVMModuleRef module,
-                         ir_error *error) {
+static void start_runner(cg_runner *r, const cg_form *form, LLVMModuleRef module, ir_error *error) {
   LLVMContextRef context = LLVMGetModuleContext(module);
-  *r = (cg_runner){.p = request->program,
-                   .target = request->target,
+  *r = (cg_runner){.p = form->program,
+                   .target = form->target,
                    .error = error,
                    .context = context,
                    .module = module,
@@ -169,10 +167,10 @@ static void start_runner(cg_runner *r, const cg_program_request *request, LLVMMo
   r->kernel_type = LLVMFunctionType(LLVMVoidTypeInContext(context), args, 5, 0);
 }
 
-static void emit_program(const cg_program_request *request, LLVMModuleRef module, const ir_mem *mem,
-                         ir_error *error) {
+static void emit_form(const cg_program_request *request, const cg_form *form, LLVMModuleRef module,
+                      const ir_mem *mem, ir_error *error) {
   cg_runner r;
-  start_runner(&r, request, module, error);
+  start_runner(&r, form, module, error);
   size_t size = lay_out(&r, NULL) + 1;
   char *memory = ir_alloc(mem, size);
   if (memory) {
@@ -189,11 +187,20 @@ static void emit_program(const cg_program_request *request, LLVMModuleRef module
   LLVMDisposeBuilder(r.b);
 }
 
+static void emit_program(const cg_program_request *request, LLVMModuleRef module, const ir_mem *mem,
+                         ir_error *error) {
+  for (size_t i = 0; i < request->form_count && error->status == IR_OK; i++) {
+    emit_form(request, &request->forms[i], module, mem, error);
+    if (request->form_count > 1) cg_keep_form(request, module, i);
+  }
+  if (request->form_count > 1 && error->status == IR_OK) cg_emit_choice(request, module, error);
+}
+
 ir_status cg_build_program(const cg_program_request *request, const ir_mem *mem, cg_machine *machine,
                            cg_blob *out, ir_error *error) {
   ir_error own = {0};
-  cg_request whole = {.symbol = request->program->name,
-                      .target = request->target,
+  cg_request whole = {.symbol = request->forms->program->name,
+                      .target = request->forms->target,
                       .want = request->want,
                       .level = request->level,
                       .timer = request->timer};

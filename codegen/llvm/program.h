@@ -35,6 +35,11 @@ typedef struct cg_runner {
   LLVMBasicBlockRef failed;       /* returns IR_ERR_DEVICE; the same */
 } cg_runner;
 
+/* program_choice.c: makes the functions that were emitted last, of form `number`, local to the module, for
+ * the features of the form; then, when all forms are there, the functions that callers see. */
+void cg_keep_form(const cg_program_request *request, LLVMModuleRef module, size_t number);
+void cg_emit_choice(const cg_program_request *request, LLVMModuleRef module, ir_error *error);
+
 /* program_sizes.c: the values of all sizes, for the variables at r->given_sizes; and whether there is a size
  * that the program has to refuse, as an i1. */
 void cg_emit_sizes(cg_runner *r);

@@ -6,8 +6,11 @@ static const cg_buffer *buffer_of(const cg_runner *r, const cg_step *s, uint32_t
   return &r->p->buffers[s->buffers + i];
 }
 
+/* Equal bytes are one constant of LLVM's, and one array, whichever form of the program reads it. */
 LLVMValueRef cg_constant(cg_runner *r, const cg_bytes *a) {
   LLVMValueRef bytes = LLVMConstStringInContext2(r->context, a->bytes, a->size, 1);
+  for (LLVMValueRef other = LLVMGetFirstGlobal(r->module); other; other = LLVMGetNextGlobal(other))
+    if (LLVMGetInitializer(other) == bytes) return other;
   LLVMValueRef global = LLVMAddGlobal(r->module, LLVMTypeOf(bytes), "data");
   LLVMSetInitializer(global, bytes);
   LLVMSetGlobalConstant(global, 1);
@@ -313,6 +316,7 @@ static void emit_step(cg_runner *r, const cg_step *s) {
   case IR_STEP_CALL: cg_emit_call(r, s); return;
   case IR_STEP_SORT:
   case IR_STEP_ARGSORT:
+  case IR_STEP_EXCHANGE:
   case IR_STEP_KINDS: break;
   }
   ir_fail(r->error, IR_ERR_INTERNAL, "build: no code is made for a step of kind %s", ir_step_names[s->kind]);

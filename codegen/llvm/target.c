@@ -13,6 +13,7 @@ __attribute__((constructor)) static void register_targets(void) {
   LLVMInitializeAllTargets();
   LLVMInitializeAllTargetMCs();
   LLVMInitializeAllAsmPrinters();
+  LLVMInitializeAllAsmParsers(); /* of program_choice.c, which asks the processor by its own instructions */
 }
 
 static bool has_feature(const ir_target *target, const char *name) {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ir/parse/lex.h"
+#include "ir/lex/lex.h"
 
 static const struct {
   const char *name;

@@ -26,18 +26,18 @@ static bool read_options(const vf_build_options *given, vf_build_options *out, i
   return false;
 }
 
-/* The context of the object's target gets constants from that of the graph. */
+/* The contexts of the object's targets get constants from that of the graph. */
 static void build(vf_graph *g, const vf_build_options *options, fe_built *out, ir_error *error) {
   fe_request request;
-  rt_context *ahead = NULL;
+  fe_targets targets;
   if (!fe_graph_request(g, &request, error)) return;
   request.constants = g->context->runtime;
   fe_ports ports = {&request, g->inputs, g->outputs, g->output_count};
   fe_build_options how = {options->name, options->assembler ? CG_ASM : CG_OBJECT, options->threads,
                           options->weights, &g->context->mem};
-  if (rt_context_create_ahead(g->context->runtime, options->target, &ahead, error) == IR_OK)
-    fe_build(ahead, &ports, &how, out, error);
-  rt_context_destroy(ahead);
+  if (fe_targets_open(g->context->runtime, options->target, &targets, error) == IR_OK)
+    fe_build(&targets, &ports, &how, out, error);
+  fe_targets_close(&targets);
   fe_graph_request_free(g, &request);
 }
 

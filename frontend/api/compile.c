@@ -7,6 +7,7 @@
 #include "frontend/text/loop_schedule.h"
 #include "frontend/weights/weights.h"
 #include "ir/letters.h"
+#include "ir/mesh/sharding.h"
 #include "ir/print/print.h"
 #include "passes/patterns/constant_values.h"
 #include "runtime/program/tuned.h"
@@ -61,7 +62,7 @@ static void put_variables(const fe_request *r, ir_text *out) {
 /* The canonical text that identifies the request, without the letters of axes. */
 static void put_request(const fe_request *r, ir_text *out) {
   ir_graph plain = *r->graph; /* for printing only */
-  plain.letters_cap = 0;
+  plain.letters_cap = 0, plain.sharding = NULL;
   const ir_mem *mem = r->graph->mem;
   const ir_node *tuple = ir_get(r->graph, r->results);
   ir_named *params = NULL, *results = ir_alloc(mem, tuple->nsrc * sizeof *results);
@@ -102,6 +103,7 @@ ir_status fe_request_copy(const fe_request *r, fe_copy *out, ir_error *error) {
     return ir_fail(error, IR_ERR_MEMORY, "out of memory copying a graph");
   }
   ir_letters_forget(&out->graph); /* which kernels have no use for */
+  ir_sharding_forget(&out->graph);
   out->request.graph = &out->graph;
   out->request.results = out->refs[0];
   out->request.inputs = out->refs + 1;

@@ -346,7 +346,7 @@ static void dump_stage(vf_graph *g, const char *stage, ir_text *out, ir_error *e
                              .statements = &g->statements,
                              .observer = fe_watch_observer(&g->context->watch)};
   if (!results) ir_fail(error, IR_ERR_MEMORY, "out of memory listing the outputs of a graph");
-  else if (fe_stage_find(stage, &options.stage, error) == IR_OK) {
+  else if (fe_stage_find(stage, &options, error) == IR_OK) {
     options.target = rt_context_target(g->context->runtime, error);
     if (options.target) fe_dump(&g->ir, &block, &options, out, error);
     else ir_fail(error, IR_ERR_MEMORY, "out of memory describing the processor");

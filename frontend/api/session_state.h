@@ -2,6 +2,8 @@
 #ifndef VIEWFOLD_FRONTEND_API_SESSION_STATE_H
 #define VIEWFOLD_FRONTEND_API_SESSION_STATE_H
 
+#include <stdatomic.h>
+
 #include "ir/ir.h"
 #include "runtime/runtime.h"
 
@@ -40,7 +42,8 @@ typedef struct fe_frame {
 } fe_frame;
 
 typedef struct fe_lazy {
-  struct vf_tensor *tensors; /* all of them, linked */
+  struct vf_tensor *tensors;            /* all of them, linked */
+  _Atomic(struct vf_tensor *) released; /* those of them that were released, linked by next_released */
   fe_storage *storages;
   size_t storage_count, storage_cap;
   fe_note *notes; /* by node; nodes beyond the capacity have none */
@@ -65,8 +68,8 @@ typedef struct fe_lazy {
 
 struct vf_tensor {
   struct vf_context *context;
-  struct vf_tensor *previous, *next;
-  unsigned uses;
+  struct vf_tensor *previous, *next, *next_released;
+  atomic_uint uses;
   ir_ref node;
 };
 

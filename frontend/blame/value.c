@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ir/parse/lex.h"
+#include "ir/lex/lex.h"
 #include "runtime/runtime.h"
 
 enum { PENDING = 0x40 }; /* of a mark: the node made one, and nobody has taken it over yet */

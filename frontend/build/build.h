@@ -32,12 +32,31 @@ typedef struct fe_built {
   cg_blob object, weights; /* weights: of a file beside it, if that was asked for */
   ir_text header;
   ir_text name; /* that public names begin with */
+  bool sized;   /* it has variables, and so NAME_shapes and NAME_arena_bytes */
 } fe_built;
 
-/* The context has rt_options.ahead, and its target is the object's. fe_built_free in any case. */
-ir_status fe_build(rt_context *context, const fe_ports *ports, const fe_build_options *options, fe_built *out,
-                   ir_error *error);
+/* What an object is for: a context for each target, with rt_options.ahead. Those with more features come
+ * first. */
+typedef struct fe_targets {
+  rt_context *contexts[RT_MOST_FORMS];
+  size_t count;
+  const char *text; /* as given; NULL: this machine */
+} fe_targets;
+
+/* Defined in targets.c. `text` is one target, as rt_target_override takes it, or several with commas between;
+ * NULL is this machine. `text` outlives the targets; fe_targets_close in any case. */
+ir_status fe_targets_open(const rt_context *like, const char *text, fe_targets *out, ir_error *error);
+void fe_targets_close(fe_targets *targets);
+
+/* fe_built_free in any case. */
+ir_status fe_build(const fe_targets *targets, const fe_ports *ports, const fe_build_options *options,
+                   fe_built *out, ir_error *error);
 void fe_built_free(fe_built *built);
+
+/* Defined in archive.c: an archive (ar) with the object in it. In shared.c: a shared object, linked by the C
+ * compiler, in memory of out->mem; IR_ERR_COMPILE: it cannot. */
+ir_status fe_archive(const fe_built *built, ir_text *out, ir_error *error);
+ir_status fe_link_shared(const fe_built *built, cg_blob *out, ir_error *error);
 
 /* Defined in header.c. A member of the struct of arrays, as the header names it. */
 typedef struct fe_member {
@@ -50,6 +69,7 @@ typedef struct fe_header {
   const char *name, *graph; /* the prefix of public names; the graph's own name */
   const ir_graph *g;
   const ir_target *target;
+  const char *several;      /* the targets as given, where the object chooses among them; else NULL */
   const fe_member *members; /* inputs, then outputs */
   size_t member_count;
   const ir_text *variables; /* their names, in the order of the request */

@@ -66,11 +66,12 @@ static bool elements_of(const ir_graph *g, ir_ref ref, int64_t *out) {
 static void put_head(const fe_header *h, ir_text *out) {
   ir_textf(
       out,
-      "/* Graph @%s as an object file for %s, made by viewfold " VIEWFOLD_VERSION ".\n"
+      "/* Graph @%s as an object file for %s%s%s, made by viewfold " VIEWFOLD_VERSION ".\n"
       " *\n"
-      " * The object refers to nothing outside itself, allocates nothing and has no state: any number of\n"
+      " * The object refers to nothing outside itself, allocates nothing and has no state%s: any number of\n"
       " * threads may run it at once, each with an arena and outputs of its own. */\n",
-      h->graph, h->target->triple);
+      h->graph, h->target->triple, h->several ? ": " : "", h->several ? h->several : "",
+      h->several ? "\n * but for which of these the processor is" : "");
   ir_textf(out, "#ifndef %s_VIEWFOLD_H\n#define %s_VIEWFOLD_H\n\n#include <stdint.h>\n\n", h->name, h->name);
   ir_text_str(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
 }
@@ -232,7 +233,12 @@ static void put_run(const fe_header *h, ir_text *out) {
       " * run. Returns 0; 1 where a size is out of its bounds, or sizes are too large (nothing was "
       "written); 7 where an\n"
       " * index is out of its axis, or 6 where a custom operation failed (what the outputs hold is "
-      "unspecified). */\n");
+      "unspecified)");
+  ir_text_str(
+      out,
+      h->several
+          ? ";\n * 4 where the processor has the features of none of the targets (nothing was written). */\n"
+          : ". */\n");
   ir_textf(out, "int %s_run(const %s_arrays *arrays, ", h->name, h->name);
   if (h->variable_count) ir_textf(out, "const %s_sizes *sizes, ", h->name);
   ir_text_str(out, "void *arena");

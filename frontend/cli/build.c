@@ -36,13 +36,14 @@ static const char help_text[] =
     "blur_arena_bytes().\n"
     "\n"
     "Options:\n"
-    "  -o FILE            the object; assembler where the name ends with .s\n"
+    "  -o FILE            an object; by the end of its name also an archive (.a), a shared object (.so) or\n"
+    "                     assembler (.s)\n"
     "  --header FILE      the header\n"
     "  --name NAME        what public names begin with, a C identifier; otherwise the graph's name\n"
     "  --graph NAME       which graph, if the file holds several\n"
-    "  --target SETTINGS  build for another machine: `name=value` settings, as for `viewfold dump`; "
-    "otherwise "
-    "for this one\n"
+    "  --target SETTINGS  build for another machine: a processor, `name=value` settings, or both, as for\n"
+    "                     `viewfold dump`; otherwise for this one. Several, with commas between: the object\n"
+    "                     takes what the processor has that it runs on (x86-64)\n"
     "  --weights FILE     constants go to this file, not to the object; the function takes the address where "
     "it is "
     "in memory\n"
@@ -58,6 +59,7 @@ typedef struct build {
   cli_pairs given;
   cli_graph s;
   rt_context *context;
+  fe_targets targets;
   fe_built built;
 } build;
 
@@ -69,21 +71,25 @@ static bool ends_with(const char *text, const char *end) {
 static int check(const build *b) {
   if (!b->word) return cli_usage("build", "no file given; for example: viewfold build blur.vf -o blur.o");
   if (!b->object) return cli_usage("build", "-o FILE is missing: where the object goes");
-  if (!ends_with(b->object, ".o") && !ends_with(b->object, ".s"))
-    return cli_usage("build", "-o %s: the name must end with .o for an object, or .s for assembler",
+  if (ends_with(b->object, ".c"))
+    return cli_usage("build", "-o %s: models are not built as C; .o, .a, .so and .s are there", b->object);
+  if (!ends_with(b->object, ".o") && !ends_with(b->object, ".s") && !ends_with(b->object, ".a") &&
+      !ends_with(b->object, ".so"))
+    return cli_usage("build",
+                     "-o %s: the name must end with .o for an object, .a for an archive, .so for a shared "
+                     "object or .s for assembler",
                      b->object);
   if (b->name && !fe_is_identifier(b->name))
     return cli_usage("build", "--name %s: a C identifier is needed, of letters, digits and _", b->name);
   return CLI_OK;
 }
 
-static int open_context(build *b) {
+static int open_targets(build *b) {
   rt_options options;
   int status = cli_context_options("build", NULL, "cpu", &options);
   if (status) return status;
-  options.target = b->target;
-  options.ahead = true;
-  rt_context_create(&ir_mem_libc, &options, &b->context, &b->s.error);
+  if (rt_context_create(&ir_mem_libc, &options, &b->context, &b->s.error) == IR_OK)
+    fe_targets_open(b->context, b->target, &b->targets, &b->s.error);
   return CLI_OK;
 }
 
@@ -110,7 +116,7 @@ static void build_block(build *b, const ir_parsed_graph *block, ir_ref results) 
     fe_ports ports = {&request, block->params, block->results, outputs};
     fe_build_options options = {b->name, ends_with(b->object, ".s") ? CG_ASM : CG_OBJECT, b->threads != NULL,
                                 b->weights != NULL, &ir_mem_libc};
-    fe_build(b->context, &ports, &options, &b->built, &b->s.error);
+    fe_build(&b->targets, &ports, &options, &b->built, &b->s.error);
   } else {
     ir_fail(&b->s.error, IR_ERR_MEMORY, "out of memory");
   }
@@ -122,6 +128,29 @@ static void build_block(build *b, const ir_parsed_graph *block, ir_ref results) 
 static void write_file(build *b, fe_atomic_file *file, const char *path, const void *bytes, size_t size) {
   if (!path || b->s.error.status) return;
   if (fe_atomic_open(file, path, &b->s.error) == IR_OK) fe_atomic_write(file, bytes, size, &b->s.error);
+}
+
+/* The object as an archive or a shared object, where the name asks for one. */
+static ir_status pack(build *b) {
+  fe_built *built = &b->built;
+  ir_text archive;
+  if (ends_with(b->object, ".so")) {
+    cg_blob linked = {.mem = &ir_mem_libc};
+    ir_status status = fe_link_shared(built, &linked, &b->s.error);
+    cg_blob_free(&built->object);
+    built->object = linked;
+    return status;
+  }
+  if (!ends_with(b->object, ".a")) return IR_OK;
+  ir_text_init(&archive, &ir_mem_libc);
+  if (fe_archive(built, &archive, &b->s.error) == IR_OK) {
+    cg_blob_free(&built->object);
+    built->object = (cg_blob){.mem = &ir_mem_libc, .bytes = malloc(archive.len + 1), .size = archive.len};
+    if (built->object.bytes) memcpy(built->object.bytes, ir_text_get(&archive), archive.len);
+    else ir_fail(&b->s.error, IR_ERR_MEMORY, "out of memory");
+  }
+  ir_text_free(&archive);
+  return b->s.error.status;
 }
 
 static int write_files(build *b) {
@@ -144,9 +173,10 @@ static int build_command(build *b) {
   if (!block) return CLI_BAD_INPUT;
   ir_ref results = cli_graph_results(&b->s, block);
   if (!results) return CLI_BAD_INPUT;
-  status = open_context(b);
+  status = open_targets(b);
   if (!status && !b->s.error.status) build_block(b, block, results);
   if (status) return status;
+  if (!b->s.error.status) pack(b);
   return b->s.error.status ? cli_failure("build", &b->s.error) : write_files(b);
 }
 
@@ -162,6 +192,7 @@ int cli_build(int argc, char **argv) {
   if (status == CLI_END && (status = check(&b)) == CLI_OK) {
     status = build_command(&b);
     fe_built_free(&b.built);
+    fe_targets_close(&b.targets);
     rt_context_destroy(b.context);
     cli_graph_close(&b.s);
   }

@@ -5,7 +5,7 @@
 
 #include "frontend/cli/arrays.h"
 #include "frontend/cli/cli.h"
-#include "ir/parse/lex.h"
+#include "ir/lex/lex.h"
 
 enum { DISCRETE_SHARE = 100 };
 

@@ -96,7 +96,7 @@ static int dump_all(dump *d, const char *word, const char *name, bool trace) {
   return status;
 }
 
-static int find_stage(const char *word, fe_stage *out) {
+static int find_stage(const char *word, fe_dump_options *out) {
   const char *names[FE_STAGES];
   ir_error error = {0};
   if (fe_stage_find(word, out, &error) == IR_OK) return CLI_OK;
@@ -130,7 +130,7 @@ static int dump_command(int argc, char **argv, cli_pairs *given) {
   const char *word = NULL, *stage = NULL, *after = NULL, *name = NULL, *target = NULL, *device = NULL,
              *schedule = NULL, *trace = NULL;
   const cli_option options[] = {
-      {"--stage", "graph, kernels, index, loops, llvm, asm, opencl", cli_last, &stage},
+      {"--stage", "graph, shard, spmd, rank:N, kernels, index, loops, llvm, asm, opencl", cli_last, &stage},
       {"--print-after", "a pass, or all", cli_last, &after},
       {"--graph", "a name", cli_last, &name},
       {"--target", "settings", cli_last, &target},
@@ -148,7 +148,7 @@ static int dump_command(int argc, char **argv, cli_pairs *given) {
   if (status != CLI_END) return status;
   if (!stage == !after) return cli_usage("dump", "exactly one of --stage and --print-after is needed");
   dump d = {.options = {.after = after}, .given = given};
-  status = stage ? find_stage(stage, &d.options.stage) : check_pass(after);
+  status = stage ? find_stage(stage, &d.options) : check_pass(after);
   rt_options settings;
   if (!status) status = choose_device(d.options.stage, &device);
   if (!status) status = cli_context_options("dump", NULL, device, &settings);

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "ir/parse/lex.h"
+#include "ir/lex/lex.h"
 
 /* The largest files of text. Graphs: as much as the parser accepts. Schedules: a line for each loop nest,
  * 100,000 nests of lines of 160 bytes. */

@@ -8,6 +8,7 @@
 #include "frontend/report/dump_code.h"
 #include "frontend/report/dump_graph.h"
 #include "frontend/report/dump_kernels.h"
+#include "frontend/report/dump_shard.h"
 #include "frontend/report/dump_steps.h"
 #include "frontend/text/loop_schedule.h"
 #include "ir/print/print.h"
@@ -16,6 +17,9 @@
 
 const fe_stage_info fe_stage_table[FE_STAGES] = {
     [FE_STAGE_GRAPH] = {"graph", "the graph as it was read: operations, attributes, types"},
+    [FE_STAGE_SHARD] = {"shard", "the graph with how each value is divided over the mesh, and what moves"},
+    [FE_STAGE_SPMD] = {"spmd",
+                       "the program that each device of the mesh runs on its parts; rank:N, that of one"},
     [FE_STAGE_KERNELS] = {"kernels",
                           "the kernels that it is grouped into: what each computes, fuses and reads"},
     [FE_STAGE_INDEX] = {"index", "each kernel with its views folded away: one expression over ranges, with "
@@ -29,14 +33,29 @@ const fe_stage_info fe_stage_table[FE_STAGES] = {
 /* The pass after which a stage is printed; NULL: the stage is not the result of one pass. */
 static const char *const pass_of_stage[FE_STAGES] = {[FE_STAGE_INDEX] = "fold", [FE_STAGE_LOOPS] = "loops"};
 
-ir_status fe_stage_find(const char *name, fe_stage *out, ir_error *error) {
+/* `rank:N`; false where it is something else */
+static bool find_rank(const char *name, fe_dump_options *options) {
+  int64_t device = 0;
+  if (strncmp(name, "rank:", 5) != 0 || !name[5] || strlen(name) > 5 + 7) return false;
+  for (const char *c = name + 5; *c; c++) {
+    if (*c < '0' || *c > '9') return false;
+    device = device * 10 + (*c - '0');
+  }
+  options->stage = FE_STAGE_SPMD, options->one_device = true, options->device = device;
+  return true;
+}
+
+ir_status fe_stage_find(const char *name, fe_dump_options *options, ir_error *error) {
   int s = 0;
   while (s < FE_STAGES && strcmp(fe_stage_table[s].name, name) != 0) s++;
-  *out = (fe_stage)s;
+  if (s == FE_STAGES && find_rank(name, options)) return IR_OK;
+  options->stage = (fe_stage)s;
   if (s == FE_STAGES)
-    return ir_fail(error, IR_ERR_INVALID,
-                   "dump: no stage '%.40s'; the stages are graph, kernels, index, loops, llvm, asm, opencl",
-                   name);
+    return ir_fail(
+        error, IR_ERR_INVALID,
+        "dump: no stage '%.40s'; the stages are graph, shard, spmd, rank:N, kernels, index, loops, "
+        "llvm, asm, opencl",
+        name);
   return IR_OK;
 }
 
@@ -188,6 +207,9 @@ ir_status fe_dump(ir_graph *g, const ir_parsed_graph *block, const fe_dump_optio
   if (!options->after && options->stage == FE_STAGE_GRAPH) {
     put_separator(out);
     ir_print_parsed(g, block, out);
+  } else if (!options->after && (options->stage == FE_STAGE_SHARD || options->stage == FE_STAGE_SPMD)) {
+    put_separator(out);
+    fe_dump_shard(g, block, options, out, error);
   } else {
     dump d = {.options = options,
               .block = block,

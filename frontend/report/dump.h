@@ -14,6 +14,8 @@
 
 typedef enum fe_stage {
   FE_STAGE_GRAPH,
+  FE_STAGE_SHARD,
+  FE_STAGE_SPMD,
   FE_STAGE_KERNELS,
   FE_STAGE_INDEX,
   FE_STAGE_LOOPS,
@@ -28,9 +30,6 @@ typedef struct fe_stage_info {
 } fe_stage_info;
 extern const fe_stage_info fe_stage_table[FE_STAGES];
 
-/* The stage of this name. IR_ERR_INVALID when there is none. */
-ir_status fe_stage_find(const char *name, fe_stage *out, ir_error *error);
-
 #define FE_NO_KERNEL SIZE_MAX
 
 struct fe_explained;
@@ -39,6 +38,8 @@ typedef void fe_explain_callback(void *user, const struct fe_explained *explaine
 
 typedef struct fe_dump_options {
   fe_stage stage;
+  bool one_device;         /* FE_STAGE_SPMD: of one, */
+  int64_t device;          /* which is this one */
   const char *after;       /* print what this pass leaves, "all": every pass, in place of a stage; or NULL */
   const ir_target *target; /* to compile for; need not be this machine */
   rt_module *module;       /* for the stages of code */
@@ -52,6 +53,10 @@ typedef struct fe_dump_options {
   void *explain_user;
   const fe_statements *statements; /* of the graph, to which kernels are traced back; or NULL */
 } fe_dump_options;
+
+/* The stage of this name, or, as `rank:N`, the program of device N, which sets the options. IR_ERR_INVALID
+ * when there is none. */
+ir_status fe_stage_find(const char *name, fe_dump_options *options, ir_error *error);
 
 /* Append the text of a block of the graph, with an empty line before it when out holds text already. The
  * block is a tensor graph; for FE_STAGE_GRAPH it may be a kernel or an index block. Passes work on a copy, as

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "ir/parse/lex.h"
+#include "ir/lex/lex.h"
 
 enum { WHOLE = 16, FIRST = 6 }; /* elements */
 #define WRITTEN_OUT 1e15

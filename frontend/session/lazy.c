@@ -74,15 +74,31 @@ static void attach_storage(fe_lazy *l, ir_ref buffer, const rt_memory *memory) {
   l->bytes += counted_bytes(memory->bytes);
 }
 
-ir_ref fe_lazy_buffer(vf_context *c, ir_dtype dtype, const ir_ref *shape, size_t rank, const void *elements,
-                      ir_error *error) {
+static ir_ref new_buffer(vf_context *c, ir_dtype dtype, const ir_ref *shape, size_t rank, ir_error *error) {
   ir_graph *g = &c->session->ir;
   ir_error *noted = g->error;
-  rt_memory memory = {0};
   if (is_running(c, "tensor", error)) return 0;
   g->error = error;
   ir_ref buffer = op_buffer(g, dtype, shape, rank);
   g->error = noted;
+  return buffer;
+}
+
+ir_ref fe_lazy_adopt(vf_context *c, ir_dtype dtype, const ir_ref *shape, size_t rank, const void *elements,
+                     rt_release release, void *user, ir_error *error) {
+  rt_memory memory;
+  ir_ref buffer = new_buffer(c, dtype, shape, rank, error);
+  if (!buffer || !reserve_storages(c, 1)) return buffer ? no_memory(error) : 0;
+  rt_memory_adopt(c->runtime, elements, fe_lazy_bytes(&c->session->ir, buffer), release, user, &memory);
+  attach_storage(&c->lazy, buffer, &memory);
+  return buffer;
+}
+
+ir_ref fe_lazy_buffer(vf_context *c, ir_dtype dtype, const ir_ref *shape, size_t rank, const void *elements,
+                      ir_error *error) {
+  const ir_graph *g = &c->session->ir;
+  rt_memory memory = {0};
+  ir_ref buffer = new_buffer(c, dtype, shape, rank, error);
   if (!buffer) return 0;
   size_t bytes = fe_lazy_bytes(g, buffer);
   if (!reserve_storages(c, 1) || rt_memory_make(c->runtime, bytes, &memory, error) != IR_OK)
@@ -97,8 +113,21 @@ ir_ref fe_lazy_buffer(vf_context *c, ir_dtype dtype, const ir_ref *shape, size_t
   return buffer;
 }
 
+void fe_lazy_sweep(vf_context *c) {
+  fe_lazy *l = &c->lazy;
+  if (!atomic_load_explicit(&l->released, memory_order_relaxed)) return;
+  vf_tensor *t = atomic_exchange_explicit(&l->released, NULL, memory_order_acquire);
+  for (vf_tensor *next; t; t = next) {
+    next = t->next_released;
+    if (t->next) t->next->previous = t->previous;
+    *(t->previous ? &t->previous->next : &l->tensors) = t->next;
+    ir_free(&c->mem, t, sizeof *t);
+  }
+}
+
 void fe_lazy_free(vf_context *c) {
   fe_lazy *l = &c->lazy;
+  fe_lazy_sweep(c);
   for (size_t i = 0; i < l->storage_count; i++) rt_memory_free(c->runtime, &l->storages[i].memory);
   ir_free(&c->mem, l->storages, l->storage_cap * sizeof *l->storages);
   ir_free(&c->mem, l->notes, l->note_cap * sizeof *l->notes);
@@ -152,7 +181,7 @@ static ir_ref copy_node(walk *w, ir_ref ref) {
   int64_t arg = n->arg;
   if (n->nsrc > sizeof few / sizeof *few && !(src = ir_alloc(w->mem, n->nsrc * sizeof *src))) return 0;
   for (uint32_t i = 0; i < n->nsrc; i++) src[i] = l->map[fe_lazy_resolve(l, n->src[i])];
-  bool named = op == IR_OP_DATA || op == IR_OP_RESOURCE || op == IR_OP_CUSTOM;
+  bool named = op == IR_OP_DATA || op == IR_OP_RESOURCE || op == IR_OP_CUSTOM || op == IR_OP_EXCHANGE;
   if (named) arg = ir_name(w->to, ir_name_text(w->from, arg), ir_name_length(w->from, arg));
   w->to->customs = w->from->customs;
   if (op == IR_OP_BUFFER && w->as_inputs) {
@@ -273,6 +302,7 @@ ir_status fe_lazy_collect(vf_context *c, ir_error *error) {
     return ir_fail(error, IR_ERR_INVALID,
                    "session: a function is being recorded; collect before or after it");
   if (is_running(c, "session", error)) return error->status;
+  fe_lazy_sweep(c);
   c->session->epoch++;
   move_results(c, error);
   return error->status;
@@ -561,6 +591,7 @@ ir_status fe_lazy_realise(vf_context *c, vf_tensor *const *tensors, size_t count
                    "realise: a function is being recorded, whose values have no elements; realise before or "
                    "after it");
   if (is_running(c, "realise", error)) return error->status;
+  fe_lazy_sweep(c);
   c->session->epoch++;
   move_if_worthwhile(c, bytes);
   realise_tensors(c, tensors, count, error);

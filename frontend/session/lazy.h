@@ -23,12 +23,17 @@
 /* Frees the elements and tables of the session, which has no tensors any more or was never used, and clears
  * context->lazy. The context's runtime must still exist; its graph stays. */
 void fe_lazy_free(struct vf_context *context);
+/* Frees the tensors that have been released, by whatever thread. */
+void fe_lazy_sweep(struct vf_context *context);
 /* The BUFFER that holds the value of node, or node itself when it is not realised. */
 ir_ref fe_lazy_resolve(const fe_lazy *lazy, ir_ref node);
 /* The elements of a node, or NULL: it has none. Valid until another BUFFER is made. */
 rt_memory *fe_lazy_memory(const fe_lazy *lazy, ir_ref node);
 /* Make room for notes of all nodes of the session. False when memory is short. */
 bool fe_lazy_reserve_notes(struct vf_context *context);
+/* A new BUFFER in memory that is adopted (rt_memory_adopt). 0 after failing: release was not called. */
+ir_ref fe_lazy_adopt(struct vf_context *context, ir_dtype dtype, const ir_ref *shape, size_t rank,
+                     const void *elements, rt_release release, void *user, ir_error *error);
 /* Bytes of the elements of a node of the session, whose shapes are constant. */
 size_t fe_lazy_bytes(const ir_graph *g, ir_ref node);
 /* A new BUFFER with a copy of elements, which are unset where `elements` is NULL. 0 after failing. */

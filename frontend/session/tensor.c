@@ -23,6 +23,7 @@ vf_graph *vf_session(vf_context *c, vf_error *error) {
 }
 
 static vf_tensor *make_handle(vf_context *c, ir_ref node, ir_error *error) {
+  fe_lazy_sweep(c);
   vf_tensor *t = ir_alloc(&c->mem, sizeof *t);
   if (!t) {
     ir_fail(error, IR_ERR_MEMORY, "out of memory keeping a tensor");
@@ -60,6 +61,41 @@ vf_tensor *fe_tensor_make(vf_context *c, vf_dtype dtype, int rank, const int64_t
   }
   g->ir.error = &g->error;
   fe_report_as_memory(c, failures, error);
+  return t;
+}
+
+static vf_tensor *adopt(vf_context *c, vf_dtype dtype, int rank, const int64_t *shape, const void *elements,
+                        vf_release release, void *user, ir_error *error) {
+  ir_ref refs[IR_MAX_RANK];
+  size_t bytes = vf_dtype_bytes(dtype), align = bytes;
+  vf_graph *g = session_of(c, error);
+  if (!g) return NULL;
+  g->ir.error = error;
+  ir_ref buffer = 0;
+  if (shape_refs(&g->ir, rank, shape, refs, error)) {
+    for (int i = 0; i < rank; i++) bytes = shape[i] ? bytes : 0;
+    if (!elements && bytes) ir_fail(error, IR_ERR_INVALID, "adopt: the elements are NULL");
+    else if (align && (uintptr_t)elements % align)
+      ir_fail(
+          error, IR_ERR_INVALID,
+          "adopt: the elements lie at an address that is no multiple of %zu, the size of one %s; copy them "
+          "with vf_tensor_create",
+          align, vf_dtype_name(dtype));
+    else buffer = fe_lazy_adopt(c, (ir_dtype)dtype, refs, (size_t)rank, elements, release, user, error);
+  }
+  g->ir.error = &g->error;
+  return buffer ? make_handle(c, buffer, error) : NULL;
+}
+
+vf_tensor *vf_tensor_adopt(vf_context *c, vf_dtype dtype, int rank, const int64_t *shape,
+                           const void *elements, vf_release release, void *user, vf_error *error) {
+  ir_error failure = {0};
+  unsigned failures = c ? fe_failures(c) : 0;
+  size_t storages = c ? c->lazy.storage_count : 0;
+  vf_tensor *t = adopt(c, dtype, rank, shape, elements, release, user, &failure);
+  if (c) fe_report_as_memory(c, failures, &failure);
+  if (!t && release && (!c || c->lazy.storage_count == storages)) release(elements, user);
+  fe_report(error, &failure);
   return t;
 }
 
@@ -117,15 +153,18 @@ vf_value vf_tensor_value(const vf_tensor *t) {
 }
 
 void vf_tensor_retain(vf_tensor *t) {
-  if (t) t->uses++;
+  if (t) atomic_fetch_add_explicit(&t->uses, 1, memory_order_relaxed);
 }
 
+/* The list of tensors is for the thread that uses the session: the last release only notes the tensor, for
+ * fe_lazy_sweep. */
 void vf_tensor_release(vf_tensor *t) {
-  if (!t || --t->uses) return;
+  if (!t || atomic_fetch_sub_explicit(&t->uses, 1, memory_order_acq_rel) != 1) return;
   vf_context *c = t->context;
-  if (t->next) t->next->previous = t->previous;
-  *(t->previous ? &t->previous->next : &c->lazy.tensors) = t->next;
-  ir_free(&c->mem, t, sizeof *t);
+  t->next_released = atomic_load_explicit(&c->lazy.released, memory_order_relaxed);
+  while (!atomic_compare_exchange_weak_explicit(&c->lazy.released, &t->next_released, t, memory_order_release,
+                                                memory_order_relaxed))
+    ;
   fe_context_release(c);
 }
 

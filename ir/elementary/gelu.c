@@ -97,16 +97,63 @@ static const double tail_wide[] = {
     0x1.17fdfb57038a2p+29,  -0x1.8dce698cf4708p+28, -0x1.2e0cf5f397855p+31, 0x1.4a94cde3f927dp+33,
     -0x1.5bde24a84036fp+34, 0x1.b4c069d624e74p+34,  -0x1.3aac1a5b32f8cp+34, 0x1.9498d385d55c0p+32};
 
-static ir_ref gelu_narrow(const ir_format *m, ir_ref x) {
-  ir_ref a = ir_binary(m->g, IR_OP_MIN, ir_el_abs(m, x), ir_el_const(m, 14.6)), square = ir_el_mul(m, a, a);
-  ir_ref factor = ir_el_const(m, -0x1.71547652b82fep-1), bits;
+/* -a Q for a = -x > 0 in f32, by way of f64 */
+static ir_ref tail_narrow_of(const ir_format *f32, ir_ref x) {
+  ir_format wide = ir_format_of(f32->g, IR_F64);
+  const ir_format *m = &wide;
+  ir_ref a = ir_binary(m->g, IR_OP_MIN, ir_el_abs(m, ir_cast(m->g, x, IR_F64)), ir_el_const(m, 14.6));
+  ir_ref square = ir_el_mul(m, a, a), factor = ir_el_const(m, -0x1.71547652b82fep-1), bits;
   ir_ref n = ir_el_round(m, square, factor, bias_of(m), &bits);
   ir_ref r = ir_el_fma(m, square, factor, ir_el_neg(m, n));
   ir_ref p = ir_el_exp2_narrow(m, r);
   ir_ref v = ir_el_div(m, ir_el_const(m, 1), ir_el_add(m, a, ir_el_const(m, 3.5)));
   ir_ref tail = ir_el_mul(m, p, ir_el_poly(m, v, tail_narrow, sizeof tail_narrow / sizeof *tail_narrow));
-  ir_ref below = ir_el_mul(m, ir_el_neg(m, a), ir_el_mul(m, tail, power_of_two(m, bits)));
-  return ir_el_where(m, ir_el_lt(m, x, ir_el_const(m, 0)), below, ir_el_add(m, x, below));
+  return ir_cast(m->g, ir_el_mul(m, ir_el_neg(m, a), ir_el_mul(m, tail, power_of_two(m, bits))), IR_F32);
+}
+
+/* f32 from -5 on, in f32. With a = |x|: Q = exp(-l(a) - p(a)), where l = l0 + l1 a + l2 a^2 has so few digits
+ * that it is exact for an `a` of 9 bits, and p, below 0.046 in size, is a polynomial in a - 2, error 2^-27 up
+ * to 5. */
+static const double l32[] = {0x1.62e44p-1, 0x1.4bcp-1, 0x1.c8p-2};
+static const double p32[] = {0x1.a6526cp-7,   -0x1.ca9e56p-5,  -0x1.416746p-9,  0x1.442a1cp-7,
+                             -0x1.ae8fb4p-10, 0x1.fc562cp-13,  -0x1.e12330p-16, 0x1.e9e9fap-20,
+                             0x1.55c63ap-22,  -0x1.5269a6p-23, 0x1.0a2fb8p-25,  -0x1.57dd7ap-29};
+/* (exp(r) - 1 - r)/r^2 on [-0.4, 0.4]: relative to exp(r), 2^-27.6 */
+static const double exp_square32[] = {0.5,           0x1.555554p-3,  0x1.5553dep-5,
+                                      0x1.111288p-7, 0x1.6e1478p-10, 0x1.9fa88ap-13};
+
+/* high + low = l(a) + p(a). The first terms of p one by one: u^2 would be rounded where they are largest. */
+enum { IN_TURN = 4 };
+static void log_tail(const ir_format *m, ir_ref a, ir_ref *high, ir_ref *low) {
+  ir_ref l[3], grid = ir_el_const(m, 0x1.8p17); /* rounds to multiples of 2^-6 */
+  for (int i = 0; i < 3; i++) l[i] = ir_el_const(m, l32[i]);
+  ir_ref s = ir_el_sub(m, ir_el_add(m, a, grid), grid);
+  ir_ref inner = ir_el_fma(m, s, l[2], l[1]), slope = ir_el_fma(m, a, l[2], inner);
+  *high = ir_el_fma(m, s, inner, l[0]); /* l(s), and l(a) - l(s) = (a - s) slope */
+  ir_ref u = ir_el_sub(m, a, ir_el_const(m, 2)), square = ir_el_mul(m, u, u);
+  ir_ref p = ir_el_poly_pairs(m, u, square, p32 + IN_TURN, sizeof p32 / sizeof *p32 - IN_TURN);
+  for (int i = IN_TURN - 1; i >= 0; i--) p = ir_el_fma(m, p, u, ir_el_const(m, p32[i]));
+  *low = ir_el_fma(m, ir_el_sub(m, a, s), slope, p);
+}
+
+/* Q = 2^n (1 + r + v) with an exact 1 + r. For negative x the result is x 2^n (1 + r) + x 2^n v; else, with
+ * 1 - 2Q between 0 and 1, x/2 + x/2 (1 - 2Q). From 5.6 on that is x. At 0 the constants leave n = -1 and
+ * exactly r = v = 0, so that zeros keep their signs. */
+static ir_ref gelu_near(const ir_format *m, ir_ref x) {
+  ir_ref a = ir_binary(m->g, IR_OP_MIN, ir_el_abs(m, x), ir_el_const(m, 5.6)), high, low, bits;
+  ir_ref one = ir_el_const(m, 1), half = ir_el_mul(m, x, ir_el_const(m, 0.5));
+  log_tail(m, a, &high, &low);
+  ir_ref n = ir_el_round(m, high, ir_el_const(m, -0x1.715476p+0), bias_of(m) + 1, &bits);
+  ir_ref twice = power_of_two(m, bits); /* 2^(n + 1) */
+  ir_ref r = ir_el_fma(m, n, ir_el_const(m, -0x1.62e44p-1), ir_el_neg(m, high));
+  ir_ref rest = ir_el_fma(m, n, ir_el_const(m, 0x1.01p-21), ir_el_neg(m, low)), sum = ir_el_add(m, r, rest);
+  ir_ref square = ir_el_mul(m, sum, sum);
+  ir_ref q = ir_el_poly_pairs(m, sum, square, exp_square32, sizeof exp_square32 / sizeof *exp_square32);
+  ir_ref v = ir_el_fma(m, square, q, rest);
+  ir_ref below = ir_el_lt(m, x, ir_el_const(m, 0)), scaled = ir_el_mul(m, half, twice);
+  ir_ref more = ir_el_fma(m, ir_el_neg(m, twice), ir_el_add(m, r, v), ir_el_sub(m, one, twice));
+  return ir_el_fma(m, ir_el_where(m, below, scaled, half), ir_el_where(m, below, ir_el_add(m, one, r), more),
+                   ir_el_where(m, below, ir_el_mul(m, scaled, v), half));
 }
 
 /* The exponent -x^2/2 / ln 2 as a sum of two floats, and a result that may be subnormal */
@@ -128,6 +175,5 @@ static ir_ref gelu_wide(const ir_format *m, ir_ref x) {
 
 ir_ref ir_el_gelu_erf(const ir_format *m, ir_ref x) {
   if (m->type == IR_F64) return gelu_wide(m, x);
-  ir_format wide = ir_format_of(m->g, IR_F64);
-  return ir_cast(m->g, gelu_narrow(&wide, ir_cast(m->g, x, IR_F64)), IR_F32);
+  return ir_el_rare(m, ir_el_lt(m, x, ir_el_const(m, -5)), tail_narrow_of(m, x), gelu_near(m, x));
 }

@@ -74,6 +74,7 @@ static ir_eval_run *run_of(ir_eval_run *run, ir_ref func) {
                           .fault = run->fault,
                           .at_once = run->at_once,
                           .observer = run->observer,
+                          .mesh = run->mesh,
                           .func = func};
   if (!made || !IR_RESERVE(run->mem, run->calls, run->call_cap, run->call_count + 1) ||
       !(made->params = ir_alloc(run->mem, f.param_count * sizeof *made->params))) {

@@ -143,7 +143,8 @@ static ir_status eval_copy(ir_eval_run *run, ir_ref ref, ir_slot *out) {
 
 ir_status ir_eval_elementwise(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   ir_op op = ir_op_of(run->g, ref);
-  if (op == IR_OP_BITCAST || op == IR_OP_STORED || op == IR_OP_FOUND) return eval_copy(run, ref, out);
+  if (op == IR_OP_BITCAST || op == IR_OP_STORED || op == IR_OP_SHARD || op == IR_OP_FOUND)
+    return eval_copy(run, ref, out);
   const ir_slot *operand[OPERANDS];
   int64_t strides[OPERANDS][IR_MAX_RANK], coord[IR_MAX_RANK] = {0};
   uint32_t operands = ir_operand_count(ir_get(run->g, ref));

@@ -207,6 +207,7 @@ static ir_status eval_one(ir_eval_run *run, ir_ref ref, ir_slot *out) {
     if (op == IR_OP_ASSIGN) return ir_eval_assign(run, ref, out);
     return op == IR_OP_GATHER ? ir_eval_gather(run, ref, out) : ir_eval_scatter(run, ref, out);
   case IR_CLASS_ORDERED: return ir_eval_ordered(run, ref, out);
+  case IR_CLASS_EXCHANGE: return ir_eval_exchange(run, ref, out);
   case IR_CLASS_LEAF:
   case IR_CLASS_META: break;
   default:
@@ -404,6 +405,17 @@ void ir_eval_run_free(ir_eval_run *run) {
   ir_free(run->mem, run->range_errors, run->range_error_cap * sizeof *run->range_errors);
 }
 
+/* Evaluates what the run describes. */
+static ir_status evaluate(ir_eval_run *run, const ir_ref *roots, size_t n, ir_eval_result *out) {
+  for (size_t i = 0; i < n; i++) out[i] = (ir_eval_result){0};
+  ir_status status = ir_eval_prepare(run, roots, n);
+  if (!status) status = ir_eval_nodes(run, roots, n);
+  for (size_t i = 0; i < n && !status; i++) status = copy_result(run, roots[i], &out[i]);
+  ir_eval_run_free(run);
+  if (status) ir_eval_free(run->g, out, n);
+  return status;
+}
+
 ir_status ir_eval_finding(const ir_graph *g, const ir_ref *roots, size_t n, const ir_binding_input *inputs,
                           size_t input_count, const ir_var_value *vars, size_t var_count, bool at_once,
                           ir_eval_result *out, ir_eval_fault *fault, ir_error *error) {
@@ -414,13 +426,20 @@ ir_status ir_eval_finding(const ir_graph *g, const ir_ref *roots, size_t n, cons
   run.fault = fault;
   run.at_once = at_once;
   if (fault) *fault = (ir_eval_fault){0};
-  for (size_t i = 0; i < n; i++) out[i] = (ir_eval_result){0};
-  ir_status status = ir_eval_prepare(&run, roots, n);
-  if (!status) status = ir_eval_nodes(&run, roots, n);
-  for (size_t i = 0; i < n && !status; i++) status = copy_result(&run, roots[i], &out[i]);
-  ir_eval_run_free(&run);
-  if (status) ir_eval_free(g, out, n);
-  return status;
+  return evaluate(&run, roots, n, out);
+}
+
+ir_status ir_eval_on(const ir_graph *g, const ir_ref *roots, size_t n, const ir_eval_device *device,
+                     ir_eval_mesh *mesh, ir_eval_result *out, ir_error *error) {
+  ir_eval_run run = {.g = g,
+                     .mem = g->mem,
+                     .error = error,
+                     .inputs = device->inputs,
+                     .vars = device->vars,
+                     .input_count = device->input_count,
+                     .var_count = device->var_count,
+                     .mesh = mesh};
+  return evaluate(&run, roots, n, out);
 }
 
 ir_status ir_eval(const ir_graph *g, const ir_ref *roots, size_t n, const ir_binding_input *inputs,

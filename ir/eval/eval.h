@@ -60,6 +60,18 @@ ir_status ir_eval_finding(const ir_graph *g, const ir_ref *roots, size_t n, cons
                           size_t input_count, const ir_var_value *vars, size_t var_count, bool at_once,
                           ir_eval_result *out, ir_eval_fault *fault, ir_error *error);
 
+/* exchange.c: the graph on several devices, which have parts of arrays (ir/exchange.h), each with inputs and
+ * values of variables of its own. Device d leaves its results in out[d * n] to out[d * n + n - 1]. Fails as
+ * ir_eval, and where an exchange asks for an element that no device holds, or that devices hold different
+ * values of, or not all devices come to it (IR_ERR_INVALID). */
+typedef struct ir_eval_device {
+  const ir_binding_input *inputs;
+  const ir_var_value *vars;
+  size_t input_count, var_count;
+} ir_eval_device;
+ir_status ir_eval_devices(const ir_graph *g, const ir_ref *roots, size_t n, const ir_eval_device *devices,
+                          size_t count, ir_eval_result *out, ir_error *error);
+
 /* A value that the evaluator has computed, and those that it was computed from. Arrays are dense, with batch
  * axes in front, and valid during the call. */
 typedef struct ir_eval_array {

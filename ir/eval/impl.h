@@ -50,6 +50,7 @@ typedef struct ir_eval_run {
   ir_eval_fault *fault;             /* of the caller; or NULL */
   bool at_once;                     /* fail at the first range error */
   const ir_eval_observer *observer; /* or NULL */
+  struct ir_eval_mesh *mesh;        /* exchange.c: the devices that run the graph; NULL: one alone */
   ir_eval_fault *range_errors;
   size_t range_error_count, range_error_cap;
   ir_scalar_program *programs;
@@ -82,9 +83,9 @@ enum { IR_SHAPE_TEXT = 22 * IR_MAX_RANK + 3 };
 const char *ir_eval_shape_text(const int64_t *shape, uint32_t rank, char *text);
 
 /* Evaluate a node whose operands have values: an elementwise one, a view, one of IR_CLASS_INDIRECT, a
- * reduction, MATMUL, CUSTOM, or one of IR_CLASS_ORDERED. They set shape, elements and taints of *out, which
- * comes with the node's dtype; ir_eval_custom makes out->results instead. A failure is recorded in
- * run->error. In any case the run owns what *out holds. */
+ * reduction, MATMUL, CUSTOM, EXCHANGE, or one of IR_CLASS_ORDERED. They set shape, elements and taints of
+ * *out, which comes with the node's dtype; ir_eval_custom makes out->results instead. A failure is recorded
+ * in run->error. In any case the run owns what *out holds. */
 ir_status ir_eval_elementwise(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_view(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out);
@@ -96,6 +97,12 @@ ir_status ir_eval_reduce(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_matmul(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_custom(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_ordered(ir_eval_run *run, ir_ref ref, ir_slot *out);
+/* exchange.c: an EXCHANGE, among the devices of run->mesh, or of one device alone. */
+typedef struct ir_eval_mesh ir_eval_mesh;
+ir_status ir_eval_exchange(ir_eval_run *run, ir_ref ref, ir_slot *out);
+/* eval.c: as ir_eval, on a device of a mesh. */
+ir_status ir_eval_on(const ir_graph *g, const ir_ref *roots, size_t n, const ir_eval_device *device,
+                     ir_eval_mesh *mesh, ir_eval_result *out, ir_error *error);
 /* Frees the scalar programs that ir_eval_elementwise keeps for the nodes of the run; to be called once, at
  * its end. */
 void ir_eval_free_programs(ir_eval_run *run);

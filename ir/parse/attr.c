@@ -47,7 +47,7 @@ static bool graph_value(ir_parser *p, ir_attr *out) {
   out->kind = IR_ATTR_GRAPH;
   out->word = copy;
   out->word_length = 1 + ir_lex_unescape(&name, copy + 1);
-  return (out->expr = ir_parse_function(p, &name)) != 0;
+  return (out->expr = ir_parse_function(p, &name, out)) != 0;
 }
 
 /* An integer above INT64_MAX, which no index expression can hold, becomes a WORD of its digits. */
@@ -167,7 +167,8 @@ bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *c
     if (p->lex.token.first) return ir_lex_fail(&p->lex, "bad attribute", "its value");
     if (!IR_RESERVE(p->graph->mem, *attrs, *cap, *count + 1)) return ir_parse_memory(p);
     ir_attr *a = &(*attrs)[*count];
-    if (!ir_parse_value(p, a)) return false;
+    bool spec = ir_token_is(&name, "to") && ir_lex_is(&p->lex, '[');
+    if (!(spec ? ir_parse_spec_value(p, a) : ir_parse_value(p, a))) return false;
     a->name = name.text;
     a->name_length = name.length;
     ++*count;
@@ -185,12 +186,12 @@ static bool at_operand(const ir_parser *p) {
 bool ir_parse_operand(ir_parser *p, ir_ref *out) {
   const ir_token *t = &p->lex.token;
   *out = 0;
+  p->operand = *t;
   if (!at_operand(p))
     return ir_lex_fail(&p->lex, "bad operand",
                        "%NAME, a number, true, false or an index expression in parentheses");
   if (ir_lex_is(&p->lex, '%')) {
-    ir_token name;
-    return ir_parse_name(p, '%', &name, "bad operand") && (*out = ir_parse_lookup(p, &name)) != 0;
+    return ir_parse_name(p, '%', &p->operand, "bad operand") && (*out = ir_parse_lookup(p, &p->operand)) != 0;
   }
   if (ir_lex_is(&p->lex, '(')) { /* the operand ends at its closing parenthesis */
     ir_lex_next(&p->lex);
@@ -220,8 +221,10 @@ bool ir_parse_operands(ir_parser *p) {
   do {
     ir_ref operand;
     if (!ir_parse_operand(p, &operand)) return false;
-    if (!IR_RESERVE(p->graph->mem, p->operands, p->operand_cap, p->operand_count + 1))
+    if (!IR_RESERVE(p->graph->mem, p->operands, p->operand_cap, p->operand_count + 1) ||
+        !IR_RESERVE(p->graph->mem, p->written, p->written_cap, p->operand_count + 1))
       return ir_parse_memory(p);
+    p->written[p->operand_count] = p->operand;
     p->operands[p->operand_count++] = operand;
   } while (ir_lex_accept(&p->lex, ','));
   return true;

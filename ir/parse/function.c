@@ -37,7 +37,20 @@ static bool declare_all(ir_parser *p, const ir_token *at, const ir_parsed_graph 
   return true;
 }
 
-ir_ref ir_parse_function(ir_parser *p, const ir_token *name) {
+/* Notes which parameters the graph writes, in their order, which its results have. */
+static bool note_written(ir_parser *p, const ir_parsed_graph *block, ir_attr *call) {
+  size_t count = 0;
+  for (size_t i = 0; i < block->result_count; i++) count += block->results[i].reference;
+  uint32_t *list = count ? ir_parse_alloc(p, count * sizeof *list) : NULL;
+  if (count && !list) return false;
+  call->written = list;
+  for (size_t i = 0, k = block->result_count - count; i < block->param_count && k < block->result_count; i++)
+    if (block->params[i].reference && block->params[i].name == block->results[k].name)
+      list[call->written_count++] = (uint32_t)i, k++;
+  return true;
+}
+
+ir_ref ir_parse_function(ir_parser *p, const ir_token *name, ir_attr *call) {
   int64_t id = ir_parse_intern(p, name);
   if (id < 0) return (ir_ref)ir_parse_memory(p);
   uint32_t known = p->symbols[id].graph_known;
@@ -46,17 +59,9 @@ ir_ref ir_parse_function(ir_parser *p, const ir_token *name) {
     return (ir_ref)ir_lex_fail_at(&p->lex, name->line, name->column,
                                   "unknown graph, found '@%.*s', expected a graph defined above",
                                   (int)(name->length > 40 ? 40 : name->length), name->text);
-  for (size_t i = 0; i < block->param_count; i++)
-    if (block->params[i].reference)
-      return (ir_ref)ir_lex_fail_at(
-          &p->lex, name->line, name->column,
-          "a graph with references is no function, found '@%.*s' with '%%%.40s: ref', "
-          "expected a graph whose parameters are values; pass the value and return "
-          "the next one",
-          (int)(name->length > 40 ? 40 : name->length), name->text, block->params[i].name);
   block->called = true;
   if (!declare_all(p, name, block)) return 0;
   ir_ref func = p->symbols[id].func ? p->symbols[id].func : close_block(p, block);
   p->symbols[id].func = func;
-  return func;
+  return func && note_written(p, block, call) ? func : 0;
 }

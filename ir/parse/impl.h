@@ -44,7 +44,27 @@ bool ir_parse_add_named(ir_parser *p, ir_named **list, size_t *count, size_t *ca
 bool ir_parse_statement_end(ir_parser *p);
 
 /* function.c */
-ir_ref ir_parse_function(ir_parser *p, const ir_token *name); /* the FUNC of the graph @name; 0 on failure */
+/* The FUNC of the graph @name, and what it writes in *call. 0 after failing. */
+ir_ref ir_parse_function(ir_parser *p, const ir_token *name, ir_attr *call);
+
+/* reference.c: names of references, which their newest versions take */
+/* Operands of a statement that are references, and that the functions it calls write, in order: the last
+ * results are their newest versions. */
+typedef struct ir_written {
+  uint32_t *operands; /* of ir_parse_alloc */
+  uint32_t count;
+} ir_written;
+/* Gives the name to a value. The name of a reference may have been given before, to a value of that type. */
+bool ir_parse_name_value(ir_parser *p, const ir_token *name, ir_ref value);
+/* Finds what the functions among the attributes write. False after an error: an operand that is no reference,
+ * or one twice. */
+bool ir_parse_written(ir_parser *p, const ir_attr *attrs, size_t count, ir_written *written);
+/* Gives their names to the last results of `made`. */
+bool ir_parse_name_written(ir_parser *p, const ir_written *written, ir_ref made);
+
+/* parse.c */
+/* Have both values one dtype, batch and shape? */
+bool ir_parse_same_type(const ir_parser *p, ir_ref wanted, ir_ref actual);
 
 /* literal.c */
 /* May the next token begin a literal? */
@@ -81,6 +101,14 @@ ir_dtype ir_parse_dtype_word(const ir_token *word);
 bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *cap);
 bool ir_parse_operand(ir_parser *p, ir_ref *out); /* %name, literal, (expression), f32(0.5) */
 bool ir_parse_operands(ir_parser *p);             /* to p->operands */
+
+/* sharding.c */
+/* At `mesh`: reads `mesh @m [x=2,y=4]`, which is the mesh of the graph; the same again is no error. */
+bool ir_parse_mesh(ir_parser *p);
+/* At `[`: a spec, as the WORD of its text. */
+bool ir_parse_spec_value(ir_parser *p, ir_attr *out);
+/* Behind a type: reads `@m[x,-]`, if it is there, as the spec of the value. */
+bool ir_parse_spec_of(ir_parser *p, ir_ref value);
 
 /* kernel.c */
 /* Reads a kernel from its `(` to its `}` into root and params of *out. False after an error; params are the

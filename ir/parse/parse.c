@@ -43,6 +43,7 @@ void ir_parser_free(ir_parser *p) {
   ir_free(mem, p->values, p->value_cap * sizeof *p->values);
   ir_free(mem, p->operators, p->operator_cap * sizeof *p->operators);
   ir_free(mem, p->operands, p->operand_cap * sizeof *p->operands);
+  ir_free(mem, p->written, p->written_cap * sizeof *p->written);
   ir_free(mem, p->pool, p->pool_cap * sizeof *p->pool);
   ir_free(mem, p->bytes, p->bytes_cap);
   *p = (ir_parser){0};
@@ -120,6 +121,7 @@ typedef struct statement {
   size_t name_count, name_cap;
   ir_attr *attrs;
   size_t attr_count, attr_cap;
+  ir_written written;
 } statement;
 
 static bool has_letters(const ir_letters *l) {
@@ -149,7 +151,7 @@ static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
   ir_letters letters = p->letters;
   ir_ref ref = ir_leaf(p->graph, IR_OP_INPUT, dtype, batch, shape, id);
   if (ref && has_letters(&letters) && !ir_letters_set(p->graph, ref, &letters)) return ir_parse_memory(p);
-  if (!ref || !ir_parse_define(p, &name, ref) ||
+  if (!ref || !ir_parse_spec_of(p, ref) || !ir_parse_define(p, &name, ref) ||
       !ir_parse_add_named(p, &out->params, &out->param_count, &out->param_cap, id, ref))
     return false;
   out->params[out->param_count - 1].reference = reference;
@@ -187,6 +189,13 @@ static bool same_sizes(const ir_parser *p, ir_ref wanted, ir_ref actual, uint64_
   for (uint32_t i = 0; same && i < count; i++)
     same = unchecked >> i & 1 || same_size(p, ir_src(g, wanted, i), ir_src(g, actual, i));
   return same;
+}
+
+bool ir_parse_same_type(const ir_parser *p, ir_ref wanted, ir_ref actual) {
+  const ir_graph *g = p->graph;
+  return ir_dtype_of(g, wanted) == ir_dtype_of(g, actual) &&
+         same_sizes(p, ir_batch(g, wanted), ir_batch(g, actual), 0) &&
+         same_sizes(p, ir_shape(g, wanted), ir_shape(g, actual), 0);
 }
 
 /* `dtype[shape]`, or `index` or `bool` for an index expression; must agree with the value, whose axes get the
@@ -237,7 +246,7 @@ static bool read_leaf(ir_parser *p, const ir_token *op, ir_ref *made) {
 
 static ir_ref parse_operation(ir_parser *p, statement *s) {
   ir_token op = p->lex.token;
-  const ir_token *first = &s->names[0];
+  const ir_token *first = s->name_count ? &s->names[0] : &op;
   ir_ref made = 0;
   bool value_follows = ir_lex_is(&p->lex, '(') || ir_lex_is(&p->lex, '%') || ir_parse_at_literal(p);
   if (value_follows && !op.first) { /* an index expression, or an alias of a value */
@@ -249,7 +258,9 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
   ir_lex_next(&p->lex);
   if (ir_parse_is_leaf(&op) && !read_leaf(p, &op, &made)) return 0;
   if (made) return made;
-  if (!ir_parse_operands(p) || !ir_parse_attributes(p, &s->attrs, &s->attr_count, &s->attr_cap)) return 0;
+  if (!ir_parse_operands(p) || !ir_parse_attributes(p, &s->attrs, &s->attr_count, &s->attr_cap) ||
+      !ir_parse_written(p, s->attrs, s->attr_count, &s->written))
+    return 0;
   if (!p->builder->apply)
     return ir_lex_fail_at(&p->lex, op.line, op.column,
                           "no tensor operations here, found '%.*s', expected a literal",
@@ -260,48 +271,24 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
   return made;
 }
 
-/* The name of a reference may be given to its next version, which has its type. */
-static bool define(ir_parser *p, const ir_token *name, ir_ref value) {
-  int64_t id = ir_parse_intern(p, name);
-  if (id < 0) return ir_parse_memory(p);
-  ir_symbol *s = &p->symbols[id];
-  if (s->value_epoch != p->epoch || s->reference_epoch != p->epoch) return ir_parse_define(p, name, value);
-  ir_graph *g = p->graph;
-  bool same = ir_dtype_of(g, value) == ir_dtype_of(g, s->value) &&
-              same_sizes(p, ir_batch(g, s->value), ir_batch(g, value), 0) &&
-              same_sizes(p, ir_shape(g, s->value), ir_shape(g, value), 0);
-  if (!same) {
-    ir_text have, want;
-    ir_text_init(&have, g->mem), ir_text_init(&want, g->mem);
-    ir_print_type(g, value, &have), ir_print_type(g, s->value, &want);
-    ir_lex_fail_at(&p->lex, name->line, name->column,
-                   "a version of the reference '%%%.*s' of another type, found %.100s, expected %.100s",
-                   (int)(name->length > 40 ? 40 : name->length), name->text, ir_text_get(&have),
-                   ir_text_get(&want));
-    ir_text_free(&have), ir_text_free(&want);
-    return false;
-  }
-  s->value = value;
-  return true;
-}
-
-static bool define_results(ir_parser *p, statement *s, ir_ref made) {
+static bool define_results(ir_parser *p, statement *s, const ir_token *at, ir_ref made) {
   bool tuple = ir_op_of(p->graph, made) == IR_OP_TUPLE;
-  uint32_t count = tuple ? ir_get(p->graph, made)->nsrc : 1;
+  uint32_t count = (tuple ? ir_get(p->graph, made)->nsrc : 1) - s->written.count;
   if (count != s->name_count)
-    return ir_lex_fail_at(&p->lex, s->names[0].line, s->names[0].column,
-                          "wrong number of results, found %zu names, expected %u", s->name_count, count);
+    return ir_lex_fail_at(&p->lex, at->line, at->column,
+                          "wrong number of results, found %zu names, expected %u%s", s->name_count, count,
+                          s->written.count ? "; references have their names already" : "");
   bool typed = ir_lex_is(&p->lex, ':') && !p->lex.token.first;
   for (uint32_t i = 0; i < count; i++) {
     ir_ref value = tuple ? ir_src(p->graph, made, i) : made;
     if (typed) {
       if (!ir_lex_expect(&p->lex, i ? ',' : ':', "missing type of a result") ||
-          !check_type(p, &s->names[i], &value))
+          !check_type(p, &s->names[i], &value) || !ir_parse_spec_of(p, value))
         return false;
     }
-    if (!define(p, &s->names[i], value)) return false;
+    if (!ir_parse_name_value(p, &s->names[i], value)) return false;
   }
-  return true;
+  return ir_parse_name_written(p, &s->written, made);
 }
 
 bool ir_parse_statement_end(ir_parser *p) {
@@ -328,8 +315,10 @@ static bool note_values(ir_parser *p, const statement *s, const char *text, ir_r
                         ir_parsed_graph *out) {
   ir_graph *g = p->graph;
   int64_t written = ir_name(g, text, ir_statement_length(text, p->lex.text + p->lex.length));
-  for (size_t i = 0; i < s->name_count; i++) {
-    int64_t id = ir_parse_intern(p, &s->names[i]);
+  for (size_t i = 0; i < s->name_count + s->written.count; i++) {
+    const ir_token *name =
+        i < s->name_count ? &s->names[i] : &p->written[s->written.operands[i - s->name_count]];
+    int64_t id = ir_parse_intern(p, name);
     if (id < 0 || written < 0 || !IR_RESERVE(g->mem, out->values, out->value_cap, out->value_count + 1))
       return ir_parse_memory(p);
     out->values[out->value_count++] = (ir_defined){.name = ir_name_text(g, id),
@@ -337,15 +326,14 @@ static bool note_values(ir_parser *p, const statement *s, const char *text, ir_r
                                                    .ref = p->symbols[id].value,
                                                    .floor = floor,
                                                    .end = g->count,
-                                                   .line = s->names[i].line,
+                                                   .line = name->line,
                                                    .statement = number};
   }
   return true;
 }
 
-static bool parse_statement(ir_parser *p, statement *s, ir_parsed_graph *out) {
-  ir_ref floor = p->graph->count;
-  s->name_count = 0;
+/* `%a, %b =` */
+static bool parse_names(ir_parser *p, statement *s) {
   p->lex.by_line = false;
   do {
     if (!IR_RESERVE(p->graph->mem, s->names, s->name_cap, s->name_count + 1)) return ir_parse_memory(p);
@@ -353,17 +341,39 @@ static bool parse_statement(ir_parser *p, statement *s, ir_parsed_graph *out) {
     s->name_count++;
     p->lex.by_line = true;
   } while (ir_lex_accept(&p->lex, ','));
-  if (!ir_lex_expect(&p->lex, '=', "bad statement")) return false;
+  return ir_lex_expect(&p->lex, '=', "bad statement");
+}
+
+/* A statement without names calls functions that write references, and that return nothing. */
+static bool parse_statement(ir_parser *p, statement *s, ir_parsed_graph *out) {
+  ir_ref floor = p->graph->count;
+  ir_token first = p->lex.token;
+  s->name_count = 0;
+  s->written = (ir_written){0};
+  if (ir_lex_is(&p->lex, '%') && !parse_names(p, s)) return false;
+  p->lex.by_line = true;
+  p->lex.token.first &= s->name_count > 0;
   const char *text = p->lex.token.text;
   uint32_t number = ir_cause_next(p->graph);
   ir_ref made = parse_operation(p, s);
   ir_cause_results(p->graph, made, number);
   ir_cause_resume(p->graph, 0);
-  bool ok = made && define_results(p, s, made) && ir_parse_statement_end(p) &&
-            note_values(p, s, text, floor, number, out);
+  bool ok = made && define_results(p, s, s->name_count ? &s->names[0] : &first, made) &&
+            ir_parse_statement_end(p) && note_values(p, s, text, floor, number, out);
   ir_parse_release(p);
   p->lex.by_line = false;
   return ok;
+}
+
+/* Does a statement without names begin here? It calls a function. */
+static bool at_call(const ir_parser *p) {
+  if (p->lex.token.kind != IR_TOKEN_WORD || ir_lex_is_word(&p->lex, "return")) return false;
+  ir_lexer ahead = p->lex;
+  ir_error ignored = {0};
+  ahead.error = &ignored;
+  do ir_lex_next(&ahead);
+  while (!ahead.token.first && ahead.token.kind != IR_TOKEN_END && !ir_lex_is(&ahead, '@'));
+  return !ahead.token.first && ir_lex_is(&ahead, '@');
 }
 
 static bool add_result(ir_parser *p, ir_parsed_graph *out, int64_t id, ir_ref value) {
@@ -458,7 +468,7 @@ static bool parse_graph(ir_parser *p, ir_parsed_graph *out) {
     ok = (first || ir_lex_expect(&p->lex, ',', "bad parameters")) && parse_param(p, out);
   ok = ok && ir_lex_expect(&p->lex, ')', "bad parameters") &&
        ir_lex_expect(&p->lex, '{', "missing body of the graph");
-  while (ok && ir_lex_is(&p->lex, '%')) ok = parse_statement(p, &s, out);
+  while (ok && (ir_lex_is(&p->lex, '%') || at_call(p))) ok = parse_statement(p, &s, out);
   if (ok && !ir_lex_is_word(&p->lex, "return"))
     ok = ir_lex_fail(&p->lex, ir_lex_is(&p->lex, '}') ? "missing return" : "bad statement",
                      "'%NAME = ...' or 'return'");
@@ -474,7 +484,7 @@ static bool parse_block(ir_parser *p, ir_module *module) {
   static const char *const kinds[] = {"graph", "kernel", "index"};
   int kind = 0;
   while (kind < 3 && !ir_lex_is_word(&p->lex, kinds[kind])) kind++;
-  if (kind == 3) return ir_lex_fail(&p->lex, "unexpected text", "'graph', 'kernel' or 'index'");
+  if (kind == 3) return ir_lex_fail(&p->lex, "unexpected text", "'graph', 'kernel', 'index' or 'mesh'");
   if (!IR_RESERVE(module->mem, module->graphs, module->cap, module->count + 1)) return ir_parse_memory(p);
   ir_parsed_graph *out = &module->graphs[module->count++];
   *out = (ir_parsed_graph){.kind = (ir_block_kind)kind};
@@ -504,7 +514,8 @@ ir_status ir_parse_module(ir_graph *graph, const ir_builder *builder, const char
   ir_parser p;
   bool ok = ir_parser_init(&p, graph, builder, file, text, length) == IR_OK;
   p.module = module;
-  while (ok && p.lex.token.kind != IR_TOKEN_END) ok = parse_block(&p, module);
+  while (ok && p.lex.token.kind != IR_TOKEN_END)
+    ok = ir_lex_is_word(&p.lex, "mesh") ? ir_parse_mesh(&p) : parse_block(&p, module);
   if (ok && module->count == 0) ok = ir_lex_fail(&p.lex, "nothing to read", "'graph @NAME(...) { ... }'");
   if (p.lex.error->status) ok = false;
   if (!ok) ir_module_free(module);

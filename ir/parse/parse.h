@@ -14,7 +14,7 @@
 
 #include "ir/attr.h"
 #include "ir/letters.h"
-#include "ir/parse/lex.h"
+#include "ir/lex/lex.h"
 
 /* How the parser makes nodes. */
 typedef struct ir_builder {
@@ -110,6 +110,9 @@ typedef struct ir_parser {
   size_t operator_count, operator_cap;
   ir_ref *operands; /* of the statement */
   size_t operand_count, operand_cap;
+  ir_token operand;  /* the operand that was read last: its name, or the first token of another */
+  ir_token *written; /* those of the statement */
+  size_t written_cap;
   ir_attr *pool; /* list items being read */
   size_t pool_count, pool_cap;
   struct ir_parse_block *blocks; /* storage of the statement's attributes */

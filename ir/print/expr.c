@@ -1,7 +1,8 @@
 /* The text of expressions, constants, attributes and types: everything within a line. */
 #include "ir/custom.h"
 #include "ir/letters.h"
-#include "ir/parse/lex.h"
+#include "ir/mesh/sharding.h"
+#include "ir/lex/lex.h"
 #include "ir/print/print.h"
 #include "ir/resource.h"
 
@@ -251,9 +252,9 @@ static uint32_t put_batch(ir_printer *pr, const ir_node *n) {
   return n->nsrc - 1;
 }
 
-static void put_list(ir_printer *pr, const ir_node *n, uint32_t from, bool pairs) {
+static void put_list(ir_printer *pr, const ir_node *n, uint32_t from, uint32_t end, bool pairs) {
   ir_text_str(pr->out, "[");
-  uint32_t end = put_batch(pr, n);
+  if (end == n->nsrc) end = put_batch(pr, n);
   for (uint32_t i = from; i < end; i++) {
     bool opens = pairs && (i - from) % 2 == 0;
     ir_text_str(pr->out, i > from ? (opens ? ",[" : ",") : opens ? "[" : "");
@@ -281,7 +282,9 @@ static void put_attributes(ir_printer *pr, const ir_node *n) {
   for (const char *column = ir_ops[n->op].attributes; ir_next_attribute(&column, name, kind, sizeof name);) {
     if (strcmp(kind, "[]") == 0 || strcmp(kind, "[[]]") == 0) {
       ir_textf(pr->out, " %s=", name);
-      put_list(pr, n, at, kind[1] == '[');
+      uint32_t end = ir_list_end(n, at);
+      put_list(pr, n, at, end, kind[1] == '[');
+      at = end;
     } else if (strcmp(name, "bound") == 0 && at < n->nsrc && ir_get(pr->graph, n->src[at])->arg < 0) {
       at++; /* -1: no bound is declared */
     } else if (strcmp(kind, "expr") == 0 && at < n->nsrc) {
@@ -305,8 +308,11 @@ static void put_attributes(ir_printer *pr, const ir_node *n) {
     } else if (strcmp(kind, "bytes") == 0) {
       ir_textf(pr->out, " %s=", name);
       put_bytes(pr, n);
+    } else if (strcmp(kind, "spec") == 0) {
+      ir_textf(pr->out, " %s=%s", name, ir_name_text(pr->graph, n->arg));
     } else if (strcmp(kind, "string") == 0) {
-      ir_textf(pr->out, " %s=\"%s\"", name, ir_name_text(pr->graph, n->arg));
+      ir_textf(pr->out, " %s=", name);
+      ir_lex_print_string(pr->out, ir_name_text(pr->graph, n->arg), ir_name_length(pr->graph, n->arg));
     } else {
       put_arg_attribute(pr, n, " ", name, kind, true);
     }
@@ -343,7 +349,7 @@ static void put_origin(ir_printer *pr, const ir_node *n, const ir_origin *origin
   }
   if (!origin->raw && !origin->bytes) return;
   ir_text_str(pr->out, " shape=");
-  put_list(pr, n, 0, false);
+  put_list(pr, n, 0, n->nsrc, false);
   ir_textf(pr->out, " dtype=%s", ir_dtypes[n->dtype].name);
 }
 
@@ -419,6 +425,10 @@ void ir_put_type(ir_printer *pr, ir_ref ref) {
   }
   put_sizes(pr, ir_get(g, shape)->src, ir_get(g, shape)->nsrc, l.axis);
   ir_text_str(pr->out, "]");
+  const ir_spec *spec = pr->listing ? ir_spec_of(g, ref) : NULL;
+  if (!spec) return;
+  ir_textf(pr->out, " @%s", ir_graph_mesh(g)->name);
+  ir_spec_print(ir_graph_mesh(g), spec, pr->out);
 }
 
 bool ir_printer_init(ir_printer *pr, const ir_graph *g, ir_text *out) {

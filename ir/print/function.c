@@ -1,7 +1,7 @@
 /* The text of a tensor graph's functions: their order, their names, and the results of the nodes that call
  * them. */
 #include "ir/custom.h"
-#include "ir/parse/lex.h"
+#include "ir/lex/lex.h"
 #include "ir/print/print.h"
 
 #include <string.h>

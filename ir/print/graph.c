@@ -1,6 +1,7 @@
 /* The text of tensor graphs, and the dispatch between graphs, functions and kernels. */
-#include "ir/parse/lex.h"
+#include "ir/lex/lex.h"
 #include "ir/print/print.h"
+#include "ir/mesh/sharding.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -272,6 +273,7 @@ static void put_graph(ir_printer *pr, const char *name, size_t name_length, cons
   ir_named *inputs = NULL;
   size_t count = 0, cap = 0, input_count = 0, input_cap = 0;
   for (size_t i = 0; roots && i < result_count; i++) roots[i] = results[i].ref;
+  if (ir_graph_mesh(g)) ir_mesh_print(ir_graph_mesh(g), pr->out), ir_text_str(pr->out, "\n");
   bool ok = roots && ir_reachable(g, roots, result_count, &nodes, &count, &cap) == IR_OK &&
             (params || inputs_of(g, nodes, count, &inputs, &input_count, &input_cap)) &&
             put_functions(pr, name, name_length, roots, result_count, &nodes, &count, &cap);

@@ -5,7 +5,7 @@
  * Then the lines of each loop are chained in the order in which they are needed, which does not depend on the
  * order of creation: equal kernels have equal text. Last the chains are printed, with a stack of open
  * loops. */
-#include "ir/parse/lex.h"
+#include "ir/lex/lex.h"
 #include "ir/print/print.h"
 #include "ir/regions.h"
 

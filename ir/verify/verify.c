@@ -273,6 +273,15 @@ static bool verify_indirect(ir_verifier *v, ir_ref ref) {
          ir_verify_fail(v, ref, "the result must have the shape of the first operand");
 }
 
+static bool verify_exchange(ir_verifier *v, ir_ref ref) {
+  const ir_graph *g = v->graph;
+  const ir_node *n = ir_get(g, ref);
+  if (n->op != IR_OP_EXCHANGE) return true;
+  if (n->arg < 0 || (size_t)n->arg >= g->name_count) return ir_verify_fail(v, ref, "it must have a kind");
+  return ir_rank(g, n->src[0]) == ir_rank(g, ref) ||
+         ir_verify_fail(v, ref, "the result must have the rank of the operand, %u", ir_rank(g, n->src[0]));
+}
+
 /* Operands of an elementwise node have its shape, or are constants of rank 0. Only sizes that are numbers are
  * compared, because equal expressions may be written differently. */
 static bool verify_shapes(ir_verifier *v, ir_ref ref) {
@@ -353,7 +362,8 @@ static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
   if (n->op == IR_OP_RESULT)
     return ir_op_of(v->graph, n->src[0]) == IR_OP_CUSTOM ? ir_verify_custom(v, ref)
                                                          : ir_verify_control(v, ref);
-  if (!verify_shapes(v, ref) || !verify_axis(v, ref) || !verify_indirect(v, ref)) return false;
+  if (!verify_shapes(v, ref) || !verify_axis(v, ref) || !verify_indirect(v, ref) || !verify_exchange(v, ref))
+    return false;
   return ir_verify_elementwise(v, ref);
 }
 

@@ -9,6 +9,7 @@
 
 #include "passes/ops/build/control.h"
 #include "passes/ops/check.h"
+#include "ir/mesh/sharding.h"
 #include "physicalize.h"
 
 #include <string.h>
@@ -48,6 +49,7 @@ typedef enum batch_rule {
   BATCH_RULE_SIZES,  /* the batch sizes come first */
   BATCH_RULE_ONES,   /* 1 for each batch axis */
   BATCH_RULE_WHOLE,  /* pairs: [0, size] for each batch axis */
+  BATCH_RULE_ZEROS,  /* 0 for each batch axis */
   BATCH_RULE_NO_PADS /* pairs: [0, 0] for each batch axis */
 } batch_rule;
 
@@ -55,13 +57,13 @@ static const struct {
   const char *name;
   batch_rule rule;
 } batch_rules[] = {
-    {"axis", BATCH_RULE_AXES},    {"axes", BATCH_RULE_AXES},  {"order", BATCH_RULE_ORDER},
-    {"shape", BATCH_RULE_SIZES},  {"steps", BATCH_RULE_ONES}, {"bounds", BATCH_RULE_WHOLE},
-    {"pads", BATCH_RULE_NO_PADS},
+    {"axis", BATCH_RULE_AXES},    {"axes", BATCH_RULE_AXES},   {"order", BATCH_RULE_ORDER},
+    {"shape", BATCH_RULE_SIZES},  {"steps", BATCH_RULE_ONES},  {"bounds", BATCH_RULE_WHOLE},
+    {"pads", BATCH_RULE_NO_PADS}, {"start", BATCH_RULE_ZEROS}, {"at", BATCH_RULE_ZEROS},
 };
 /* Attributes of these kinds do not concern axes. */
-static const char *const axis_free_kinds[] = {"bool",     "dtype",       "value",   "expr",
-                                              "pad_mode", "gather_mode", "write_op"};
+static const char *const axis_free_kinds[] = {"bool",        "dtype",    "value",  "expr", "pad_mode",
+                                              "gather_mode", "write_op", "string", "spec"};
 
 static bool find_batch_rule(const char *name, const char *kind, batch_rule *out) {
   *out = BATCH_RULE_NONE;
@@ -83,6 +85,7 @@ static uint32_t put_batch_rule(physical *p, batch_rule how, uint32_t i, ir_ref *
   case BATCH_RULE_ORDER: out[0] = ir_index(g, i); return 1;
   case BATCH_RULE_SIZES: out[0] = size; return 1;
   case BATCH_RULE_ONES: out[0] = ir_index(g, 1); return 1;
+  case BATCH_RULE_ZEROS: out[0] = zero; return 1;
   case BATCH_RULE_WHOLE: out[0] = zero, out[1] = size; return 2;
   case BATCH_RULE_NO_PADS: out[0] = zero, out[1] = zero; return 2;
   case BATCH_RULE_NONE:
@@ -91,13 +94,14 @@ static uint32_t put_batch_rule(physical *p, batch_rule how, uint32_t i, ir_ref *
   return 0;
 }
 
-/* Appends the list attribute that starts at source `at` of the node and is its last; returns the number of
- * sources so far. */
-static uint32_t put_list(physical *p, ir_ref node, batch_rule how, uint32_t at, uint32_t count) {
+/* Appends the list attribute that is the sources [at, end) of the node; returns the number of sources so far.
+ */
+static uint32_t put_list(physical *p, ir_ref node, batch_rule how, uint32_t at, uint32_t end,
+                         uint32_t count) {
   ir_graph *g = p->g;
   const ir_node *n = ir_get(g, node);
   for (uint32_t i = 0; i < p->rank; i++) count += put_batch_rule(p, how, i, p->src + count);
-  for (; at < n->nsrc; at++) {
+  for (; at < end; at++) {
     bool is_axis = how == BATCH_RULE_AXES || how == BATCH_RULE_ORDER;
     p->src[count++] = is_axis ? ir_index(g, ir_get(g, n->src[at])->arg + p->rank) : n->src[at];
   }
@@ -126,7 +130,11 @@ static ir_ref by_attributes(physical *p, ir_ref node) {
     if (strcmp(kind, "int") == 0 && how == BATCH_RULE_AXES)
       arg = ir_pack_arg(ir_arg_int(n) + p->rank, ir_arg_mode(n));
     else if (strcmp(kind, "value") == 0 || strcmp(kind, "expr") == 0) src[count++] = n->src[at++];
-    else if (kind[0] == '[') count = put_list(p, node, how, at, count);
+    else if (kind[0] == '[') {
+      uint32_t end = ir_list_end(n, at);
+      count = put_list(p, node, how, at, end, count);
+      at = end;
+    }
   }
   if (good) made = ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape_of(p, node), arg, src, count);
   else
@@ -291,6 +299,43 @@ static ir_ref result(physical *p, ir_ref node) {
   return ir_src(p->g, p->map[n->src[0]], (uint32_t)ir_arg_int(n));
 }
 
+/* A spec of the logical axes, with the batch axes in front, which are open. */
+static void with_batch(const physical *p, const ir_spec *spec, ir_spec *out) {
+  ir_spec_init(out, p->rank + spec->rank);
+  for (uint32_t d = 0; d < p->rank; d++) out->open[d] = true;
+  for (uint32_t place = 0; place < IR_PLACES; place++) {
+    uint32_t count, to = place < spec->rank ? p->rank + place : place;
+    const ir_subaxis *axes = ir_spec_axes(spec, place, &count);
+    for (uint32_t i = 0; i < count; i++) ir_spec_push(out, to, axes[i]);
+    if (place >= spec->rank) continue;
+    out->open[to] = spec->open[place];
+    out->priority[to] = spec->priority[place];
+  }
+  out->joined_by = spec->joined_by;
+}
+
+static ir_ref shard(physical *p, ir_ref node) {
+  ir_spec logical, spec;
+  ir_text text;
+  ir_ref x = mapped_source(p, node), made = 0;
+  if (!x || !ir_shard_spec(p->g, node, &logical)) return 0;
+  with_batch(p, &logical, &spec);
+  ir_text_init(&text, p->g->mem);
+  ir_spec_print(ir_graph_mesh(p->g), &spec, &text);
+  if (!text.failed) made = op_shard(p->g, x, ir_text_get(&text), text.len);
+  ir_text_free(&text);
+  return made;
+}
+
+/* The spec that the node was given. */
+static bool keep_spec(physical *p, ir_ref node, ir_ref made) {
+  const ir_spec *given = ir_spec_of(p->g, node);
+  ir_spec spec;
+  if (!given || made == node) return true;
+  with_batch(p, given, &spec);
+  return ir_set_spec(p->g, made, &spec);
+}
+
 typedef ir_ref (*rule)(physical *p, ir_ref node);
 static const rule rules[IR_OP_COUNT] = {
     [IR_OP_INPUT] = leaf,
@@ -307,6 +352,7 @@ static const rule rules[IR_OP_COUNT] = {
     [IR_OP_SCAN] = pass_physical_call,
     [IR_OP_CUSTOM] = pass_physical_custom,
     [IR_OP_RESULT] = result,
+    [IR_OP_SHARD] = shard,
 };
 
 bool pass_batches_by_rule(ir_op op) { return rules[op] != NULL; }
@@ -351,7 +397,7 @@ bool pass_physicalize(ir_graph *g, ir_ref *roots, size_t n) {
   for (size_t i = 0; i < count && good; i++) {
     ir_cause before = ir_cause_enter(g, live[i]);
     p.map[live[i]] = ir_cause_leave(g, before, live[i], make_physical(&p, live[i]));
-    good = p.map[live[i]] != 0;
+    good = p.map[live[i]] != 0 && keep_spec(&p, live[i], p.map[live[i]]);
   }
   for (size_t i = 0; i < n && good; i++) roots[i] = p.map[roots[i]];
   ir_free(g->mem, p.map, p.map_size * sizeof *p.map);

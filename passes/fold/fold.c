@@ -293,6 +293,7 @@ static ir_ref fold_demand(folder *f, fold_frame *fr) {
     break;
   case IR_CLASS_CONTRACT:
   case IR_CLASS_ORDERED:
+  case IR_CLASS_EXCHANGE:
   case IR_CLASS_CONTROL:
   case IR_CLASS_CUSTOM:
   case IR_CLASS_LOOP:

@@ -160,7 +160,7 @@ static bool add_item(fuse_plan *p, ir_ref node) {
   fuse_item *item = &p->items[p->count];
   *item = (fuse_item){.node = node};
   p->item_of[node] = ++p->count;
-  if (!schedule_is_call((ir_op)n->op) && !schedule_is_sort((ir_op)n->op)) return read_item(p, item);
+  if (!schedule_is_call((ir_op)n->op) && !schedule_is_step((ir_op)n->op)) return read_item(p, item);
   item->first_read = (uint32_t)p->read_count;
   for (uint32_t k = 0; k < ir_operand_count(n); k++)
     if (!add_read(p, n->src[k], &view_no_axes, fuse_elements(s->g, n->src[k]))) return false;

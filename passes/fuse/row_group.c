@@ -352,7 +352,7 @@ static bool reads_leaves(const fuse_plan *p, const fuse_item *item) {
 bool fuse_may_defer(const fuse_plan *p, ir_ref value) {
   int64_t i = fuse_item_of(p, value);
   ir_op op = ir_op_of(p->s->g, value);
-  if (i < 0 || p->group_of[i] != FUSE_NO_GROUP || schedule_is_call(op) || schedule_is_sort(op)) return false;
+  if (i < 0 || p->group_of[i] != FUSE_NO_GROUP || schedule_is_call(op) || schedule_is_step(op)) return false;
   return (p->deferred[i] = !p->items[i].result && reads_leaves(p, &p->items[i]));
 }
 

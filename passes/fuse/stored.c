@@ -121,10 +121,10 @@ static void collect_uses(scheduler *s) {
   for (size_t i = s->count; i-- > 0;) {
     ir_ref r = s->live[i];
     const ir_node *n = ir_get(s->g, r);
-    if (schedule_is_call((ir_op)n->op) || schedule_is_sort((ir_op)n->op)) store_operands(s, n);
+    if (schedule_is_call((ir_op)n->op) || schedule_is_step((ir_op)n->op)) store_operands(s, n);
     if (!is_tensor(s, r) || n->op == IR_OP_RESULT) continue;
     bool reduction = ir_ops[n->op].cls == IR_CLASS_REDUCE;
-    if (n->op == IR_OP_STORED || schedule_is_sort((ir_op)n->op)) s->flags[r] |= STORED;
+    if (n->op == IR_OP_STORED || schedule_is_step((ir_op)n->op)) s->flags[r] |= STORED;
     bool recomputed = s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED);
     if (recomputed && (reduction || s->epilogues[r] & PASS_EPILOGUE)) s->flags[r] |= STORED;
     if (n->op == IR_OP_ASSIGN) {

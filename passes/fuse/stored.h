@@ -59,9 +59,11 @@ static inline bool schedule_is_leaf(ir_op op) {
 /* Is it a node with operands in memory, and with results that RESULT nodes read? */
 static inline bool schedule_is_call(ir_op op) { return ir_has_results(op); }
 
-/* Is it computed by a step of its own that is no kernel, from an operand in memory? Lowering leaves such a
- * node for targets that sort. */
+/* Lowering leaves sorts for targets that have steps for them. */
 static inline bool schedule_is_sort(ir_op op) { return op == IR_OP_SORT || op == IR_OP_ARGSORT; }
+
+/* Is it computed by a step of its own that is no kernel, from an operand in memory? */
+static inline bool schedule_is_step(ir_op op) { return schedule_is_sort(op) || op == IR_OP_EXCHANGE; }
 
 /* Sets flags, uses, cost, remaps, reads and sharing of all nodes in s->live. */
 void schedule_uses(scheduler *s);

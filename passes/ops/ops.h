@@ -212,6 +212,11 @@ ir_ref op_matmul(ir_graph *g, ir_ref a, ir_ref b);
 /* shape x[:axis] ++ indices[batch:] ++ x[axis+1:] */
 ir_ref op_gather(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode);
 ir_ref op_gather_batched(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode, int64_t batch);
+/* passes/ops/build/exchange.c. EXCHANGE (ir/exchange.h): x is this device's part of a distributed array, the
+ * box that begins at the index `at`; the result is the box of size `shape` that begins at the index `start`.
+ * n entries each, n = rank of x. kind: `length` bytes, what the exchange is called in reports. */
+ir_ref op_exchange(ir_graph *g, ir_ref x, const ir_ref *shape, const ir_ref *start, const ir_ref *at,
+                   size_t n, const char *kind, size_t length);
 /* SCATTER, SCATTER_ADD: x with updates, which broadcast to the shape of gather, stored or added at the
  * indices; mode fill skips indices out of range. */
 ir_ref op_scatter(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir_ref updates, int64_t axis, int mode,
@@ -253,6 +258,10 @@ bool op_target_repeats(ir_graph *g, ir_ref target);       /* may it name an elem
 /* passes/ops/build/found.c. x, an integer of rank 0, as i64. In a run it is the value of the size variable,
  * unless the shape of an input tells that: frontend/api/found_sizes.h. */
 ir_ref op_found(ir_graph *g, ir_ref x, ir_ref size);
+
+/* passes/ops/build/shard.c. x, divided among the devices of the graph's mesh as the text of a spec says,
+ * `[x,-]`. */
+ir_ref op_shard(ir_graph *g, ir_ref x, const char *spec, size_t length);
 
 /* passes/ops/build/positions.c. Elements of x that are positions below an extent, because the run checks them
  * or views repeat such elements: the extent, an index expression; 0: it is not known. */

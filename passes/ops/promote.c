@@ -1,6 +1,6 @@
 /* dtype rules: promotion, weak constants, result and accumulator dtypes, conversion. */
 #include "check.h"
-#include "ir/parse/lex.h"
+#include "ir/lex/lex.h"
 
 #include <math.h>
 #include <stdio.h>

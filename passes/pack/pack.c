@@ -116,6 +116,7 @@ static bool is_plain(const ir_graph *g, const pass_operand *o) {
   case IR_CLASS_LEAF: return n->op != IR_OP_IOTA && n->op != IR_OP_CONST;
   case IR_CLASS_REDUCE:
   case IR_CLASS_ORDERED:
+  case IR_CLASS_EXCHANGE:
   case IR_CLASS_CUSTOM: return true;
   default: return n->op == IR_OP_STORED || n->op == IR_OP_RESULT || n->op == IR_OP_ASSIGN;
   }

@@ -1,7 +1,7 @@
 #include "passes/patterns/constant_values.h"
 
 /* What a node depends on, the greatest of its sources: literals alone, constants as well, or inputs, sizes
- * that vary and calls. */
+ * that vary, calls and other devices. */
 enum { LITERALS, CONSTANTS, OTHERS };
 
 /* Bytes of a constant: its shape is constant. */
@@ -24,8 +24,8 @@ static uint8_t kind_of(const pass_constant_values *v, const ir_graph *g, ir_ref 
   case IR_OP_TUPLE: break;
   default:
     if (ir_ops[n->op].cls == IR_CLASS_LEAF || ir_ops[n->op].cls == IR_CLASS_CUSTOM ||
-        ir_ops[n->op].cls == IR_CLASS_META || ir_ops[n->op].level == IR_LEVEL_LOOP ||
-        ir_has_results((ir_op)n->op))
+        ir_ops[n->op].cls == IR_CLASS_EXCHANGE || ir_ops[n->op].cls == IR_CLASS_META ||
+        ir_ops[n->op].level == IR_LEVEL_LOOP || ir_has_results((ir_op)n->op))
       return OTHERS;
   }
   for (uint32_t i = 0; i < n->nsrc; i++)

@@ -204,6 +204,17 @@ static void add_sort(scheduler *s, const schedule_scope *f, ir_ref sort, uint32_
   step->count = s->wanted[sort];
 }
 
+static void add_exchange(scheduler *s, const schedule_scope *f, ir_ref exchange, uint32_t target) {
+  uint32_t from = schedule_slot_of(s, f, ir_src(s->g, exchange, 0));
+  ir_step *step = schedule_add_step(s, f, IR_STEP_EXCHANGE, 2);
+  if (!step) {
+    schedule_fail(s);
+    return;
+  }
+  step->kernel = exchange;
+  step->slots[0] = target, step->slots[1] = from;
+}
+
 static uint32_t target_of(const scheduler *s, const schedule_scope *f, ir_ref r) {
   if (f->depth || !schedule_is_leaf(ir_op_of(s->g, r))) return schedule_slot_of(s, f, r);
   uint32_t k = 0;
@@ -303,6 +314,7 @@ static void do_work(scheduler *s, const schedule_scope *f, const ir_ref *work, s
     if (op == IR_OP_CUSTOM) schedule_custom(s, f, work[i]);
     else if (schedule_is_call(op)) schedule_control(s, f, work[i]);
     else if (schedule_is_sort(op)) add_sort(s, f, work[i], target_of(s, f, work[i]));
+    else if (op == IR_OP_EXCHANGE) add_exchange(s, f, work[i], target_of(s, f, work[i]));
     else add_kernels(s, f, work[i], target_of(s, f, work[i]));
   }
   copy_results(s, f);

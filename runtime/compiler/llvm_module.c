@@ -141,7 +141,7 @@ ir_status rt_module_request(rt_module *module, const cg_request *request, cg_blo
 
 ir_status rt_module_build(rt_module *module, const cg_program_request *request, const ir_mem *mem,
                           cg_blob *out, ir_error *error) {
-  cg_machine machine = {NULL, request->level, *request->target};
+  cg_machine machine = {NULL, request->level, *request->forms->target};
   *out = (cg_blob){0};
   ir_status status = rt_module_load(module, error);
   if (status) return status;
@@ -152,6 +152,6 @@ ir_status rt_module_build(rt_module *module, const cg_program_request *request, 
 
 ir_status rt_module_compile(rt_module *module, const ir_graph *graph, ir_ref kernel, const char *symbol,
                             const ir_target *target, cg_output want, cg_blob *out, ir_error *error) {
-  cg_request request = {graph, kernel, symbol, target, want, RT_LEVEL, NULL};
+  cg_request request = {graph, kernel, symbol, target, want, rt_level_for(target), NULL};
   return rt_module_request(module, &request, out, error);
 }

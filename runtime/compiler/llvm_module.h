@@ -8,7 +8,10 @@
 #include "codegen/program.h"
 #include "runtime/compiler/compiler.h"
 
-enum { RT_IDLE_MACHINES = 4, RT_LEVEL = 2 };
+enum { RT_IDLE_MACHINES = 4, RT_LEVEL = 2, RT_QUICK_LEVEL = 0 };
+
+/* LLVM's level of optimisation for code of this target. */
+static inline int rt_level_for(const ir_target *target) { return target->quick ? RT_QUICK_LEVEL : RT_LEVEL; }
 
 #define RT_MODULE_FILE "viewfold-llvm.so"
 

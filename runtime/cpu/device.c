@@ -35,7 +35,7 @@ static ir_status link_object(rt_context *c, ir_status status, cg_blob *object, c
 static ir_status compile_kernel(rt_context *c, const ir_graph *graph, ir_ref kernel, const char *symbol,
                                 rt_flat *image, ir_error *error) {
   cg_blob object = {0};
-  cg_request request = {graph, kernel, symbol, &c->code, CG_OBJECT, RT_LEVEL, c->options.timer};
+  cg_request request = {graph, kernel, symbol, &c->code, CG_OBJECT, rt_level_for(&c->code), c->options.timer};
   ir_status status = c->options.compile ? c->options.compile(c->options.compile_user, graph, kernel, symbol,
                                                              &c->code, &object, error)
                                         : rt_module_request(&c->codegen, &request, &object, error);
@@ -48,7 +48,7 @@ static bool ask(rt_context *c, const rt_kernel_key *key, rt_compile_request *req
                                   .symbol = key->symbol,
                                   .target = &c->code,
                                   .want = CG_OBJECT,
-                                  .level = RT_LEVEL,
+                                  .level = rt_level_for(&c->code),
                                   .timer = c->options.timer,
                                   .mem = &c->mem};
   rt_compiler_ask(c->codegen.compiler, request);

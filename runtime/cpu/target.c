@@ -1,6 +1,5 @@
-/* Describes the processor. A table maps CPUID bits to LLVM feature names: a feature counts when its bit is
- * set and the operating system saves the registers it uses (XGETBV). Sources: Intel SDM volume 2 (CPUID), AMD
- * APM volume 3 appendix E. */
+/* Describes the processor. On x86-64 a feature counts when its bit of CPUID is set and the operating system
+ * saves the registers it uses (XGETBV). */
 #include "runtime/cpu/target.h"
 
 #include <stdio.h>
@@ -83,36 +82,9 @@ typedef struct feature {
 } feature;
 
 static const feature features[] = {
-    {"sse3", LEAF_1, ECX, 0, PLAIN},
-    {"ssse3", LEAF_1, ECX, 9, PLAIN},
-    {"sse4.1", LEAF_1, ECX, 19, PLAIN},
-    {"sse4.2", LEAF_1, ECX, 20, PLAIN},
-    {"popcnt", LEAF_1, ECX, 23, PLAIN},
-    {"lzcnt", LEAF_EXT1, ECX, 5, PLAIN},
-    {"bmi", LEAF_7, EBX, 3, PLAIN},
-    {"bmi2", LEAF_7, EBX, 8, PLAIN},
-    {"movbe", LEAF_1, ECX, 22, PLAIN},
-    {"cx16", LEAF_1, ECX, 13, PLAIN},
-    {"prfchw", LEAF_EXT1, ECX, 8, PLAIN},
-    {"gfni", LEAF_7, ECX, 8, PLAIN},
-    {"avx", LEAF_1, ECX, 28, NEEDS_YMM},
-    {"f16c", LEAF_1, ECX, 29, NEEDS_YMM},
-    {"fma", LEAF_1, ECX, 12, NEEDS_YMM},
-    {"avx2", LEAF_7, EBX, 5, NEEDS_YMM},
-    {"avxvnni", LEAF_7_1, EAX, 4, NEEDS_YMM},
-    {"avx512f", LEAF_7, EBX, 16, NEEDS_ZMM},
-    {"avx512cd", LEAF_7, EBX, 28, NEEDS_ZMM},
-    {"avx512bw", LEAF_7, EBX, 30, NEEDS_ZMM},
-    {"avx512dq", LEAF_7, EBX, 17, NEEDS_ZMM},
-    {"avx512vl", LEAF_7, EBX, 31, NEEDS_ZMM},
-    {"avx512ifma", LEAF_7, EBX, 21, NEEDS_ZMM},
-    {"avx512vbmi", LEAF_7, ECX, 1, NEEDS_ZMM},
-    {"avx512vbmi2", LEAF_7, ECX, 6, NEEDS_ZMM},
-    {"avx512vnni", LEAF_7, ECX, 11, NEEDS_ZMM},
-    {"avx512bitalg", LEAF_7, ECX, 12, NEEDS_ZMM},
-    {"avx512vpopcntdq", LEAF_7, ECX, 14, NEEDS_ZMM},
-    {"avx512bf16", LEAF_7_1, EAX, 5, NEEDS_ZMM},
-    {"avx512fp16", LEAF_7, EDX, 23, NEEDS_ZMM},
+#define FEATURE(name, leaf, reg, bit, state) {name, leaf, reg, bit, state},
+#include "ir/x86_features.def"
+#undef FEATURE
 };
 
 typedef unsigned leaves[LEAF_COUNT][4];

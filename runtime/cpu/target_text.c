@@ -46,6 +46,7 @@ static const field fields[] = {
     FIELD("arguments", FIELD_LOCAL, RUNS_ANY, false, argument_bytes, "0 or a power of two"),
     FIELD("hoist", FIELD_BOOL, RUNS_ANY, false, hoists, "0 or 1"),
     FIELD("sort", FIELD_BOOL, RUNS_ANY, false, sorts, "0 or 1"),
+    FIELD("quick", FIELD_BOOL, RUNS_ANY, false, quick, "0 or 1"),
     FIELD("parts", FIELD_LOCAL, RUNS_ANY, false, batch_stream_threshold, "0 or a power of two"),
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
@@ -114,7 +115,7 @@ static ir_status refuse_word(const char *at, size_t length, ir_error *error) {
       error, IR_ERR_INVALID,
       "target: '%.*s' is not a setting; use name=value with a name among triple, features, vector_bytes, "
       "registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, read_ahead, lanes, together, "
-      "matrix, local, arguments, sort, parts; or first a processor: native, %s",
+      "matrix, local, arguments, sort, quick, parts; or first a processor: native, %s",
       (int)(length < 80 ? length : 80), at, ir_text_get(&names));
   ir_text_free(&names);
   return status;

@@ -14,7 +14,7 @@ static void add_plan_sizes(rt_describer *d) {
   const rt_plan *plan = &d->p->plan;
   for (uint32_t i = 0; i < plan->head->values; i++) {
     const rt_value *v = &plan->values[i];
-    uint32_t a = v->op == IR_OP_VAR ? d->request->variables[v->a] : v->a;
+    uint32_t a = v->op == IR_OP_VAR ? d->form->variables[v->a] : v->a;
     rt_value_add(&d->values, (ir_op)v->op, a, v->b, v->c);
   }
   for (uint32_t i = 0; i < plan->head->slots; i++) {
@@ -72,8 +72,8 @@ static cg_buffer buffer_of(const rt_describer *d, uint32_t source, uint32_t slot
                     d->bytes[slot],
                     {(ir_dtype)s->dtype, s->rank, s->dims, s->elements}};
   switch ((ir_slot_kind)(source >> RT_SOURCE_SHIFT)) {
-  case IR_SLOT_INPUT: made.where = CG_ARRAY, made.number = d->request->inputs[n]; return made;
-  case IR_SLOT_OUTPUT: made.where = CG_ARRAY, made.number = d->request->outputs[n]; return made;
+  case IR_SLOT_INPUT: made.where = CG_ARRAY, made.number = d->form->inputs[n]; return made;
+  case IR_SLOT_OUTPUT: made.where = CG_ARRAY, made.number = d->form->outputs[n]; return made;
   case IR_SLOT_DATA: made.where = CG_DATA, made.number = n; return made;
   default: break;
   }
@@ -87,7 +87,7 @@ static void add_buffers(rt_describer *d) {
     d->buffers[i] = buffer_of(d, p->sources[i], p->plan.step_slots[i]);
   for (size_t i = 0; i < p->copy_count; i++) {
     const rt_copy *copy = &p->copies[i];
-    d->copies[2 * i] = (cg_buffer){CG_ARRAY, d->request->outputs[copy->result], d->bytes[copy->slot], {0}};
+    d->copies[2 * i] = (cg_buffer){CG_ARRAY, d->form->outputs[copy->result], d->bytes[copy->slot], {0}};
     d->copies[2 * i + 1] = buffer_of(d, copy->source, copy->slot);
   }
 }
@@ -215,9 +215,10 @@ static void fill_program(rt_describer *d) {
   to->axes = p->plan.dims;
 }
 
-ir_status rt_describe(rt_describer *d, const rt_program *p, const rt_object_request *request,
+ir_status rt_describe(rt_describer *d, const rt_object_form *form, const rt_object_request *request,
                       ir_error *error) {
-  *d = (rt_describer){.mem = rt_context_mem(p->context), .p = p, .request = request};
+  const rt_program *p = form->program;
+  *d = (rt_describer){.mem = rt_context_mem(p->context), .p = p, .form = form, .request = request};
   d->values.mem = d->mem;
   d->memory_size = lay_out(d, NULL) + 1;
   d->memory = ir_alloc(d->mem, d->memory_size);
@@ -226,7 +227,7 @@ ir_status rt_describe(rt_describer *d, const rt_program *p, const rt_object_requ
   memset(d->memory, 0, d->memory_size);
   lay_out(d, d->memory);
   for (uint32_t i = 0; i < p->plan.head->step_vars; i++)
-    d->step_variables[i] = request->variables[p->plan.step_vars[i]];
+    d->step_variables[i] = d->form->variables[p->plan.step_vars[i]];
   add_plan_sizes(d);
   if (!rt_describe_arena(d))
     return ir_fail(error, IR_ERR_INVALID,

@@ -7,7 +7,8 @@
 
 typedef struct rt_describer {
   const ir_mem *mem;
-  const rt_program *p;
+  const rt_program *p; /* the form's */
+  const rt_object_form *form;
   const rt_object_request *request;
   cg_program program;
   int64_t arena_bytes; /* -1: they depend on variables */
@@ -35,7 +36,7 @@ typedef struct rt_describer {
 } rt_describer;
 
 /* Fills everything but for the kernels. After failing, rt_describe_free is called as well. */
-ir_status rt_describe(rt_describer *d, const rt_program *program, const rt_object_request *request,
+ir_status rt_describe(rt_describer *d, const rt_object_form *form, const rt_object_request *request,
                       ir_error *error);
 void rt_describe_free(rt_describer *d);
 
@@ -43,9 +44,9 @@ void rt_describe_free(rt_describer *d);
  * memory can hold. */
 bool rt_describe_arena(rt_describer *d);
 
-/* Defined in weights.c: where the request wants weights beside the object, their places; then the bytes of
- * the file, weight_bytes of them, or NULL where memory is short: of weight_bytes + 1 bytes of `mem`. */
+/* Defined in weights.c: where the request wants weights beside the object, their places; then writes them to
+ * weight_bytes zero bytes. */
 void rt_describe_weights(rt_describer *d);
-uint8_t *rt_copy_weights(const rt_describer *d, const ir_mem *mem);
+void rt_copy_weights(const rt_describer *d, uint8_t *to);
 
 #endif

@@ -48,27 +48,61 @@ static ir_status check_program(const rt_program *p, ir_error *error) {
   return IR_OK;
 }
 
-ir_status rt_object_build(const rt_program *p, const rt_object_request *request, rt_object *out,
-                          ir_error *error) {
-  rt_context *c = p->context;
-  rt_describer d;
-  *out = (rt_object){.arena_bytes = -1};
-  ir_status status = check_program(p, error);
-  if (status) return status;
-  if (rt_describe(&d, p, request, error) == IR_OK &&
-      read_kernels(&d, p->base ? p->base : p, error) == IR_OK) {
-    cg_program_request whole = {&d.program, &c->target, request->want, RT_LEVEL, c->options.timer};
-    out->arena_bytes = d.arena_bytes;
-    out->worker_bytes = d.program.scratch_each;
-    if (request->weights) {
-      out->weights = (cg_blob){.mem = request->mem, .size = (size_t)d.weight_bytes};
-      out->weights.bytes = (char *)rt_copy_weights(&d, request->mem);
-      if (!out->weights.bytes) status = ir_fail(error, IR_ERR_MEMORY, "build: out of memory for weights");
-    }
-    if (!status) status = rt_module_build(&c->codegen, &whole, request->mem, &out->code, error);
-  } else {
-    status = error->status;
+/* Describes a form, and appends its part of the file of weights. */
+static ir_status describe_form(rt_describer *d, const rt_object_form *form, const rt_object_request *request,
+                               rt_object *out, ir_error *error) {
+  const rt_program *p = form->program;
+  if (check_program(p, error) != IR_OK || rt_describe(d, form, request, error) != IR_OK ||
+      read_kernels(d, p->base ? p->base : p, error) != IR_OK)
+    return error->status;
+  bool sized = d->arena_bytes < 0 || out->arena_bytes < 0;
+  out->arena_bytes = sized ? -1 : d->arena_bytes > out->arena_bytes ? d->arena_bytes : out->arena_bytes;
+  if (d->program.scratch_each > out->worker_bytes) out->worker_bytes = d->program.scratch_each;
+  return IR_OK;
+}
+
+/* The file of weights: those of the forms one behind the other, each a multiple of CG_ARENA_ALIGN long. */
+static ir_status join_weights(const rt_describer *describers, cg_form *forms,
+                              const rt_object_request *request, rt_object *out, ir_error *error) {
+  size_t size = 0;
+  for (size_t i = 0; i < request->form_count; i++) {
+    forms[i].weights = (int64_t)size;
+    size += (size_t)describers[i].weight_bytes;
   }
-  rt_describe_free(&d);
+  out->weights = (cg_blob){.mem = request->mem, .bytes = ir_alloc(request->mem, size + 1), .size = size};
+  if (!out->weights.bytes) return ir_fail(error, IR_ERR_MEMORY, "build: out of memory for weights");
+  memset(out->weights.bytes, 0, size + 1);
+  for (size_t i = 0; i < request->form_count; i++)
+    rt_copy_weights(&describers[i], (uint8_t *)out->weights.bytes + forms[i].weights);
+  return IR_OK;
+}
+
+static ir_status build_forms(rt_describer *describers, const rt_object_request *request, rt_object *out,
+                             ir_error *error) {
+  rt_context *c = request->forms->program->context;
+  cg_form forms[RT_MOST_FORMS];
+  cg_program_request whole = {forms, request->form_count, request->want, rt_level_for(&c->target),
+                              c->options.timer};
+  ir_status status = IR_OK;
+  for (size_t i = 0; i < request->form_count && !status; i++) {
+    status = describe_form(&describers[i], &request->forms[i], request, out, error);
+    forms[i] = (cg_form){&describers[i].program, &request->forms[i].program->context->target, 0};
+  }
+  if (!status && request->weights) status = join_weights(describers, forms, request, out, error);
+  return status ? status : rt_module_build(&c->codegen, &whole, request->mem, &out->code, error);
+}
+
+ir_status rt_object_build(const rt_object_request *request, rt_object *out, ir_error *error) {
+  const ir_mem *mem = rt_context_mem(request->forms->program->context);
+  size_t bytes = request->form_count * sizeof(rt_describer);
+  rt_describer *describers = ir_alloc(mem, bytes);
+  *out = (rt_object){0};
+  if (!describers)
+    return ir_fail(error, IR_ERR_MEMORY, "build: out of memory for graph @%s",
+                   rt_program_name(request->forms->program));
+  for (size_t i = 0; i < request->form_count; i++) describers[i] = (rt_describer){.mem = mem};
+  ir_status status = build_forms(describers, request, out, error);
+  for (size_t i = 0; i < request->form_count; i++) rt_describe_free(&describers[i]);
+  ir_free(mem, describers, bytes);
   return status;
 }

@@ -12,14 +12,23 @@
 #include "codegen/program.h"
 #include "runtime/runtime.h"
 
+/* A program for one processor: which of the caller's arrays each of its inputs and outputs is, and the number
+ * of each of its variables among the caller's. */
+typedef struct rt_object_form {
+  const rt_program *program;
+  const uint32_t *inputs, *outputs, *variables;
+} rt_object_form;
+
+/* Several forms are programs of one graph for processors of x86-64; the object runs the first whose features
+ * the processor has that it runs on. */
+enum { RT_MOST_FORMS = 16 };
 typedef struct rt_object_request {
   const char *name; /* of the functions: NAME_run, ... */
   cg_output want;
   const ir_mem *mem; /* of the code */
-  /* which of the caller's arrays each input and output of the program is; and the caller's variables, with
-   * the number of each variable of the program among them */
-  const uint32_t *inputs, *outputs, *variables;
-  const cg_variable *bounds;
+  const rt_object_form *forms;
+  size_t form_count;         /* at most RT_MOST_FORMS */
+  const cg_variable *bounds; /* of the caller's variables */
   size_t variable_count;
   bool shares;  /* NAME_run takes a cg_host, by whose threads loops are shared */
   bool weights; /* constants are in a file beside the object, whose address NAME_run takes */
@@ -28,7 +37,7 @@ typedef struct rt_object_request {
 
 typedef struct rt_object {
   cg_blob code;
-  int64_t arena_bytes;  /* that NAME_run needs; -1: they depend on variables */
+  int64_t arena_bytes;  /* that NAME_run needs, whatever form it runs; -1: they depend on variables */
   int64_t worker_bytes; /* and for each worker but the first */
   cg_blob weights;      /* the file, where it was asked for */
 } rt_object;
@@ -37,10 +46,10 @@ typedef struct rt_object {
  * not as many. A program with any has NAME_run take a cg_host, whose functions are in this order. */
 const char *rt_object_call(const rt_program *program, size_t number);
 
-/* The program must have been made in a context with rt_options.ahead, and be bound to its constants. Free
- * out->code and out->weights with cg_blob_free. IR_ERR_UNSUPPORTED: it has steps of which no code is made;
- * IR_ERR_RANGE: what it computes of its constants has an index out of range. */
-ir_status rt_object_build(const rt_program *program, const rt_object_request *request, rt_object *out,
-                          ir_error *error);
+/* The programs must have been made in contexts with rt_options.ahead, and be bound to their constants. Free
+ * out->code and out->weights with cg_blob_free. IR_ERR_UNSUPPORTED: they have steps of which no code is made,
+ * or several forms are not all of x86-64; IR_ERR_RANGE: what is computed of constants has an index out of
+ * range. */
+ir_status rt_object_build(const rt_object_request *request, rt_object *out, ir_error *error);
 
 #endif

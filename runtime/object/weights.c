@@ -35,12 +35,8 @@ void rt_describe_weights(rt_describer *d) {
   for (size_t i = 0; i < p->copy_count; i++) place_read(d, &d->copies[2 * i + 1]);
 }
 
-uint8_t *rt_copy_weights(const rt_describer *d, const ir_mem *mem) {
-  uint8_t *made = ir_alloc(mem, (size_t)d->weight_bytes + 1);
-  if (!made) return NULL;
-  memset(made, 0, (size_t)d->weight_bytes + 1);
+void rt_copy_weights(const rt_describer *d, uint8_t *to) {
   for (size_t i = 0; i < d->p->data_count; i++)
     if (is_weight(d, (uint32_t)i) && d->weight_at[i])
-      memcpy(made + (d->weight_at[i] - CG_ARENA_ALIGN), d->data[i].bytes, d->data[i].size);
-  return made;
+      memcpy(to + (d->weight_at[i] - CG_ARENA_ALIGN), d->data[i].bytes, d->data[i].size);
 }

@@ -106,6 +106,7 @@ static bool sizes_agree(const rt_program *p, const rt_frame *f, const rt_plan_st
   const size_t *bytes = f->bytes;
   if (s->kind == IR_STEP_COPY) return bytes[slots[0]] == bytes[slots[1]];
   if (ir_is_sort_step((ir_step_kind)s->kind)) return sort_fits(p, f, s);
+  if (s->kind == IR_STEP_EXCHANGE) return rt_exchange_fits(p, f->values, (uint32_t)(s - p->plan.steps));
   if (s->kind == IR_STEP_COND || s->kind == IR_STEP_WHILE)
     if (bytes[slots[0]] != sizeof(bool)) return false;
   if (!rt_is_loop(s)) return true;

@@ -32,6 +32,15 @@ ir_status rt_memory_make(rt_context *c, size_t bytes, rt_memory *out, ir_error *
   return IR_OK;
 }
 
+void rt_memory_adopt(rt_context *c, const void *elements, size_t bytes, rt_release release, void *user,
+                     rt_memory *out) {
+  static const uint64_t nothing[ALIGN / sizeof(uint64_t)];
+  *out = (rt_memory){
+      .bytes = bytes, .host_current = true, .adopted = elements, .release = release, .user = user};
+  out->host = (void *)(uintptr_t)(bytes ? elements : nothing);
+  if (!rt_is_remote(c->device)) out->address = out->host;
+}
+
 void *rt_memory_write(rt_context *c, rt_memory *m, ir_error *error) {
   if (!rt_memory_host(&c->mem, m, rt_is_remote(c->device))) {
     short_of_memory(m, error);
@@ -66,5 +75,6 @@ ir_status rt_memory_place(rt_context *c, rt_memory *m, bool keep, ir_error *erro
 void rt_memory_free(rt_context *c, rt_memory *m) {
   if (m->address && rt_is_remote(c->device)) c->device->table->memory_free(c->device, m);
   if (m->block) ir_free(&c->mem, m->block, m->block_bytes);
+  if (m->release) m->release(m->adopted, m->user);
   *m = (rt_memory){0};
 }

@@ -92,8 +92,9 @@ bool rt_is_moved(const rt_plan_step *s, uint32_t place) {
 static const struct {
   uint32_t functions, slots;
 } step_rules[IR_STEP_KINDS] = {
-    [IR_STEP_KERNEL] = {0, 0}, [IR_STEP_COPY] = {0, 2}, [IR_STEP_COND] = {2, 1}, [IR_STEP_WHILE] = {2, 1},
-    [IR_STEP_SCAN] = {1, 0},   [IR_STEP_CALL] = {0, 0}, [IR_STEP_SORT] = {0, 2}, [IR_STEP_ARGSORT] = {0, 2},
+    [IR_STEP_KERNEL] = {0, 0}, [IR_STEP_COPY] = {0, 2},    [IR_STEP_COND] = {2, 1},
+    [IR_STEP_WHILE] = {2, 1},  [IR_STEP_SCAN] = {1, 0},    [IR_STEP_CALL] = {0, 0},
+    [IR_STEP_SORT] = {0, 2},   [IR_STEP_ARGSORT] = {0, 2}, [IR_STEP_EXCHANGE] = {0, 2},
 };
 
 /* A sort has two slots of one rank, which has the axis, and of one dtype or, of indices, I64. */
@@ -106,21 +107,34 @@ static bool good_sort(const rt_plan *p, const rt_plan_step *s) {
          to->dtype == (s->kind == IR_STEP_ARGSORT ? IR_I64 : from->dtype);
 }
 
+/* An exchange has two slots of one rank and of one dtype, and two indices for each axis. */
+static bool good_exchange(const rt_plan *p, const rt_plan_step *s) {
+  if (s->slot_count != 2 || p->step_slots[s->slots] >= p->head->slots ||
+      p->step_slots[s->slots + 1] >= p->head->slots)
+    return false;
+  const rt_plan_slot *to = &p->slots[p->step_slots[s->slots]], *from = &p->slots[p->step_slots[s->slots + 1]];
+  return to->rank == from->rank && to->dtype == from->dtype && s->attributes <= p->head->dims &&
+         2u * to->rank <= p->head->dims - s->attributes;
+}
+
 static bool good_ranges(const rt_plan *p, const rt_plan_step *s) {
   const rt_plan_head *h = p->head;
   if (s->kind >= IR_STEP_KINDS || s->reverse > 1) return false;
   if (s->count >= h->values || s->work >= h->values || s->flops >= h->values) return false;
   if (s->kind == IR_STEP_KERNEL && s->kernel >= h->kernels) return false;
-  if (s->kind == IR_STEP_CALL && s->kernel >= h->names) return false;
+  if ((s->kind == IR_STEP_CALL || s->kind == IR_STEP_EXCHANGE) && s->kernel >= h->names) return false;
   if (s->slots > h->step_slots || s->slot_count > h->step_slots - s->slots) return false;
   if (s->vars > h->step_vars || s->var_count > h->step_vars - s->vars) return false;
-  if (s->attributes > h->data || s->attribute_bytes > h->data - s->attributes) return false;
+  if (s->kind != IR_STEP_EXCHANGE &&
+      (s->attributes > h->data || s->attribute_bytes > h->data - s->attributes))
+    return false;
   if (s->slot_count < step_rules[s->kind].slots || s->written > s->slot_count) return false;
   if ((s->inside[0] && step_rules[s->kind].functions < 1) ||
       (s->inside[1] && step_rules[s->kind].functions < 2))
     return false;
   if (s->kind == IR_STEP_CALL) return s->carries <= s->slot_count;
   if (ir_is_sort_step((ir_step_kind)s->kind)) return good_sort(p, s);
+  if (s->kind == IR_STEP_EXCHANGE) return good_exchange(p, s);
   uint64_t least = rt_is_loop(s) ? rt_first_carry(s) + (uint64_t)RT_CARRY * s->carries : 0;
   if (s->kind == IR_STEP_SCAN) return least <= s->slot_count && (s->slot_count - least) % RT_SLICED == 0;
   return rt_is_loop(s) ? least == s->slot_count : s->carries == 0;

@@ -46,14 +46,17 @@ typedef struct rt_plan_slot {
 typedef struct rt_plan_step {
   uint8_t kind, reverse; /* ir_step_kind, bool */
   uint16_t axis;
-  uint32_t kernel;             /* of a KERNEL: number of its code; of a CALL: offset of its name in names */
+  uint32_t kernel; /* of a KERNEL: number of its code; of a CALL: offset of its name in names; of an
+                      EXCHANGE: offset of its kind there */
   uint32_t count, work, flops; /* indices in values */
   uint32_t slots, slot_count;  /* the first index in step_slots, and how many */
   uint32_t written;            /* of a KERNEL: how many of them, the first ones, it writes */
   uint32_t vars, var_count;    /* likewise in step_vars: the variables that the kernel reads */
   uint32_t inside[2];
   uint32_t carries;
-  uint64_t attributes, attribute_bytes; /* of a CALL: offset among the literal arrays, and length */
+  uint64_t attributes, attribute_bytes; /* of a CALL: offset among the literal arrays, and length; of an
+                                           EXCHANGE: the first index in dims of where its result begins, one
+                                           for each axis, and then of where its operand does */
 } rt_plan_step;
 
 typedef struct rt_plan {

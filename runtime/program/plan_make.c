@@ -1,6 +1,8 @@
 /* Writing the bytes of a plan: those parts of the graph that a run needs, collected in arrays. */
 #include "runtime/program/plan_file.h"
 
+#include "ir/exchange.h"
+
 #include <string.h>
 
 /* A growing array of 32-bit numbers. */
@@ -70,12 +72,22 @@ static bool add_var(maker *m, ir_ref ref) {
   return true;
 }
 
+/* The first indices of the result and of the operand of an exchange. */
+static uint32_t exchange_indices(const maker *m, const ir_step *s, ir_ref out[2 * IR_MAX_RANK]) {
+  uint32_t rank = s->kind == IR_STEP_EXCHANGE ? ir_rank(m->g, s->kernel) : 0;
+  for (uint32_t k = 0; k < rank; k++) {
+    out[k] = ir_exchange_start(m->g, s->kernel, k);
+    out[rank + k] = ir_exchange_at(m->g, s->kernel, k);
+  }
+  return 2 * rank;
+}
+
 /* Collects all index expressions of sizes, counts and work; false when memory is short. */
 static bool collect_roots(maker *m, ir_ref **roots, size_t *count, size_t *cap) {
   size_t need = m->plan->slot_count + 4 * m->plan->step_count;
   for (size_t i = 0; i < m->plan->slot_count; i++) need += ir_rank(m->g, m->plan->slots[i].value);
   for (size_t i = 0; i < m->plan->step_count; i++)
-    if (m->plan->steps[i].kind == IR_STEP_KERNEL) need += ir_get(m->g, m->plan->steps[i].kernel)->nsrc;
+    if (m->plan->steps[i].kernel) need += ir_get(m->g, m->plan->steps[i].kernel)->nsrc;
   if (!IR_RESERVE(m->mem, *roots, *cap, need + 1)) return short_of_memory(m);
   for (size_t i = 0; i < m->plan->slot_count; i++) {
     const ir_slot *s = &m->plan->slots[i];
@@ -87,6 +99,7 @@ static bool collect_roots(maker *m, ir_ref **roots, size_t *count, size_t *cap) 
     (*roots)[(*count)++] = m->plan->steps[i].work;
     if (m->plan->steps[i].flops) (*roots)[(*count)++] = m->plan->steps[i].flops;
     if (m->plan->steps[i].magnitude) (*roots)[(*count)++] = m->plan->steps[i].magnitude;
+    *count += exchange_indices(m, &m->plan->steps[i], *roots + *count);
   }
   return true;
 }
@@ -210,6 +223,19 @@ static bool add_call_step(maker *m, size_t number) {
   return add_step_slots(m, from, to->slot_count);
 }
 
+static bool add_exchange_step(maker *m, size_t number) {
+  const ir_step *from = &m->plan->steps[number];
+  rt_plan_step *to = &m->steps[number];
+  ir_ref indices[2 * IR_MAX_RANK];
+  uint32_t count = exchange_indices(m, from, indices);
+  int64_t kind = ir_get(m->g, from->kernel)->arg;
+  to->kernel = add_name(m, ir_name_text(m->g, kind), ir_name_length(m->g, kind));
+  to->attributes = m->dims.count;
+  for (uint32_t i = 0; i < count; i++)
+    if (!append_number(m, &m->dims, m->number_of[indices[i]] - 1)) return false;
+  return add_step_slots(m, from, to->slot_count);
+}
+
 /* Each moving slot records the loop that sets it, and its index in step_slots. */
 static void add_moving(maker *m, size_t number) {
   const rt_plan_step *s = &m->steps[number];
@@ -245,6 +271,7 @@ static bool add_step(maker *m, size_t number) {
                      .carries = from->carries};
   if (from->kind == IR_STEP_KERNEL) return add_kernel_step(m, number);
   if (from->kind == IR_STEP_CALL) return add_call_step(m, number);
+  if (from->kind == IR_STEP_EXCHANGE) return add_exchange_step(m, number);
   if (!add_step_slots(m, from, from->slot_count)) return false;
   add_moving(m, number);
   return true;
@@ -316,6 +343,9 @@ static bool in_range(maker *m) {
       return fail_plan(m, "a slot holds no value");
   for (size_t i = 0; i < m->plan->step_count; i++) {
     ir_ref kernel = m->plan->steps[i].kernel;
+    if (m->plan->steps[i].kind == IR_STEP_EXCHANGE &&
+        (!kernel || kernel >= m->g->count || ir_op_of(m->g, kernel) != IR_OP_EXCHANGE))
+      return fail_plan(m, "an exchange holds no node");
     if (m->plan->steps[i].kind != IR_STEP_KERNEL) continue;
     if (!kernel || kernel >= m->g->count || ir_op_of(m->g, kernel) != IR_OP_KERNEL)
       return fail_plan(m, "a kernel step holds no kernel");

@@ -277,9 +277,9 @@ const char *rt_program_step_name(const rt_program *p, size_t step) {
   const rt_plan_step *s = &p->plan.steps[step];
   rt_entry entry = {.name = "kernel"};
   if (s->kind == IR_STEP_KERNEL) rt_image_entry(p->code.base, p->code.size, s->kernel, &entry);
-  return s->kind == IR_STEP_KERNEL ? entry.name
-         : s->kind == IR_STEP_CALL ? p->plan.names + s->kernel
-                                   : ir_step_names[s->kind];
+  return s->kind == IR_STEP_KERNEL                                ? entry.name
+         : s->kind == IR_STEP_CALL || s->kind == IR_STEP_EXCHANGE ? p->plan.names + s->kernel
+                                                                  : ir_step_names[s->kind];
 }
 rt_stats rt_program_stats(const rt_program *p) { return p->stats; }
 
@@ -362,6 +362,7 @@ static void add_cost(const rt_program *p, const rt_frame *f, uint32_t first, uin
     case IR_STEP_CALL:
     case IR_STEP_SORT:
     case IR_STEP_ARGSORT:
+    case IR_STEP_EXCHANGE:
       add_clamped(&sum->steps, 1);
       for (uint32_t k = 0; k < s->slot_count; k++)
         add_clamped(&sum->bytes, (int64_t)f->bytes[p->plan.step_slots[s->slots + k]]);

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "ir/mesh/spec.h"
 #include "runtime/image/image.h"
 #include "runtime/memory/arena.h"
 #include "runtime/memory/layout.h"
@@ -172,6 +173,14 @@ ir_status rt_frame_fill(const rt_program *program, rt_frame *frame, const int64_
  * each thread that runs it, a multiple of RT_SCRATCH_ALIGN, for lines that fit the step. */
 rt_lines rt_lines_of(const rt_program *program, const rt_frame *frame, const rt_plan_step *step);
 size_t rt_sort_scratch(const rt_program *program, const rt_frame *frame, const rt_step *step);
+
+/* Defined in run_exchange.c: the boxes of an EXCHANGE, step `step` of the plan, for these values of the
+ * plan's index expressions: of its result, and of its operand; whether sizes and numbers of elements agree;
+ * and the bytes of an element. */
+void rt_exchange_boxes(const rt_program *program, const int64_t *values, uint32_t step, ir_box *needed,
+                       ir_box *own);
+bool rt_exchange_fits(const rt_program *program, const int64_t *values, uint32_t step);
+size_t rt_exchange_bytes(const rt_program *program, uint32_t step);
 
 /* Defined in program.c: bytes of scratch memory that each thread needs for this kernel step, a multiple of
  * RT_SCRATCH_ALIGN. */

@@ -279,7 +279,7 @@ static ir_status run_with_state(rt_program *p, const rt_arguments *a, ir_error *
   if (!status && !a->recording && !a->watch && p->launch_count == p->plan.head->steps) {
     status = run_kernels(p, f, bases, r->buffers, r->block.base, error);
   } else if (!status) {
-    rt_run_context run_context = {p, f, r, bases, r->buffers, error, a->recording, a->watch};
+    rt_run_context run_context = {p, f, r, bases, r->buffers, error, a->recording, a->watch, a->endpoint};
     status = rt_run_steps(&run_context, f->steps, f->steps + f->step_count);
     if (!status && p->copy_count) copy_results(p, f, bases);
   }
@@ -329,17 +329,23 @@ ir_status rt_program_run_timed(const rt_program *p, void *const *inputs, void *c
 
 ir_status rt_program_run_recorded(const rt_program *p, void *const *inputs, void *const *outputs,
                                   const int64_t *vars, rt_recording *recording, ir_error *error) {
-  return run_any(p, &(rt_arguments){inputs, outputs, vars, recording, NULL, false}, error);
+  return run_any(p, &(rt_arguments){inputs, outputs, vars, recording, NULL, false, NULL}, error);
 }
 
 ir_status rt_program_run_watched(const rt_program *p, void *const *inputs, void *const *outputs,
                                  const int64_t *vars, rt_watch *watch, ir_error *error) {
   memset(watch->marks, RT_WATCH_UNKNOWN, p->plan.head->slots);
-  return run_any(p, &(rt_arguments){inputs, outputs, vars, NULL, watch, false}, error);
+  return run_any(p, &(rt_arguments){inputs, outputs, vars, NULL, watch, false, NULL}, error);
 }
 
 ir_status rt_program_run_placed(const rt_program *p, void *const *inputs, void *const *outputs,
                                 const int64_t *vars, ir_error *error) {
   if (!p->remote) return rt_program_run(p, inputs, outputs, vars, error);
-  return run_any(p, &(rt_arguments){inputs, outputs, vars, NULL, NULL, true}, error);
+  return run_any(p, &(rt_arguments){inputs, outputs, vars, NULL, NULL, true, NULL}, error);
+}
+
+ir_status rt_program_run_on(const rt_program *p, rt_endpoint *endpoint, void *const *inputs,
+                            void *const *outputs, const int64_t *vars, ir_error *error) {
+  return run_any(p, &(rt_arguments){.inputs = inputs, .outputs = outputs, .vars = vars, .endpoint = endpoint},
+                 error);
 }

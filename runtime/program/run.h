@@ -3,6 +3,7 @@
 #define VIEWFOLD_RUNTIME_PROGRAM_RUN_H
 
 #include "runtime/device.h"
+#include "runtime/mesh.h"
 #include "runtime/program/program.h"
 
 typedef struct rt_run_context {
@@ -14,6 +15,7 @@ typedef struct rt_run_context {
   ir_error *error;
   rt_recording *recording; /* of a recorded run, else NULL */
   rt_watch *watch;         /* of a watched run, else NULL */
+  rt_endpoint *endpoint;   /* of a run on a device of a mesh, else NULL */
 } rt_run_context;
 
 /* The address of the buffer that a source names (program.h); bases: a table of addresses for each kind of
@@ -42,6 +44,10 @@ static inline const rt_frame *rt_run_frame(const rt_program *program, const rt_r
  * word. scratch: step->scratch_each bytes for each thread, or NULL. */
 void rt_launch(const rt_program *program, const rt_step *step, void **buffers, uint8_t *scratch);
 
+/* Defined in run.c: as rt_program_run, on a device of a mesh. */
+ir_status rt_program_run_on(const rt_program *program, rt_endpoint *endpoint, void *const *inputs,
+                            void *const *outputs, const int64_t *vars, ir_error *error);
+
 /* Fails: the kernel of this step found an index out of range. */
 ir_status rt_out_of_range(const rt_program *program, uint32_t step, ir_error *error);
 
@@ -58,5 +64,7 @@ ir_status rt_watch_after(const rt_run_context *run, const rt_step *step);
 
 /* Defined in run_sort.c: runs a SORT or ARGSORT. */
 ir_status rt_run_sort(const rt_run_context *run, const rt_step *step);
+/* Defined in run_exchange.c: runs an EXCHANGE. */
+ir_status rt_run_exchange(const rt_run_context *run, const rt_step *step);
 
 #endif

@@ -44,7 +44,7 @@ link_changed() {
   cc="${CC:-cc} -std=gnu17 -O0 -w -fPIC -fvisibility=hidden -ffp-contract=off -pthread -I$tree -I$work/gen -I$build/gen"
   cc="$cc -DVIEWFOLD_VERSION=\"0\""
   find "$build/obj" -name '*.o' | grep -E '/obj/(ir|passes|codegen|runtime|frontend|gen)/' |
-    grep -vE '/obj/(codegen/llvm|runtime/serve|passes/index/rules)/' >"$work/objects"
+    grep -vE '/obj/(codegen/llvm|runtime/serve|passes/index/rules|frontend/python)/' >"$work/objects"
   for file in $(sort -u "$work/changed" | grep -E '[.](c|rules)$'); do
     case $file in
     *.rules)

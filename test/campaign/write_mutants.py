@@ -103,7 +103,7 @@ def hunt(mutant, options, folder):
 
 def try_programs(build_dir, environment, *arguments):
     """What writes.py has printed; None where it did not end."""
-    command = [sys.executable, "-B", "test/conform/writes.py", "--build", build_dir, *arguments]
+    command = [sys.executable, "-B", "test/conform/writes.py", "--build", build_dir, "--forms", "3", *arguments]
     try:
         return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=SECONDS)
     except subprocess.TimeoutExpired:

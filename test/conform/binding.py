@@ -70,7 +70,10 @@ class _Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("allocator", ctypes.c_void_p),
                 ("allocator_user", ctypes.c_void_p), ("threads", ctypes.c_int),
                 ("flags", ctypes.c_uint32), ("cache_dir", ctypes.c_char_p),
-                ("device", ctypes.c_char_p), ("cache_bytes", ctypes.c_int64)]
+                ("device", ctypes.c_char_p), ("cache_bytes", ctypes.c_int64),
+                ("compile_mode", ctypes.c_int), ("compile_seconds", ctypes.c_int),
+                ("compile_bytes", ctypes.c_int64), ("compile_program", ctypes.c_char_p),
+                ("tap", ctypes.c_void_p), ("tap_user", ctypes.c_void_p), ("target", ctypes.c_char_p)]
 
 
 class Map(ctypes.Structure):
@@ -125,15 +128,17 @@ _FUNCTIONS = {  # name: (result, arguments)
 
 
 class Context:
-    """One context of libviewfold. cache: a folder in which it keeps compiled kernels; otherwise nothing is kept on disk."""
+    """One context of libviewfold. cache: a folder in which it keeps compiled kernels; otherwise nothing is kept on disk.
+    target: settings, as of `viewfold run --target`."""
 
-    def __init__(self, build, threads=1, device=None, cache=None):
+    def __init__(self, build, threads=1, device=None, cache=None, target=None):
         self.c = ctypes.CDLL(os.path.join(build, "libviewfold.so.0"))
         for name, (result, arguments) in _FUNCTIONS.items():
             function = getattr(self.c, name)
             function.restype, function.argtypes = result, arguments
         options = _Options(size=ctypes.sizeof(_Options), threads=threads, flags=0 if cache else 1,
-                           device=device and device.encode(), cache_dir=cache and cache.encode())
+                           device=device and device.encode(), cache_dir=cache and cache.encode(),
+                           target=target and target.encode())
         self.raw = self.must(self.c.vf_context_create, ctypes.byref(options))
 
     def must(self, function, *arguments):

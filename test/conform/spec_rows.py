@@ -21,7 +21,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TEST = os.path.dirname(HERE)
 TAG = re.compile(r"\bspec:((?:[ ,]+[A-Z]+\d+(?:\.\w+)?)+)")
 TITLES = {"V": "Views", "B": "Batch axes", "F": "Functions", "AD": "Derivatives", "H": "Keys and caches",
-          "I": "Views by descriptors, and writes", "D": "Views of data by named axes"}
+          "I": "Views by descriptors, and writes", "D": "Views of data by named axes",
+          "M": "Meshes and specs", "E": "Programs on meshes", "PS": "Pending sums"}
 
 
 def rows():

@@ -19,7 +19,7 @@
 #define AVX2   "vector_bytes=32 registers=16 "
 
 enum { LARGE_CACHE = 2, SMALL_CACHE = 3 }; /* of the table */
-enum { MACHINES = 14 };
+enum { MACHINES = 15 };
 static const case_machine machines[MACHINES] = {
     {1, NULL},
     {1, "l3=2097152"},
@@ -35,6 +35,7 @@ static const case_machine machines[MACHINES] = {
     {2, NARROW "masks=0 l1=8192 l2=32768 l3=65536"},
     {1, NARROW "dot2=0 l3=33554432"},
     {2, "vector_bytes=16 registers=32 l1=65536 l2=1048576 l3=33554432"}, /* as AArch64's */
+    {2, "quick=1"},
 };
 
 static long compared, streaming;

@@ -2,6 +2,7 @@
  *
  *   prop_object --seed S --count N
  *   prop_object --case SEED          one case again, by the seed in its report
+ *   prop_object --text SEED          the text of a graph with control flow, for objects_random.py
  *
  * Each case records a random graph (test/lib/random_graph.h: sizes that are variables, constants among its
  * inputs), or one with control flow (test/lib/random_control.h), builds it as an object for one of several
@@ -179,9 +180,10 @@ static bool check_graph(uint64_t seed) {
   rt_context *ahead = the.ahead[processor] ? the.ahead[processor] : the.ahead[PROCESSORS - 1];
   make_graph(&c, seed);
   fe_ports ports = {&c.request, c.inputs, c.outputs, c.count};
+  fe_targets targets = {.contexts = {ahead}, .count = 1};
   bool good =
       fe_compile(the.here, &c.request, &program, &error) == IR_OK || report(seed, "compiling", error.text);
-  if (good && fe_build(ahead, &ports, &(fe_build_options){.mem = &ir_mem_libc}, &built, &error) != IR_OK) {
+  if (good && fe_build(&targets, &ports, &(fe_build_options){.mem = &ir_mem_libc}, &built, &error) != IR_OK) {
     bool lacks = error.status == IR_ERR_UNSUPPORTED || error.status == IR_ERR_RANGE;
     the.refused += lacks;
     good = lacks || report(seed, "building", error.text);
@@ -285,7 +287,24 @@ static bool open_contexts(void) {
          (the.api = vf_context_create(&(vf_options){.size = sizeof(vf_options), .flags = VF_NO_DISK}, NULL));
 }
 
+/* Nothing where the graph is not recorded. */
+static int write_control(const char *seed) {
+  uint64_t state;
+  control_case t = control_case_make(strtoull(seed, NULL, 10), &state);
+  vf_graph *g = record_control(&t);
+  char *text = vf_graph_status(g) == VF_OK ? vf_graph_text(g, NULL) : NULL;
+  if (text) fputs(text, stdout);
+  vf_text_free(the.api, text);
+  vf_graph_destroy(g);
+  vf_context_destroy(the.api);
+  return 0;
+}
+
 int main(int argc, char **argv) {
+  if (argc == 3 && !strcmp(argv[1], "--text")) {
+    the.api = vf_context_create(&(vf_options){.size = sizeof(vf_options), .flags = VF_NO_DISK}, NULL);
+    return the.api ? write_control(argv[2]) : 1;
+  }
   cases given = cases_read(argc, argv, 200);
   if (!open_contexts()) return 1;
   cases_run(&given, check);

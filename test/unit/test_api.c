@@ -392,9 +392,8 @@ static void test_dumps(void **state) {
     vf_text_free(c, text);
   }
   assert_null(vf_graph_dump(g, "bytes", &error));
-  assert_string_equal(
-      error.message,
-      "dump: no stage 'bytes'; the stages are graph, kernels, index, loops, llvm, asm, opencl");
+  assert_string_equal(error.message, "dump: no stage 'bytes'; the stages are graph, shard, spmd, rank:N, "
+                                     "kernels, index, loops, llvm, asm, opencl");
   char *line = vf_value_text(vf_graph_find(g, "y"));
   assert_string_equal(line, "%1 = mul %0, 0.5 : f32[3,2]");
   vf_text_free(c, line);

@@ -152,11 +152,11 @@ static void bad_settings_are_refused(void **state) {
       {"fma=1 speed=9",
        "target: 'speed=9' is not a setting; use name=value with a name among triple, features, "
        "vector_bytes, registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, read_ahead, lanes, "
-       "together, matrix, local, arguments, sort, parts; or first a processor: native, " PROCESSORS},
+       "together, matrix, local, arguments, sort, quick, parts; or first a processor: native, " PROCESSORS},
       {"fma",
        "target: 'fma' is not a setting; use name=value with a name among triple, features, vector_bytes, "
        "registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, read_ahead, lanes, together, "
-       "matrix, local, arguments, sort, parts; or first a processor: native, " PROCESSORS},
+       "matrix, local, arguments, sort, quick, parts; or first a processor: native, " PROCESSORS},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     ir_target t = host(), before = t;

@@ -275,7 +275,7 @@ static void test_graph_errors(void **state) {
       {"",
        "t.vf:1:1: error: nothing to read, found the end of the text, expected 'graph @NAME(...) { ... }'"},
       {"grap @f() {}",
-       "t.vf:1:1: error: unexpected text, found 'grap', expected 'graph', 'kernel' or 'index'"},
+       "t.vf:1:1: error: unexpected text, found 'grap', expected 'graph', 'kernel', 'index' or 'mesh'"},
       {"graph f", "t.vf:1:7: error: missing name, found 'f', expected @NAME"},
       {"graph @f(%x: f33[2]) {", "t.vf:1:14: error: unknown dtype, found 'f33', expected one of bool i8 u8 "
                                  "i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
@@ -311,7 +311,7 @@ static void test_graph_errors(void **state) {
       {"graph @f(%x: f32[2]) {\n  return %x\n",
        "t.vf:3:1: error: unexpected text after return, found the end of the text, expected '}'"},
       {BODY("") "junk",
-       "t.vf:5:1: error: unexpected text, found 'junk', expected 'graph', 'kernel' or 'index'"},
+       "t.vf:5:1: error: unexpected text, found 'junk', expected 'graph', 'kernel', 'index' or 'mesh'"},
       {BODY("") BODY(""), "t.vf:5:7: error: name of a graph used twice, found '@f', expected a new name"},
       {"kernel @k(p0: f32[4]) {\n  store p1[0] = f32(0.0)\n}\n",
        "t.vf:2:9: error: unknown parameter, found 'p1', expected one from the list above"},

@@ -78,10 +78,12 @@ static void put_kernels(show *s, const ir_parsed_graph *block, json_t *out) {
   fe_kernel_texts_free(&kernels);
 }
 
+/* Those of one device's program that the page shows. */
 static json_t *stages_of(show *s) {
   json_t *made = json_array();
   for (fe_stage stage = FE_STAGE_GRAPH; stage <= FE_STAGE_ASM; stage++)
-    show_add(s, made, json_pack("[ss]", fe_stage_table[stage].name, fe_stage_table[stage].says));
+    if (stage != FE_STAGE_SHARD && stage != FE_STAGE_SPMD)
+      show_add(s, made, json_pack("[ss]", fe_stage_table[stage].name, fe_stage_table[stage].says));
   return made;
 }
 

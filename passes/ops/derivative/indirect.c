@@ -1,4 +1,5 @@
-/* Transposes of gather and scatter. Indices have no derivative. */
+/* Transposes of gather and scatter. Indices have no derivative. An exchange has none here: what is
+ * differentiated is the graph as it was before it was split. */
 #include "derivative.h"
 
 #define RULE(name) ir_ref op_derivative_##name(op_call *c, uint32_t i, ir_ref d)
@@ -52,4 +53,10 @@ RULE(scatter) {
   if (i == 0) return scattered(c, IR_OP_SCATTER, d, zero);
   ir_ref last = is_last_update(c);
   return last ? op_where(g, last, gather_like_call(c, d), zero) : 0;
+}
+
+RULE(exchange) {
+  (void)i, (void)d;
+  return op_refuse(
+      c->g, "exchange: it has no derivative; a graph is differentiated before it is split over a mesh");
 }

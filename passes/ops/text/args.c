@@ -1,7 +1,7 @@
 /* Attributes: which ones an operation takes, and their conversion to C values. */
 #include "args.h"
 
-#include "ir/parse/lex.h"
+#include "ir/lex/lex.h"
 
 #include <string.h>
 

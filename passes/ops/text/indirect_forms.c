@@ -1,4 +1,5 @@
-/* Calls of the builders that index by tensors, or by a window, from operands and attributes. */
+/* Calls of the builders that index by tensors, by a window, or among devices, from operands and attributes.
+ */
 #include "args.h"
 #include "passes/ops/compose/compose.h"
 
@@ -57,4 +58,19 @@ ir_ref op_form_slice_update(const op_args *a) {
     return op_refuse(a->g, "%s: start and size have lengths %zu and %zu; each axis takes one of both", a->who,
                      start.n, size.n);
   return op_slice_update(a->g, a->x[0], a->x[1], start.items, sized ? size.items : NULL, start.n);
+}
+
+ir_ref op_form_exchange(const op_args *a) {
+  op_list shape, start, at;
+  const ir_attr *kind = a->at[AT(kind)];
+  if (!op_args_list(a, AT(shape), &shape) || !op_args_list(a, AT(start), &start) ||
+      !op_args_list(a, AT(at), &at))
+    return 0;
+  if (kind && kind->kind != IR_ATTR_WORD) return (ir_ref)op_args_wrong(a, AT(kind), kind);
+  if (shape.n != start.n || shape.n != at.n)
+    return op_refuse(a->g,
+                     "%s: shape, start and at have lengths %zu, %zu and %zu; each axis takes one of each",
+                     a->who, shape.n, start.n, at.n);
+  return op_exchange(a->g, a->x[0], shape.items, start.items, at.items, shape.n,
+                     kind ? kind->word : "exchange", kind ? kind->word_length : sizeof "exchange" - 1);
 }

@@ -2,12 +2,13 @@
 import numpy as np
 
 import binding
+from aliased import windows
 from aliased.views import View, combine, same, update
 
 DTYPES = ["f32", "f32", "f64", "f16", "i32", "i64", "i8", "i16", "u8", "u16", "u32", "u64", "bool"]
 NARROWER = {"f64": "f32", "f32": "f16", "i64": "i32", "i32": "i8", "i16": "i8", "u16": "u8", "u32": "u16"}  # promote to it
 ORDINARY = ["set", "set", "add", "sub", "min", "max", "mul"]
-VIEWS = ["permute", "reshape", "shrink", "shrink", "stride", "flip", "unsqueeze", "squeeze", "point", "pad", "gather",
+VIEWS = ["permute", "reshape", "shrink", "shrink", "pair", "stride", "flip", "unsqueeze", "squeeze", "point", "pad", "gather",
          "create_view"]
 MOST_RANK, MOST_ELEMENTS = 5, 400
 LITERAL = 64  # elements of a constant that stands in the text, which any context reads
@@ -32,6 +33,7 @@ class Array:
         self.versions = [(first.reshape(-1).copy(), graph.input(binding.Typed(first, dtype)))]
         self.positions = graph.apply("address", self.versions[0][1])
         self.views = [View(np.arange(first.size).reshape(first.shape), self.now)]
+        self.pairs = []  # views of one shape, of which each may be written with what the other one reads
         self.named = np.zeros(first.size, bool)  # positions that some write names
 
     def name(self, at):
@@ -58,7 +60,7 @@ class Program:
     def drawn_shape(self):
         random = self.random
         if not self.chance(0.16):
-            return tuple(int(k) for k in random.integers(1, 7, random.integers(1, 4)))
+            return tuple(int(k) for k in random.integers(1, 8, random.integers(1, 4)))
         high = 400 if self.chance(0.1) else 70  # rows of vectors, and rarely enough for threads
         return tuple(int(k) for k in random.integers(20, high, 2))
 
@@ -89,6 +91,8 @@ class Program:
             self.add_view(array, base.then(kind, lambda a: a.reshape(to), shape=list(to)))
         elif kind == "shrink" and rank:
             self.make_windows(array, base)
+        elif kind == "pair" and rank and base.at.size:
+            self.make_pair(array, base)
         elif kind == "stride" and rank:
             steps = [int(random.choice([1, 1, 2, 3, -1, -2])) for _ in shape]
             cut = tuple(slice(None, None, s) for s in steps)
@@ -113,32 +117,32 @@ class Program:
             self.make_descriptors(array, base)
 
     def make_windows(self, array, base):
-        """A window, and often another one of its size a little further: shifts of overlapping blocks."""
+        """A window, and often others of its size: a little further, or with steps."""
         random, shape = self.random, base.at.shape
-        begin = [int(random.integers(0, n + 1)) if self.chance(0.1) else int(random.integers(0, max(n, 1))) for n in shape]
-        end = [int(random.integers(min(b + 1, n), n + 1)) for b, n in zip(begin, shape)]
-        self.add_window(array, base, begin, end)
+        begin, end = windows.drawn(random, shape)
+        self.add_view(array, self.window_of(base, begin, end))
         if self.chance(0.5):
-            moved = [int(np.clip(random.integers(-2, 3), -b, n - e)) for b, e, n in zip(begin, end, shape)]
-            self.add_window(array, base, [b + m for b, m in zip(begin, moved)], [e + m for e, m in zip(end, moved)])
-
+            self.add_view(array, self.window_of(base, *windows.moved(random, shape, begin, end)))
         if self.chance(0.3) and all(b < e for b, e in zip(begin, end)):
-            self.add_stretched(array, base, [e - b for b, e in zip(begin, end)])
+            self.add_view(array, self.lattice_of(base, *windows.stretched(random, shape, begin, end)))
 
-    def add_stretched(self, array, base, lengths):
-        """A view of as many elements along each axis, somewhere, of which every second one along some."""
-        shape = base.at.shape
-        steps = [2 if 2 * k - 1 <= n and self.chance(0.5) else 1 for k, n in zip(lengths, shape)]
-        spans = [(k - 1) * s + 1 for k, s in zip(lengths, steps)]
-        begin = [int(self.random.integers(0, n - k + 1)) for k, n in zip(spans, shape)]
-        bounds = [[b, b + k] for b, k in zip(begin, spans)]
-        cut, every = tuple(slice(b, e) for b, e in bounds), tuple(slice(None, None, s) for s in steps)
-        window = base.then("shrink", lambda a: a[cut], bounds=bounds)
-        self.add_view(array, window.then("stride", lambda a: a[every], steps=steps))
+    def make_pair(self, array, base):
+        """Two lattices of one shape that begin near each other, axes in one order: what an iteration reads, one before or
+        after it replaces. A write may be through one with elements that the other one reads."""
+        order = [int(k) for k in self.random.permutation(base.at.ndim)]
+        pair = [self.lattice_of(base, *lattice).then("permute", lambda a: a.transpose(order), order=order)
+                for lattice in windows.pair(self.random, base.at.shape)]
+        for view in pair:
+            self.add_view(array, view)
+        array.pairs.append(pair)
 
-    def add_window(self, array, base, begin, end):
+    def window_of(self, base, begin, end):
         cut = tuple(slice(b, e) for b, e in zip(begin, end))
-        self.add_view(array, base.then("shrink", lambda a: a[cut], bounds=[list(p) for p in zip(begin, end)]))
+        return base.then("shrink", lambda a: a[cut], bounds=[list(p) for p in zip(begin, end)])
+
+    def lattice_of(self, base, begin, end, steps):
+        every = tuple(slice(None, None, s) for s in steps)
+        return self.window_of(base, begin, end).then("stride", lambda a: a[every], steps=steps)
 
     def make_descriptors(self, array, base):
         """A view by descriptors of some axes, and new axes between them: positions are known, inputs, or inputs and 1."""
@@ -266,12 +270,15 @@ class Program:
         array.versions.append((flat, made))
 
     def assign(self, array, flat, value):
-        view = self.one(array.views)
+        view, source = self.one(array.views), None
+        if array.pairs and self.chance(0.4):
+            pair = self.one(array.pairs)
+            view, source = (pair[k] for k in self.random.permutation(2))
         operations = ["set", "and", "or", "xor"] if self.dtype == "bool" else ORDINARY
         if self.dtype[0] in "iu":
             operations = operations + ["and", "or", "xor"]
         operation = self.one([k for k in operations if k in ("set", "add", "sub")] if view.gathers else operations)
-        elements, stored = self.value_for(view.at.shape)
+        elements, stored = (source.read(flat), source.of(self.graph, value)) if source else self.value_for(view.at.shape)
         update(flat, view.at, elements, operation)
         array.name(view.at)
         if view.alias is not None:  # NumPy's own write: into the memory of the array

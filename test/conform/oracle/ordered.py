@@ -1,4 +1,4 @@
-"""Cumulative operations and sorting."""
+"""Cumulative operations and sorting; and what moves elements as it is."""
 import numpy as np
 
 from binding import NUMPY
@@ -104,8 +104,20 @@ def stored(d):
     return Case([x], moved(x, x.a))
 
 
+def exchange(d):
+    """One device alone: a box of its own part."""
+    x = d.operand(d.any_dtype(), d.shape())
+    at = [d.integer(0, 9) for _ in x.shape]
+    begins = [d.integer(0, size) for size in x.shape]
+    sizes = [d.integer(0, size - begin) for begin, size in zip(begins, x.shape)]
+    box = x.a[tuple(slice(begin, begin + size) for begin, size in zip(begins, sizes))]
+    return Case([x], moved(x, box), shape=sizes, start=[a + b for a, b in zip(at, begins)], at=at,
+                kind=d.one([None, "all_gather"]))
+
+
 ROWS = {
     "cumsum": running(np.cumsum, 0), "cumprod": running(np.cumprod, 1),
     "cummax": record(np.maximum), "cummin": record(np.minimum),
     "sort": sort(False), "argsort": sort(True), "topk": topk, "stored": stored,
+    "exchange": exchange,
 }

@@ -68,6 +68,63 @@ $ viewfold build rows.vf -o rows.s --header rows.h
 $ ${CC:-cc} rows.c rows.s -o rows && ./rows | head -1
 5 5.5 6
 
+== an archive, and a shared object
+$ viewfold build rows.vf -o librows.a --header rows.h
+$ ${CC:-cc} rows.c -L. -lrows -o rows && ./rows | head -1
+5 5.5 6
+$ viewfold build rows.vf -o rows.so --header rows.h
+$ ${CC:-cc} rows.c ./rows.so -o rows && ./rows | head -1
+5 5.5 6
+$ CC=no-such-compiler viewfold build rows.vf -o rows.so
+! viewfold build: build: the C compiler (cc, or what CC says) cannot link the shared object; for another machine CC has to be its compiler: [..]
+? 3
+
+== several targets: the object runs the code for the processor that it is on
+$ viewfold build rows.vf -o rows.o --header rows.h --target x86-64-v3,x86-64,x86-64-v2
+$ sed -n '1,4p' rows.h
+/* Graph @rows as an object file for x86_64-unknown-linux-gnu: x86-64-v3,x86-64,x86-64-v2, made by viewfold [..].
+ *
+ * The object refers to nothing outside itself, allocates nothing and has no state
+ * but for which of these the processor is: any number of
+$ nm -u rows.o
+$ nm -g --defined-only rows.o | cut -d' ' -f2-
+T rows_run
+$ [ "$(uname -m)" != x86_64 ] || { ${CC:-cc} rows.c rows.o -o rows && ./rows | head -1; } || echo 5 5.5 6
+5 5.5 6
+$ viewfold build rows.vf -o rows.o --target x86-64-v3,aarch64
+! viewfold build: build: aarch64-unknown-linux-gnu among several targets: only processors of x86-64 are told apart where the object runs
+? 3
+$ viewfold build rows.vf -o rows.o --target 'x86-64-v3,x86-64-v4 features=+avx2,+fast'
+! viewfold build: build: +fast among the features of several targets: how a processor says that it has it is not known
+? 3
+$ viewfold build rows.vf -o rows.o --target x86-64-v3,,x86-64
+! viewfold build: build: an empty target in the list 'x86-64-v3,,x86-64'
+? 2
+
+== fma of f64 without the instruction: rounded once
+<<< once.vf
+graph @once(%x: f64[2], %y: f64[2], %z: f64[2]) {
+  %r = fma %x, %y, %z
+  return %r
+}
+>>>
+<<< once.c
+#include <stdio.h>
+
+#include "once.h"
+
+int main(void) {
+  double x[2] = {1 + 0x1p-30, 0x1p-600}, y[2] = {1 - 0x1p-30, 0x1p-500}, z[2] = {-1, 0x1p-1074}, r[2];
+  once_arrays arrays = {x, y, z, r};
+  if (once_run(&arrays, NULL) != 0) return 1;
+  printf("%a %a\n", r[0], r[1]);
+}
+>>>
+$ viewfold build once.vf -o once.o --header once.h --target x86-64-v2
+$ nm -u once.o
+$ [ "$(uname -m)" != x86_64 ] || { ${CC:-cc} once.c once.o -o once && ./once; } || echo "-0x1p-60 0x0.0000000000001p-1022"
+-0x1p-60 0x0.0000000000001p-1022
+
 == sizes that are variables
 <<< sums.vf
 graph @sums(%x: f32[n=2..1024:2,4]) {
@@ -234,7 +291,11 @@ int words_run(const words_arrays *arrays, void *arena);
 
 == what cannot be built
 $ viewfold build rows.vf -o rows.obj
-! viewfold build: -o rows.obj: the name must end with .o for an object, or .s for assembler
+! viewfold build: -o rows.obj: the name must end with .o for an object, .a for an archive, .so for a shared object or .s for assembler
+! Try 'viewfold build --help'.
+? 2
+$ viewfold build rows.vf -o rows.c
+! viewfold build: -o rows.c: models are not built as C; .o, .a, .so and .s are there
 ! Try 'viewfold build --help'.
 ? 2
 $ viewfold build rows.vf

@@ -108,3 +108,37 @@ $ nm -u rows.o
 $ viewfold build rows.vf -o rows.o --header rows.h && grep -c -e host -e WORKER rows.h
 0
 ? 1
+
+== the threads of the library, without the rest of it
+<<< pool.c
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rows.h"
+#include "viewfold_pool.h"
+
+enum { ROWS = 512 };
+static float x[ROWS * 256], w[256 * 64], y[ROWS * 64], s[ROWS * 256], y1[ROWS * 64], s1[ROWS * 256];
+
+int main(void) {
+  vf_pool *pool = vf_pool_create(3);
+  rows_host host = {pool, vf_pool_parallel_for};
+  rows_arrays alone = {x, w, y1, s1}, shared = {x, w, y, s};
+  rows_sizes sizes = {ROWS};
+  void *arena = malloc((size_t)rows_arena_bytes(&sizes) + (size_t)(vf_pool_threads(pool) - 1) * rows_WORKER_BYTES);
+  for (int i = 0; i < ROWS * 256; i++) x[i] = (float)(i * 7 % 31) / 16 - 1;
+  for (int i = 0; i < 256 * 64; i++) w[i] = (float)(i * 5 % 23) / 16 - 1;
+  int status = rows_run(&alone, &sizes, arena, NULL);
+  for (int i = 0; i < 100 && !status; i++) status = rows_run(&shared, &sizes, arena, &host);
+  printf("%d %s\n", status, !memcmp(y, y1, sizeof y) && !memcmp(s, s1, sizeof s) ? "same" : "other bits");
+  vf_pool_destroy(pool);
+  free(arena);
+}
+>>>
+$ viewfold build rows.vf -o rows.o --header rows.h --threads
+$ ${CC:-cc} -Wall -Wextra -Werror -I"$TEST_ROOT/frontend" -pthread pool.c rows.o "$(dirname "$(command -v viewfold)")/libviewfold-pool.a" -o rows && ./rows
+0 same
+$ nm -u rows | grep -c vf_
+0
+? 1

@@ -5,7 +5,7 @@
 grpah @f(%x: f32[4]) {
   return %x
 }
-! g.vf:1:1: error: unexpected text, found 'grpah', expected 'graph', 'kernel' or 'index'
+! g.vf:1:1: error: unexpected text, found 'grpah', expected 'graph', 'kernel', 'index' or 'mesh'
 ? 2
 
 == no name

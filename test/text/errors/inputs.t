@@ -233,7 +233,7 @@ $ viewfold dump g.vf
 ! Try 'viewfold dump --help'.
 ? 2
 $ viewfold dump --stage=loop g.vf
-! viewfold dump: unknown stage 'loop'; did you mean loops? The stages are graph, kernels, index, loops, llvm, asm, opencl
+! viewfold dump: unknown stage 'loop'; did you mean loops? The stages are graph, shard, spmd, kernels, index, loops, llvm, asm, opencl
 ! Try 'viewfold dump --help'.
 ? 2
 $ viewfold dump --stage=loops --print-after=all g.vf

@@ -547,9 +547,9 @@ $ viewfold dump --stage=graph r3.vf
 ! r3.vf:2:3: error: name defined twice, found '%a', expected a new name
 ? 2
 
-== a function with references
+== a function that writes a reference, called with a value
 $ viewfold dump --stage=graph called.vf
-! called.vf:6:25: error: a graph with references is no function, found '@f' with '%a: ref', expected a graph whose parameters are values; pass the value and return the next one
+! called.vf:6:17: error: a function writes operand 2, found '%x', expected a reference, a parameter of this graph as in '%a: ref f32[4]'; for a part of one, give the reference and take the view in the function
 ? 2
 
 == expanded behind other views

@@ -1,5 +1,5 @@
 /* The lexer. */
-#include "ir/parse/lex.h"
+#include "ir/lex/lex.h"
 
 #include <limits.h>
 #include <stdio.h>

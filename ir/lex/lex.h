@@ -1,10 +1,16 @@
+/* The folder ir/lex. Tokens of text.
+ *
+ *   in      any bytes
+ *   out     names, numbers, strings and signs, one after the other; numbers and strings as text
+ *   holds   errors are reported with line and column; what is printed reads back as the same value */
+
 /* Tokens of the text forms: graphs, kernels, chain expressions, index expressions.
  *
  * The lexer works on a byte string that need not end in NUL and may contain any bytes, with one token of
  * lookahead. After an error the current token stays END, and the error record holds `FILE:LINE:COL: error:
  * what was wrong, found ..., expected ...`; columns count bytes from 1. */
-#ifndef VIEWFOLD_IR_PARSE_LEX_H
-#define VIEWFOLD_IR_PARSE_LEX_H
+#ifndef VIEWFOLD_IR_LEX_LEX_H
+#define VIEWFOLD_IR_LEX_LEX_H
 
 #include "ir/base.h"
 

@@ -1,0 +1,81 @@
+"""Wheels of the Python package, for pip: `make python`, and what it makes in an archive (PEP 517).
+
+The wheel has the library, and the compiler module where there is LLVM; `pip install . --config-settings llvm=no` leaves that out. It is for
+every Python from 3.11 on.
+"""
+
+import base64
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sysconfig
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TAG = f"cp311-abi3-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+LIBRARIES = ["libviewfold.so.0", "viewfold-llvm.so", "viewfold-compile"]
+
+
+def _version() -> str:
+    return re.search(r"^VERSION := (.*)$", (ROOT / "Makefile").read_text(), re.M).group(1)
+
+
+def _metadata() -> str:
+    return (f"Metadata-Version: 2.1\nName: viewfold\nVersion: {_version()}\n"
+            "Summary: A tracing JIT compiler for tensor programs\nRequires-Python: >=3.11\n"
+            "Description-Content-Type: text/markdown\n\n" + (ROOT / "docs" / "python.md").read_text())
+
+
+def _strip(source: pathlib.Path, to: pathlib.Path) -> None:
+    """Without symbols for debugging, which are most of it."""
+    if subprocess.run(["strip", "-o", to, source], check=False).returncode:
+        shutil.copy(source, to)
+
+
+def _files(work: pathlib.Path, with_llvm: bool) -> dict:
+    """What goes into the package, by name there."""
+    package = ROOT / "build" / "package" / "viewfold"
+    made = {f"viewfold/{p.name}": p for p in sorted(package.iterdir()) if p.suffix in (".py", ".pyi", ".typed")}
+    for name in ["_native.abi3.so"] + (LIBRARIES if with_llvm else LIBRARIES[:1]):
+        if (package / name).exists():
+            _strip((package / name).resolve(), work / name)
+            made[f"viewfold/{name}"] = work / name
+    made["viewfold/LICENSE"] = ROOT / "LICENSE"
+    return made
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    subprocess.run(["make", "-C", str(ROOT), "python"], check=True)
+    version = _version()
+    info = f"viewfold-{version}.dist-info"
+    work = pathlib.Path(wheel_directory) / "stripped"
+    work.mkdir(exist_ok=True)
+    files = _files(work, (config_settings or {}).get("llvm") != "no")
+    contents = {name: path.read_bytes() for name, path in files.items()}
+    contents[f"{info}/METADATA"] = _metadata().encode()
+    contents[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: viewfold\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode()
+    record = []
+    for name, data in contents.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        record.append(f"{name},sha256={digest},{len(data)}\n")
+    contents[f"{info}/RECORD"] = ("".join(record) + f"{info}/RECORD,,\n").encode()
+    wheel = f"viewfold-{version}-{TAG}.whl"
+    with zipfile.ZipFile(os.path.join(wheel_directory, wheel), "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, data in contents.items():
+            entry = zipfile.ZipInfo(name)
+            runs = name.endswith(("viewfold-compile", ".so")) or ".so." in name
+            entry.external_attr = (0o100755 if runs else 0o100644) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+    shutil.rmtree(work)
+    return wheel
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    name = f"viewfold-{_version()}"
+    path = os.path.join(sdist_directory, f"{name}.tar.gz")
+    subprocess.run(["git", "-C", str(ROOT), "archive", f"--prefix={name}/", "-o", path, "HEAD"], check=True)
+    return f"{name}.tar.gz"

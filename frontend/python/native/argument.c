@@ -1,0 +1,162 @@
+/* Arguments of calls, read where they lie: arrays of ours and of NumPy, of libraries with the exchange table
+ * of DLPack, and buffers. None of these takes a use of the object: the caller of the call has one. */
+#include "frontend/python/native/native.h"
+
+#include <string.h>
+
+/* NumPy */
+
+/* The beginning of an array and of its dtype in memory: fixed by NumPy's C API, whose macros read these
+ * members. It has had two binary versions with this layout, which the first entry of its table of functions
+ * tells. */
+typedef struct numpy_dtype {
+  PyObject_HEAD PyObject *scalar;
+  char kind, letter, byte_order, reserved;
+  int number;
+} numpy_dtype;
+typedef struct numpy_array {
+  PyObject_HEAD void *data;
+  int rank;
+  Py_ssize_t *shape, *strides;
+  PyObject *base;
+  numpy_dtype *dtype;
+  int flags;
+} numpy_array;
+enum { NUMPY_1 = 0x01000009, NUMPY_2 = 0x02000000 };
+enum { NUMPY_DENSE = 1, NUMPY_ALIGNED = 0x100, NUMPY_WRITABLE = 0x400 };
+/* by NumPy's number of a dtype */
+static const uint8_t numpy_dtypes[] = {VF_BOOL, VF_I8,  VF_U8,  VF_I16, VF_U16, VF_I32, VF_U32,
+                                       VF_I64,  VF_U64, VF_I64, VF_U64, VF_F32, VF_F64};
+enum { NUMPY_HALF = 23 };
+
+static PyTypeObject *numpy_type; /* NULL: NumPy is not loaded, or unknown */
+
+static void find_numpy(void) {
+  static bool looked;
+  PyObject *modules = looked ? NULL : PyImport_GetModuleDict();
+  PyObject *numpy = modules ? PyDict_GetItemString(modules, "numpy") : NULL;
+  if (!numpy) return;
+  looked = true;
+  PyObject *core = PyDict_GetItemString(modules, "numpy._core._multiarray_umath");
+  if (!core) core = PyDict_GetItemString(modules, "numpy.core._multiarray_umath");
+  PyObject *table = core ? PyObject_GetAttrString(core, "_ARRAY_API") : NULL;
+  void **functions = table ? PyCapsule_GetPointer(table, NULL) : NULL;
+  unsigned version = functions ? ((unsigned (*)(void))functions[0])() : 0;
+  if (version == NUMPY_1 || version == NUMPY_2)
+    numpy_type = (PyTypeObject *)PyObject_GetAttrString(numpy, "ndarray");
+  Py_XDECREF(table);
+  PyErr_Clear();
+}
+
+static bool read_numpy(const numpy_array *n, py_argument *a, bool writable) {
+  unsigned number = (unsigned)n->dtype->number;
+  if (number < sizeof numpy_dtypes) a->dtype = numpy_dtypes[number];
+  else if (number == NUMPY_HALF) a->dtype = VF_F16;
+  else return false;
+  if (!(n->flags & NUMPY_ALIGNED) || n->dtype->byte_order == '>' || n->rank > PY_RANK) return false;
+  if (writable && !(n->flags & NUMPY_WRITABLE)) return false;
+  a->data = n->data;
+  a->rank = n->rank;
+  a->shape = (const int64_t *)n->shape;
+  a->strides = n->flags & NUMPY_DENSE ? NULL : n->strides;
+  return true;
+}
+
+/* DLPack's exchange table */
+
+/* The table of functions that a type has in a capsule, as the specification of DLPack 1.3 lays it out. The
+ * function that describes an object gives away no use of it. */
+typedef struct exchange_table {
+  uint32_t major, minor;
+  const struct exchange_table *older;
+  void *allocate, *from_object, *to_object;
+  int (*describe)(void *object, py_dlpack_tensor *out);
+} exchange_table;
+
+/* The last type that had a table, and the table. */
+static PyTypeObject *known_type;
+static const exchange_table *known_table;
+
+/* Finds the table of a type. False: it has none. */
+static bool find_table(PyTypeObject *type) {
+  PyObject *capsule = PyObject_GetAttrString((PyObject *)type, "__dlpack_c_exchange_api__");
+  const exchange_table *table = capsule ? PyCapsule_GetPointer(capsule, "dlpack_exchange_api") : NULL;
+  while (table && table->major != 1) table = table->older;
+  PyErr_Clear();
+  Py_XDECREF(capsule);
+  if (!table) return false;
+  Py_XDECREF((PyObject *)known_type);
+  known_type = (PyTypeObject *)Py_NewRef((PyObject *)type);
+  known_table = table;
+  return true;
+}
+
+static bool read_exchange(const exchange_table *table, PyObject *object, py_argument *a) {
+  py_dlpack_tensor t;
+  if (table->describe(object, &t) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  a->dtype = py_dtype_of_dlpack(t.code, t.bits, t.lanes);
+  if (t.device_type != 1 || a->dtype == VF_NONE || t.ndim > PY_RANK) return false;
+  size_t item = vf_dtype_bytes((vf_dtype)a->dtype);
+  a->data = (const char *)t.data + t.byte_offset;
+  if ((uintptr_t)a->data % item) return false;
+  a->rank = t.ndim;
+  a->shape = t.shape;
+  a->strides = NULL;
+  int64_t stride = 1;
+  for (int k = t.ndim; k-- > 0 && t.strides; stride *= t.shape[k])
+    if (t.strides[k] != stride && t.shape[k] != 1) {
+      for (int i = 0; i < t.ndim; i++) a->bytes[i] = t.strides[i] * (Py_ssize_t)item;
+      a->strides = a->bytes;
+      break;
+    }
+  return true;
+}
+
+/* all of them */
+
+static bool read_array(py_array *array, py_argument *a, bool writable) {
+  if (array->graph || writable) return false;
+  if (!(a->data = array->block ? array->block->data : py_array_data(array))) return false;
+  a->dtype = array->dtype;
+  a->rank = array->rank;
+  a->shape = array->shape;
+  a->strides = NULL;
+  return true;
+}
+
+static bool read_buffer(PyObject *object, py_argument *a, bool writable) {
+  int flags = PyBUF_STRIDES | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+  if (PyObject_GetBuffer(object, &a->buffer, flags) < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const Py_buffer *b = &a->buffer;
+  a->held = true;
+  a->data = b->buf;
+  a->rank = b->ndim;
+  a->shape = (const int64_t *)b->shape;
+  a->strides = b->strides;
+  return (a->dtype = py_dtype_of_format(b->format, b->itemsize)) != VF_NONE && a->rank <= PY_RANK &&
+         (uintptr_t)b->buf % (size_t)b->itemsize == 0;
+}
+
+/* The types that are usual are told by their address. */
+bool py_argument_read(PyObject *object, py_argument *a, bool writable) {
+  PyTypeObject *type = Py_TYPE(object);
+  a->held = false;
+  if ((PyObject *)type == py.array_class) return read_array((py_array *)object, a, writable);
+  if (!numpy_type) find_numpy();
+  if (type == numpy_type) return read_numpy((const numpy_array *)object, a, writable);
+  if (type == known_type) return read_exchange(known_table, object, a);
+  if (py_is_array(object)) return read_array((py_array *)object, a, writable);
+  if (PyObject_CheckBuffer(object)) return read_buffer(object, a, writable);
+  return find_table(type) && read_exchange(known_table, object, a);
+}
+
+void py_arguments_release(py_argument *arguments, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (arguments[i].held) PyBuffer_Release(&arguments[i].buffer);
+}

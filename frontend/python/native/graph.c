@@ -1,0 +1,156 @@
+/* Graphs that functions are traced into. */
+#include "frontend/python/native/native.h"
+
+#include <string.h>
+
+PyObject *py_graph_make(PyObject *module, PyObject *name) {
+  (void)module;
+  vf_error error;
+  const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+  if (!text || !py_context()) return NULL;
+  vf_graph *graph = vf_graph_create(py.context, text, &error);
+  if (!graph) return py_raise_error(&error);
+  py_graph *g = (py_graph *)((allocfunc)PyType_GetSlot(py.graph, Py_tp_alloc))(py.graph, 0);
+  if (g) g->graph = graph;
+  else vf_graph_destroy(graph);
+  return (PyObject *)g;
+}
+
+static void graph_free(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  vf_graph_destroy(((py_graph *)self)->graph);
+  Py_XDECREF(((py_graph *)self)->kept);
+  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF((PyObject *)type);
+}
+
+PyObject *py_tracing(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *graph = NULL;
+  if (!PyArg_ParseTuple(args, "|O", &graph)) return NULL;
+  PyObject *before = py.tracing ? Py_NewRef((PyObject *)py.tracing) : Py_NewRef(Py_None);
+  if (!graph) return before;
+  if (graph != Py_None && !PyObject_TypeCheck(graph, py.graph))
+    return Py_DECREF(before), PyErr_Format(PyExc_TypeError, "takes a graph, or None");
+  py_graph *old = py.tracing;
+  py.tracing = graph == Py_None ? NULL : (py_graph *)Py_NewRef(graph);
+  Py_XDECREF((PyObject *)old);
+  return before;
+}
+
+/* Sizes of a tuple, of which strings are expressions of variables. False with an exception. */
+static bool read_sizes(vf_graph *g, PyObject *shape, vf_value *sizes, int *rank) {
+  Py_ssize_t n = PyTuple_Check(shape) ? PyTuple_Size(shape) : -1;
+  if (n < 0 || n > PY_RANK) {
+    PyErr_Format(PyExc_ValueError, "a shape is a tuple of at most %d sizes", PY_RANK);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *size = PyTuple_GetItem(shape, i);
+    if (PyUnicode_Check(size)) sizes[i] = vf_graph_find(g, PyUnicode_AsUTF8AndSize(size, NULL));
+    else sizes[i] = vf_integer(g, PyLong_AsLongLong(size));
+    if (PyErr_Occurred()) return false;
+  }
+  *rank = (int)n;
+  return true;
+}
+
+static PyObject *graph_input(PyObject *self, PyObject *args) {
+  py_graph *g = (py_graph *)self;
+  const char *name;
+  int dtype, rank;
+  PyObject *shape, *strides = NULL;
+  vf_value sizes[PY_RANK], made;
+  if (!PyArg_ParseTuple(args, "siO|O", &name, &dtype, &shape, &strides) ||
+      !read_sizes(g->graph, shape, sizes, &rank))
+    return NULL;
+  if (strides && strides != Py_None) {
+    int64_t numbers[PY_RANK], steps[PY_RANK];
+    for (int i = 0; i < rank; i++) {
+      numbers[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
+      steps[i] = PyLong_AsLongLong(PyTuple_GetItem(strides, i));
+    }
+    if (PyErr_Occurred()) return NULL;
+    made = vf_input_strided(g->graph, name, (vf_dtype)dtype, rank, numbers, steps);
+  } else made = vf_input_sized(g->graph, name, (vf_dtype)dtype, rank, sizes);
+  return py_array_of_value(made, g);
+}
+
+static PyObject *graph_variable(PyObject *self, PyObject *args) {
+  py_graph *g = (py_graph *)self;
+  const char *name;
+  long long lo, hi, divisor = 1;
+  if (!PyArg_ParseTuple(args, "sLL|L", &name, &lo, &hi, &divisor)) return NULL;
+  if (!vf_ok(vf_variable(g->graph, name, lo, hi, divisor))) return py_raise_graph(g->graph);
+  Py_RETURN_NONE;
+}
+
+static PyObject *graph_output(PyObject *self, PyObject *args) {
+  py_graph *g = (py_graph *)self;
+  const char *name;
+  PyObject *object;
+  py_operand operand;
+  vf_value value;
+  if (!PyArg_ParseTuple(args, "sO", &name, &object) || !py_operand_read(object, &operand)) return NULL;
+  bool good = py_operand_value(&operand, g, &value);
+  py_operand_clear(&operand);
+  if (!good) return NULL;
+  if (!vf_ok(vf_output(g->graph, name, value))) return py_raise_graph(g->graph);
+  Py_RETURN_NONE;
+}
+
+static PyObject *graph_name(PyObject *self, PyObject *args) {
+  const char *name;
+  PyObject *array;
+  if (!PyArg_ParseTuple(args, "O!s", py.array, &array, &name)) return NULL;
+  if (((py_array *)array)->graph == (py_graph *)self) vf_name(((py_array *)array)->value, name);
+  Py_RETURN_NONE;
+}
+
+static PyObject *graph_compile(PyObject *self, PyObject *none) {
+  (void)none;
+  py_graph *g = (py_graph *)self;
+  vf_error error;
+  vf_program *program;
+  Py_BEGIN_ALLOW_THREADS;
+  program = vf_compile(g->graph, &error);
+  Py_END_ALLOW_THREADS;
+  return program ? py_program_of(program) : py_raise_error(&error);
+}
+
+static PyObject *text_of(char *text, const vf_error *error) {
+  if (!text) return py_raise_error(error);
+  PyObject *made = PyUnicode_FromString(text);
+  vf_text_free(py.context, text);
+  return made;
+}
+
+static PyObject *graph_text(PyObject *self, PyObject *none) {
+  (void)none;
+  vf_error error;
+  char *text = vf_graph_text(((py_graph *)self)->graph, &error);
+  return text_of(text, &error);
+}
+
+static PyObject *graph_dump(PyObject *self, PyObject *stage) {
+  vf_error error;
+  const char *name = PyUnicode_AsUTF8AndSize(stage, NULL);
+  if (!name) return NULL;
+  char *text = vf_graph_dump(((py_graph *)self)->graph, name, &error);
+  return text_of(text, &error);
+}
+
+static PyMethodDef methods[] = {
+    PY_METHOD("input", graph_input, METH_VARARGS, "input(name, dtype, shape[, strides]): an array."),
+    PY_METHOD("variable", graph_variable, METH_VARARGS, "variable(name, lo, hi[, divisor]): a size of runs."),
+    PY_METHOD("output", graph_output, METH_VARARGS, "output(name, array)."),
+    PY_METHOD("name", graph_name, METH_VARARGS, "name(array, name), for messages."),
+    PY_METHOD("compile", graph_compile, METH_NOARGS, "The program of the outputs."),
+    PY_METHOD("text", graph_text, METH_NOARGS, "The graph as text."),
+    PY_METHOD("dump", graph_dump, METH_O, "dump(stage): graph, kernels, index, loops, llvm or asm."),
+    {0},
+};
+
+static PyType_Slot slots[] = {{Py_tp_dealloc, graph_free}, {Py_tp_methods, methods}, {0, NULL}};
+PyType_Spec py_graph_spec = {"viewfold._native.Graph", sizeof(py_graph), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};

@@ -1,0 +1,196 @@
+/* The module: its context, exceptions, and functions. */
+#include "frontend/python/native/native.h"
+
+#include <string.h>
+
+py_state py;
+
+/* exceptions */
+
+PyObject *py_raise(vf_status status, const char *message) {
+  PyObject *type = status > VF_OK && status <= VF_ERR_VALUE ? py.errors[status] : NULL;
+  PyErr_SetString(type ? type : PyExc_RuntimeError, message);
+  return NULL;
+}
+
+PyObject *py_raise_error(const vf_error *error) { return py_raise(error->status, error->message); }
+
+PyObject *py_raise_graph(vf_graph *graph) {
+  if (!PyErr_Occurred()) py_raise(vf_graph_status(graph), vf_graph_message(graph));
+  vf_graph_clear_error(graph);
+  return NULL;
+}
+
+/* the context */
+
+/* What vf_tap and vf_print show goes to the function that Python has set. */
+static void report(void *user, const vf_tapped *tapped) {
+  (void)user;
+  PyGILState_STATE held = PyGILState_Ensure();
+  if (py.report) {
+    size_t bytes = vf_dtype_bytes(tapped->dtype);
+    for (int i = 0; i < tapped->rank; i++) bytes *= (size_t)tapped->shape[i];
+    py_block *block = py_block_make(bytes);
+    if (block && bytes) memcpy(block->data, tapped->elements, bytes);
+    PyObject *array = block ? py_array_of_block(block, tapped->dtype, tapped->rank, tapped->shape) : NULL;
+    PyObject *result =
+        array ? PyObject_CallFunction(py.report, "szO", tapped->name, tapped->text, array) : NULL;
+    if (!result) PyErr_WriteUnraisable(py.report);
+    Py_XDECREF(result);
+    Py_XDECREF(array);
+  }
+  PyGILState_Release(held);
+}
+
+vf_context *py_context(void) {
+  vf_error error;
+  vf_options options = {.size = sizeof options, .tap = report, .flags = py.flags};
+  if (!py.context && !(py.context = vf_context_create(&options, &error))) py_raise_error(&error);
+  return py.context;
+}
+
+/* The lock is held by a thread that uses the session; `owner` is that thread. */
+static PyThread_type_lock session_lock;
+static unsigned long session_owner;
+
+bool py_session_enter(void) {
+  unsigned long self = PyThread_get_thread_ident();
+  if (session_owner == self) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "arrays are computed just now, and a function that is called meanwhile "
+                    "may not use other arrays");
+    return false;
+  }
+  if (!PyThread_acquire_lock(session_lock, NOWAIT_LOCK)) {
+    Py_BEGIN_ALLOW_THREADS;
+    PyThread_acquire_lock(session_lock, WAIT_LOCK);
+    Py_END_ALLOW_THREADS;
+  }
+  session_owner = self;
+  return true;
+}
+
+void py_session_leave(void) {
+  session_owner = 0;
+  PyThread_release_lock(session_lock);
+}
+
+/* functions */
+
+static PyObject *set_up(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *class, *errors, *dtypes, *inside;
+  if (!PyArg_ParseTuple(args, "OO!O!O", &class, &PyTuple_Type, &errors, &PyTuple_Type, &dtypes, &inside))
+    return NULL;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(errors) && i <= VF_ERR_VALUE; i++)
+    py.errors[i] = Py_NewRef(PyTuple_GetItem(errors, i));
+  for (Py_ssize_t i = 0; i < PyTuple_Size(dtypes) && i <= VF_INDEX; i++)
+    py.dtypes[i] = Py_NewRef(PyTuple_GetItem(dtypes, i));
+  py.array_class = Py_NewRef(class);
+  py.inside = Py_NewRef(inside);
+  Py_RETURN_NONE;
+}
+
+static PyObject *set_report(PyObject *module, PyObject *function) {
+  (void)module;
+  PyObject *before = py.report;
+  py.report = Py_NewRef(function);
+  Py_XDECREF(before);
+  Py_RETURN_NONE;
+}
+
+/* Another context, with these flags: for arrays that are made from now on. */
+static PyObject *set_flags(PyObject *module, PyObject *flags) {
+  (void)module;
+  unsigned long given = PyLong_AsUnsignedLong(flags);
+  if (PyErr_Occurred()) return NULL;
+  if (given != py.flags) {
+    vf_context_destroy(py.context);
+    py.context = NULL;
+    py.flags = (uint32_t)given;
+  }
+  Py_RETURN_NONE;
+}
+
+static PyObject *collect(PyObject *module, PyObject *none) {
+  (void)module, (void)none;
+  vf_error error;
+  if (!py_context() || !py_session_enter()) return NULL;
+  vf_status status = vf_session_collect(py.context, &error);
+  py_session_leave();
+  if (status) return py_raise_error(&error);
+  Py_RETURN_NONE;
+}
+
+static PyObject *statistics(PyObject *module, PyObject *none) {
+  (void)module, (void)none;
+  vf_cache_stats s = {.size = sizeof s};
+  if (!py_context()) return NULL;
+  vf_cache_statistics(py.context, &s);
+  return Py_BuildValue("{s:L,s:L,s:L,s:L}", "memory_hits", (long long)s.memory_hits, "disk_hits",
+                       (long long)s.disk_hits, "misses", (long long)s.misses, "programs",
+                       (long long)s.programs);
+}
+
+static PyMethodDef functions[] = {
+    PY_METHOD("set_up", set_up, METH_VARARGS,
+              "The class of arrays, exceptions by status, dtypes, our folder."),
+    PY_METHOD("set_report", set_report, METH_O, "What is called with (name, text, array) of taps."),
+    PY_METHOD("set_flags", set_flags, METH_O, "Flags of the context."),
+    PY_METHOD("collect", collect, METH_NOARGS, "Free what no array needs."),
+    PY_METHOD("statistics", statistics, METH_NOARGS, "Counts of programs that were found and compiled."),
+    PY_METHOD("apply", py_apply, METH_FASTCALL, "apply(name, operands, attributes, results): an operation."),
+    PY_METHOD("from_buffer", py_from_buffer, METH_VARARGS, "from_buffer(object, copy): its elements."),
+    PY_METHOD("from_bytes", py_from_bytes, METH_VARARGS, "from_bytes(bytes, dtype, shape): a copy."),
+    PY_METHOD("from_dlpack", py_from_dlpack, METH_O, "The array of a capsule of DLPack, which is consumed."),
+    PY_METHOD("tap", py_tap, METH_VARARGS, "tap(array, name or None, text or None): shown in runs."),
+    PY_METHOD("parse", py_parse, METH_O, "The graph of a text."),
+    PY_METHOD("import_onnx", py_import_onnx, METH_O, "The graph of a model."),
+    PY_METHOD("read_arrays", py_read_arrays, METH_O, "The arrays of a file, by name."),
+    PY_METHOD("write_arrays", py_write_arrays, METH_VARARGS, "write_arrays(path, names, arrays)."),
+    PY_METHOD("graph", py_graph_make, METH_O, "An empty graph of that name."),
+    PY_METHOD("tracing", py_tracing, METH_VARARGS,
+              "tracing([graph]): what operations record into; the one before."),
+    PY_METHOD("vjp", py_vjp, METH_VARARGS, "vjp(outputs, cotangents, inputs): gradients."),
+    PY_METHOD("jvp", py_jvp, METH_VARARGS, "jvp(outputs, inputs, tangents): how the outputs vary."),
+    PY_METHOD("vmap", py_vmap, METH_VARARGS, "vmap(function, arguments, in_axes, results, out_axes, size)."),
+    PY_METHOD("scan", py_scan, METH_VARARGS, "scan(body, init, xs, ys_count, length, reverse)."),
+    PY_METHOD("cond", py_cond, METH_VARARGS, "cond(predicate, then, otherwise, operands, results)."),
+    PY_METHOD("while_loop", py_while_loop, METH_VARARGS, "while_loop(condition, body, init, max_trips)."),
+    PY_METHOD("checkpoint", py_checkpoint, METH_VARARGS, "checkpoint(function, operands, results)."),
+    PY_METHOD("reference", py_reference_make, METH_VARARGS, "reference(array[, name, dtype, shape])."),
+    {0},
+};
+
+static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, const char *name) {
+  PyObject *type = PyType_FromSpec(spec);
+  if (type && PyModule_AddObjectRef(module, name, type) < 0) Py_CLEAR(type);
+  return (PyTypeObject *)type;
+}
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                        "viewfold._native",
+                                        "The C API of viewfold.",
+                                        -1,
+                                        functions,
+                                        NULL,
+                                        NULL,
+                                        NULL,
+                                        NULL};
+
+PyMODINIT_FUNC PyInit__native(void) {
+  PyObject *module = PyModule_Create(&definition);
+  if (!module || !(session_lock = PyThread_allocate_lock())) return NULL;
+  py.array = add_type(module, &py_array_spec, "Array");
+  py.graph = add_type(module, &py_graph_spec, "Graph");
+  py.program = add_type(module, &py_program_spec, "Program");
+  py.dispatcher = add_type(module, &py_dispatcher_spec, "Dispatcher");
+  py.reference = add_type(module, &py_reference_spec, "Reference");
+  PyModule_AddStringConstant(module, "version", vf_version());
+  if (py.array && py.graph && py.program && py.dispatcher && py.reference) {
+    py.array_class = Py_NewRef((PyObject *)py.array);
+    return module;
+  }
+  Py_DECREF(module);
+  return NULL;
+}

@@ -1,0 +1,202 @@
+/* The folder frontend/python/native. The module viewfold._native: the C API for Python.
+ *
+ *   in      Python objects
+ *   out     arrays and programs as Python objects; exceptions in place of statuses
+ *   holds   the limited API of Python 3.11; a call of a known signature runs no Python code */
+#ifndef VIEWFOLD_FRONTEND_PYTHON_NATIVE_H
+#define VIEWFOLD_FRONTEND_PYTHON_NATIVE_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "frontend/viewfold.h"
+
+enum { PY_RANK = 16 };
+
+/* Elements that arrays share: memory of ours, or of an object that lends it. */
+typedef struct py_block {
+  atomic_size_t uses;
+  void *data;
+  size_t bytes;
+  Py_buffer *lent; /* NULL: the data follow this header */
+} py_block;
+
+typedef struct py_graph {
+  PyObject_HEAD vf_graph *graph;
+  PyObject *kept; /* a list of what its constants are borrowed from */
+} py_graph;
+
+/* An array: elements in a block, or a tensor of the session, or both; or a value of a graph. */
+typedef struct py_array {
+  PyObject_HEAD py_block *block;
+  vf_tensor *tensor;
+  py_graph *graph; /* NULL: it has elements, or will have them */
+  vf_value value;  /* of the graph */
+  int dtype, rank;
+  int64_t shape[PY_RANK]; /* -1: known in runs alone */
+} py_array;
+
+typedef struct py_program {
+  PyObject_HEAD vf_program *program;
+  int inputs, outputs, variables;
+  bool long_runs;      /* worth to let other threads of Python run */
+  int *dtypes, *ranks; /* inputs, then outputs */
+  int64_t *shapes;     /* PY_RANK for each output, where there are no variables */
+  size_t *bytes;       /* of each output, likewise */
+} py_program;
+
+/* module.c */
+typedef struct py_state {
+  vf_context *context;
+  PyTypeObject *array, *graph, *program, *dispatcher, *reference;
+  PyObject *array_class;              /* what new arrays are made of: the class of Python, or `array` */
+  PyObject *errors[VF_ERR_VALUE + 1]; /* exception by status */
+  PyObject *dtypes[VF_INDEX + 1];     /* objects of Python by vf_dtype */
+  PyObject *inside;                   /* a folder: frames of files in it are not the user's */
+  PyObject *report;                   /* called with (name, text, array) of a tap; or NULL */
+  py_graph *tracing;                  /* the graph that operations record into; NULL: the session's */
+  uint32_t flags;                     /* of the context */
+} py_state;
+extern py_state py;
+vf_context *py_context(void); /* NULL with an exception */
+/* Raises what the status stands for; NULL. */
+PyObject *py_raise(vf_status status, const char *message);
+PyObject *py_raise_error(const vf_error *error);
+/* Raises and clears a graph's error. */
+PyObject *py_raise_graph(vf_graph *graph);
+/* One thread at a time uses the session, also one that has let others of Python run. False with an exception:
+ * this thread does already. */
+bool py_session_enter(void);
+void py_session_leave(void);
+/* A capsule's or object's attribute by name; for tables of methods. */
+#define PY_METHOD(name, function, flags, text)                                                               \
+  { name, (PyCFunction)(void (*)(void))(function), flags, text }
+
+/* array.c */
+py_block *py_block_make(size_t bytes);  /* NULL with an exception */
+void py_block_release(py_block *block); /* gives up a use, from any thread; accepts NULL */
+/* For vf_tensor_adopt. */
+void py_block_given_back(const void *elements, void *block);
+py_array *py_array_new(int dtype, int rank, const int64_t *shape);
+/* A new array that takes the block over, also when it fails. */
+PyObject *py_array_of_block(py_block *block, int dtype, int rank, const int64_t *shape);
+PyObject *py_array_of_tensor(vf_tensor *tensor);              /* takes it over */
+PyObject *py_array_of_value(vf_value value, py_graph *graph); /* graph NULL: of the session, in it */
+/* The elements, computed if need be; NULL with an exception. */
+const void *py_array_data(py_array *array);
+size_t py_array_bytes(const py_array *array);
+static inline bool py_is_array(PyObject *object) {
+  return (PyObject *)Py_TYPE(object) == py.array_class || PyObject_TypeCheck(object, py.array);
+}
+extern PyType_Spec py_array_spec;
+
+/* exchange.c */
+/* Methods of arrays: the buffer, read-only; __dlpack__. And a function of the module, of a capsule. */
+int py_array_get_buffer(PyObject *self, Py_buffer *out, int flags);
+PyObject *py_array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *py_from_dlpack(PyObject *module, PyObject *capsule);
+/* The array of an object with a buffer. copy: of its own; else it may share the object's memory. NULL without
+ * an exception: the object has no buffer. */
+PyObject *py_array_of_buffer(PyObject *object, bool copy);
+PyObject *py_from_buffer(PyObject *module, PyObject *args);
+PyObject *py_from_bytes(PyObject *module, PyObject *args);
+/* A tensor of DLPack, as its specification lays it out. */
+typedef struct py_dlpack_tensor {
+  void *data;
+  int32_t device_type, device_id, ndim;
+  uint8_t code, bits;
+  uint16_t lanes;
+  int64_t *shape, *strides;
+  uint64_t byte_offset;
+} py_dlpack_tensor;
+int py_dtype_of_dlpack(int code, int bits, int lanes);
+int py_dtype_of_format(const char *format, Py_ssize_t item); /* VF_NONE: there is none */
+
+/* operand.c: what operations take */
+typedef struct py_operand {
+  enum { PY_ARRAY, PY_INTEGER, PY_REAL, PY_BOOLEAN } kind;
+  py_array *array; /* owned */
+  int64_t integer;
+  double real;
+} py_operand;
+bool py_operand_read(PyObject *object, py_operand *out);
+void py_operand_clear(py_operand *operand);
+/* The value of the operand in a graph; NULL: the session, which the caller has entered. False with an
+ * exception. */
+bool py_operand_value(const py_operand *operand, py_graph *graph, vf_value *out);
+/* The same of a list of objects, all arrays, in the graph that is traced. */
+bool py_values(PyObject *list, vf_value **out, Py_ssize_t *count);
+/* Notes where the user's code calls, for the value or, of an error value, for the graph's message. */
+void py_place(vf_graph *graph, vf_value value);
+PyObject *py_tap(PyObject *module, PyObject *args);
+PyObject *py_apply(PyObject *module, PyObject *const *args, Py_ssize_t count);
+/* A tuple of arrays. */
+PyObject *py_arrays_of_values(const vf_value *values, Py_ssize_t count, py_graph *graph);
+
+/* graph.c */
+extern PyType_Spec py_graph_spec;
+/* Functions of the module, as its table (module.c) says. */
+PyObject *py_graph_make(PyObject *module, PyObject *name);
+PyObject *py_tracing(PyObject *module, PyObject *graph);
+
+/* program.c */
+extern PyType_Spec py_program_spec;
+PyObject *py_program_of(vf_program *program); /* takes it over */
+/* Runs the program; the buffers are those of vf_program_run. False with an exception. */
+bool py_program_run(const py_program *p, const void *const *inputs, void *const *outputs,
+                    const int64_t *variables);
+/* The results of a run with these inputs, in memory that is made for them: an array, or a tuple of them. */
+PyObject *py_program_results(const py_program *p, const void *const *inputs, const int64_t *variables,
+                             bool single);
+
+/* argument.c: an argument of a call */
+typedef struct py_argument {
+  const void *data;
+  int dtype, rank;
+  const int64_t *shape;
+  const Py_ssize_t *strides; /* in bytes; NULL: dense */
+  Py_ssize_t bytes[PY_RANK]; /* room for strides */
+  Py_buffer buffer;
+  bool held; /* the buffer is */
+} py_argument;
+/* False: the object has no elements here, of a dtype of ours, aligned; of another exception it is set. */
+bool py_argument_read(PyObject *object, py_argument *argument, bool writable);
+void py_arguments_release(py_argument *arguments, Py_ssize_t count);
+
+/* dispatch.c */
+extern PyType_Spec py_dispatcher_spec;
+
+/* control.c. A function of Python that records: takes arrays, returns a list or tuple of `results` arrays. */
+typedef struct py_recorded {
+  PyObject *function;
+  Py_ssize_t arguments, results;
+} py_recorded;
+/* A vf_function. An exception stays set, and results stay error values. */
+void py_call_recorded(void *recorded, const vf_value *arguments, vf_value *results);
+
+/* transform.c, control.c: functions of the module */
+PyObject *py_vjp(PyObject *module, PyObject *args);
+PyObject *py_jvp(PyObject *module, PyObject *args);
+PyObject *py_vmap(PyObject *module, PyObject *args);
+PyObject *py_scan(PyObject *module, PyObject *args);
+PyObject *py_cond(PyObject *module, PyObject *args);
+PyObject *py_while_loop(PyObject *module, PyObject *args);
+PyObject *py_checkpoint(PyObject *module, PyObject *args);
+
+/* files.c: functions of the module */
+PyObject *py_parse(PyObject *module, PyObject *text);
+PyObject *py_import_onnx(PyObject *module, PyObject *path);
+PyObject *py_read_arrays(PyObject *module, PyObject *path);
+PyObject *py_write_arrays(PyObject *module, PyObject *args);
+
+/* reference.c */
+extern PyType_Spec py_reference_spec;
+/* A function of the module. */
+PyObject *py_reference_make(PyObject *module, PyObject *args);
+
+#endif

@@ -1,0 +1,278 @@
+"""Arrays: operators, methods, and what is asked of them."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterator
+
+from . import _native
+from ._sizes import Size
+
+
+def apply(name: str, operands: Any, attributes: str | None = None, results: int = 1) -> Any:
+    """Record an operation by its name in graphs (`viewfold ops` lists them), with attributes as written there."""
+    return _native.apply(name, operands, attributes, results)
+
+
+def _is_operand(x: Any) -> bool:
+    return isinstance(x, (Array, bool, int, float)) or hasattr(x, "__array_interface__")
+
+
+def _forward(name: str) -> Callable[[Any, Any], Any]:
+    """The method of an operator, whose left operand is the array."""
+
+    def method(self: Any, other: Any) -> Any:
+        return _native.apply(name, (self, other)) if _is_operand(other) else NotImplemented
+
+    return method
+
+
+def _backward(name: str) -> Callable[[Any, Any], Any]:
+    """The same, whose right operand is the array."""
+
+    def method(self: Any, other: Any) -> Any:
+        return _native.apply(name, (other, self)) if _is_operand(other) else NotImplemented
+
+    return method
+
+
+class Array(_native.Array):
+    """An array of numbers with a shape and a dtype.
+
+    Arrays do not change. Operations on them are recorded, and computed together when elements are asked for: by
+    `print`, `float`, `numpy.asarray`. `a[i] = b` makes `a` stand for a new array; others that were made of the old
+    one keep it.
+    """
+
+    __slots__ = ()
+    __array_priority__ = 1000
+    # NumPy leaves operators between its arrays and these to us
+    __array_ufunc__ = None
+
+    # what it is
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The sizes of the axes: integers, or a Size where one is known in runs alone."""
+        sizes = self._sizes
+        if -1 not in sizes:
+            return sizes
+        return tuple(Size(self._size_text(i)) if s < 0 else s for i, s in enumerate(sizes))
+
+    @property
+    def size(self) -> Any:
+        """How many elements there are."""
+        total: Any = 1
+        for s in self.shape:
+            total = total * s
+        return total
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return int(self.size) * self.dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> "Array":
+        if device != "cpu" or stream is not None:
+            raise ValueError(f"arrays are on the device 'cpu', not on {device!r}")
+        return self
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        from . import _namespace
+
+        return _namespace(api_version)
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("an array without axes has no length")
+        size = self.shape[0]
+        return size if isinstance(size, int) else size.__index__()
+
+    def __iter__(self) -> Iterator["Array"]:
+        for i in range(len(self)):
+            yield self[i]
+
+    def __repr__(self) -> str:
+        from ._text import describe
+
+        return describe(self)
+
+    def __str__(self) -> str:
+        from ._text import elements
+
+        return elements(self) if self._state != "traced" else repr(self)
+
+    def __format__(self, how: str) -> str:
+        return format(self.item() if how and self.ndim == 0 else str(self), how)
+
+    # elements
+
+    def tolist(self) -> Any:
+        """The elements as numbers in nested lists."""
+        from ._text import to_list
+
+        return to_list(self)
+
+    def item(self) -> Any:
+        """The only element, as a number."""
+        if self.ndim and self.size != 1:
+            raise ValueError(f"item: the array has {self.size} elements; takes one")
+        value = self.reshape(()).tolist() if self.ndim else self.tolist()
+        return value
+
+    def _scalar(self, what: str) -> Any:
+        if self.ndim:
+            raise TypeError(f"{what}: the array has shape {self.shape}; takes one without axes, as of x[0] or x.sum()")
+        return self.item()
+
+    def __bool__(self) -> bool:
+        return bool(self._scalar("bool"))
+
+    def __int__(self) -> int:
+        return int(self._scalar("int"))
+
+    def __float__(self) -> float:
+        return float(self._scalar("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex"))
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu":
+            raise TypeError(f"an index is an integer, and the array has dtype {self.dtype.name}")
+        return int(self._scalar("index"))
+
+    def numpy(self) -> Any:
+        """A NumPy array of the elements, which it shares and cannot write to."""
+        import numpy
+
+        if self.dtype.name == "bfloat16":
+            try:
+                import ml_dtypes  # type: ignore[import-not-found]
+            except ImportError:
+                raise TypeError("NumPy has no bfloat16 without ml_dtypes; use x.astype(vf.float32)") from None
+            bits = numpy.frombuffer(self.tobytes(), ml_dtypes.bfloat16)
+            return bits.reshape(self.shape)
+        return numpy.frombuffer(memoryview(self), dtype=self.dtype.name).reshape(self.shape) if self.size else numpy.empty(
+            self.shape, self.dtype.name)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        made = self.numpy()
+        if dtype is not None and made.dtype != dtype:
+            return made.astype(dtype)
+        return made.copy() if copy else made
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __reduce__(self) -> Any:
+        from ._creation import _unpickle
+
+        return _unpickle, (self.tobytes(), self.dtype.name, self.shape)
+
+    def __copy__(self) -> "Array":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Array":
+        return self
+
+    # parts
+
+    def __getitem__(self, key: Any) -> Any:
+        from ._index import read
+
+        return read(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        from ._index import write
+
+        self._become(write(self, key, value))
+
+    @property
+    def at(self) -> Any:
+        """`x.at[i].set(y)`: x with other elements there; also add, subtract, multiply, divide, min, max, get."""
+        from ._index import At
+
+        return At(self)
+
+    @property
+    def T(self) -> "Array":
+        """The transpose of a matrix; of others, all axes in reverse."""
+        return apply("permute", (self,), "order=[" + ",".join(str(i) for i in reversed(range(self.ndim))) + "]")
+
+    @property
+    def mT(self) -> "Array":
+        """The last two axes exchanged."""
+        if self.ndim < 2:
+            raise ValueError(f"mT: the array has {self.ndim} axes; takes 2 or more")
+        return apply("swap_axes", (self,), "axis1=-2 axis2=-1")
+
+    # conversions
+
+    def astype(self, dtype: Any, /, *, copy: bool = True) -> "Array":
+        """The elements in another dtype: floats truncate to integers, and saturate."""
+        from ._creation import astype
+
+        return astype(self, dtype, copy=copy)
+
+    def reshape(self, *shape: Any) -> "Array":
+        """The same elements, in row-major order, in another shape; one size may be -1."""
+        from ._shapes import reshape
+
+        return reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, Size)) else shape)
+
+    def flatten(self) -> "Array":
+        return self.reshape(-1)
+
+    ravel = flatten
+
+    def transpose(self, *axes: Any) -> "Array":
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return self.T if not order else apply("permute", (self,), "order=[" + ",".join(map(str, order)) + "]")
+
+    def squeeze(self, axis: Any = None) -> "Array":
+        from ._shapes import squeeze
+
+        return squeeze(self, axis)
+
+    def copy(self) -> "Array":
+        return self
+
+    # operators
+
+    __add__, __radd__ = _forward("add"), _backward("add")
+    __sub__, __rsub__ = _forward("sub"), _backward("sub")
+    __mul__, __rmul__ = _forward("mul"), _backward("mul")
+    __truediv__, __rtruediv__ = _forward("div"), _backward("div")
+    __floordiv__, __rfloordiv__ = _forward("floordiv"), _backward("floordiv")
+    __mod__, __rmod__ = _forward("mod"), _backward("mod")
+    __pow__, __rpow__ = _forward("pow"), _backward("pow")
+    __matmul__, __rmatmul__ = _forward("matmul"), _backward("matmul")
+    __and__, __rand__ = _forward("and"), _backward("and")
+    __or__, __ror__ = _forward("or"), _backward("or")
+    __xor__, __rxor__ = _forward("xor"), _backward("xor")
+    __lshift__, __rlshift__ = _forward("shl"), _backward("shl")
+    __rshift__, __rrshift__ = _forward("shr"), _backward("shr")
+    __lt__, __le__ = _forward("lt"), _forward("le")
+    __gt__, __ge__ = _forward("gt"), _forward("ge")
+    __eq__, __ne__ = _forward("eq"), _forward("ne")  # type: ignore[assignment]
+    __hash__ = object.__hash__
+
+    def __neg__(self) -> "Array":
+        return _native.apply("neg", (self,))
+
+    def __pos__(self) -> "Array":
+        return self
+
+    def __abs__(self) -> "Array":
+        return _native.apply("abs", (self,))
+
+    def __invert__(self) -> "Array":
+        return _native.apply("not", (self,))

@@ -1,0 +1,226 @@
+"""Arrays from nothing, from numbers, and from other libraries."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Sequence
+
+from . import _native
+from ._array import Array, apply
+from ._dtypes import DType, bool_, float32, int32, int64
+from ._dtypes import dtype as to_dtype
+from ._sizes import Size, text_list
+from ._text import FORMATS
+
+
+def _shape_of(nested: Any) -> tuple[int, ...]:
+    shape: list[int] = []
+    while isinstance(nested, (list, tuple)):
+        shape.append(len(nested))
+        if not nested:
+            break
+        nested = nested[0]
+    return tuple(shape)
+
+
+def _flatten(nested: Any, shape: tuple[int, ...], out: list[Any]) -> None:
+    if not shape:
+        if isinstance(nested, (list, tuple)):
+            raise ValueError("rows of a nested list have different depths")
+        out.append(nested)
+        return
+    if not isinstance(nested, (list, tuple)) or len(nested) != shape[0]:
+        raise ValueError(f"rows of a nested list have different lengths; takes {shape[0]} here")
+    for item in nested:
+        _flatten(item, shape[1:], out)
+
+
+def _from_numbers(numbers: Any, dtype: DType | None) -> Array:
+    shape = _shape_of(numbers)
+    flat: list[Any] = []
+    _flatten(numbers, shape, flat)
+    if any(isinstance(n, Array) or hasattr(n, "__array_interface__") for n in flat):
+        parts = [asarray(n, dtype=dtype) for n in flat]
+        return apply("stack", parts, "axis=0").reshape(shape + tuple(parts[0].shape))
+    for n in flat:
+        if not isinstance(n, (bool, int, float)):
+            raise TypeError(f"an element is {n!r}, of type {type(n).__name__}; takes bool, int and float")
+    if dtype is None:
+        kinds = {bool if isinstance(n, bool) else type(n) for n in flat}
+        if any(issubclass(k, float) for k in kinds) or not flat:
+            dtype = float32
+        elif kinds == {bool}:
+            dtype = bool_
+        else:
+            wide = any(not -(1 << 31) <= n < (1 << 31) for n in flat)
+            dtype = int64 if wide else int32
+    convert = {"b": bool, "i": int, "u": int, "f": float}[dtype.kind]
+    stored = FORMATS[dtype.name] if dtype.kind != "f" or dtype.itemsize > 2 else "f"  # what has infinities
+    try:
+        packed = struct.pack(f"{len(flat)}{stored}", *map(convert, flat))
+    except (struct.error, OverflowError):
+        raise OverflowError(f"an element is out of the range of {dtype.name}") from None
+    if stored == "f" and dtype.itemsize == 2:
+        return apply("cast", (_native.from_bytes(packed, float32.code, shape),), f"dtype={dtype.text}")
+    return _native.from_bytes(packed, dtype.code, shape)
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Array:
+    """An array of the object: an array, a number, nested lists, or an array of another library.
+
+    Memory of another library is shared where it is dense and aligned, unless `copy` is true: nobody may change it then.
+    """
+    if device not in (None, "cpu"):
+        raise ValueError(f"arrays are on the device 'cpu', not on {device!r}")
+    want = None if dtype is None else to_dtype(dtype)
+    if isinstance(obj, Array):
+        made = obj
+    elif isinstance(obj, (bool, int, float)) and not hasattr(obj, "dtype"):
+        return _from_numbers(obj, want)
+    elif isinstance(obj, (list, tuple)):
+        return _from_numbers(obj, want)
+    else:
+        made = _native.from_buffer(obj, bool(copy))
+        if made is None and hasattr(obj, "__dlpack__"):
+            made = from_dlpack(obj, copy=copy)
+        if made is None:
+            raise TypeError(f"{type(obj).__name__} is no array: it has neither a buffer nor __dlpack__")
+    if want is not None and made.dtype is not want:
+        if copy is False:
+            raise ValueError(f"another dtype takes a copy: {made.dtype.name} to {want.name}")
+        made = astype(made, want)
+    return made
+
+
+def array(obj: Any, /, *, dtype: Any = None) -> Array:
+    """As asarray, with a copy of the elements."""
+    return asarray(obj, dtype=dtype, copy=True)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """The array of another library, by DLPack: without a copy, so that nobody may change it."""
+    if device not in (None, "cpu"):
+        raise ValueError(f"arrays are on the device 'cpu', not on {device!r}")
+    try:
+        capsule = x.__dlpack__(max_version=(1, 1), copy=copy)
+    except TypeError:  # of a library that knows the old form alone
+        capsule = x.__dlpack__()
+    return _native.from_dlpack(capsule)
+
+
+def _unpickle(data: bytes, name: str, shape: tuple[int, ...]) -> Array:
+    return _native.from_bytes(data, to_dtype(name).code, shape)
+
+
+def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
+    """The elements in another dtype."""
+    want = to_dtype(dtype)
+    return x if x.dtype is want else apply("cast", (x,), f"dtype={want.text}")
+
+
+def _sizes(shape: Any) -> tuple[Any, ...]:
+    return (shape,) if isinstance(shape, (int, Size)) else tuple(shape)
+
+
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+    """The value everywhere."""
+    value = asarray(fill_value) if dtype is None else asarray(fill_value).astype(to_dtype(dtype))
+    return apply("expand", (value,), "shape=" + text_list(_sizes(shape)))
+
+
+def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Array:
+    """Zeros, of float32 unless told otherwise."""
+    want = float32 if dtype is None else to_dtype(dtype)
+    return full(shape, False if want.kind == "b" else 0, dtype=want)
+
+
+def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Array:
+    """Ones, of float32 unless told otherwise."""
+    want = float32 if dtype is None else to_dtype(dtype)
+    return full(shape, True if want.kind == "b" else 1, dtype=want)
+
+
+empty = zeros
+
+
+def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+    return zeros(x.shape, dtype=dtype or x.dtype)
+
+
+def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+    return ones(x.shape, dtype=dtype or x.dtype)
+
+
+def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+    return full(x.shape, fill_value, dtype=dtype or x.dtype)
+
+
+empty_like = zeros_like
+
+
+def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Array:
+    """start, start + step, ... before stop."""
+    if stop is None:
+        start, stop = 0, start
+    whole = all(isinstance(n, (int, Size)) for n in (start, stop, step))
+    want = to_dtype(dtype) if dtype is not None else (int32 if whole else float32)
+    if whole and want.kind == "b":
+        raise TypeError("arange: there are no two equal steps of bool")
+    if isinstance(stop, int) and whole and len(range(start, stop, step)) == 0:
+        return zeros((0,), dtype=want)
+    if not whole:
+        from math import ceil
+
+        count = max(0, ceil((stop - start) / step))
+        steps = arange(count, dtype="float64") if count else zeros((0,), dtype="float64")
+        return (steps * float(step) + float(start)).astype(want)
+    return apply("arange", (), f"dtype={want.text} start={start} stop={stop} step={step}")
+
+
+def linspace(start: float, stop: float, /, num: int, *, dtype: Any = None, device: Any = None,
+             endpoint: bool = True) -> Array:
+    """num numbers at equal distances, with both ends unless `endpoint` is false."""
+    want = float32 if dtype is None else to_dtype(dtype)
+    if num == 0:
+        return zeros((0,), dtype=want)
+    if not endpoint:
+        stop = start + (stop - start) * (num - 1) / num
+    return apply("linspace", (), f"dtype={want.text} start={float(start)!r} stop={float(stop)!r} num={num}")
+
+
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Array:
+    """Ones on diagonal k, zeros elsewhere."""
+    want = float32 if dtype is None else to_dtype(dtype)
+    columns = n_rows if n_cols is None else n_cols
+    rows = apply("arange", (), f"dtype=i64 start=0 stop={n_rows} step=1") if n_rows else zeros((0,), dtype="int64")
+    line = apply("arange", (), f"dtype=i64 start=0 stop={columns} step=1") if columns else zeros((0,), dtype="int64")
+    return (rows[:, None] + k == line[None, :]).astype(want)
+
+
+def tril(x: Array, /, *, k: int = 0) -> Array:
+    """Zeros above diagonal k of the last two axes."""
+    return apply("tril", (x,), f"diagonal={k}")
+
+
+def triu(x: Array, /, *, k: int = 0) -> Array:
+    """Zeros below diagonal k of the last two axes."""
+    return apply("triu", (x,), f"diagonal={k}")
+
+
+def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
+    """Arrays of coordinates from one axis each."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"indexing is {indexing!r}; takes 'xy' or 'ij'")
+    from ._shapes import broadcast_arrays
+
+    count = len(arrays)
+    places = list(range(count))
+    if indexing == "xy" and count > 1:
+        places[0], places[1] = 1, 0
+    spread = [a.reshape(tuple(-1 if p == q else 1 for q in range(count))) for a, p in zip(arrays, places)]
+    return list(broadcast_arrays(*spread))
+
+
+def stack_of(items: Sequence[Any]) -> Array:
+    """An array of equal arrays or numbers."""
+    return apply("stack", [asarray(i) for i in items], "axis=0")

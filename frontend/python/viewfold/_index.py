@@ -1,0 +1,234 @@
+"""Parts of arrays: `x[1:, ::2]`, `x[i]` with integers of an array, and writes to them."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Callable
+
+from ._array import Array, apply
+from ._sizes import Size, text_list
+
+WRITES = {"set": 0, "add": 1, "subtract": 2, "multiply": 3, "divide": 4, "min": 5, "max": 6, "and": 7, "or": 8,
+          "xor": 9}
+_WRITE_NAMES = ("set", "add", "sub", "mul", "div", "min", "max", "and", "or", "xor")
+
+
+def _as_index_array(item: Any) -> Any:
+    """An array where the item is one, or a list; else None."""
+    if isinstance(item, Array):
+        return item
+    if isinstance(item, (list, range)) or hasattr(item, "__array_interface__"):
+        from ._creation import asarray
+
+        return asarray(item if not isinstance(item, range) else list(item))
+    return None
+
+
+def _normalise(x: Array, key: Any) -> list[Any]:
+    """One item for each axis, and None for new ones."""
+    items = list(key) if isinstance(key, tuple) else [key]
+    arrays = [_as_index_array(i) for i in items]
+    items = [a if a is not None else i for a, i in zip(arrays, items)]
+    taken = 0
+    for i in items:
+        if i is None or i is Ellipsis:
+            continue
+        taken += i.ndim if isinstance(i, Array) and i.dtype.name == "bool" else 1
+    dots = [n for n, i in enumerate(items) if i is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index has at most one `...`")
+    if taken > x.ndim:
+        raise IndexError(f"an index of {taken} axes for an array of {x.ndim}, of shape {x.shape}")
+    at = dots[0] if dots else len(items)
+    return items[:at] + [slice(None)] * (x.ndim - taken) + items[at + 1:]
+
+
+def _position(item: Any, size: Any, axis: int, shape: Any) -> int:
+    index = operator.index(item)
+    if isinstance(size, int) and not -size <= index < size:
+        raise IndexError(f"index {index} is out of range for axis {axis} of {size} elements, of shape {shape}")
+    return index + size if index < 0 and isinstance(size, int) else index
+
+
+def _is_full(item: Any) -> bool:
+    return isinstance(item, slice) and item.start is None and item.stop is None and item.step in (None, 1)
+
+
+def _interval(item: slice, size: Any) -> tuple[Any, Any, int]:
+    """begin, end, step of what the slice leaves, begin <= end, in the order of the axis."""
+    if isinstance(size, int):
+        picked = range(*item.indices(size))
+        if not len(picked):
+            return 0, 0, 1
+        first, last = picked[0], picked[-1]
+        return min(first, last), max(first, last) + 1, picked.step
+    step = 1 if item.step is None else operator.index(item.step)
+    begin = 0 if item.start is None else item.start
+    end = size if item.stop is None else item.stop
+    if isinstance(begin, int) and begin < 0:
+        begin = size + begin
+    if isinstance(end, int) and end < 0:
+        end = size + end
+    if step < 0 and not (item.start is None and item.stop is None):
+        raise IndexError(f"a slice from the end of an axis of {size} elements has no bounds: x[::-1][a:b]")
+    return begin, end, step
+
+
+def _views(x: Array, items: list[Any], shape: tuple[Any, ...]) -> Array:
+    """The part that integers and slices take; arrays leave their axis whole. New axes are still missing."""
+    bounds: list[Any] = []
+    steps: list[int] = []
+    axis = 0
+    for item in items:
+        if item is None:
+            continue
+        size = shape[axis]
+        if isinstance(item, slice):
+            begin, end, step = _interval(item, size)
+        elif isinstance(item, Array):
+            begin, end, step = 0, size, 1
+        else:
+            begin = _position(item, size, axis, shape)
+            end, step = begin + 1, 1
+        bounds.append((begin, end))
+        steps.append(step)
+        axis += 1
+    if any(b != 0 or e is not s and e != s for (b, e), s in zip(bounds, shape)):
+        x = apply("shrink", (x,), "bounds=" + text_list(f"[{b},{e}]" for b, e in bounds))
+    if any(s != 1 for s in steps):
+        x = apply("stride", (x,), "steps=" + text_list(steps))
+    return x
+
+
+def _arrange(x: Array, items: list[Any]) -> Array:
+    """Drop the axes of integers, add new ones."""
+    axis, now = 0, x.shape
+    shape: list[Any] = []
+    for item in items:
+        if item is None:
+            shape.append(1)
+            continue
+        if isinstance(item, (slice, Array)):
+            shape.append(now[axis])
+        axis += 1
+    return x if tuple(shape) == now else apply("reshape", (x,), "shape=" + text_list(shape))
+
+
+def _gather(x: Array, items: list[Any]) -> Array:
+    """The axes at which the items are arrays, by these: NumPy's rules."""
+    axes = [n for n, i in enumerate(items) if isinstance(i, Array)]
+    for a in axes:
+        if items[a].dtype.kind not in "iu":
+            raise IndexError(f"an index array has an integer dtype or bool, not {items[a].dtype.name}")
+    if len(axes) == 1:
+        return apply("gather", (x, items[axes[0]]), f"axis={axes[0]}")
+    # several: as one index into these axes, which become one
+    shape = x.shape
+    together = all(b - a == 1 for a, b in zip(axes, axes[1:]))
+    others = [n for n in range(x.ndim) if n not in axes]
+    first = axes[0] if together else 0
+    order = others[:first] + axes + others[first:]
+    if order != list(range(x.ndim)):
+        x = apply("permute", (x,), "order=" + text_list(order))
+    flat: Any = None
+    count: Any = 1
+    for a in axes:
+        index = items[a].astype("int64")
+        index = apply("where", (index < 0, index + shape[a], index))
+        flat = index if flat is None else flat * shape[a] + index
+        count = count * shape[a]
+    joined = [shape[o] for o in others[:first]] + [count] + [shape[o] for o in others[first:]]
+    return apply("gather", (apply("reshape", (x,), "shape=" + text_list(joined)), flat), f"axis={first}")
+
+
+def _masks_to_positions(items: list[Any]) -> list[Any]:
+    """Arrays of truth values as integer arrays; their number of elements must be known now."""
+    made: list[Any] = []
+    for item in items:
+        if isinstance(item, Array) and item.dtype.name == "bool":
+            if item._state == "traced":
+                raise IndexError("x[mask] has as many elements as the mask has, which a traced function does not "
+                                 "know; use vf.where(mask, x, other)")
+            from ._search import nonzero
+
+            made.extend(nonzero(item))
+        else:
+            made.append(item)
+    return made
+
+
+def take(x: Array, key: Any) -> Array:
+    """What the key takes of x: also of positions, as the target of a write."""
+    mask = key[0] if isinstance(key, tuple) and len(key) == 1 else key
+    if isinstance(mask, bool) or (isinstance(mask, Array) and mask.dtype.name == "bool" and mask.ndim == 0):
+        return apply("unsqueeze", (x,), "axis=0")[slice(0, int(bool(mask)))]
+    items = _normalise(x, key)
+    if any(isinstance(i, Array) for i in items):
+        items = _masks_to_positions(items)
+        items = [int(i) if isinstance(i, Array) and i.ndim == 0 and i._state != "traced" else i for i in items]
+    shape = x.shape
+    made = _views(x, items, shape)
+    if not any(isinstance(i, Array) for i in items):
+        return _arrange(made, items)
+    # integers are index arrays, too, where there are others
+    made = _arrange(made, [i for i in items if i is not None])
+    kept = [i for i in items if i is not None and isinstance(i, (slice, Array))]
+    made = _gather(made, kept)
+    news = [n for n, i in enumerate(i for i in items if i is None or isinstance(i, (slice, Array))) if i is None]
+    for axis in news:
+        made = apply("unsqueeze", (made,), f"axis={axis}")
+    return made
+
+
+def read(x: Array, key: Any) -> Any:
+    return take(x, key)
+
+
+def cast_to(dtype: Any, value: Any) -> Any:
+    """The value in the dtype, as NumPy's assignment casts it."""
+    from ._creation import asarray
+
+    if isinstance(value, (bool, int, float)):
+        return value if not (isinstance(value, float) and dtype.kind != "f") else asarray(value).astype(dtype)
+    value = asarray(value)
+    return value if value.dtype is dtype else value.astype(dtype)
+
+
+def write(x: Array, key: Any, value: Any, how: str = "set") -> Array:
+    """x with what the key takes replaced, or combined with the value."""
+    value = cast_to(x.dtype, value)
+    if isinstance(key, Array) and key.dtype.name == "bool" and key.shape == x.shape and how == "set":
+        if isinstance(value, (bool, int, float)) or value.ndim == 0:
+            return apply("where", (key, value, x))
+    if x.ndim == 0 and how == "set":
+        from ._creation import asarray
+        from ._shapes import broadcast_to
+
+        return broadcast_to(asarray(value, dtype=x.dtype), ())
+    target = take(apply("address", (x,)), key)
+    return apply("assign", (x, target, value), f"op={_WRITE_NAMES[WRITES[how]]}")
+
+
+class At:
+    """`x.at[key]`: what is there (get), and x with something else there."""
+
+    def __init__(self, x: Array, key: Any = Ellipsis) -> None:
+        self._x, self._key = x, key
+
+    def __getitem__(self, key: Any) -> "At":
+        return At(self._x, key)
+
+    def get(self) -> Array:
+        return take(self._x, self._key)
+
+
+def _at_methods() -> None:
+    def make(how: str) -> Callable[[At, Any], Array]:
+        return lambda self, value: write(self._x, self._key, value, how)
+
+    for how in WRITES:
+        setattr(At, how, make(how))
+    setattr(At, "mul", make("multiply"))
+
+
+_at_methods()

@@ -1,0 +1,146 @@
+"""Looking at compiled functions, and into their runs."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+from typing import Any, Callable, Iterator
+
+from . import _native
+from ._array import Array, apply
+
+_silent = False
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Inside, what would be printed is not recorded: a function is recorded for nothing."""
+    global _silent
+    before, _silent = _silent, True
+    try:
+        yield
+    finally:
+        _silent = before
+
+
+_taps: dict[str, Callable[[Any], None]] = {}
+
+
+def _report(name: str, text: str | None, array: Any) -> None:
+    if text is not None:
+        builtins.print(text)
+    elif name in _taps:
+        _taps[name](array)
+
+
+_native.set_report(_report)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def print(text: str, x: Array) -> Array:
+    """x, which is printed each time that it is computed, in place of {} in the text."""
+    if _silent:
+        return x
+    if _native.tracing() is None:
+        builtins.print(text.replace("{}", str(x)) if "{}" in text else f"{text} {x}")
+        return x
+    return _native.tap(x, None, text)
+
+
+def tap(x: Array, function: Callable[[Any], None], name: str = "") -> Array:
+    """x; each time that it is computed, the function is called with an array of its elements."""
+    if _silent:
+        return x
+    if _native.tracing() is None:
+        function(x)
+        return x
+    name = name or f"tap{len(_taps)}"
+    _taps[name] = function
+    return _native.tap(x, name, None)
+
+
+class debug_nans:
+    """Runs stop where an operation makes a NaN (or an infinity) from operands without one: `vf.debug_nans(True)`, or
+    `with vf.debug_nans(): ...`. Functions compiled before are not looked at."""
+
+    def __init__(self, on: bool = True, infinities: bool = False) -> None:
+        self._before = getattr(debug_nans, "flags", 0)
+        debug_nans.flags = (8 | (16 if infinities else 0)) if on else 0  # type: ignore[attr-defined]
+        _native.set_flags(debug_nans.flags)  # type: ignore[attr-defined]
+
+    def __enter__(self) -> "debug_nans":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        debug_nans.flags = self._before  # type: ignore[attr-defined]
+        _native.set_flags(self._before)
+
+
+class Explanation:
+    """The graph and the kernels of a function for some arguments; as text, or as a page in a notebook."""
+
+    def __init__(self, graph: Any, program: Any) -> None:
+        self._graph, self._program = graph, program
+
+    @property
+    def graph(self) -> str:
+        """The graph as recorded."""
+        return self._graph.text()
+
+    def dump(self, stage: str) -> str:
+        """The graph at a stage: graph, kernels, index, loops, llvm, asm."""
+        return self._graph.dump(stage)
+
+    @property
+    def kernels(self) -> str:
+        """What each kernel computes, fuses and reads."""
+        return self.dump("kernels")
+
+    @property
+    def cost(self) -> Any:
+        """Bytes and operations of a run."""
+        return self._program.cost()
+
+    def __str__(self) -> str:
+        return f"{self.graph}\n{self.kernels}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        parts = "".join(f"<details{' open' if s == 'kernels' else ''}><summary>{s}</summary><pre>"
+                        f"{escape(self.dump(s))}</pre></details>" for s in ("graph", "kernels", "index", "loops"))
+        return f"<div>{parts}</div>"
+
+
+def explain(function: Any) -> Callable[..., Explanation]:
+    """vf.explain(f)(x, y): what the compiler made of the function for these arguments."""
+    from ._transform import jit
+
+    behind = getattr(function, "_jit", None) or jit(function)._jit
+
+    def call(*args: Any, **kwargs: Any) -> Explanation:
+        traced, _, _ = behind.prepare(args, kwargs)
+        return Explanation(traced.graph, traced.program)
+
+    return call
+
+
+def profile(function: Any, runs: int = 10, form: str = "text") -> Callable[..., str]:
+    """vf.profile(f)(x, y): where the time of so many runs goes: a table, or "json", or "trace" for Perfetto."""
+    from ._creation import asarray
+    from ._transform import jit
+
+    behind = getattr(function, "_jit", None) or jit(function)._jit
+
+    def call(*args: Any, **kwargs: Any) -> str:
+        traced, arrays, _ = behind.prepare(args, kwargs)
+        return traced.program.profile(traced.graph, tuple(asarray(a).realise() for a in arrays), form, runs)
+
+    return call
+
+

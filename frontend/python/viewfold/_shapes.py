@@ -1,0 +1,165 @@
+"""Other shapes of the same elements."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from ._array import Array, apply
+from ._creation import asarray
+from ._sizes import Size, text_list
+
+
+def _axes(axis: Any) -> list[int]:
+    return [int(a) for a in axis] if isinstance(axis, (list, tuple)) else [int(axis)]
+
+
+def reshape(x: Array, /, shape: Any, *, copy: bool | None = None) -> Array:
+    sizes = (shape,) if isinstance(shape, (int, Size)) else tuple(shape)
+    return apply("reshape", (asarray(x),), "shape=" + text_list(sizes))
+
+
+def broadcast_to(x: Array, /, shape: Any) -> Array:
+    return apply("expand", (asarray(x),), "shape=" + text_list(shape))
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:
+    rank = max((len(s) for s in shapes), default=0)
+    out: list[Any] = [1] * rank
+    for shape in shapes:
+        for i, size in enumerate(reversed(tuple(shape)), 1):
+            if size != 1 and out[-i] != 1 and out[-i] != size:
+                raise ValueError(f"shapes {', '.join(map(str, shapes))} do not broadcast: {out[-i]} meets {size} at "
+                                 f"axis -{i}; sizes must be equal or 1")
+            if out[-i] == 1:
+                out[-i] = size
+    return tuple(out)
+
+
+def broadcast_arrays(*arrays: Array) -> list[Array]:
+    shape = broadcast_shapes(*(a.shape for a in arrays))
+    return [broadcast_to(a, shape) for a in arrays]
+
+
+def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
+    return apply("permute", (x,), "order=" + text_list(axes))
+
+
+def transpose(x: Array, axes: Sequence[int] | None = None) -> Array:
+    return x.T if axes is None else permute_dims(x, axes)
+
+
+def matrix_transpose(x: Array, /) -> Array:
+    return x.mT
+
+
+def swapaxes(x: Array, a: int, b: int) -> Array:
+    return apply("swap_axes", (x,), f"axis1={a} axis2={b}")
+
+
+def moveaxis(x: Array, source: Any, destination: Any, /) -> Array:
+    froms = [a % x.ndim for a in _axes(source)]
+    tos = [a % x.ndim for a in _axes(destination)]
+    order = [a for a in range(x.ndim) if a not in froms]
+    for to, origin in sorted(zip(tos, froms)):
+        order.insert(to, origin)
+    return permute_dims(x, order)
+
+
+def squeeze(x: Array, /, axis: Any = None) -> Array:
+    if axis is None:
+        return apply("squeeze", (x,))
+    return apply("squeeze", (x,), "axes=" + text_list(_axes(axis))) if _axes(axis) else x
+
+
+def expand_dims(x: Array, /, axis: Any = 0) -> Array:
+    axes = _axes(axis)
+    rank = x.ndim + len(axes)
+    for a in axes:
+        if not -rank <= a < rank:
+            raise IndexError(f"expand_dims: axis {a} for a result of {rank} axes")
+    for a in sorted(a % rank for a in axes):
+        x = apply("unsqueeze", (x,), f"axis={a}")
+    return x
+
+
+def flip(x: Array, /, *, axis: Any = None) -> Array:
+    axes = range(x.ndim) if axis is None else _axes(axis)
+    return apply("flip", (x,), "axes=" + text_list(axes)) if x.ndim else x
+
+
+def roll(x: Array, /, shift: Any, *, axis: Any = None) -> Array:
+    if axis is None:
+        return roll(x.reshape(-1), shift, axis=0).reshape(x.shape)
+    axes = _axes(axis)
+    shifts = _axes(shift) * (len(axes) if isinstance(shift, int) else 1)
+    for by, a in zip(shifts, axes):
+        size = x.shape[a]
+        if not isinstance(size, int) or size == 0 or by % size == 0:
+            continue
+        cut: list[Any] = [slice(None)] * x.ndim
+        cut[a] = slice(size - by % size, None)
+        rest = list(cut)
+        rest[a] = slice(None, size - by % size)
+        x = concat([x[tuple(cut)], x[tuple(rest)]], axis=a)
+    return x
+
+
+def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
+    parts = [asarray(a) for a in arrays]
+    if axis is None:
+        parts, axis = [a.reshape(-1) for a in parts], 0
+    return apply("concat", parts, f"axis={axis}")
+
+
+concatenate = concat
+
+
+def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
+    return apply("stack", [asarray(a) for a in arrays], f"axis={axis}")
+
+
+def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+    rank = axis % x.ndim
+    return tuple(x[(slice(None),) * rank + (i,)] for i in range(x.shape[rank]))
+
+
+def split(x: Array, parts: int, axis: int = 0) -> tuple[Array, ...]:
+    return apply("split", (x,), f"parts={parts} axis={axis}", parts) if parts > 1 else (x,)
+
+
+def tile(x: Array, repetitions: Any, /) -> Array:
+    times = list(_axes(repetitions))
+    x = x.reshape((1,) * max(0, len(times) - x.ndim) + tuple(x.shape))
+    times = [1] * (x.ndim - len(times)) + times
+    wide = [s for t, size in zip(times, x.shape) for s in (t, size)]
+    inner = x.reshape(tuple(s for size in x.shape for s in (1, size)))
+    return broadcast_to(inner, wide).reshape(tuple(t * s for t, s in zip(times, x.shape)))
+
+
+def repeat(x: Array, repeats: int, /, *, axis: int | None = None) -> Array:
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    axis %= x.ndim
+    if not isinstance(repeats, int):
+        counts = repeats.tolist() if isinstance(repeats, Array) else list(repeats)
+        positions = [i for i, n in enumerate(counts) for _ in range(n)]
+        return apply("gather", (x, asarray(positions, dtype="int64")), f"axis={axis}")
+    shape = x.shape
+    wide = shape[:axis + 1] + (repeats,) + shape[axis + 1:]
+    return broadcast_to(expand_dims(x, axis + 1), wide).reshape(
+        shape[:axis] + (shape[axis] * repeats,) + shape[axis + 1:])
+
+
+def pad(x: Array, pads: Any, mode: str = "constant", value: Any = 0) -> Array:
+    """Elements before and after each axis: constant, edge, reflect or wrap, as numpy.pad."""
+    pairs = [(pads, pads)] * x.ndim if isinstance(pads, int) else [tuple(p) for p in pads]
+    attributes = "pads=" + text_list(f"[{lo},{hi}]" for lo, hi in pairs)
+    return apply("pad", (x,), attributes + (f" value={value}" if mode == "constant" else f" mode={mode}"))
+
+
+def rearrange(x: Array, pattern: str, **sizes: int) -> Array:
+    """Axes by letters, as einops: rearrange(x, 'b h w c -> b c h w'); one letter for each axis."""
+    before, after = (p.replace(" ", "") for p in pattern.split("->"))
+    for letter, size in sizes.items():
+        before = before.replace(letter, f"{letter}={size} ")
+    return apply("rearrange", (x,), f'from="{before}" to="{after}"')

@@ -1,0 +1,67 @@
+"""Sizes of axes that are known in runs alone: expressions of variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Size:
+    """An integer expression of size variables, such as `n` or `n // 4`: for shapes and attributes."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Size) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def _with(self, other: Any, sign: str, swapped: bool = False) -> "Size":
+        if not isinstance(other, (int, Size)) or isinstance(other, bool):
+            return NotImplemented
+        a, b = (str(other), self.text) if swapped else (self.text, str(other))
+        return Size(f"({a}{sign}{b})")
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __add__(self, o: Any) -> "Size":
+        return self._with(o, "+")
+
+    def __radd__(self, o: Any) -> "Size":
+        return self._with(o, "+", True)
+
+    def __sub__(self, o: Any) -> "Size":
+        return self._with(o, "-")
+
+    def __rsub__(self, o: Any) -> "Size":
+        return self._with(o, "-", True)
+
+    def __mul__(self, o: Any) -> "Size":
+        return self._with(o, "*")
+
+    def __rmul__(self, o: Any) -> "Size":
+        return self._with(o, "*", True)
+
+    def __floordiv__(self, o: Any) -> "Size":
+        return self._with(o, "//")
+
+    def __mod__(self, o: Any) -> "Size":
+        return self._with(o, "%")
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __index__(self) -> int:
+        raise TypeError(f"the size {self.text} is known in runs alone; compute with it in shapes, or fix the axis")
+
+
+def text_list(items: Any) -> str:
+    """A list as attributes of graphs have it."""
+    return "[" + ",".join(str(int(i)) if isinstance(i, bool) else str(i) for i in items) + "]"

@@ -1,0 +1,74 @@
+"""Arguments and results as trees: lists, tuples and dictionaries with arrays at the leaves."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+
+class Form:
+    """What a tree is without its leaves: equal for trees that match."""
+
+    __slots__ = ("kind", "keys", "children")
+
+    def __init__(self, kind: Any, keys: tuple[Any, ...] = (), children: tuple["Form", ...] = ()) -> None:
+        self.kind, self.keys, self.children = kind, keys, children
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Form) and (self.kind, self.keys, self.children) == (
+            other.kind, other.keys, other.children)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.keys, self.children))
+
+
+LEAF = Form("leaf")
+NONE = Form("none")
+
+
+def flatten(tree: Any) -> tuple[list[Any], Form]:
+    """The leaves from left to right, and the form."""
+    leaves: list[Any] = []
+
+    def walk(t: Any) -> Form:
+        if t is None:
+            return NONE
+        if isinstance(t, dict):
+            keys = tuple(sorted(t, key=str))
+            return Form(dict, keys, tuple(walk(t[k]) for k in keys))
+        if isinstance(t, (list, tuple)):
+            kind = type(t)
+            return Form(kind, (), tuple(walk(c) for c in t))
+        leaves.append(t)
+        return LEAF
+
+    return leaves, walk(tree)
+
+
+def unflatten(form: Form, leaves: Any) -> Any:
+    rest = iter(leaves)
+
+    def build(f: Form) -> Any:
+        if f.kind == "leaf":
+            return next(rest)
+        if f.kind == "none":
+            return None
+        children = [build(c) for c in f.children]
+        if f.kind is dict:
+            return dict(zip(f.keys, children))
+        if hasattr(f.kind, "_fields"):
+            return f.kind(*children)
+        return f.kind(children)
+
+    return build(form)
+
+
+def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """The function of the leaves, and of those of other trees of the same form."""
+    leaves, form = flatten(tree)
+    rows = [leaves]
+    for other in others:
+        row, other_form = flatten(other)
+        if other_form != form:
+            raise ValueError("trees of different forms; all take the same lists and keys")
+        rows.append(row)
+    return unflatten(form, [function(*group) for group in zip(*rows)])

@@ -1,0 +1,119 @@
+"""Functions of neural networks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._array import Array, apply
+from ._sizes import text_list
+
+__all__ = ["relu", "sigmoid", "silu", "gelu", "softplus", "leaky_relu", "elu", "softmax", "log_softmax", "logsumexp",
+           "one_hot", "layer_norm", "rms_norm", "attention", "conv", "conv_transpose", "max_pool", "avg_pool"]
+
+
+def relu(x: Any) -> Array:
+    return apply("relu", (x,))
+
+
+def sigmoid(x: Any) -> Array:
+    return apply("sigmoid", (x,))
+
+
+def silu(x: Any) -> Array:
+    return apply("silu", (x,))
+
+
+def gelu(x: Any, *, approximate: bool = False) -> Array:
+    """x times the normal distribution function, or its approximation by tanh."""
+    return apply("gelu_tanh" if approximate else "gelu_erf", (x,))
+
+
+def softplus(x: Any) -> Array:
+    return apply("softplus", (x,))
+
+
+def leaky_relu(x: Any, alpha: float = 0.01) -> Array:
+    return apply("leaky_relu", (x,), f"alpha={float(alpha)}")
+
+
+def elu(x: Any, alpha: float = 1.0) -> Array:
+    return apply("elu", (x,), f"alpha={float(alpha)}")
+
+
+def softmax(x: Any, axis: int = -1) -> Array:
+    return apply("softmax", (x,), f"axis={axis}")
+
+
+def log_softmax(x: Any, axis: int = -1) -> Array:
+    return apply("log_softmax", (x,), f"axis={axis}")
+
+
+def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Array:
+    from ._reductions import logsumexp as reduce
+
+    return reduce(x, axis=axis, keepdims=keepdims)
+
+
+def one_hot(x: Any, classes: int, *, dtype: Any = "float32") -> Array:
+    """1 at the class of each element, on a new last axis."""
+    from ._creation import arange, asarray, astype
+
+    x = asarray(x)
+    return astype(x.reshape(tuple(x.shape) + (1,)) == arange(classes, dtype=x.dtype), dtype)
+
+
+def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: int = -1, eps: float = 1e-5) -> Array:
+    given = [a for a in (weight, bias) if a is not None]
+    return apply("layer_norm", (x, *given), f"axis={axis} eps={float(eps)}")
+
+
+def rms_norm(x: Any, weight: Any = None, *, axis: int = -1, eps: float = 1e-6) -> Array:
+    return apply("rms_norm", (x,) if weight is None else (x, weight), f"axis={axis} eps={float(eps)}")
+
+
+def attention(q: Any, k: Any, v: Any, mask: Any = None, *, scale: float | None = None, causal: bool = False) -> Array:
+    """softmax(q k^T scale + mask) v, without the matrix of scores in memory."""
+    attributes = f"causal={str(bool(causal)).lower()}" + (f" scale={float(scale)}" if scale else "")
+    return apply("attention", (q, k, v) if mask is None else (q, k, v, mask), attributes)
+
+
+def _windows(**lists: Any) -> str:
+    parts = []
+    for name, given in lists.items():
+        if given is not None:
+            parts.append(f"{name}=" + (text_list(given) if isinstance(given, (list, tuple)) else str(given)))
+    return " ".join(parts)
+
+
+def _each(given: Any, axes: int) -> Any:
+    return [given] * axes if isinstance(given, int) else given
+
+
+def conv(x: Any, weight: Any, bias: Any = None, *, stride: Any = None, padding: Any = None, dilation: Any = None,
+         groups: int = 1) -> Array:
+    """Convolution of [batch, channels, spatial...] by [channels of the result, channels / groups, spatial...]."""
+    axes = weight.ndim - 2
+    return apply("conv", (x, weight) if bias is None else (x, weight, bias),
+                 _windows(stride=_each(stride, axes), padding=_each(padding, axes), dilation=_each(dilation, axes),
+                          groups=groups))
+
+
+def conv_transpose(x: Any, weight: Any, bias: Any = None, *, stride: Any = None, padding: Any = None,
+                   output_padding: Any = None, dilation: Any = None, groups: int = 1) -> Array:
+    axes = weight.ndim - 2
+    return apply("conv_transpose", (x, weight) if bias is None else (x, weight, bias),
+                 _windows(stride=_each(stride, axes), padding=_each(padding, axes),
+                          output_padding=_each(output_padding, axes), dilation=_each(dilation, axes), groups=groups))
+
+
+def max_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = None, dilation: Any = None) -> Array:
+    """The greatest of each window over the last axes."""
+    axes = 2 if isinstance(kernel, int) else len(kernel)
+    return apply("max_pool", (x,), _windows(kernel=_each(kernel, axes), stride=_each(stride, axes),
+                                            padding=_each(padding, axes), dilation=_each(dilation, axes)))
+
+
+def avg_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = None, count_pads: bool = True) -> Array:
+    axes = 2 if isinstance(kernel, int) else len(kernel)
+    return apply("avg_pool", (x,), _windows(kernel=_each(kernel, axes), stride=_each(stride, axes),
+                                            padding=_each(padding, axes), count_pads=str(bool(count_pads)).lower()))

@@ -1,0 +1,166 @@
+#include "frontend/report/dump_shard.h"
+
+#include "frontend/report/dump_graph.h"
+#include "ir/print/print.h"
+#include "ir/verify/verify.h"
+#include "passes/batch/batch.h"
+#include "passes/shard/shard.h"
+
+#include <string.h>
+
+typedef struct sharded {
+  ir_graph g; /* a copy with the mesh and all specs */
+  const ir_parsed_graph *block;
+  ir_ref *refs, *map; /* the results, then the inputs; map: of the original's nodes */
+  size_t count, map_size;
+  shard_program program;
+  ir_text *out;
+} sharded;
+
+static const char *const reasons[] = {
+    [SHARD_ASKED] = "asked for",
+    [SHARD_WHOLE] = "the operation never splits that axis",
+    [SHARD_OTHERS] = "other operands or the result are divided like that",
+    [SHARD_QUOTIENT] = "a mean is divided when its sum is known",
+    [SHARD_PENDING] = "the operation does not commute with the pending reduction",
+    [SHARD_RESULT] = "a result is not pending",
+};
+
+static void put_name(const sharded *s, ir_ref node, ir_text *out) {
+  for (size_t i = 0; i < s->block->value_count; i++) {
+    const ir_defined *d = &s->block->values[i];
+    if (d->ref >= s->map_size || s->map[d->ref] != node) continue;
+    ir_text_str(out, "%");
+    ir_lex_print_name(out, d->name, strlen(d->name));
+    return;
+  }
+  ir_op op = ir_op_of(&s->g, node);
+  if (op == IR_OP_INPUT) ir_textf(out, "%%%s", ir_name_text(&s->g, ir_get(&s->g, node)->arg));
+  else ir_text_str(out, ir_ops[op].text);
+}
+
+static void put_part(const sharded *s, const char *what, const char *name, size_t length,
+                     const shard_value *v) {
+  ir_textf(s->out, "# %s%%", what);
+  ir_lex_print_name(s->out, name, length);
+  ir_text_str(s->out, ": part ");
+  ir_spec_print(ir_graph_mesh(&s->g), &v->spec, s->out);
+  ir_text_str(s->out, " of ");
+  ir_print_type(&s->g, v->global, s->out);
+  ir_text_str(s->out, "\n");
+}
+
+/* What moves, and why. */
+static void put_notes(const sharded *s) {
+  const ir_mesh *mesh = ir_graph_mesh(&s->g);
+  for (size_t i = 0; i < s->program.note_count; i++) {
+    const shard_note *n = &s->program.notes[i];
+    ir_text_str(s->out, "# ");
+    put_name(s, n->node, s->out);
+    if (n->operand >= 0) ir_textf(s->out, ", operand %d", n->operand);
+    ir_text_str(s->out, ": ");
+    ir_spec_print(mesh, &n->from, s->out), ir_text_str(s->out, " to ");
+    ir_spec_print(mesh, &n->to, s->out);
+    ir_textf(s->out, ", %s: %s\n",
+             n->exchange ? ir_name_text(&s->g, ir_get(&s->g, n->exchange)->arg) : "a view",
+             reasons[n->reason]);
+  }
+}
+
+/* A graph of these values under the names of the block. */
+static void put_graph(sharded *s, bool local) {
+  const ir_parsed_graph *b = s->block;
+  ir_graph *g = &s->g;
+  size_t count = b->param_count + b->result_count;
+  ir_named *names = ir_alloc(g->mem, count * sizeof *names);
+  if (!names) {
+    s->out->failed = true;
+    return;
+  }
+  for (size_t i = 0; i < count; i++) {
+    bool param = i < b->param_count;
+    const shard_value *v = param ? &s->program.inputs[i] : &s->program.results[i - b->param_count];
+    names[i] = param ? b->params[i] : b->results[i - b->param_count];
+    names[i].ref = local ? v->local : v->global;
+  }
+  ir_print_named(g, b->name, b->name_length, names, b->param_count, names + b->param_count, b->result_count,
+                 s->out);
+  ir_free(g->mem, names, count * sizeof *names);
+}
+
+/* The program of a device: what its parameters and results are parts of, and what its variables are. */
+static void put_program(sharded *s) {
+  const ir_parsed_graph *b = s->block;
+  const shard_program *p = &s->program;
+  struct ir_sharding *specs = s->g.sharding;
+  ir_text_str(s->out, "# "), ir_mesh_print(ir_graph_mesh(&s->g), s->out), ir_text_str(s->out, "\n");
+  for (size_t i = 0; i < b->param_count; i++)
+    put_part(s, "", b->params[i].name, b->params[i].length, &p->inputs[i]);
+  for (size_t i = 0; i < b->result_count; i++)
+    put_part(s, "result ", b->results[i].name, b->results[i].length, &p->results[i]);
+  for (size_t i = 0; i < p->variable_count; i++) {
+    const shard_variable *v = &p->variables[i];
+    ir_text_str(s->out, "# "), ir_print_expr(&s->g, v->var, s->out);
+    if (v->value) ir_text_str(s->out, " = "), ir_print_expr(&s->g, v->value, s->out);
+    else ir_textf(s->out, ": the coordinate along %s", ir_graph_mesh(&s->g)->axes[v->axis].name);
+    ir_text_str(s->out, "\n");
+  }
+  s->g.sharding = NULL; /* parts have no specs */
+  put_graph(s, true);
+  s->g.sharding = specs;
+}
+
+static bool make(sharded *s, ir_graph *g, const fe_dump_options *o, ir_error *error) {
+  fe_request request;
+  const ir_parsed_graph *b = s->block;
+  bool one = o->stage == FE_STAGE_SPMD && o->one_device;
+  const ir_mesh *mesh = ir_graph_mesh(g);
+  if (!mesh) {
+    ir_fail(error, IR_ERR_INVALID,
+            "dump: graph @%.60s has no mesh; a text declares one, as in mesh @m [x=2,y=4]", b->name);
+    return false;
+  }
+  if (one && o->device >= mesh->device_count) {
+    ir_fail(error, IR_ERR_INVALID, "dump: no device %lld; mesh @%s has devices 0 to %u", (long long)o->device,
+            mesh->name, (unsigned)mesh->device_count - 1);
+    return false;
+  }
+  bool good = fe_block_request(g, b, NULL, &request);
+  s->count = 1 + b->param_count;
+  s->refs = ir_alloc(g->mem, s->count * sizeof *s->refs);
+  s->map_size = g->count;
+  if (good && s->refs) {
+    s->refs[0] = request.results;
+    for (size_t i = 0; i < b->param_count; i++) s->refs[1 + i] = b->params[i].ref;
+    good = ir_graph_copy(&s->g, g, s->refs, s->count, &s->map) == IR_OK;
+  } else {
+    good = false;
+    if (!error->status) ir_fail(error, IR_ERR_MEMORY, "out of memory dumping graph @%.60s", b->name);
+  }
+  bool references = request.reference_count > 0;
+  fe_block_request_free(g, b, &request);
+  if (good && references) {
+    ir_fail(error, IR_ERR_UNSUPPORTED, "shard: graph @%.60s writes references, which a mesh does not have",
+            b->name);
+    return false;
+  }
+  return good && pass_physicalize(&s->g, s->refs, s->count) &&
+         pass_shard(&s->g, s->refs[0], s->refs + 1, s->count - 1, one ? o->device : SHARD_ALL, &s->program) &&
+         ir_verify(&s->g, s->program.root, IR_LEVEL_TENSOR, error) == IR_OK;
+}
+
+void fe_dump_shard(ir_graph *g, const ir_parsed_graph *block, const fe_dump_options *options, ir_text *out,
+                   ir_error *error) {
+  sharded s = {.block = block, .out = out};
+  ir_error *noted = g->error;
+  g->error = error;
+  if (ir_graph_init(&s.g, g->mem, error) == IR_OK && make(&s, g, options, error)) {
+    if (options->stage == FE_STAGE_SHARD) put_notes(&s), put_graph(&s, false);
+    else put_program(&s);
+  }
+  g->error = noted;
+  shard_program_free(&s.program);
+  ir_free(g->mem, s.refs, s.count * sizeof *s.refs);
+  ir_free(g->mem, s.map, s.map_size * sizeof *s.map);
+  ir_graph_free(&s.g);
+}

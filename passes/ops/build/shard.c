@@ -1,0 +1,24 @@
+/* Constraints: how a value is divided among the devices of a mesh. */
+#include "ir/mesh/sharding.h"
+#include "passes/ops/check.h"
+
+ir_ref op_shard(ir_graph *g, ir_ref x, const char *text, size_t length) {
+  const ir_mesh *mesh = ir_graph_mesh(g);
+  ir_error why = {0};
+  ir_spec spec;
+  if (!op_tensors(g, "shard", &x, 1)) return 0;
+  if (!mesh)
+    return op_refuse(g, "shard: the graph has no mesh; a text declares one, as in mesh @m [x=2,y=4]");
+  if (!ir_spec_parse(mesh, text, length, &spec, &why)) return op_refuse(g, "shard: %s", why.text);
+  if (spec.rank != ir_rank(g, x))
+    return op_refuse(g, "shard: the spec has %u dimensions; x has shape %s", (unsigned)spec.rank, OP_TYPE(x));
+  ir_text canonical;
+  ir_text_init(&canonical, g->mem);
+  ir_spec_print(mesh, &spec, &canonical);
+  int64_t name = canonical.failed ? -1 : ir_name(g, canonical.data, canonical.len);
+  ir_text_free(&canonical);
+  if (name < 0) return ir_fail(g->error, IR_ERR_MEMORY, "shard: out of memory"), 0;
+  ir_ref shape = ir_shape(g, x);
+  return op_make(g, IR_OP_SHARD, ir_dtype_of(g, x), ir_get(g, shape)->src, ir_get(g, shape)->nsrc, name, &x,
+                 1);
+}

@@ -1,0 +1,250 @@
+/* Which axes of the mesh divide which factors of an operation.
+ *
+ * A spec that the result was given comes first, then the operands, those with more bytes before others. An
+ * axis goes to the first factor that claims it, and a factor to the first list of axes, unless a later one
+ * continues it. What loses is divided anew before the operation. */
+#include "impl.h"
+
+#include <string.h>
+
+typedef struct factors {
+  shard_state *s;
+  const op_sharding *rule;
+  shard_axes axes[OP_FACTORS_MAX];
+  bool whole[OP_FACTORS_MAX]; /* never split here */
+  bool even[OP_FACTORS_MAX];  /* only into equal parts: an axis has it beside others */
+  bool contracted[OP_FACTORS_MAX];
+} factors;
+
+static int64_t parts_of(const shard_axes *a) {
+  int64_t parts = 1;
+  for (uint32_t i = 0; i < a->count; i++) parts *= a->axes[i].size;
+  return parts;
+}
+
+static bool is_used(const factors *f, ir_subaxis x, int except) {
+  for (uint32_t i = 0; i < f->rule->factor_count; i++)
+    for (uint32_t k = 0; k < f->axes[i].count && (int)i != except; k++)
+      if (ir_subaxes_overlap(f->axes[i].axes[k], x)) return true;
+  return false;
+}
+
+/* Does the list continue what the factor has? */
+static bool continues(const shard_axes *have, const shard_axes *more) {
+  bool same = have->count <= more->count;
+  for (uint32_t i = 0; i < have->count && same; i++) same = ir_subaxes_equal(have->axes[i], more->axes[i]);
+  return same;
+}
+
+/* The factor takes the axes, as far as they are free. */
+static void claim(factors *f, uint32_t factor, const shard_axes *axes) {
+  shard_axes *have = &f->axes[factor];
+  shard_axes taken = {0};
+  if (f->whole[factor] || !continues(have, axes)) return;
+  for (uint32_t i = 0; i < axes->count && !is_used(f, axes->axes[i], (int)factor); i++) {
+    taken.axes[taken.count++] = axes->axes[i];
+    if (f->even[factor] && !shard_divides(f->s, f->rule->factors[factor].size, parts_of(&taken))) {
+      taken.count--;
+      break;
+    }
+  }
+  if (taken.count > have->count) *have = taken;
+}
+
+/* Splits an axis of the mesh so that its first part divides a factor of which `left` parts are possible. */
+static bool split_axis(ir_subaxis x, int64_t left, ir_subaxis *first, ir_subaxis *rest) {
+  if (left <= 1 || left >= x.size || x.size % left) return false;
+  *first = (ir_subaxis){x.axis, x.pre, (int32_t)left};
+  *rest = (ir_subaxis){x.axis, (int32_t)(x.pre * left), (int32_t)(x.size / left)};
+  return true;
+}
+
+/* An axis with several factors: the outer ones are divided first, and the next one only where those before it
+ * are divided into single indices. */
+static void claim_compound(factors *f, const op_split *split, const ir_subaxis *axes, uint32_t count) {
+  shard_axes all = {.count = count};
+  memcpy(all.axes, axes, count * sizeof *axes);
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < split->count && at < all.count; i++) {
+    uint32_t factor = split->factors[i];
+    shard_axes mine = {0};
+    int64_t size = 0, product = 1;
+    bool known = ir_is_const(f->s->g, f->rule->factors[factor].size, &size);
+    while (at < all.count) {
+      ir_subaxis x = all.axes[at], rest;
+      if (shard_divides(f->s, f->rule->factors[factor].size, product * x.size)) {
+        mine.axes[mine.count++] = x, product *= x.size, at++;
+      } else if (known && split_axis(x, size % product ? 0 : size / product, &x, &rest)) {
+        mine.axes[mine.count++] = x, product *= x.size, all.axes[at] = rest;
+        break;
+      } else {
+        break;
+      }
+    }
+    if (mine.count) claim(f, factor, &mine);
+    if (!known || product != size || parts_of(&f->axes[factor]) != size) return;
+  }
+}
+
+static void claim_term(factors *f, const op_term *term, const ir_spec *spec) {
+  for (uint32_t d = 0; d < term->rank && d < spec->rank; d++) {
+    uint32_t count;
+    const ir_subaxis *axes = ir_spec_axes(spec, d, &count);
+    const op_split *split = &term->axes[d];
+    if (!count || !split->count) continue;
+    if (split->count > 1) {
+      claim_compound(f, split, axes, count);
+      continue;
+    }
+    shard_axes list = {.count = count};
+    memcpy(list.axes, axes, count * sizeof *axes);
+    claim(f, split->factors[0], &list);
+  }
+}
+
+/* The spec of a term: of an axis with several factors, the inner ones count where the outer ones are divided
+ * into single indices. *all: is every division of its factors there? */
+static void spec_of_term(const factors *f, const op_term *term, ir_spec *out) {
+  ir_spec_init(out, term->rank);
+  for (uint32_t d = 0; d < term->rank; d++)
+    for (uint32_t i = 0; i < term->axes[d].count; i++) {
+      uint32_t factor = term->axes[d].factors[i];
+      const shard_axes *a = &f->axes[factor];
+      int64_t size;
+      for (uint32_t k = 0; k < a->count; k++) ir_spec_push(out, d, a->axes[k]);
+      if (i + 1 < term->axes[d].count &&
+          (!ir_is_const(f->s->g, f->rule->factors[factor].size, &size) || parts_of(a) != size))
+        break;
+    }
+}
+
+/* Factors that some axis cannot be divided along with the others: inside of an axis whose outer factors are
+ * not divided into single indices. They lose their axes. False: some did. */
+static bool drop_inner(factors *f) {
+  bool kept = true;
+  for (uint32_t t = 0; t < f->rule->operands + f->rule->results; t++)
+    for (uint32_t d = 0; d < f->rule->terms[t].rank; d++) {
+      const op_split *split = &f->rule->terms[t].axes[d];
+      bool outer_single = true;
+      for (uint32_t i = 0; i < split->count; i++) {
+        shard_axes *a = &f->axes[split->factors[i]];
+        int64_t size;
+        if (!outer_single && a->count) a->count = 0, kept = false;
+        outer_single = outer_single &&
+                       ir_is_const(f->s->g, f->rule->factors[split->factors[i]].size, &size) &&
+                       parts_of(a) == size;
+      }
+    }
+  return kept;
+}
+
+/* What cannot be done in parts so far: factors of size 1; indexed axes, and positions of updates; extrema of
+ * parts that may be empty. */
+static void find_whole(factors *f, ir_ref node) {
+  ir_graph *g = f->s->g;
+  const ir_node *n = ir_get(g, node);
+  const op_sharding *r = f->rule;
+  bool in_result[OP_FACTORS_MAX] = {0};
+  for (uint32_t t = 0; t < r->operands + r->results; t++)
+    for (uint32_t d = 0; d < r->terms[t].rank; d++)
+      for (uint32_t i = 0; i < r->terms[t].axes[d].count; i++) {
+        uint32_t factor = r->terms[t].axes[d].factors[i];
+        in_result[factor] |= t >= r->operands;
+        f->even[factor] |= r->terms[t].axes[d].count > 1;
+      }
+  for (uint32_t i = 0; i < r->factor_count; i++) {
+    f->contracted[i] = !in_result[i];
+    f->whole[i] = op_is_one(g, r->factors[i].size);
+  }
+  if (ir_ops[n->op].cls != IR_CLASS_INDIRECT) return;
+  uint32_t axis = (uint32_t)ir_arg_int(n), shared = (uint32_t)ir_arg_small(n);
+  const op_term *x = &r->terms[0], *at = &r->terms[1];
+  for (uint32_t i = 0; axis < x->rank && i < x->axes[axis].count; i++)
+    f->whole[x->axes[axis].factors[i]] = true;
+  for (uint32_t d = shared; d < at->rank && n->op != IR_OP_GATHER; d++)
+    for (uint32_t i = 0; i < at->axes[d].count; i++) f->whole[at->axes[d].factors[i]] = true;
+}
+
+/* An extremum of a part needs an element in each. */
+static void keep_extrema(factors *f, ir_ref node) {
+  ir_op op = ir_op_of(f->s->g, node);
+  if (op != IR_OP_REDUCE_MAX && op != IR_OP_REDUCE_MIN) return;
+  for (uint32_t i = 0; i < f->rule->factor_count; i++) {
+    shard_axes *a = &f->axes[i];
+    if (!f->contracted[i] || !a->count) continue;
+    ir_ref size = shard_size(f->s, f->rule->factors[i].size, a->axes, a->count);
+    if (!size || ir_bounds_of(f->s->g, size).lo < 1) a->count = 0;
+  }
+}
+
+/* Bytes of a value at the largest sizes, for comparison. */
+static double bytes_of(ir_graph *g, ir_ref x) {
+  double bytes = ir_dtypes[ir_dtype_of(g, x)].bytes;
+  for (uint32_t d = 0; d < ir_rank(g, x); d++) bytes *= (double)ir_bounds_of(g, ir_dim(g, x, d)).hi;
+  return bytes;
+}
+
+static void claim_operands(factors *f, ir_ref node, const ir_spec *const *specs) {
+  const ir_node *n = ir_get(f->s->g, node);
+  uint32_t order[SHARD_OPERANDS], count = f->rule->operands;
+  double bytes[SHARD_OPERANDS];
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t at = i;
+    double b = bytes_of(f->s->g, n->src[i]);
+    for (; at > 0 && bytes[at - 1] < b; at--) order[at] = order[at - 1], bytes[at] = bytes[at - 1];
+    order[at] = i, bytes[at] = b;
+  }
+  for (uint32_t i = 0; i < count; i++) claim_term(f, &f->rule->terms[order[i]], specs[order[i]]);
+}
+
+/* Operands stay pending where the operation commutes with the sum, and nothing is divided along its axes. */
+static void choose_pending(factors *f, ir_ref node, const ir_spec *const *specs, shard_choice *out) {
+  bool partial[SHARD_OPERANDS] = {0};
+  const ir_spec *first = NULL;
+  bool defers = true;
+  for (uint32_t i = 0; i < f->rule->operands; i++) {
+    if (!(partial[i] = ir_spec_count(specs[i], IR_PLACE_PENDING) > 0)) continue;
+    uint32_t n, m;
+    const ir_subaxis *x = ir_spec_axes(specs[i], IR_PLACE_PENDING, &n);
+    const ir_subaxis *y = ir_spec_axes(first ? first : specs[i], IR_PLACE_PENDING, &m);
+    defers = defers && n == m && specs[i]->joined_by == IR_OP_ADD;
+    for (uint32_t k = 0; k < n && defers; k++) defers = ir_subaxes_equal(x[k], y[k]) && !is_used(f, x[k], -1);
+    if (!first) first = specs[i];
+  }
+  if (!first || !defers || op_sharding_joined_by(ir_op_of(f->s->g, node)) != IR_OP_ADD ||
+      !op_defers(f->s->g, node, partial))
+    return;
+  uint32_t n;
+  const ir_subaxis *x = ir_spec_axes(first, IR_PLACE_PENDING, &n);
+  for (uint32_t k = 0; k < n; k++) {
+    ir_spec_add(&out->result, IR_PLACE_PENDING, x[k]);
+    for (uint32_t i = 0; i < f->rule->operands; i++)
+      if (partial[i]) ir_spec_add(&out->operands[i], IR_PLACE_PENDING, x[k]);
+  }
+}
+
+bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
+                  const ir_spec *wanted, shard_choice *out) {
+  factors f = {.s = s, .rule = rule};
+  find_whole(&f, node);
+  if (wanted) claim_term(&f, &rule->terms[rule->operands], wanted);
+  claim_operands(&f, node, specs);
+  keep_extrema(&f, node);
+  while (!drop_inner(&f)) {}
+  for (uint32_t i = 0; i < rule->operands; i++) spec_of_term(&f, &rule->terms[i], &out->operands[i]);
+  spec_of_term(&f, &rule->terms[rule->operands], &out->result);
+  out->result.joined_by = (uint8_t)op_sharding_joined_by(ir_op_of(s->g, node));
+  for (uint32_t i = 0; i < rule->factor_count; i++)
+    for (uint32_t k = 0; k < f.axes[i].count && f.contracted[i]; k++)
+      if (!ir_spec_add(&out->result, IR_PLACE_PENDING, f.axes[i].axes[k])) return false;
+  choose_pending(&f, node, specs, out);
+  for (uint32_t i = 0; i < rule->operands; i++) {
+    ir_spec joined;
+    ir_spec_canonical(&out->operands[i], &joined);
+    out->operands[i] = joined;
+  }
+  ir_spec joined;
+  ir_spec_canonical(&out->result, &joined);
+  out->result = joined;
+  return s->g->error->status == IR_OK;
+}

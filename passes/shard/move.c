@@ -1,0 +1,148 @@
+/* From one division of a value to another: a view where the device has what it needs, else one EXCHANGE.
+ *
+ * Summands of a pending reduction are boxes of an array with an axis more in front, which counts the devices
+ * along the pending axes in the order of the mesh. An exchange brings all summands of the part that a device
+ * needs, and a reduction of that axis joins them, in the order of the mesh on every device. */
+#include "impl.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The pending axes of both specs: those that are joined, those that stay, and those that begin. */
+typedef struct pending {
+  shard_axes joined, kept, begun;
+  ir_op by;
+} pending;
+
+static bool among(ir_subaxis x, const ir_subaxis *list, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (ir_subaxes_equal(x, list[i])) return true;
+  return false;
+}
+
+static void sort_pending(const ir_spec *from, const ir_spec *to, pending *out) {
+  ir_spec a, b;
+  uint32_t n, m;
+  *out = (pending){.by = (ir_op)from->joined_by};
+  if (!ir_spec_to_primes(from, &a) || !ir_spec_to_primes(to, &b)) a = *from, b = *to;
+  const ir_subaxis *x = ir_spec_axes(&a, IR_PLACE_PENDING, &n), *y = ir_spec_axes(&b, IR_PLACE_PENDING, &m);
+  bool same = from->joined_by == to->joined_by;
+  for (uint32_t i = 0; i < n; i++) {
+    shard_axes *of = same && among(x[i], y, m) ? &out->kept : &out->joined;
+    of->axes[of->count++] = x[i];
+  }
+  for (uint32_t i = 0; i < m; i++)
+    if (!same || !among(y[i], x, n)) out->begun.axes[out->begun.count++] = y[i];
+}
+
+/* Does each device have its new part already, in dimension d? */
+static bool is_view(shard_state *s, const ir_ref *dims, const ir_spec *from, const ir_spec *to, uint32_t d) {
+  if (!shard_is_prefix(from, to, d)) return false;
+  return ir_spec_count(from, d) == ir_spec_count(to, d) || !ir_spec_count(from, d) ||
+         shard_divides(s, dims[d], ir_spec_parts(to, d));
+}
+
+/* The new part of x as a window of the old one. */
+static ir_ref window(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to) {
+  ir_graph *g = s->g;
+  ir_ref old[IR_MAX_RANK], begin[IR_MAX_RANK], size[IR_MAX_RANK], bounds[2 * IR_MAX_RANK];
+  if (!shard_local_start(s, dims, from, old) || !shard_local_start(s, dims, to, begin) ||
+      !shard_local_shape(s, dims, to, size))
+    return 0;
+  for (uint32_t d = 0; d < to->rank; d++) {
+    bool same = ir_spec_count(from, d) == ir_spec_count(to, d);
+    bounds[2 * d] = same ? ir_index(g, 0) : pass_sub(g, begin[d], old[d]);
+    bounds[2 * d + 1] = pass_add(g, bounds[2 * d], size[d]);
+    if (!bounds[2 * d + 1]) return 0;
+  }
+  return op_shrink_known(g, x, bounds);
+}
+
+static const char *kind_of(const ir_spec *from, const ir_spec *to, const pending *p) {
+  bool less = false, more = false;
+  for (uint32_t d = 0; d < to->rank; d++) {
+    less |= !shard_is_prefix(from, to, d);
+    more |= !shard_is_prefix(to, from, d);
+  }
+  if (p->joined.count) return more ? "reduce_scatter" : "all_reduce";
+  return less && more ? "all_to_all" : less ? "all_gather" : "exchange";
+}
+
+/* The reduction of axis 0, in the dtype that x has. */
+static ir_ref join(ir_graph *g, ir_op by, ir_ref x) {
+  static const struct {
+    ir_op by, reduce;
+  } rows[] = {{IR_OP_ADD, IR_OP_SUM},        {IR_OP_MUL, IR_OP_PROD}, {IR_OP_MAX, IR_OP_REDUCE_MAX},
+              {IR_OP_MIN, IR_OP_REDUCE_MIN}, {IR_OP_OR, IR_OP_ANY},   {IR_OP_AND, IR_OP_ALL}};
+  ir_ref zero = ir_index(g, 0);
+  size_t i = 0;
+  while (rows[i].by != by) i++;
+  ir_ref y = x ? op_reduce(g, rows[i].reduce, x, &zero, 1, false) : 0;
+  return y ? op_cast(g, y, ir_dtype_of(g, x)) : 0;
+}
+
+static ir_ref exchange(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
+                       const pending *p, ir_ref *made) {
+  ir_graph *g = s->g;
+  ir_ref shape[2 + IR_MAX_RANK], start[2 + IR_MAX_RANK], at[2 + IR_MAX_RANK];
+  uint32_t lead = 0;
+  const shard_axes *leads[2] = {&p->joined, &p->kept};
+  for (int i = 0; i < 2; i++) {
+    if (!leads[i]->count) continue;
+    int64_t pieces = 1;
+    for (uint32_t k = 0; k < leads[i]->count; k++) pieces *= leads[i]->axes[k].size;
+    at[lead] = shard_position(s, leads[i]->axes, leads[i]->count);
+    start[lead] = i == 0 ? ir_index(g, 0) : at[lead];
+    shape[lead++] = ir_index(g, i == 0 ? pieces : 1);
+    x = x ? op_unsqueeze(g, x, 0) : 0;
+  }
+  if (!shard_local_start(s, dims, from, at + lead) || !shard_local_start(s, dims, to, start + lead) ||
+      !shard_local_shape(s, dims, to, shape + lead) || !x)
+    return 0;
+  if (lead + to->rank > IR_MAX_RANK)
+    return op_refuse(g, "shard: %s with pending reductions takes %u axes, at most %d are possible",
+                     OP_TYPE(x), lead + to->rank, IR_MAX_RANK);
+  const char *kind = kind_of(from, to, p);
+  ir_ref y = *made = op_exchange(g, x, shape, start, at, lead + to->rank, kind, strlen(kind));
+  if (p->joined.count) y = join(g, p->by, y);
+  if (p->kept.count && y) y = op_squeeze(g, y, &(ir_ref){ir_index(g, 0)}, 1);
+  return y;
+}
+
+/* What leaves the other operand of the reduction as it is. */
+static ir_value neutral(ir_op by, ir_dtype t) {
+  ir_value v = {0};
+  int bits = 8 * ir_dtypes[t].bytes;
+  bool is_signed = ir_dtypes[t].kind == IR_KIND_SIGNED, most = by == IR_OP_MIN;
+  if (by == IR_OP_AND) v.i = 1;
+  if (by == IR_OP_MUL) return ir_is_float(t) ? (ir_value){.f = 1} : (ir_value){.i = 1};
+  if (by != IR_OP_MAX && by != IR_OP_MIN) return ir_is_float(t) ? (ir_value){.f = 0} : v;
+  if (ir_is_float(t)) return (ir_value){.f = most ? INFINITY : -INFINITY};
+  if (t == IR_BOOL) return (ir_value){.i = most};
+  if (!is_signed) return (ir_value){.i = !most ? 0 : bits == 64 ? -1 : (int64_t)(((uint64_t)1 << bits) - 1)};
+  int64_t largest = (int64_t)(((uint64_t)1 << (bits - 1)) - 1);
+  return (ir_value){.i = most ? largest : -largest - 1};
+}
+
+/* The device at position 0 along the axes has x, and the others what changes nothing. */
+static ir_ref begin_pending(shard_state *s, ir_ref x, const shard_axes *axes, ir_op by) {
+  ir_graph *g = s->g;
+  ir_ref at = shard_position(s, axes->axes, axes->count), zero = ir_index(g, 0),
+         scalar = ir_tuple(g, NULL, 0);
+  ir_ref position = at && scalar ? ir_make_tensor(g, IR_OP_CAST, IR_I64, scalar, 0, &at, 1) : 0;
+  ir_ref none = position && zero ? op_const(g, ir_dtype_of(g, x), neutral(by, ir_dtype_of(g, x))) : 0;
+  ir_ref first = none ? op_binary(g, IR_OP_EQ, position, op_literal_int(g, 0)) : 0;
+  return first ? op_where(g, first, x, none) : 0;
+}
+
+ir_ref shard_move(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
+                  ir_ref *made) {
+  pending p;
+  *made = 0;
+  if (ir_spec_same_parts(from, to)) return x;
+  sort_pending(from, to, &p);
+  bool view = p.joined.count == 0;
+  for (uint32_t d = 0; d < to->rank && view; d++) view = is_view(s, dims, from, to, d);
+  x = view ? window(s, x, dims, from, to) : exchange(s, x, dims, from, to, &p, made);
+  return x && p.begun.count ? begin_pending(s, x, &p.begun, (ir_op)to->joined_by) : x;
+}

@@ -1,0 +1,229 @@
+/* The pass: each node of the graph on parts, sources first. */
+#include "ir/cause.h"
+#include "impl.h"
+
+#include <string.h>
+
+static bool no_memory(shard_state *s) {
+  ir_fail(s->g->error, IR_ERR_MEMORY, "shard: out of memory");
+  return false;
+}
+
+/* The spec of a value, as far as the pass has come; whole where it has none. */
+static ir_spec spec_of(const shard_state *s, ir_ref node) {
+  const ir_spec *given = ir_spec_of(s->g, node);
+  ir_spec out;
+  if (given) ir_spec_canonical(given, &out);
+  else ir_spec_init(&out, ir_rank(s->g, node));
+  return out;
+}
+
+static bool note(shard_state *s, ir_ref node, int operand, shard_reason reason, const ir_spec *from,
+                 const ir_spec *to, ir_ref exchange) {
+  shard_program *p = s->program;
+  if (!IR_RESERVE(p->mem, p->notes, p->note_cap, p->note_count + 1)) return no_memory(s);
+  p->notes[p->note_count++] = (shard_note){node, operand, reason, *from, *to, exchange};
+  return true;
+}
+
+/* The part of x, a node of the graph or its local counterpart, under another spec, with a note. */
+static ir_ref moved(shard_state *s, ir_ref x, ir_ref local, const ir_spec *from, const ir_spec *to,
+                    ir_ref node, int operand, shard_reason reason) {
+  ir_ref exchange;
+  if (!local || ir_spec_same_parts(from, to)) return local;
+  ir_ref made = shard_move(s, local, op_dims(s->g, x), from, to, &exchange);
+  return made && note(s, node, operand, reason, from, to, exchange) ? made : 0;
+}
+
+/* Why an operand is not taken as it is. */
+static shard_reason reason_of(const op_sharding *rule, uint32_t operand, const ir_spec *from,
+                              const ir_spec *to) {
+  if (!ir_spec_count(to, IR_PLACE_PENDING) && ir_spec_count(from, IR_PLACE_PENDING)) return SHARD_PENDING;
+  for (uint32_t d = 0; rule && d < from->rank; d++)
+    if (ir_spec_count(from, d) && !rule->terms[operand].axes[d].count) return SHARD_WHOLE;
+  return rule ? SHARD_OTHERS : SHARD_WHOLE;
+}
+
+/* An operation without a rule: all of its operands whole, on every device. */
+static ir_ref whole(shard_state *s, ir_ref node) {
+  ir_graph *g = s->g;
+  const ir_node *n = ir_get(g, node);
+  ir_ref *src = ir_alloc(g->mem, n->nsrc * sizeof *src), made = 0;
+  bool good = src != NULL;
+  if (!src) no_memory(s);
+  for (uint32_t i = 0; i < n->nsrc && good; i++) {
+    ir_ref x = n->src[i];
+    src[i] = x;
+    if (!ir_shape(g, x) || !s->local[x]) continue;
+    ir_spec from = spec_of(s, x), to;
+    ir_spec_init(&to, from.rank);
+    src[i] = moved(s, x, s->local[x], &from, &to, node, (int)i, SHARD_WHOLE);
+    good = src[i] != 0;
+  }
+  if (good && n->op == IR_OP_RESULT)
+    made = ir_result(g, src[0], (uint32_t)ir_arg_int(n), (ir_dtype)n->dtype, ir_shape(g, node));
+  else if (good) made = ir_remake(g, node, src, n->nsrc);
+  if (src) ir_free(g->mem, src, n->nsrc * sizeof *src);
+  return made;
+}
+
+/* By the factor rule. *out: the spec of the result. */
+static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *wanted,
+                      ir_spec *out) {
+  ir_graph *g = s->g;
+  const ir_node *n = ir_get(g, node);
+  ir_spec specs[SHARD_OPERANDS];
+  const ir_spec *at[SHARD_OPERANDS];
+  ir_ref operands[SHARD_OPERANDS];
+  shard_choice choice;
+  for (uint32_t i = 0; i < rule->operands; i++) specs[i] = spec_of(s, n->src[i]), at[i] = &specs[i];
+  if (!shard_choose(s, node, rule, at, wanted, &choice)) return 0;
+  for (uint32_t i = 0; i < rule->operands; i++) {
+    shard_reason reason = reason_of(rule, i, &specs[i], &choice.operands[i]);
+    operands[i] =
+        moved(s, n->src[i], s->local[n->src[i]], &specs[i], &choice.operands[i], node, (int)i, reason);
+    if (!operands[i]) return 0;
+  }
+  *out = choice.result;
+  if (n->op == IR_OP_MEAN && ir_spec_count(out, IR_PLACE_PENDING)) {
+    ir_ref sum = shard_mean_sum(s, node, operands[0]);
+    ir_spec_clear(out, IR_PLACE_PENDING);
+    sum = moved(s, node, sum, &choice.result, out, node, -1, SHARD_QUOTIENT);
+    return sum ? shard_mean_of_sum(s, node, sum) : 0;
+  }
+  return shard_local(s, node, rule, &choice, operands);
+}
+
+/* Has the operation a rule that the pass can follow? */
+static bool has_rule(const ir_graph *g, ir_ref node) {
+  const ir_node *n = ir_get(g, node);
+  ir_class cls = (ir_class)ir_ops[n->op].cls;
+  return cls != IR_CLASS_LEAF && cls != IR_CLASS_CONTROL && cls != IR_CLASS_CUSTOM && cls != IR_CLASS_META &&
+         ir_operand_count(n) <= SHARD_OPERANDS && op_registry[n->op].sharding &&
+         strcmp(op_registry[n->op].sharding, "own") != 0;
+}
+
+/* The part of an INPUT or BUFFER, which is given to the device. */
+static ir_ref leaf(shard_state *s, ir_ref node, const ir_spec *spec) {
+  ir_graph *g = s->g;
+  const ir_node *n = ir_get(g, node);
+  ir_ref dims[IR_MAX_RANK];
+  if (!shard_local_shape(s, op_dims(g, node), spec, dims)) return 0;
+  ir_ref shape = ir_tuple(g, dims, spec->rank);
+  return shape == ir_shape(g, node) ? node : ir_leaf(g, (ir_op)n->op, (ir_dtype)n->dtype, 0, shape, n->arg);
+}
+
+/* The value itself, under the spec that a SHARD node asks for. */
+static ir_ref constraint(shard_state *s, ir_ref node, ir_spec *out) {
+  ir_ref x = ir_src(s->g, node, 0);
+  ir_spec from = spec_of(s, x), to;
+  if (!ir_shard_spec(s->g, node, &to)) return no_memory(s);
+  ir_spec_canonical(&to, out);
+  if (out->rank < from.rank) { /* of batch axes, which were added in front, it says nothing */
+    return op_refuse(s->g, "shard: the spec has %u dimensions; the value has %u", (unsigned)out->rank,
+                     (unsigned)from.rank);
+  }
+  return moved(s, x, s->local[x], &from, out, node, 0, SHARD_ASKED);
+}
+
+static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_spec *out) {
+  ir_graph *g = s->g;
+  ir_op op = ir_op_of(g, node);
+  op_sharding rule;
+  ir_spec_init(out, ir_rank(g, node));
+  if (op == IR_OP_INPUT || op == IR_OP_BUFFER) {
+    if (wanted) *out = *wanted;
+    return leaf(s, node, out);
+  }
+  if (op == IR_OP_SHARD) return constraint(s, node, out);
+  if (!has_rule(g, node)) return whole(s, node);
+  if (!op_sharding_of(g, node, &rule)) return 0;
+  ir_ref made = divided(s, node, &rule, wanted, out);
+  op_sharding_free(&rule);
+  return made;
+}
+
+static bool visit(shard_state *s, ir_ref node) {
+  ir_graph *g = s->g;
+  if (!ir_shape(g, node) && !ir_has_results(ir_op_of(g, node))) return true; /* sizes, functions, lists */
+  const ir_spec *given = ir_spec_of(g, node);
+  ir_spec wanted, have;
+  if (given) ir_spec_canonical(given, &wanted);
+  s->given[node] = given || ir_op_of(g, node) == IR_OP_SHARD;
+  ir_cause before = ir_cause_enter(g, node);
+  ir_ref made = make_local(s, node, given ? &wanted : NULL, &have);
+  if (given && made) {
+    made = moved(s, node, made, &have, &wanted, node, -1, SHARD_ASKED);
+    have = wanted;
+  }
+  s->local[node] = ir_cause_leave(g, before, node, made);
+  if (!s->local[node]) return false;
+  return !ir_shape(g, node) || given || ir_set_spec(g, node, &have) || no_memory(s);
+}
+
+/* A result has no pending reduction, unless its spec says so. */
+static bool put_result(shard_state *s, ir_ref node, shard_value *out) {
+  ir_spec from = spec_of(s, node), to = from;
+  if (!s->given[node]) ir_spec_clear(&to, IR_PLACE_PENDING), to.joined_by = IR_OP_ADD;
+  ir_ref local = moved(s, node, s->local[node], &from, &to, node, -1, SHARD_RESULT);
+  *out = (shard_value){local, node, to};
+  return local != 0;
+}
+
+static bool fill(shard_state *s, ir_ref root, const ir_ref *inputs, size_t input_count) {
+  ir_graph *g = s->g;
+  shard_program *p = s->program;
+  const ir_node *list = ir_get(g, root);
+  ir_ref *locals = ir_alloc(g->mem, list->nsrc * sizeof *locals);
+  bool good = locals != NULL;
+  for (uint32_t i = 0; i < list->nsrc && good; i++) {
+    good = put_result(s, list->src[i], &p->results[i]);
+    if (good) locals[i] = p->results[i].local;
+  }
+  for (size_t i = 0; i < input_count && good; i++) {
+    ir_spec spec = spec_of(s, inputs[i]);
+    ir_ref local =
+        inputs[i] < s->nodes && s->local[inputs[i]] ? s->local[inputs[i]] : leaf(s, inputs[i], &spec);
+    p->inputs[i] = (shard_value){local, inputs[i], spec};
+    good = local != 0;
+  }
+  if (good) p->root = ir_tuple(g, locals, list->nsrc);
+  if (locals) ir_free(g->mem, locals, list->nsrc * sizeof *locals);
+  else no_memory(s);
+  return good && p->root;
+}
+
+bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_count, int64_t device,
+                shard_program *out) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  *out = (shard_program){.mem = g->mem, .input_count = input_count, .result_count = ir_get(g, root)->nsrc};
+  shard_state s = {
+      .g = g, .mesh = ir_graph_mesh(g), .program = out, .device = device, .nodes = (size_t)root + 1};
+  if (!s.mesh) return op_refuse(g, "shard: the graph has no mesh") != 0;
+  out->inputs = ir_alloc(g->mem, input_count * sizeof *out->inputs);
+  out->results = ir_alloc(g->mem, out->result_count * sizeof *out->results);
+  s.local = ir_alloc(g->mem, s.nodes * sizeof *s.local);
+  s.given = ir_alloc(g->mem, s.nodes);
+  bool good = out->inputs && out->results && s.local && s.given;
+  if (good) memset(s.local, 0, s.nodes * sizeof *s.local), memset(s.given, 0, s.nodes);
+  else no_memory(&s);
+  good = good && ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && good; i++) good = visit(&s, live[i]);
+  good = good && fill(&s, root, inputs, input_count);
+  ir_free(g->mem, s.local, s.nodes * sizeof *s.local);
+  ir_free(g->mem, s.given, s.nodes);
+  ir_free(g->mem, s.parts, s.part_cap * sizeof *s.parts);
+  ir_free(g->mem, live, cap * sizeof *live);
+  if (!good) shard_program_free(out);
+  return good;
+}
+
+void shard_program_free(shard_program *p) {
+  if (!p->mem) return;
+  ir_free(p->mem, p->inputs, p->input_count * sizeof *p->inputs);
+  ir_free(p->mem, p->results, p->result_count * sizeof *p->results);
+  ir_free(p->mem, p->variables, p->variable_cap * sizeof *p->variables);
+  ir_free(p->mem, p->notes, p->note_cap * sizeof *p->notes);
+  *p = (shard_program){.mem = p->mem};
+}

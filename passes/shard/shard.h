@@ -1,0 +1,77 @@
+/* The folder passes/shard. The program of one device of a mesh.
+ *
+ *   in      a graph, its mesh, and specs of some of its values
+ *   out     a graph that every device runs on its parts, with exchanges between them
+ *   holds   the parts of the results make the results of the graph on one device */
+
+/* Sharding: graph -> graph. Each value is replaced by the part of it that one device holds; where an
+ * operation needs another part than its operands have, an EXCHANGE brings it. One graph serves all devices: a
+ * device's coordinates are size variables, and so are sizes of parts that are not the same everywhere.
+ *
+ * Which axes of the mesh divide a value follows from its spec, if it has one, else from the specs of the
+ * operands by the factor rule of the operation (passes/ops/sharding). What a rule never splits is gathered
+ * before the operation, and noted. Contracted factors leave a pending reduction, which stays where the
+ * operations that read it allow that (op_defers), and is carried out where a spec asks for it, or at a
+ * result. */
+#ifndef VIEWFOLD_PASSES_SHARD_SHARD_H
+#define VIEWFOLD_PASSES_SHARD_SHARD_H
+
+#include "ir/mesh/sharding.h"
+
+/* A size variable that a device gives a value: of coordinates, or of the size of a part. */
+typedef struct shard_variable {
+  ir_ref var;
+  ir_ref value;  /* of a part: an index expression of coordinates and of the graph's own variables; 0: it is a
+                    coordinate */
+  uint32_t axis; /* of a coordinate: the axis of the mesh */
+} shard_variable;
+
+/* A value of the program: of which array it is a part, and which part. */
+typedef struct shard_value {
+  ir_ref local;  /* the INPUT, or the result, of the program of a device */
+  ir_ref global; /* the value of the graph */
+  ir_spec spec;
+} shard_value;
+
+/* Why data moves. */
+typedef enum shard_reason {
+  SHARD_ASKED,    /* the value was given a spec */
+  SHARD_WHOLE,    /* the operation never splits that axis */
+  SHARD_OTHERS,   /* another operand, or the result, is divided otherwise */
+  SHARD_QUOTIENT, /* a mean is divided when its sum is known */
+  SHARD_PENDING,  /* the operation does not commute with the pending reduction */
+  SHARD_RESULT    /* a result has no pending reduction unless its spec says so */
+} shard_reason;
+typedef struct shard_note {
+  ir_ref node; /* of the graph: the operation that needs it otherwise */
+  int operand; /* -1: its result */
+  shard_reason reason;
+  ir_spec from, to;
+  ir_ref exchange; /* the EXCHANGE of the program; 0: each device has what it needs */
+} shard_note;
+
+enum { SHARD_ALL = -1 /* in place of the number of a device: all of them */ };
+typedef struct shard_program {
+  const ir_mem *mem;
+  ir_ref root; /* TUPLE of the results' parts */
+  shard_value *inputs, *results;
+  size_t input_count, result_count;
+  shard_variable *variables;
+  size_t variable_count, variable_cap;
+  shard_note *notes;
+  size_t note_count, note_cap;
+} shard_program;
+
+/* Makes the program of a device in the graph itself. root: a TUPLE of tensors without batch axes; inputs[]
+ * are its INPUT and BUFFER nodes, in the caller's order. Specs are those of ir/mesh/sharding.h; nodes that
+ * have none are given the spec that they turn out to have. device: SHARD_ALL, or one of them, whose
+ * coordinates are then numbers. False after failing (g->error), with *out empty; free *out in any case. */
+bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_count, int64_t device,
+                shard_program *out);
+void shard_program_free(shard_program *program);
+/* The values of the variables for a device, in the order of program->variables; vars, values: of the graph's
+ * own variables. False after failing. */
+bool shard_variable_values(ir_graph *g, const shard_program *program, int64_t device, const ir_ref *vars,
+                           const int64_t *values, size_t count, int64_t *out);
+
+#endif

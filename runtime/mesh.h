@@ -1,0 +1,82 @@
+/* The seam between programs and what carries elements from device to device.
+ *
+ * All devices of a mesh run one program and come to its exchanges (ir/exchange.h) in one order. A device has
+ * an endpoint, through which it takes part; the engine behind it decides how bytes travel: memory of one
+ * process (runtime/mesh/threads.h), or messages. Who gets which box from whom is known to all beforehand
+ * (rt_route), so engines carry bytes and decide nothing: results do not depend on them. */
+#ifndef VIEWFOLD_RUNTIME_MESH_H
+#define VIEWFOLD_RUNTIME_MESH_H
+
+#include "ir/mesh/spec.h"
+
+/* What travels in one exchange from one device to another: `count` boxes, pieces [first, first + count) of
+ * the route, which have so many bytes together. */
+typedef struct rt_message {
+  uint32_t peer; /* the other device; the device itself: what it has already */
+  uint32_t first, count;
+  int64_t bytes;
+} rt_message;
+
+/* What a device does in one exchange. */
+typedef struct rt_route {
+  ir_box own, needed;         /* of its operand, and of its result */
+  const rt_message *receives; /* the pieces together are `needed`, each position once */
+  const rt_message *sends;    /* without the device itself */
+  uint32_t receive_count, send_count;
+} rt_route;
+
+/* The routes of all devices in one exchange. Pieces are stored as the bounds lo, then hi, of `rank` axes. */
+typedef struct rt_routes {
+  rt_route *of; /* by device */
+  uint32_t devices, rank;
+  rt_message *messages;
+  int64_t *pieces;
+  size_t message_count, message_cap, piece_count, piece_cap;
+} rt_routes;
+
+/* One exchange of one device in progress. */
+typedef struct rt_transfer {
+  const rt_routes *routes;
+  const void *part; /* elements of the operand */
+  void *box;        /* where the elements of the result go */
+  size_t bytes;     /* of an element */
+  uint32_t step;    /* of the plan: equal on all devices that are in the same exchange */
+  const char *kind; /* as reports call it */
+  /* the engine's: messages that have arrived, and when the last one did by ir_now_ns */
+  uint32_t received;
+  int64_t received_ns;
+} rt_transfer;
+
+typedef struct rt_endpoint rt_endpoint;
+
+/* The functions of an engine. A device has one transfer in progress at a time. After a failure the endpoint
+ * is cancelled. */
+typedef struct rt_engine {
+  /* Begins: from now on the other devices may read the part, which does not change until the transfer is
+   * done. */
+  ir_status (*start)(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error);
+  /* Moves what can be moved without waiting. *done: the result is complete, and nobody reads the part any
+   * more. */
+  ir_status (*test)(rt_endpoint *endpoint, rt_transfer *transfer, bool *done, ir_error *error);
+  /* Waits until it is done. */
+  ir_status (*wait)(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error);
+  /* The device has failed, or ended: others that wait for it fail instead of waiting. why NULL: it has ended.
+   */
+  void (*cancel)(rt_endpoint *endpoint, const ir_error *why);
+} rt_engine;
+
+/* What a device has received in one exchange of a program, in all times that it ran. */
+typedef struct rt_traffic {
+  int64_t times, messages, bytes;
+} rt_traffic;
+
+/* A device's part in a run: made by whoever starts it. */
+struct rt_endpoint {
+  const rt_engine *engine;
+  const ir_mesh *mesh;
+  uint32_t device;
+  const rt_routes *const *routes; /* by step of the plan; NULL for those that are no exchange */
+  rt_traffic *traffic;            /* likewise */
+};
+
+#endif

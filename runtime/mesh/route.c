@@ -1,0 +1,179 @@
+#include "runtime/mesh/route.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/mesh/box.h"
+
+const char *rt_device_text(const ir_mesh *mesh, uint32_t device, char *out) {
+  int used = snprintf(out, RT_DEVICE_TEXT, "%u (", device);
+  for (uint32_t a = 0; a < mesh->axis_count; a++)
+    used += snprintf(out + used, (size_t)(RT_DEVICE_TEXT - used), "%s%s=%" PRId64, a ? ", " : "",
+                     mesh->axes[a].name, ir_mesh_coordinate(mesh, device, a));
+  snprintf(out + used, (size_t)(RT_DEVICE_TEXT - used), ")");
+  return out;
+}
+
+ir_status rt_routes_make(const ir_mem *mem, uint32_t devices, uint32_t rank, rt_routes *out,
+                         ir_error *error) {
+  *out = (rt_routes){.devices = devices, .rank = rank, .of = ir_alloc(mem, devices * sizeof *out->of)};
+  if (!out->of) return ir_fail(error, IR_ERR_MEMORY, "out of memory for the routes of an exchange");
+  memset(out->of, 0, devices * sizeof *out->of);
+  return IR_OK;
+}
+
+void rt_routes_free(const ir_mem *mem, rt_routes *r) {
+  ir_free(mem, r->of, r->devices * sizeof *r->of);
+  ir_free(mem, r->messages, r->message_cap * sizeof *r->messages);
+  ir_free(mem, r->pieces, r->piece_cap * sizeof *r->pieces);
+  *r = (rt_routes){0};
+}
+
+void rt_route_piece(const rt_routes *r, uint32_t number, ir_box *out) {
+  const int64_t *bounds = r->pieces + (size_t)number * 2 * r->rank;
+  out->rank = r->rank;
+  for (uint32_t k = 0; k < r->rank; k++) out->lo[k] = bounds[k], out->hi[k] = bounds[r->rank + k];
+}
+
+/* The state of finding the routes. */
+typedef struct finder {
+  const ir_mesh *mesh;
+  const ir_mem *mem;
+  rt_routes *routes;
+  size_t bytes;
+  uint32_t *order, *distance; /* by device: the others, the nearest first; coordinates that differ */
+  ir_box *left;               /* what the device needs and has not been found yet */
+  size_t left_count, left_cap;
+} finder;
+
+enum { TAKEN = IR_MAX_RANK + 1 }; /* the rank of a box that has been found */
+
+static bool add_piece(finder *f, const ir_box *box) {
+  rt_routes *r = f->routes;
+  size_t end = (r->piece_count + 1) * 2 * r->rank;
+  if (!IR_RESERVE(f->mem, r->pieces, r->piece_cap, end)) return false;
+  int64_t *bounds = r->pieces + r->piece_count++ * 2 * r->rank;
+  for (uint32_t k = 0; k < r->rank; k++) bounds[k] = box->lo[k], bounds[r->rank + k] = box->hi[k];
+  rt_message *m = &r->messages[r->message_count - 1];
+  m->bytes += ir_box_elements(box) * (int64_t)f->bytes;
+  m->count++;
+  return true;
+}
+
+static bool begin_message(finder *f, uint32_t peer) {
+  rt_routes *r = f->routes;
+  if (!IR_RESERVE(f->mem, r->messages, r->message_cap, r->message_count + 1)) return false;
+  r->messages[r->message_count++] = (rt_message){.peer = peer, .first = (uint32_t)r->piece_count};
+  return true;
+}
+
+/* Takes from the peer what it has of what is left. False when memory is short. */
+static bool take_from(finder *f, uint32_t peer) {
+  const ir_box *own = &f->routes->of[peer].own;
+  ir_box rest[2 * IR_MAX_RANK], meet;
+  bool begun = false;
+  if (rt_box_is_empty(own)) return true;
+  size_t count = f->left_count;
+  for (size_t i = 0; i < count; i++) {
+    if (!ir_box_meet(&f->left[i], own, &meet)) continue;
+    if (!begun && !begin_message(f, peer)) return false;
+    begun = true;
+    if (!add_piece(f, &meet)) return false;
+    uint32_t n = rt_box_subtract(&f->left[i], own, rest);
+    if (!IR_RESERVE(f->mem, f->left, f->left_cap, f->left_count + n)) return false;
+    memcpy(f->left + f->left_count, rest, n * sizeof *rest);
+    f->left_count += n;
+    f->left[i].rank = TAKEN;
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < f->left_count; i++)
+    if (f->left[i].rank != TAKEN) f->left[kept++] = f->left[i];
+  f->left_count = kept;
+  return true;
+}
+
+/* Lists the other devices, the nearest first: by counting, which keeps the order of the mesh. */
+static void find_order(finder *f, uint32_t device) {
+  uint32_t devices = f->routes->devices, at[IR_MESH_AXES + 2] = {0};
+  for (uint32_t i = 1; i < devices; i++) {
+    uint32_t peer = (device + i) % devices, differ = 0;
+    for (uint32_t a = 0; a < f->mesh->axis_count; a++)
+      differ += ir_mesh_coordinate(f->mesh, peer, a) != ir_mesh_coordinate(f->mesh, device, a);
+    f->distance[i] = differ;
+    at[differ + 1]++;
+  }
+  for (uint32_t i = 1; i < IR_MESH_AXES + 2; i++) at[i] += at[i - 1];
+  for (uint32_t i = 1; i < devices; i++) f->order[at[f->distance[i]]++] = (device + i) % devices;
+}
+
+static ir_status short_of_memory(ir_error *error) {
+  return ir_fail(error, IR_ERR_MEMORY, "out of memory for the routes of an exchange");
+}
+
+static ir_status find_receives(finder *f, uint32_t device, ir_error *error) {
+  rt_route *route = &f->routes->of[device];
+  char text[RT_DEVICE_TEXT], at[24 * IR_MAX_RANK] = "";
+  size_t first = f->routes->message_count;
+  if (!IR_RESERVE(f->mem, f->left, f->left_cap, 1)) return short_of_memory(error);
+  f->left_count = !rt_box_is_empty(&route->needed);
+  f->left[0] = route->needed;
+  find_order(f, device);
+  bool good = take_from(f, device);
+  for (uint32_t i = 0; i + 1 < f->routes->devices && f->left_count && good; i++)
+    good = take_from(f, f->order[i]);
+  if (!good) return short_of_memory(error);
+  route->receive_count = (uint32_t)(f->routes->message_count - first);
+  if (!f->left_count) return IR_OK;
+  for (uint32_t k = 0, used = 0; k < f->routes->rank; k++)
+    used += (uint32_t)snprintf(at + used, sizeof at - used, "%s%" PRId64, k ? "," : "", f->left[0].lo[k]);
+  return ir_fail(error, IR_ERR_INVALID, "device %s needs the element at [%s], which no device has",
+                 rt_device_text(f->mesh, device, text), at);
+}
+
+/* The same messages, as those who send them see them. */
+static bool find_sends(finder *f) {
+  rt_routes *r = f->routes;
+  size_t received = r->message_count, next = received;
+  if (!IR_RESERVE(f->mem, r->messages, r->message_cap, 2 * received)) return false;
+  for (uint32_t d = 0; d < r->devices; d++) r->of[d].send_count = 0;
+  for (size_t m = 0; m < received; m++) r->of[r->messages[m].peer].send_count++;
+  for (uint32_t d = 0; d < r->devices; d++) {
+    r->of[d].sends = r->messages + next;
+    next += r->of[d].send_count;
+    r->of[d].send_count = 0;
+  }
+  size_t first = 0;
+  for (uint32_t d = 0; d < r->devices; first += r->of[d].receive_count, d++) {
+    r->of[d].receives = r->messages + first;
+    for (size_t m = first; m < first + r->of[d].receive_count; m++) {
+      rt_route *sender = &r->of[r->messages[m].peer];
+      if (sender == &r->of[d]) continue;
+      rt_message *to = &r->messages[(size_t)(sender->sends - r->messages) + sender->send_count++];
+      *to = r->messages[m];
+      to->peer = d;
+    }
+  }
+  r->message_count = next;
+  return true;
+}
+
+ir_status rt_routes_find(const ir_mesh *mesh, const ir_mem *mem, size_t bytes, rt_routes *routes,
+                         ir_error *error) {
+  uint32_t devices = routes->devices;
+  finder f = {.mesh = mesh,
+              .mem = mem,
+              .routes = routes,
+              .bytes = bytes,
+              .order = ir_alloc(mem, devices * sizeof *f.order),
+              .distance = ir_alloc(mem, devices * sizeof *f.distance)};
+  ir_status status = f.order && f.distance ? IR_OK : short_of_memory(error);
+  routes->message_count = routes->piece_count = 0;
+  for (uint32_t d = 0; d < devices && !status; d++) status = find_receives(&f, d, error);
+  if (!status && !find_sends(&f)) status = short_of_memory(error);
+  ir_free(mem, f.order, devices * sizeof *f.order);
+  ir_free(mem, f.distance, devices * sizeof *f.distance);
+  ir_free(mem, f.left, f.left_cap * sizeof *f.left);
+  return status;
+}

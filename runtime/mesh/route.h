@@ -1,0 +1,23 @@
+/* Who gets which box from whom. */
+#ifndef VIEWFOLD_RUNTIME_MESH_ROUTE_H
+#define VIEWFOLD_RUNTIME_MESH_ROUTE_H
+
+#include "runtime/mesh.h"
+
+/* Fills the routes of an exchange, of elements of `bytes` bytes, from the boxes of->own and of->needed of
+ * each device, which have been set; earlier messages are dropped. A device takes from its own part what lies
+ * there. The rest comes from whoever has it, in the order of how many coordinates along the axes of the mesh
+ * differ, then of how far the device is ahead in the order of the mesh: replicas share the work. Fails where
+ * no device has a position that one needs: IR_ERR_INVALID, the message names device and position. */
+ir_status rt_routes_find(const ir_mesh *mesh, const ir_mem *mem, size_t bytes, rt_routes *routes,
+                         ir_error *error);
+/* Room for the boxes of so many devices, of arrays of that rank. IR_ERR_MEMORY. */
+ir_status rt_routes_make(const ir_mem *mem, uint32_t devices, uint32_t rank, rt_routes *out, ir_error *error);
+void rt_routes_free(const ir_mem *mem, rt_routes *routes); /* accepts one that is all zero */
+/* The box of a piece. */
+void rt_route_piece(const rt_routes *routes, uint32_t number, ir_box *out);
+/* `3 (x=0, y=3)`, in a buffer of RT_DEVICE_TEXT bytes. */
+enum { RT_DEVICE_TEXT = 24 + IR_MESH_AXES * (IR_MESH_NAME + 16) };
+const char *rt_device_text(const ir_mesh *mesh, uint32_t device, char *out);
+
+#endif

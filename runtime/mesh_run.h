@@ -1,0 +1,49 @@
+/* Running one program on all devices of a mesh, in one process. */
+#ifndef VIEWFOLD_RUNTIME_MESH_RUN_H
+#define VIEWFOLD_RUNTIME_MESH_RUN_H
+
+#include "runtime/mesh.h"
+#include "runtime/runtime.h"
+
+typedef struct rt_mesh rt_mesh;
+typedef struct rt_mesh_program rt_mesh_program;
+
+/* The devices of a mesh, as threads of this process; the mesh is copied. slow: messages take as long as its
+ * latencies and bandwidths say (runtime/mesh/threads.h). Starts no threads. IR_ERR_UNSUPPORTED: more than
+ * RT_THREAD_DEVICES devices. */
+ir_status rt_mesh_make(const ir_mem *mem, const ir_mesh *mesh, bool slow, rt_mesh **out, ir_error *error);
+void rt_mesh_free(rt_mesh *mesh); /* its programs must have been freed; accepts NULL */
+const ir_mesh *rt_mesh_axes(const rt_mesh *mesh);
+
+/* A program for each device, in the order of the mesh: one and the same, or bindings of one to constants of
+ * their own. They are retained. */
+ir_status rt_mesh_program_make(rt_mesh *mesh, rt_program *const *programs, rt_mesh_program **out,
+                               ir_error *error);
+void rt_mesh_program_free(rt_mesh_program *program); /* accepts NULL */
+/* The program of a device. */
+rt_program *rt_mesh_program_of(const rt_mesh_program *program, uint32_t device);
+
+/* What a device is given, as for rt_program_run. Results that it writes overlap nothing that any device reads
+ * or writes. */
+typedef struct rt_mesh_arguments {
+  void *const *inputs, *const *outputs;
+  const int64_t *vars;
+} rt_mesh_arguments;
+/* Runs the program on all devices at once; by_device has the arguments of each. One run of a mesh at a time:
+ * others wait. A failure of one device ends the run: the message names it, and what others waited for.
+ * IR_ERR_INVALID: also where an exchange needs what no device has. */
+ir_status rt_mesh_run(rt_mesh_program *program, const rt_mesh_arguments *by_device, ir_error *error);
+
+/* What the exchanges have received in all runs so far, by kind: bytes of the device that received most, and
+ * of all devices together. `times`: how often the exchanges of the kind ran, counted once for all devices. */
+typedef struct rt_mesh_traffic {
+  const char *kind; /* valid as long as the program */
+  int64_t times, messages, most, total;
+} rt_mesh_traffic;
+/* Writes the kinds in the order of the program; *count of them, at most `room`. most, total: of all kinds
+ * together. */
+void rt_mesh_count(const rt_mesh_program *program, rt_mesh_traffic *out, size_t room, size_t *count,
+                   int64_t *most, int64_t *total);
+void rt_mesh_count_anew(rt_mesh_program *program); /* from now on */
+
+#endif

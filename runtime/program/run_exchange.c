@@ -1,0 +1,94 @@
+/* Steps that exchange boxes of distributed arrays with other devices. */
+#include "runtime/context.h"
+#include "runtime/mesh/box.h"
+#include "runtime/program/run.h"
+
+#include <string.h>
+
+/* The end of an axis that is beyond 64 bits, or not known, is INT64_MIN: the box is not sound. */
+static ir_box box_of(const rt_program *p, const int64_t *values, uint32_t slot, uint64_t first) {
+  const rt_plan_slot *s = &p->plan.slots[slot];
+  ir_box box = {.rank = s->rank};
+  for (uint32_t k = 0; k < s->rank; k++) {
+    int64_t lo = values[p->plan.dims[first + k]], size = values[p->plan.dims[s->dims + k]], hi;
+    bool known = lo != RT_NO_VALUE && size >= 0 && !__builtin_add_overflow(lo, size, &hi);
+    box.lo[k] = lo;
+    box.hi[k] = known ? hi : INT64_MIN;
+  }
+  return box;
+}
+
+void rt_exchange_boxes(const rt_program *p, const int64_t *values, uint32_t step, ir_box *needed,
+                       ir_box *own) {
+  const rt_plan_step *s = &p->plan.steps[step];
+  const uint32_t *slots = p->plan.step_slots + s->slots;
+  *needed = box_of(p, values, slots[0], s->attributes);
+  *own = box_of(p, values, slots[1], s->attributes + needed->rank);
+}
+
+/* Are the ends of all axes known, and is the number of elements that of the sizes? */
+static bool is_sound(const ir_box *box, int64_t elements) {
+  int64_t count = 1;
+  bool some = true;
+  for (uint32_t k = 0; k < box->rank; k++) {
+    if (box->hi[k] < box->lo[k]) return false;
+    some &= box->hi[k] > box->lo[k];
+  }
+  for (uint32_t k = 0; k < box->rank && some; k++)
+    if (__builtin_mul_overflow(count, box->hi[k] - box->lo[k], &count)) return false;
+  return elements == (some ? count : 0);
+}
+
+bool rt_exchange_fits(const rt_program *p, const int64_t *values, uint32_t step) {
+  const uint32_t *slots = p->plan.step_slots + p->plan.steps[step].slots;
+  ir_box needed, own;
+  rt_exchange_boxes(p, values, step, &needed, &own);
+  return is_sound(&needed, values[p->plan.slots[slots[0]].elements]) &&
+         is_sound(&own, values[p->plan.slots[slots[1]].elements]);
+}
+
+/* On one device alone: the box lies in its own part. */
+static ir_status copy_box(const rt_run_context *r, const rt_step *s, const char *kind) {
+  const rt_program *p = r->program;
+  ir_box needed, own, rest[2 * IR_MAX_RANK];
+  rt_exchange_boxes(p, r->frame->values, s->number, &needed, &own);
+  if (rt_box_subtract(&needed, &own, rest))
+    return ir_fail(
+        r->error, IR_ERR_INVALID,
+        "graph @%s: exchange %s: no device holds all of what is asked for, and this one runs alone; "
+        "run the program on the mesh that it was made for",
+        rt_program_name(p), kind);
+  rt_box_copy(&needed, rt_exchange_bytes(p, s->number), &own, rt_address(r->bases, s->sources[1]), &needed,
+              rt_address(r->bases, s->sources[0]));
+  return IR_OK;
+}
+
+/* On a device of a mesh. */
+static ir_status take_part(const rt_run_context *r, const rt_step *s, const char *kind) {
+  const rt_program *p = r->program;
+  rt_endpoint *endpoint = r->endpoint;
+  ir_error own = {0};
+  rt_transfer transfer = {.routes = endpoint->routes[s->number],
+                          .part = rt_address(r->bases, s->sources[1]),
+                          .box = rt_address(r->bases, s->sources[0]),
+                          .bytes = rt_exchange_bytes(p, s->number),
+                          .step = s->number,
+                          .kind = kind};
+  ir_status status = endpoint->engine->start(endpoint, &transfer, &own);
+  if (!status) status = endpoint->engine->wait(endpoint, &transfer, &own);
+  return status ? ir_fail(r->error, status, "graph @%s: %s", rt_program_name(p), own.text) : IR_OK;
+}
+
+size_t rt_exchange_bytes(const rt_program *p, uint32_t step) {
+  return ir_dtypes[p->plan.slots[p->plan.step_slots[p->plan.steps[step].slots]].dtype].bytes;
+}
+
+ir_status rt_run_exchange(const rt_run_context *r, const rt_step *s) {
+  const rt_program *p = r->program;
+  const char *kind = p->plan.names + p->plan.steps[s->number].kernel;
+  if (p->remote)
+    return ir_fail(r->error, IR_ERR_UNSUPPORTED,
+                   "graph @%s: exchange %s: this device does not exchange parts of arrays; run on processors",
+                   rt_program_name(p), kind);
+  return r->endpoint ? take_part(r, s, kind) : copy_box(r, s, kind);
+}

@@ -1,0 +1,41 @@
+"""Bounds of windows and steps of lattices, drawn at random: lists with one number for each axis of a shape."""
+import numpy as np
+
+FEW = 4  # elements along an axis of a pair, where the shape is small
+
+
+def drawn(random, shape):
+    """(begin, end) of a window, which is empty now and then."""
+    begin = [int(random.integers(0, n + 1)) if random.random() < 0.1 else int(random.integers(0, max(n, 1))) for n in shape]
+    return begin, [int(random.integers(min(b + 1, n), n + 1)) for b, n in zip(begin, shape)]
+
+
+def moved(random, shape, begin, end):
+    """(begin, end) of a window of the same size a little further."""
+    by = [int(np.clip(random.integers(-2, 3), -b, n - e)) for b, e, n in zip(begin, end, shape)]
+    return [b + m for b, m in zip(begin, by)], [e + m for e, m in zip(end, by)]
+
+
+def stretched(random, shape, begin, end):
+    """(begin, end, steps) of as many elements along each axis, somewhere, of which every second one along some."""
+    lengths = [e - b for b, e in zip(begin, end)]
+    steps = [2 if 2 * k - 1 <= n and random.random() < 0.5 else 1 for k, n in zip(lengths, shape)]
+    spans = [(k - 1) * s + 1 for k, s in zip(lengths, steps)]
+    begin = [int(random.integers(0, n - k + 1)) for k, n in zip(spans, shape)]
+    return begin, [b + k for b, k in zip(begin, spans)], steps
+
+
+def pair(random, shape):
+    """Two lattices (begin, end, steps) of one shape, which begin within two elements of each other where there is room."""
+    one, other = ([], [], []), ([], [], [])
+    for size in shape:
+        steps = [int(k) for k in random.choice([1, 1, 1, 2, 3], 2)]
+        most = (size - 1) // max(steps) + 1
+        length = int(random.integers(min(most, FEW if size < 20 else most // 2 + 1), most + 1))
+        spans = [(length - 1) * s + 1 for s in steps]
+        first = int(random.integers(0, size - spans[0] + 1))
+        second = int(np.clip(first + random.integers(-2, 3), 0, size - spans[1]))
+        for lattice, begin, span, step in zip((one, other), (first, second), spans, steps):
+            for numbers, number in zip(lattice, (begin, begin + span, step)):
+                numbers.append(number)
+    return one, other

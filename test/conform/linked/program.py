@@ -1,0 +1,115 @@
+"""C programs of many objects. A model has: name; path, of its graph; sizes, {variable: number}; arrays, the bytes of each
+input in order; outputs, [(dtype, bytes)]: what each result has to hold; status, what the function has to return."""
+import os
+import re
+import subprocess
+
+import numpy as np
+
+MAIN = """#include <stdio.h>
+#include <stdlib.h>
+%(includes)s
+static void *get(size_t bytes, FILE *from) {
+  void *made = calloc(1, bytes + 1);
+  if (!made || (from && fread(made, 1, bytes, from) != bytes)) exit(99);
+  return made;
+}
+%(functions)s
+int main(int argc, char **argv) {
+  FILE *from = fopen(argv[2], "rb"), *to = fopen(argv[3], "wb");
+  int status = -1;
+  if (argc != 4 || !from || !to) return 98;
+  switch (atoi(argv[1])) {
+%(cases)s
+  }
+  return fclose(to) ? 97 : status;
+}
+"""
+FLOATS = {"f16": (np.uint16, 0x7c00, 0x7fff), "bf16": (np.uint16, 0x7f80, 0x7fff),
+          "f32": (np.uint32, 0x7f800000, 0x7fffffff), "f64": (np.uint64, 0x7ff << 52, (1 << 63) - 1)}
+
+
+def command(words, **more):
+    done = subprocess.run(words, capture_output=True, text=True, **more)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(words[:4])} ...: {done.stderr.strip()[-400:]}")
+    return done.stdout
+
+
+def members(header):
+    """Of the arrays: name, is it an output, dtype, sizes."""
+    return [(name, what == "output", dtype, sizes) for name, what, dtype, sizes in re.findall(
+        r"(\w+); /\* (input and output|input|output) (\w+)\[([^\]]*)\]", header)]
+
+
+def _function(model, header):
+    """Reads the inputs, runs the model, and writes the outputs."""
+    name, lines, arrays, writes = model.name, [], [], []
+    given, results = list(model.arrays), list(model.outputs)
+    for member, is_output, _, _ in members(header):
+        count = len(results.pop(0)[1]) if is_output else len(given.pop(0))
+        lines.append(f"  void *{member}_ = get({count}, {'NULL' if is_output else 'from'});")
+        arrays.append(member + "_")
+        if is_output:
+            writes.append(f"  if (!status) fwrite({member}_, 1, {count}, to);")
+    sized = re.search(rf"typedef struct {name}_sizes {{(.*?)}}", header, re.S)
+    if sized:
+        values = [str(model.sizes.get(v, 0)) for v in re.findall(r"int64_t (\w+);", sized.group(1))]
+        lines.append(f"  {name}_sizes sizes = {{{', '.join(values)}}};")
+    arena = f"(size_t){name}_arena_bytes(&sizes)" if sized else f"{name}_ARENA_BYTES"
+    return "\n".join([f"static int {name}(FILE *from, FILE *to) {{", *lines,
+                      f"  {name}_arrays arrays = {{{', '.join(arrays)}}};",
+                      f"  int status = {name}_run(&arrays, {'&sizes, ' if sized else ''}get({arena}, NULL));",
+                      *writes, "  return status;", "}", ""])
+
+
+def build(models, viewfold, folder, machine):
+    """One program of all objects; that a symbol is there twice is a failure, and so is one that is not defined."""
+    objects, functions = [], []
+    for model in models:
+        objects.append(os.path.join(folder, f"{model.name}.o"))
+        header = os.path.join(folder, model.name + ".h")
+        command([viewfold, "build", model.path, "-o", objects[-1], "--header", header, "--name", model.name, "--target",
+                 machine.target])
+        with open(header) as file:
+            functions.append(_function(model, file.read()))
+        with open(os.path.join(folder, model.name + ".in"), "wb") as packed:
+            packed.write(b"".join(model.arrays))
+    left = [line.strip() for line in command(["nm", "-u", *objects]).splitlines() if line.startswith(" ")]
+    if left:
+        raise RuntimeError("undefined: " + ", ".join(left))
+    source = MAIN % {"includes": "\n".join(f'#include "{m.name}.h"' for m in models), "functions": "".join(functions),
+                     "cases": "\n".join(f"  case {i}: status = {m.name}(from, to); break;" for i, m in enumerate(models))}
+    with open(os.path.join(folder, "main.c"), "w") as file:
+        file.write(source)
+    program = os.path.join(folder, "program")
+    command([*machine.compiler, "-O1", "-static", "main.c", *objects, "-o", program], cwd=folder)
+    return program
+
+
+def _as_class(dtype, data):
+    """The elements, with all NaNs as one."""
+    if dtype not in FLOATS:
+        return np.frombuffer(data, np.uint8)
+    kind, infinity, mask = FLOATS[dtype]
+    bits = np.frombuffer(data, kind)
+    return np.where((bits & kind(mask)) > kind(infinity), kind(mask), bits)
+
+
+def check(model, number, program, machine, folder):
+    """None, or what is wrong."""
+    out = os.path.join(folder, "out")
+    done = subprocess.run([*machine.runs, program, str(number), os.path.join(folder, model.name + ".in"), out],
+                          capture_output=True, text=True)
+    if done.returncode != model.status:
+        return f"status {done.returncode}, expected {model.status} {done.stderr.strip()}"
+    with open(out, "rb") as file:
+        got = file.read()
+    for k, (dtype, want) in enumerate(model.outputs if not model.status else []):
+        mine, got = got[:len(want)], got[len(want):]
+        if len(mine) != len(want):
+            return f"result {k} has {len(mine)} bytes, expected {len(want)}"
+        differ = np.flatnonzero(_as_class(dtype, mine) != _as_class(dtype, want))
+        if differ.size:
+            return f"element {differ[0]} of result {k} differs, and {differ.size - 1} others"
+    return None

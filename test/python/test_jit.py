@@ -1,0 +1,159 @@
+"""Compiled functions: signatures, arguments where they lie, trees, dynamic sizes, results in memory of others."""
+
+import threading
+
+from common import Case, np, vf
+
+
+class Jit(Case):
+    def test_signatures(self):
+        traces = []
+
+        @vf.jit
+        def f(x, y):
+            traces.append(x.shape)
+            return x * 2 + y
+
+        a = np.arange(6, dtype="float32").reshape(2, 3)
+        for _ in range(3):
+            self.same(f(a, a), a * 3)
+        self.same(f(vf.array(a), a), a * 3)
+        self.assertEqual(len(traces), 1)
+        self.same(f(a[0], a[0]), a[0] * 3)
+        self.same(f(a.astype("float64"), a), a.astype("float64") * 3)
+        self.assertEqual(len(traces), 3)
+        self.assertEqual(f.__name__, "f")
+
+    def test_strides(self):
+        """Arrays that are not dense are read where they are."""
+
+        @vf.jit
+        def f(x):
+            return x + 1
+
+        a = np.arange(24, dtype="float32").reshape(4, 6)
+        for view in (a, a.T, a[::-1], a[1:, ::2], a[:, 3:0:-1], np.broadcast_to(a[0], (3, 6)),
+                     np.lib.stride_tricks.sliding_window_view(a[0], 3)):
+            for _ in range(2):
+                self.same(f(view), view + np.float32(1))
+
+    def test_out(self):
+        @vf.jit
+        def f(x, y):
+            return x + y
+
+        a, out = np.ones(5, "float32"), np.zeros(5, "float32")
+        for _ in range(2):
+            self.assertIs(f(a, a, out=out), out)
+            self.assertEqual(out.tolist(), [2] * 5)
+            out[:] = 0
+        for bad in (np.zeros(4, "float32"), np.zeros(5), np.zeros(10, "float32")[::2]):
+            with self.assertRaisesRegex(ValueError, "out must be a dense"):
+                f(a, a, out=bad)
+        with self.assertRaisesRegex(TypeError, "does not change"):
+            f(a, a, out=vf.array(a))
+        locked = np.zeros(5, "float32")
+        locked.flags.writeable = False
+        with self.assertRaises(ValueError):
+            f(a, a, out=locked)
+        with self.assertRaisesRegex(ValueError, "overlap"):
+            wide = np.zeros(8, "float32")
+            f(wide[:5], a, out=wide[1:6])
+
+    def test_trees(self):
+        @vf.jit
+        def f(params, batch=(), *, scale):
+            return {"a": params["w"] * scale, "b": [batch[0] + 1, None]}
+
+        made = f({"w": vf.array([1.0])}, (2.0,), scale=3)
+        self.assertEqual(made["a"].tolist(), [3.0])
+        self.assertEqual(made["b"][0].tolist(), 3.0)
+        self.assertIsNone(made["b"][1])
+
+    def test_static(self):
+        @vf.jit(static_argnames="power")
+        def f(x, power):
+            return x if power == 1 else x * f(x, power - 1)
+
+        self.assertEqual(f(vf.array(3.0), 3).tolist(), 27)
+        self.assertEqual(f(vf.array(3.0), power=2).tolist(), 9)
+        with self.assertRaisesRegex(TypeError, "hashable"):
+            f(vf.array(3.0), power=[2])
+
+    def test_dynamic(self):
+        n = vf.Dim("n", 1, 64)
+
+        @vf.jit
+        def f(x: vf.Array[n, 3], y: vf.Array[n]):
+            return x.sum(1) + y, x.reshape(-1)[: x.shape[0]]
+
+        for size in (1, 5, 64):
+            a, b = np.ones((size, 3), "float32"), np.arange(size, dtype="float32")
+            first, second = f(a, b)
+            self.same(first, a.sum(1) + b)
+            self.same(second, a.reshape(-1)[:size])
+        self.assertEqual(f._jit.traces, 1)
+        self.same(f(np.ones((65, 3), "float32"), np.zeros(65, "float32"))[0], np.full(65, 3, "float32"))
+        self.assertEqual(f._jit.traces, 2)
+        with self.assertRaisesRegex(ValueError, "n is 5, and 6"):
+            f(np.ones((5, 3), "float32"), np.ones(6, "float32"))
+
+    def test_constants(self):
+        """Arrays of the surroundings are constants of the program."""
+        table, small = vf.array(np.arange(1000, dtype="float32")), vf.array(2.0)
+
+        @vf.jit
+        def f(i):
+            return table[i] * small
+
+        self.assertEqual(f(vf.array([7, 999])).tolist(), [14, 1998])
+
+    def test_traced_alone(self):
+        kept = []
+
+        @vf.jit
+        def f(x):
+            kept.append(x)
+            return x + 1
+
+        f(vf.array(1.0))
+        with self.assertRaisesRegex(TypeError, "outside of that function"):
+            kept[0] + 1
+        with self.assertRaisesRegex(TypeError, "vf.where, vf.cond"):
+            vf.jit(lambda x: 1.0 if x > 0 else x)(vf.array(1.0))
+        self.assertIsNone(vf._native.tracing())
+
+    def test_methods(self):
+        class Model:
+            w = vf.array([2.0])
+
+            @vf.jit(static_argnums=0)
+            def apply(self, x):
+                return self.w * x
+
+        self.assertEqual(Model().apply(vf.array([3.0])).tolist(), [6.0])
+
+    def test_many(self):
+        """More signatures than are kept, and many arguments."""
+        f = vf.jit(lambda x: x.sum())
+        for n in range(1, 70, 7):
+            self.assertEqual(float(f(np.ones(n, "float32"))), n)
+        g = vf.jit(lambda *xs: sum(xs[1:], xs[0]))
+        self.assertEqual(float(g(*[vf.array(1.0)] * 40)), 40)
+
+    def test_threads(self):
+        f = vf.jit(lambda x: (x @ x).sum())
+        a = np.ones((300, 300), "float32")
+        results = []
+
+        def work():
+            for _ in range(4):
+                results.append(float(f(a)))
+                results.append(float((vf.array(a) * 300).sum()))
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(set(results), {300.0**3})
