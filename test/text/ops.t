@@ -49,4 +49,4 @@ $ viewfold check examples.vf | grep -v 'as expected\|^$' | grep -c FAILED
 $ viewfold check examples.vf > said; echo $?
 0
 $ test $(grep -c '^graph' examples.vf) -gt 115 && xargs < missing
-batch bernoulli buffer custom found gaussian index_all index_interval index_new_axis index_point index_window input rebatch resource result threefry2x32 unbatch
+batch bernoulli buffer custom exchange found gaussian index_all index_interval index_new_axis index_point index_window input rebatch resource result shard threefry2x32 unbatch
