@@ -34,8 +34,9 @@ typedef struct pass_derivative {
 
 /* vjp.c: gradients[i], of the type of inputs[i], is the sum over outputs of cotangent times derivative; zeros
  * if no output depends on the input. Cotangents have the outputs' shapes and dtypes. Batch axes that an
- * output has and an input lacks are summed over. cotangents NULL: 1 for each output, which must be a scalar.
- * False on failure: an input or output that is no float or is a constant, a wrong shape or dtype. */
+ * output has and an input lacks are summed over. A gradient is divided over a mesh as its input was given.
+ * cotangents NULL: 1 for each output, which must be a scalar. False on failure: an input or output that is no
+ * float or is a constant, a wrong shape or dtype. */
 bool pass_vjp(ir_graph *g, const pass_derivative *of, const ir_ref *cotangents, ir_ref *gradients);
 
 /* jvp.c: results[i], of the shape and dtype of outputs[i], is the derivative of that output in the direction

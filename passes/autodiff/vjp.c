@@ -67,7 +67,7 @@ bool pass_vjp(ir_graph *g, const pass_derivative *of, const ir_ref *cotangents, 
     ir_ref input = of->inputs[i];
     gradients[i] = !good        ? 0
                    : of->sparse ? w.sums[pass_differentiation_leaf(&w, input)]
-                                : pass_differentiation_sum(&w, input);
+                                : op_shard_like(g, pass_differentiation_sum(&w, input), input);
     good = good && (of->sparse || gradients[i] != 0);
   }
   pass_differentiation_end(&w);

@@ -5,6 +5,7 @@
  * continues it. What loses is divided anew before the operation. */
 #include "impl.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct factors {
@@ -197,6 +198,32 @@ static void claim_operands(factors *f, ir_ref node, const ir_spec *const *specs)
   for (uint32_t i = 0; i < count; i++) claim_term(f, &f->rule->terms[order[i]], specs[order[i]]);
 }
 
+/* Would each summand be rounded, in a dtype of few bits? What only moves elements rounds nothing. */
+static bool rounds_narrowly(const ir_graph *g, ir_ref node) {
+  const ir_node *n = ir_get(g, node);
+  bool moves = ir_ops[n->op].cls == IR_CLASS_VIEW || n->op == IR_OP_GATHER || n->op == IR_OP_NEG ||
+               n->op == IR_OP_STORED;
+  return !moves && (n->dtype == IR_F16 || n->dtype == IR_BF16);
+}
+
+static bool is_finite_constant(const ir_graph *g, ir_ref x) {
+  while (ir_op_of(g, x) == IR_OP_RESHAPE || ir_op_of(g, x) == IR_OP_EXPAND) x = ir_src(g, x, 0);
+  if (ir_op_of(g, x) != IR_OP_CONST || !ir_is_float(ir_dtype_of(g, x))) return false;
+  double value = ir_const_value(g, x).f;
+  return isfinite(value) && value != 0;
+}
+
+/* May a summand become NaN where the sum does not? A factor or divisor that is not finite, or 0, makes NaN of
+ * a summand that is 0; only constants are known not to be. */
+static bool may_be_nan(const ir_graph *g, ir_ref node, const bool *partial) {
+  const ir_node *n = ir_get(g, node);
+  bool multiplies = n->op == IR_OP_MUL || n->op == IR_OP_DIV || n->op == IR_OP_MATMUL || n->op == IR_OP_FMA;
+  bool safe = true;
+  for (uint32_t i = 0; i < ir_operand_count(n) && multiplies; i++)
+    safe = safe && (partial[i] || is_finite_constant(g, n->src[i]));
+  return !safe && ir_is_float((ir_dtype)n->dtype);
+}
+
 /* Operands stay pending where the operation commutes with the sum, and nothing is divided along its axes. */
 static void choose_pending(factors *f, ir_ref node, const ir_spec *const *specs, shard_choice *out) {
   bool partial[SHARD_OPERANDS] = {0};
@@ -211,8 +238,8 @@ static void choose_pending(factors *f, ir_ref node, const ir_spec *const *specs,
     for (uint32_t k = 0; k < n && defers; k++) defers = ir_subaxes_equal(x[k], y[k]) && !is_used(f, x[k], -1);
     if (!first) first = specs[i];
   }
-  if (!first || !defers || op_sharding_joined_by(ir_op_of(f->s->g, node)) != IR_OP_ADD ||
-      !op_defers(f->s->g, node, partial))
+  if (!first || !defers || rounds_narrowly(f->s->g, node) || may_be_nan(f->s->g, node, partial) ||
+      op_sharding_joined_by(ir_op_of(f->s->g, node)) != IR_OP_ADD || !op_defers(f->s->g, node, partial))
     return;
   uint32_t n;
   const ir_subaxis *x = ir_spec_axes(first, IR_PLACE_PENDING, &n);

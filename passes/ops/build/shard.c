@@ -22,3 +22,17 @@ ir_ref op_shard(ir_graph *g, ir_ref x, const char *text, size_t length) {
   return op_make(g, IR_OP_SHARD, ir_dtype_of(g, x), ir_get(g, shape)->src, ir_get(g, shape)->nsrc, name, &x,
                  1);
 }
+
+ir_ref op_shard_like(ir_graph *g, ir_ref x, ir_ref like) {
+  const ir_spec *given = ir_spec_of(g, like);
+  if (!x || !given) return x;
+  ir_spec spec = *given;
+  ir_text text;
+  ir_spec_clear(&spec, IR_PLACE_PENDING);
+  ir_text_init(&text, g->mem);
+  ir_spec_print(ir_graph_mesh(g), &spec, &text);
+  ir_ref made = text.failed ? 0 : op_shard(g, x, text.data, text.len);
+  if (text.failed) ir_fail(g->error, IR_ERR_MEMORY, "shard: out of memory");
+  ir_text_free(&text);
+  return made;
+}

@@ -148,6 +148,32 @@ static void test_parts(void **state) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_row(&rows[i]);
 }
 
+/* Gradients are divided as their inputs: that of w is a sum over the batch, which is divided along x, and w
+ * is divided along the same axis. spec: AD3 AD4.shard */
+static void test_gradients(void **state) {
+  (void)state;
+  ir_module module;
+  ir_graph *g = read_graph("graph @g(%a: f32[4,2] @m[x,-], %w: f32[2,3] @m[-,x]) {\n%y = matmul %a, %w\n"
+                           "%s = sum %y\nreturn %s\n}",
+                           &module);
+  const ir_parsed_graph *b = &module.graphs[0];
+  ir_ref inputs[2] = {b->params[0].ref, b->params[1].ref}, d[2];
+  float data[2][8] = {{1, 2, 3, 4, 5, 6, 7, 8}, {1, -1, 2, 0, 1, 3}};
+  ir_binding_input bound[2] = {{inputs[0], data[0]}, {inputs[1], data[1]}};
+  pass_derivative of = {
+      .who = "test", .outputs = &b->results[0].ref, .output_count = 1, .inputs = inputs, .input_count = 2};
+  if (!pass_vjp(g, &of, NULL, d)) fail_msg("%s", error.text);
+  for (int i = 0; i < 2; i++) {
+    ir_spec spec;
+    assert_true(ir_shard_spec(g, d[i], &spec));
+    assert_true(ir_spec_equal(&spec, ir_spec_of(g, inputs[i])));
+  }
+  on_mesh c = {.g = g, .inputs = bound, .input_count = 2};
+  if (!on_mesh_check(&c, ir_tuple(g, d, 2))) fail_msg("%s", c.what);
+  assert_int_equal(c.parts, 4);
+  free_graph(g, &module);
+}
+
 /* The program of a graph without a mesh, and one whose constraint has other axes, are refused. */
 static void test_refusals(void **state) {
   (void)state;
@@ -161,4 +187,4 @@ static void test_refusals(void **state) {
   free_graph(g, &module);
 }
 
-UNIT_TESTS(test_pending, test_parts, test_refusals)
+UNIT_TESTS(test_pending, test_parts, test_gradients, test_refusals)
