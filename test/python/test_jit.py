@@ -150,6 +150,28 @@ class Jit(Case):
         g = vf.jit(lambda *xs: sum(xs[1:], xs[0]))
         self.assertEqual(float(g(*[vf.array(1.0)] * 40)), 40)
 
+    def test_traces_of_threads(self):
+        """While one thread traces a function, another one computes."""
+        inside, go_on = threading.Event(), threading.Event()
+
+        @vf.jit
+        def f(x):
+            inside.set()
+            go_on.wait(60)
+            return x + 1
+
+        results = []
+        thread = threading.Thread(target=lambda: results.append(f(np.ones(2, "float32")).tolist()))
+        thread.start()
+        inside.wait(60)
+        try:
+            self.assertEqual((vf.ones(3) * 2).tolist(), [2, 2, 2])
+            self.assertFalse(vf.tracing())
+        finally:
+            go_on.set()
+            thread.join()
+        self.assertEqual(results, [[2, 2]])
+
     def test_threads(self):
         f = vf.jit(lambda x: (x @ x).sum())
         a = np.ones((300, 300), "float32")

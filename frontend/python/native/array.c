@@ -132,17 +132,9 @@ const void *py_array_data(py_array *a) {
     if (!a->tensor) PyErr_SetString(PyExc_ValueError, "the array was never made");
     return NULL;
   }
-  vf_error error;
-  const void *data;
-  if (vf_tensor_is_realised(a->tensor)) {
-    data = vf_tensor_data(a->tensor, &error);
-  } else {
-    Py_BEGIN_ALLOW_THREADS;
-    data = vf_tensor_data(a->tensor, &error);
-    Py_END_ALLOW_THREADS;
-  }
+  const void *data = py_session_compute(a->tensor);
   py_session_leave();
-  return data ? data : py_raise_error(&error);
+  return data;
 }
 
 /* questions */

@@ -4,7 +4,7 @@
 void py_call_recorded(void *user, const vf_value *arguments, vf_value *results) {
   py_recorded *r = user;
   if (PyErr_Occurred()) return;
-  PyObject *arrays = py_arrays_of_values(arguments, r->arguments, py.tracing);
+  PyObject *arrays = py_arrays_of_values(arguments, r->arguments, py_traced_into);
   PyObject *returned = arrays ? PyObject_CallObject(r->function, arrays) : NULL;
   vf_value *values = NULL;
   Py_ssize_t count = 0;
@@ -21,10 +21,10 @@ void py_call_recorded(void *user, const vf_value *arguments, vf_value *results) 
 
 /* The arrays that the builder has made, or the exception of a function, or the graph's error. */
 static PyObject *finish(const vf_value *values, Py_ssize_t count) {
-  vf_graph *g = py.tracing->graph;
+  vf_graph *g = py_traced_into->graph;
   py_place(g, (vf_value){0});
   if (PyErr_Occurred() || vf_graph_status(g)) return py_raise_graph(g);
-  return py_arrays_of_values(values, count, py.tracing);
+  return py_arrays_of_values(values, count, py_traced_into);
 }
 
 PyObject *py_scan(PyObject *module, PyObject *args) {

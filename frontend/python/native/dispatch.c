@@ -191,7 +191,7 @@ static PyObject *dispatch(PyObject *self, PyObject *const *args, size_t nargsf, 
   int64_t variables[MOST_VARIABLES];
   PyObject *result = NULL;
   if (names && PyTuple_Size(names) == 0) names = NULL;
-  if (py.tracing || count > MOST_ARGUMENTS || !d->count || (names && !is_out(names)))
+  if (py_traced_into || count > MOST_ARGUMENTS || !d->count || (names && !is_out(names)))
     return call_miss(d, args, count, names);
   bool good = true;
   for (; read < count && good; read++) good = py_argument_read(args[read], &arguments[read], false);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+_Thread_local py_graph *py_traced_into;
+
 PyObject *py_graph_make(PyObject *module, PyObject *name) {
   (void)module;
   vf_error error;
@@ -28,12 +30,12 @@ PyObject *py_tracing(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *graph = NULL;
   if (!PyArg_ParseTuple(args, "|O", &graph)) return NULL;
-  PyObject *before = py.tracing ? Py_NewRef((PyObject *)py.tracing) : Py_NewRef(Py_None);
+  PyObject *before = py_traced_into ? Py_NewRef((PyObject *)py_traced_into) : Py_NewRef(Py_None);
   if (!graph) return before;
   if (graph != Py_None && !PyObject_TypeCheck(graph, py.graph))
     return Py_DECREF(before), PyErr_Format(PyExc_TypeError, "takes a graph, or None");
-  py_graph *old = py.tracing;
-  py.tracing = graph == Py_None ? NULL : (py_graph *)Py_NewRef(graph);
+  py_graph *old = py_traced_into;
+  py_traced_into = graph == Py_None ? NULL : (py_graph *)Py_NewRef(graph);
   Py_XDECREF((PyObject *)old);
   return before;
 }

@@ -49,30 +49,50 @@ vf_context *py_context(void) {
   return py.context;
 }
 
-/* The lock is held by a thread that uses the session; `owner` is that thread. */
+/* The lock is held by a thread that uses the session; `owner` is that thread. It enters again where objects
+ * are freed while it records, but not while a program runs. */
 static PyThread_type_lock session_lock;
 static unsigned long session_owner;
+static int session_depth;
+static bool session_running;
 
 bool py_session_enter(void) {
   unsigned long self = PyThread_get_thread_ident();
-  if (session_owner == self) {
+  if (session_owner == self && session_running) {
     PyErr_SetString(PyExc_RuntimeError,
                     "arrays are computed just now, and a function that is called meanwhile "
                     "may not use other arrays");
     return false;
   }
-  if (!PyThread_acquire_lock(session_lock, NOWAIT_LOCK)) {
+  if (session_owner != self && !PyThread_acquire_lock(session_lock, NOWAIT_LOCK)) {
     Py_BEGIN_ALLOW_THREADS;
     PyThread_acquire_lock(session_lock, WAIT_LOCK);
     Py_END_ALLOW_THREADS;
   }
   session_owner = self;
+  session_depth++;
   return true;
 }
 
 void py_session_leave(void) {
+  if (--session_depth) return;
   session_owner = 0;
   PyThread_release_lock(session_lock);
+}
+
+const void *py_session_compute(vf_tensor *tensor) {
+  vf_error error;
+  const void *data;
+  if (vf_tensor_is_realised(tensor)) {
+    data = vf_tensor_data(tensor, &error);
+  } else {
+    session_running = true;
+    Py_BEGIN_ALLOW_THREADS;
+    data = vf_tensor_data(tensor, &error);
+    Py_END_ALLOW_THREADS;
+    session_running = false;
+  }
+  return data ? data : py_raise_error(&error);
 }
 
 /* functions */

@@ -60,11 +60,12 @@ typedef struct py_state {
   PyObject *dtypes[VF_INDEX + 1];     /* objects of Python by vf_dtype */
   PyObject *inside;                   /* a folder: frames of files in it are not the user's */
   PyObject *report;                   /* called with (name, text, array) of a tap; or NULL */
-  py_graph *tracing;                  /* the graph that operations record into; NULL: the session's */
   uint32_t flags;                     /* of the context */
   bool callbacks;                     /* programs may call functions of Python, in whatever thread */
 } py_state;
 extern py_state py;
+/* The graph that operations of this thread record into; NULL: the session's. */
+extern _Thread_local py_graph *py_traced_into;
 vf_context *py_context(void); /* NULL with an exception */
 /* Raises what the status stands for; NULL. */
 PyObject *py_raise(vf_status status, const char *message);
@@ -72,9 +73,11 @@ PyObject *py_raise_error(const vf_error *error);
 /* Raises and clears a graph's error. */
 PyObject *py_raise_graph(vf_graph *graph);
 /* One thread at a time uses the session, also one that has let others of Python run. False with an exception:
- * this thread does already. */
+ * this thread computes arrays there. */
 bool py_session_enter(void);
 void py_session_leave(void);
+/* The elements of a tensor, in the session that the caller has entered; NULL with an exception. */
+const void *py_session_compute(vf_tensor *tensor);
 /* A capsule's or object's attribute by name; for tables of methods. */
 #define PY_METHOD(name, function, flags, text)                                                               \
   { name, (PyCFunction)(void (*)(void))(function), flags, text }

@@ -92,11 +92,11 @@ bool py_values(PyObject *list, vf_value **out, Py_ssize_t *count) {
   vf_value *values = n < 0 ? NULL : PyMem_Calloc((size_t)n + 1, sizeof *values);
   if (n >= 0 && !values) PyErr_NoMemory();
   bool good =
-      values != NULL && (py.tracing || !PyErr_Format(PyExc_RuntimeError, "no function is being traced"));
+      values != NULL && (py_traced_into || !PyErr_Format(PyExc_RuntimeError, "no function is being traced"));
   for (Py_ssize_t i = 0; i < n && good; i++) {
     PyObject *item = PySequence_GetItem(list, i);
     py_operand operand = {0};
-    good = item && py_operand_read(item, &operand) && py_operand_value(&operand, py.tracing, &values[i]);
+    good = item && py_operand_read(item, &operand) && py_operand_value(&operand, py_traced_into, &values[i]);
     py_operand_clear(&operand);
     Py_XDECREF(item);
   }
@@ -163,32 +163,62 @@ PyObject *py_arrays_of_values(const vf_value *values, Py_ssize_t count, py_graph
   return all;
 }
 
+/* The arrays of values of the session, which are kept before anything else: whatever Python frees or calls
+ * meanwhile may compute arrays, after which values are stale. */
+static PyObject *keep_results(vf_graph *g, const vf_value *values, vf_tensor **tensors, Py_ssize_t count) {
+  vf_error error;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if ((tensors[i] = vf_tensor_keep(values[i], &error))) continue;
+    while (i-- > 0) vf_tensor_release(tensors[i]);
+    return py_raise_error(&error);
+  }
+  py_place(g, values[0]);
+  if (count == 1) return py_array_of_tensor(tensors[0]);
+  PyObject *all = PyTuple_New(count);
+  for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject *one = all ? py_array_of_tensor(tensors[i]) : NULL;
+    if (!all) vf_tensor_release(tensors[i]);
+    else if (!one) Py_CLEAR(all);
+    else PyTuple_SetItem(all, i, one);
+  }
+  return all;
+}
+
 static PyObject *record_into(py_graph *graph, const char *name, const py_operand *operands, Py_ssize_t count,
                              const char *attributes, Py_ssize_t room) {
   vf_graph *g = graph ? graph->graph : vf_session(py.context, NULL);
-  vf_value few[2 * FEW], *values = few, *results;
-  if (count + room > 2 * FEW && !(values = PyMem_Calloc((size_t)(count + room), sizeof *values)))
-    return PyErr_NoMemory();
-  results = values + count;
+  union {
+    vf_value value;
+    vf_tensor *tensor;
+  } few[3 * FEW], *scratch = few; /* values of the operands, of the results, and their tensors */
+  Py_ssize_t needed = count + 2 * room;
+  if (needed > 3 * FEW && !(scratch = PyMem_Calloc((size_t)needed, sizeof *scratch))) return PyErr_NoMemory();
+  vf_value *values = &scratch[0].value, *results = &scratch[count].value;
+  _Static_assert(sizeof *few == sizeof(vf_value), "lists of values are lists of these");
   bool good = true;
   for (Py_ssize_t i = 0; i < count && good; i++) good = py_operand_value(&operands[i], graph, &values[i]);
   if (good && room == 1) results[0] = vf_apply(g, name, values, (int)count, attributes);
   else if (good) vf_apply_all(g, name, values, (int)count, attributes, (int)room, results);
-  if (good) py_place(g, results[0]);
   PyObject *made = NULL;
-  if (good && vf_graph_status(g)) py_raise_graph(g);
-  else if (good)
+  if (good && vf_graph_status(g)) {
+    py_place(g, (vf_value){0});
+    py_raise_graph(g);
+  } else if (good && !graph) {
+    made = keep_results(g, results, (vf_tensor **)&scratch[count + room], room);
+  } else if (good) {
+    py_place(g, results[0]);
     made = room == 1 ? py_array_of_value(results[0], graph) : py_arrays_of_values(results, room, graph);
-  if (values != few) PyMem_Free(values);
+  }
+  if (scratch != few) PyMem_Free(scratch);
   return made;
 }
 
 static PyObject *record(const char *name, const py_operand *operands, Py_ssize_t count,
                         const char *attributes, Py_ssize_t room) {
-  py_graph *graph = py.tracing;
+  py_graph *graph = py_traced_into;
   for (Py_ssize_t i = 0; i < count && !graph; i++)
     if (operands[i].kind == PY_ARRAY) graph = operands[i].array->graph;
-  if (graph && graph != py.tracing)
+  if (graph && graph != py_traced_into)
     return PyErr_Format(PyExc_TypeError,
                         "an array of a function that was traced is used outside of that function, "
                         "where it has no value; return it");
@@ -216,7 +246,7 @@ PyObject *py_apply(PyObject *module, PyObject *const *args, Py_ssize_t count) {
     Py_XDECREF(item);
   }
   PyObject *made = NULL;
-  bool session = !py.tracing;
+  bool session = !py_traced_into;
   if (good && (!session || py_session_enter())) {
     made = record(name, operands, n, attributes, room);
     if (session) py_session_leave();
@@ -233,7 +263,7 @@ PyObject *py_tap(PyObject *module, PyObject *args) {
   const char *name, *text;
   if (!PyArg_ParseTuple(args, "O!zz", py.array, &array, &name, &text)) return NULL;
   py_array *a = (py_array *)array;
-  if (!a->graph || a->graph != py.tracing)
+  if (!a->graph || a->graph != py_traced_into)
     return PyErr_Format(PyExc_TypeError, "takes an array of the function that is being traced");
   vf_value made = text ? vf_print(a->value, text) : vf_tap(a->value, name);
   py_place(a->graph->graph, made);

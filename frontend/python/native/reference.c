@@ -56,9 +56,14 @@ PyObject *py_reference_make(PyObject *module, PyObject *args) {
 static void reference_free(PyObject *self) {
   py_reference *r = (py_reference *)self;
   PyTypeObject *type = Py_TYPE(self);
-  if (!r->graph && !r->whole && py_session_enter()) {
-    vf_ref_release(r->ref);
-    py_session_leave();
+  if (!r->graph && !r->whole) {
+    PyObject *error, *value, *trace;
+    PyErr_Fetch(&error, &value, &trace);
+    if (py_session_enter()) { /* else it stays until the context ends */
+      vf_ref_release(r->ref);
+      py_session_leave();
+    }
+    PyErr_Restore(error, value, trace);
   }
   Py_XDECREF((PyObject *)r->graph);
   Py_XDECREF(r->whole);

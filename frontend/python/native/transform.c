@@ -3,9 +3,9 @@
 
 /* The arrays of values that a builder has made in the graph that is traced, or its error. */
 static PyObject *made(vf_value *values, Py_ssize_t count) {
-  vf_graph *g = py.tracing->graph;
+  vf_graph *g = py_traced_into->graph;
   py_place(g, (vf_value){0});
-  return vf_graph_status(g) ? py_raise_graph(g) : py_arrays_of_values(values, count, py.tracing);
+  return vf_graph_status(g) ? py_raise_graph(g) : py_arrays_of_values(values, count, py_traced_into);
 }
 
 PyObject *py_vjp(PyObject *module, PyObject *args) {
@@ -83,8 +83,8 @@ PyObject *py_vmap(PyObject *module, PyObject *args) {
   vf_map map = {sizeof map, (int)count, results, in, out, size};
   vf_value *values = PyMem_Calloc((size_t)results + 1, sizeof *values);
   if (values && !PyErr_Occurred()) {
-    vf_vmap(py.tracing->graph, &map, py_call_recorded, &call, arguments, values);
-    if (PyErr_Occurred()) vf_graph_clear_error(py.tracing->graph);
+    vf_vmap(py_traced_into->graph, &map, py_call_recorded, &call, arguments, values);
+    if (PyErr_Occurred()) vf_graph_clear_error(py_traced_into->graph);
     else result = made(values, results);
   }
   PyMem_Free(values);

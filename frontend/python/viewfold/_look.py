@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import threading
 from typing import Any, Callable, Iterator
 
 from . import _native
 from ._array import Array, apply
 
-_silent = False
+_thread = threading.local()  # .silent: a function is recorded for nothing
 
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
     """Inside, what would be printed is not recorded: a function is recorded for nothing."""
-    global _silent
-    before, _silent = _silent, True
+    before = _is_silent()
+    _thread.silent = True
     try:
         yield
     finally:
-        _silent = before
+        _thread.silent = before
+
+
+def _is_silent() -> bool:
+    return getattr(_thread, "silent", False)
 
 
 _taps: dict[str, Callable[[Any], None]] = {}
@@ -42,7 +47,7 @@ def _quoted(text: str) -> str:
 
 def print(text: str, x: Array) -> Array:
     """x, which is printed each time that it is computed, in place of {} in the text."""
-    if _silent:
+    if _is_silent():
         return x
     if _native.tracing() is None:
         builtins.print(text.replace("{}", str(x)) if "{}" in text else f"{text} {x}")
@@ -52,7 +57,7 @@ def print(text: str, x: Array) -> Array:
 
 def tap(x: Array, function: Callable[[Any], None], name: str = "") -> Array:
     """x; each time that it is computed, the function is called with an array of its elements."""
-    if _silent:
+    if _is_silent():
         return x
     if _native.tracing() is None:
         function(x)
@@ -81,7 +86,7 @@ def callback(function: Callable[..., Any], result: Any, *arrays: Any) -> Array:
         return made.astype(want).realise() if made.dtype is not want else made
 
     operands = tuple(asarray(a) for a in arrays)
-    if _silent or _native.tracing() is None:
+    if _is_silent() or _native.tracing() is None:
         if _native.tracing() is None:
             return call(*operands)
         from ._creation import zeros
