@@ -1,233 +1,243 @@
-/* One program on all devices of a mesh: exchanges inside of loops, devices that fail, memory that ends, and
- * how many kernels there are. */
-#include "runtime/mesh_run.h"
-#include "test/lib/flow.h"
-#include "test/lib/memory.h"
+/* Meshes and specs: the worked numbers of the specification, text that reads back, refusals, and parts
+ * against an enumeration of all elements. */
+#include "ir/mesh/spec.h"
+#include "test/lib/random_graph.h"
 #include "test/lib/unit.h"
 
-enum { DEVICES = 4, PART = 3, ALL = DEVICES * PART };
+static ir_error error;
 
-/* A mesh x=4. */
-static rt_mesh *mesh_of(const ir_mem *mem, ir_error *error) {
-  ir_mesh axes;
-  rt_mesh *mesh = NULL;
-  ir_mesh_init(&axes, &ir_mem_libc);
-  if (ir_mesh_add(&axes, "x", 1, DEVICES, error)) rt_mesh_make(mem, &axes, false, &mesh, error);
-  ir_mesh_free(&axes);
-  return mesh;
-}
-
-static ir_ref coordinate(flow *f) { return ir_var(&f->g, "x", 1, 0, DEVICES - 1, 1); }
-
-/* x[i] of each device, all of them: f32[12] */
-static ir_ref gather_all(flow *f, ir_ref part) {
-  ir_graph *g = &f->g;
-  ir_ref at = ir_make(g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){coordinate(f), ir_index(g, PART)}, 2);
-  return ir_make_tensor(g, IR_OP_EXCHANGE, IR_F32, flow_shape(f, 1, (int64_t)ALL),
-                        ir_name(g, "all_gather", 10), (ir_ref[]){part, ir_index(g, ALL), ir_index(g, 0), at},
-                        4);
-}
-
-/* The part of the next device, the first one's for the last. */
-static ir_ref from_next(flow *f, ir_ref part) {
-  ir_graph *g = &f->g;
-  ir_ref x = coordinate(f), size = ir_index(g, PART);
-  ir_ref next = ir_make(g, IR_OP_ADD, IR_INDEX, 0, (ir_ref[]){x, ir_index(g, 1)}, 2);
-  next = ir_make(g, IR_OP_MOD, IR_INDEX, 0, (ir_ref[]){next, ir_index(g, DEVICES)}, 2);
-  ir_ref start = ir_make(g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){next, size}, 2),
-         at = ir_make(g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){x, size}, 2);
-  return ir_make_tensor(g, IR_OP_EXCHANGE, IR_F32, ir_shape(g, part), ir_name(g, "shift", 5),
-                        (ir_ref[]){part, size, start, at}, 4);
-}
-
-typedef struct on_mesh {
-  rt_mesh *mesh;
-  rt_mesh_program *program;
-  float in[DEVICES][PART], out[DEVICES][ALL];
-  void *inputs[DEVICES], *outputs[DEVICES];
-  int64_t vars[DEVICES];
-  rt_mesh_arguments arguments[DEVICES];
-} on_mesh;
-
-static void close_mesh(void *object) {
-  on_mesh *m = object;
-  rt_mesh_program_free(m->program);
-  rt_mesh_free(m->mesh);
-  free(m);
-}
-
-/* The program of one input and one result, f32, on the mesh; in[d][i] = 10 d + i. */
-static on_mesh *open_mesh(rt_program *p) {
-  on_mesh *m = unit_keep(calloc(1, sizeof *m), close_mesh);
-  rt_program *programs[DEVICES] = {p, p, p, p};
-  ir_error error = {0};
-  m->mesh = mesh_of(&ir_mem_libc, &error);
-  assert_non_null(m->mesh);
-  if (rt_mesh_program_make(m->mesh, programs, &m->program, &error) != IR_OK) fail_msg("%s", error.text);
-  for (int d = 0; d < DEVICES; d++) {
-    for (int i = 0; i < PART; i++) m->in[d][i] = (float)(10 * d + i);
-    m->inputs[d] = m->in[d], m->outputs[d] = m->out[d];
-    m->vars[d] = d;
-    m->arguments[d] = (rt_mesh_arguments){&m->inputs[d], &m->outputs[d], &m->vars[d]};
-  }
+static ir_mesh mesh_of(const char *text) {
+  ir_mesh m;
+  ir_error_clear(&error);
+  ir_mesh_init(&m, &ir_mem_libc);
+  if (!ir_mesh_parse(&m, text, strlen(text), &error)) fail_msg("%s", error.text);
   return m;
 }
-
-static void run_mesh(on_mesh *m) {
-  ir_error error = {0};
-  if (rt_mesh_run(m->program, m->arguments, &error) != IR_OK) fail_msg("%s", error.text);
+static ir_spec spec_of(const ir_mesh *m, const char *text) {
+  ir_spec s;
+  ir_error_clear(&error);
+  if (!ir_spec_parse(m, text, strlen(text), &s, &error)) fail_msg("%s: %s", text, error.text);
+  return s;
+}
+static ir_subaxis sub_of(const ir_mesh *m, const char *text) {
+  ir_lexer lx;
+  ir_subaxis s;
+  ir_error_clear(&error);
+  ir_lex_start(&lx, &error, "s", text, strlen(text));
+  if (!ir_subaxis_read(&lx, m, &s)) fail_msg("%s", error.text);
+  return s;
 }
 
-static void all_devices_get_all(void **state) {
-  rt_context *c = p_context_with((rt_options){.no_disk = true});
-  flow *f = flow_begin();
-  ir_graph *g = &f->g;
-  ir_ref x = flow_input(f, "a", IR_F32, flow_shape(f, 1, (int64_t)PART));
-  ir_ref all = gather_all(f, ir_binary(g, IR_OP_ADD, x, x));
-  on_mesh *m = open_mesh(flow_compile(f, c, NULL, FLOW_LIST(ir_binary(g, IR_OP_MUL, all, all))));
-  rt_mesh_traffic kind;
-  size_t count;
-  int64_t most, total;
-  for (int run = 0; run < 3; run++) {
-    run_mesh(m);
-    for (int d = 0; d < DEVICES; d++)
-      for (int i = 0; i < ALL; i++) {
-        float one = 2 * m->in[i / PART][i % PART];
-        assert_true(m->out[d][i] == one * one);
-      }
+/* spec: M1 M2 */
+static void test_coordinates(void **state) {
+  (void)state;
+  ir_mesh m = mesh_of("x=2,y=4");
+  assert_int_equal(m.device_count, 8);
+  assert_int_equal(ir_mesh_coordinate(&m, 6, 0), 1);
+  assert_int_equal(ir_mesh_coordinate(&m, 6, 1), 2);
+  ir_mesh_device two[2] = {{"cpu", 0}, {"opencl:1", 1}};
+  assert_false(ir_mesh_place(&m, two, 2, &error));
+  assert_string_equal(error.text, "a mesh requires 8 devices, the product of its axes, but got 2");
+  ir_mesh same = mesh_of("x2,y4"), other = mesh_of("y=4,x=2");
+  assert_true(ir_mesh_equal(&m, &same));
+  assert_false(ir_mesh_equal(&m, &other));
+}
+
+/* spec: M3 M4 */
+static void test_subaxes(void **state) {
+  (void)state;
+  ir_mesh m = mesh_of("x=8");
+  static const int major[] = {0, 0, 0, 0, 1, 1, 1, 1}, minor[] = {0, 1, 2, 3, 0, 1, 2, 3};
+  for (int d = 0; d < 8; d++) {
+    assert_int_equal(ir_subaxis_coordinate(&m, d, sub_of(&m, "x:(1)2")), major[d]);
+    assert_int_equal(ir_subaxis_coordinate(&m, d, sub_of(&m, "x:(2)4")), minor[d]);
   }
-  rt_mesh_count(m->program, &kind, 1, &count, &most, &total);
-  assert_int_equal(count, 1);
-  assert_string_equal(kind.kind, "all_gather");
-  assert_int_equal(kind.times, 3);
-  assert_int_equal(kind.messages, 3 * DEVICES * (DEVICES - 1));
-  assert_int_equal(most, 3 * (ALL - PART) * 4);
-  assert_int_equal(total, most * DEVICES);
+  assert_true(ir_subaxes_overlap(sub_of(&m, "x:(1)4"), sub_of(&m, "x:(2)4")));
+  assert_false(ir_subaxes_overlap(sub_of(&m, "x:(1)2"), sub_of(&m, "x:(2)4")));
+  ir_subaxis both;
+  assert_true(ir_subaxes_join(sub_of(&m, "x:(1)2"), sub_of(&m, "x:(2)4"), &both));
+  assert_true(ir_subaxes_equal(both, ir_whole_axis(&m, 0)));
+  assert_false(ir_subaxes_join(sub_of(&m, "x:(2)4"), sub_of(&m, "x:(1)2"), &both));
+  m = mesh_of("x=12");
+  ir_subaxis primes[20];
+  assert_int_equal(ir_subaxis_primes(ir_whole_axis(&m, 0), primes), 3);
+  for (int i = 0; i < 3; i++)
+    both = i ? both : primes[0], assert_true(i == 0 || ir_subaxes_join(both, primes[i], &both));
+  assert_true(ir_subaxes_equal(both, ir_whole_axis(&m, 0)));
 }
 
-/* s = (part of the next device) + 1, n times: the parts go round. */
-static void exchanges_in_a_loop(void **state) {
-  rt_context *c = p_context_with((rt_options){.no_disk = true});
-  flow *f = flow_begin();
-  ir_graph *g = &f->g;
-  ir_ref shape = flow_shape(f, 1, (int64_t)PART), x = flow_input(f, "a", IR_F32, shape),
-         s = flow_param(f, IR_F32, shape);
-  ir_ref next = ir_binary(g, IR_OP_ADD, from_next(f, s), flow_expand(f, flow_number(f, 1), shape));
-  ir_ref scan = flow_scan(f, ir_func(g, FLOW_LIST(next), FLOW_LIST(s)), ir_index(g, 6),
-                          (ir_scan_state){1, 0, false}, FLOW_LIST(x));
-  on_mesh *m = open_mesh(flow_compile(f, c, NULL, FLOW_LIST(flow_result(f, scan, 0))));
-  run_mesh(m);
-  for (int d = 0; d < DEVICES; d++)
-    for (int i = 0; i < PART; i++) assert_true(m->out[d][i] == m->in[(d + 6) % DEVICES][i] + 6);
-}
-
-/* A loop that devices leave at different times: those that go on say so, and nothing hangs. */
-static void devices_that_go_different_ways(void **state) {
-  rt_context *c = p_context_with((rt_options){.no_disk = true});
-  flow *f = flow_begin();
-  ir_graph *g = &f->g;
-  ir_ref shape = flow_shape(f, 1, (int64_t)PART), x = flow_input(f, "a", IR_F32, shape),
-         s = flow_param(f, IR_F32, shape);
-  ir_ref limit = flow_expand(f, flow_number(f, 25), shape);
-  ir_ref below = ir_binary(g, IR_OP_LT, s, limit);
-  ir_ref any =
-      ir_make_tensor(g, IR_OP_ANY, IR_BOOL, flow_shape(f, 0), 0, (ir_ref[]){below, ir_index(g, 0)}, 2);
-  ir_ref loop = flow_while(f, ir_func(g, FLOW_LIST(any), FLOW_LIST(s)),
-                           ir_func(g, FLOW_LIST(from_next(f, s)), FLOW_LIST(s)), -1, 1, FLOW_LIST(x));
-  on_mesh *m = open_mesh(flow_compile(f, c, NULL, FLOW_LIST(flow_result(f, loop, 0))));
-  ir_error error = {0};
-  assert_int_equal(rt_mesh_run(m->program, m->arguments, &error), IR_ERR_INVALID);
-  assert_non_null(strstr(error.text, "what decides about exchanges must be the same on all devices"));
-}
-
-/* One device reads an index out of range: the message names it, and who waited for it. */
-static void a_device_that_fails(void **state) {
-  rt_context *c = p_context_with((rt_options){.no_disk = true});
-  flow *f = flow_begin();
-  ir_graph *g = &f->g;
-  ir_ref shape = flow_shape(f, 1, (int64_t)PART), x = flow_input(f, "a", IR_F32, shape);
-  ir_ref at = ir_cast(g, x, IR_I64); /* 0, 1, 2 on device 0; 10, 11, 12 on the next one */
-  ir_ref data =
-      ir_make_tensor(g, IR_OP_IOTA, IR_F32, flow_shape(f, 1, (int64_t)25), 0, (ir_ref[]){ir_index(g, 25)}, 1);
-  ir_ref read = ir_make_tensor(g, IR_OP_GATHER, IR_F32, shape, ir_pack_args(0, IR_GATHER_CHECK, 0),
-                               (ir_ref[]){data, at}, 2);
-  on_mesh *m = open_mesh(flow_compile(f, c, NULL, FLOW_LIST(gather_all(f, read))));
-  for (int i = 0; i < PART; i++) m->in[3][i] = m->in[0][i];
-  for (int run = 0; run < 20; run++) {
-    ir_error error = {0};
-    bool fails = run % 2 == 0;
-    m->in[2][1] = fails ? 99 : 21;
-    assert_int_equal(rt_mesh_run(m->program, m->arguments, &error), fails ? IR_ERR_RANGE : IR_OK);
-    if (!fails) continue;
-    assert_non_null(strstr(error.text, "device 2 (x=2): graph @flow: launch"));
-    if (strstr(error.text, " waited for"))
-      assert_non_null(strstr(error.text, ") in exchange 1 (all_gather)"));
+/* spec: M5 M6 M7 M8 M12 */
+static void test_text(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      "[]",      "[-]",     "[x,?,x1.y?]", "[x?,-]",     "[x:(1)2 p1,y]",   "[? p2,-]",    "[x?p1]",
+      "[x,-]!y", "[x,-]+y", "[-]+x.y",     "[-]+max(x)", "[y]+all(x:(2)2)", "[y.x,-]!x1+z"};
+  static const char *const want[] = {
+      "[]",      "[-]",     "[x,?,x1.y?]", "[x?,-]",     "[x:(1)2 p1,y]",   "[? p2,-]",    "[x? p1]",
+      "[x,-]!y", "[x,-]+y", "[-]+x.y",     "[-]+max(x)", "[y]+all(x:(2)2)", "[y.x,-]!x1+z"};
+  ir_mesh m = mesh_of("x=4,y=2,x1=2,z=1");
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    ir_spec s = spec_of(&m, texts[i]);
+    ir_text out;
+    ir_text_init(&out, &ir_mem_libc);
+    ir_spec_print(&m, &s, &out);
+    assert_string_equal(ir_text_get(&out), want[i]);
+    ir_spec again = spec_of(&m, ir_text_get(&out));
+    assert_true(ir_spec_equal(&s, &again));
+    ir_text_free(&out);
   }
 }
 
-static void what_no_device_has(void **state) {
-  rt_context *c = p_context_with((rt_options){.no_disk = true});
-  flow *f = flow_begin();
-  ir_ref x = flow_input(f, "a", IR_F32, flow_shape(f, 1, (int64_t)PART));
-  on_mesh *m = open_mesh(flow_compile(f, c, NULL, FLOW_LIST(gather_all(f, x))));
-  ir_error error = {0};
-  m->vars[2] = 1; /* the place of another one */
-  assert_int_equal(rt_mesh_run(m->program, m->arguments, &error), IR_ERR_INVALID);
-  assert_string_equal(error.text,
-                      "graph @flow: exchange all_gather: device 0 (x=0) needs the element at [6], which no "
-                      "device has");
+/* spec: M1 */
+static void test_mesh_text(void **state) {
+  (void)state;
+  static const char text[] =
+      "mesh @m [x=2,y=2] devices=[\"cpu\",\"cpu\",\"opencl:1\",\"cpu@3\"] latency=[1e-06,2e-06] "
+      "bandwidth=[10000000000.0,1000000000.0] memory=8000000000.0";
+  ir_mesh m, copy;
+  ir_lexer lx;
+  ir_text out;
+  ir_error_clear(&error);
+  ir_mesh_init(&m, &ir_mem_libc);
+  strcpy(m.name, "m");
+  ir_lex_start(&lx, &error, "t", text + strlen("mesh @m "), strlen(text) - strlen("mesh @m "));
+  if (!ir_mesh_read(&lx, &m)) fail_msg("%s", error.text);
+  assert_true(ir_mesh_copy(&copy, &m, &ir_mem_libc));
+  assert_true(ir_mesh_equal(&m, &copy));
+  ir_text_init(&out, &ir_mem_libc);
+  ir_mesh_print(&copy, &out);
+  assert_string_equal(ir_text_get(&out), text);
+  ir_text_free(&out);
+  ir_mesh_free(&m), ir_mesh_free(&copy);
 }
 
-static void the_same_kernels_as_one_device(void **state) {
-  uint32_t kernels[2];
-  for (int parts = 0; parts < 2; parts++) {
-    rt_context *c = p_context_with((rt_options){.no_disk = true});
-    flow *f = flow_begin();
-    ir_graph *g = &f->g;
-    ir_ref x = flow_input(f, "a", IR_F32, flow_shape(f, 1, (int64_t)PART));
-    ir_ref y = ir_binary(g, IR_OP_ADD, x, x);
-    rt_program *p = flow_compile(f, c, NULL, FLOW_LIST(parts ? from_next(f, y) : y));
-    kernels[parts] = rt_program_stats(p).kernels;
-    if (parts) run_mesh(open_mesh(p));
-    assert_int_equal(rt_context_lookups(c).kernels, kernels[parts]); /* running compiles none */
+/* Each is refused, with these words. spec: M3 M4 M5 M6 */
+static void test_refusals(void **state) {
+  (void)state;
+  static const char *const meshes[][2] = {
+      {"x=0", "sizes are at least 1"},
+      {"x=2,x=3", "the mesh has an axis of that name"},
+      {"x", "missing size of an axis"},
+      {"a=2,b=2,c=2,d=2,e=2,f=2,g=2,h=2,i=2", "at most 8 axes"},
+      {"a=1024,b=1024,c=2", "at most 1048576 devices"},
+      {"x=2;", "unexpected character"},
+  };
+  static const char *const specs[][2] = {
+      {"[z]", "no axis of the mesh, found 'z', expected one of x y"},
+      {"[x,x]", "sharding: x and x overlap: an axis stands once in all of a spec"},
+      {"[x]+x", "overlap"},
+      {"[x]!x", "overlap"},
+      {"[x:(1)4,x:(2)4]", "sharding: x:(1)4 and x:(2)4 overlap"},
+      {"[x:(3)2]", "no sub-axis of a mesh, found x:(3)2, expected (m)k whose product divides x=8"},
+      {"[x:2]", "wrong sub-axis of a mesh, found '2', expected '('"},
+      {"[- p1]", "dimension 0 has priority 1, but it is closed and has no axis"},
+      {"[x p1000]", "p0 to p999"},
+      {"[x", "missing ',' or ']' of a spec"},
+      {"[]+min(x", "missing end of the axes of a pending reduction"},
+      {"[,]", "a dimension has axes of the mesh, '-' or '?'"},
+      {"[-] x", "more behind a spec"},
+      {"[-,-,-,-,-,-,-,-,-,-,-,-,-,-,-,-,-]", "too many dimensions"},
+  };
+  ir_mesh m;
+  ir_spec s;
+  for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++) {
+    ir_error_clear(&error);
+    ir_mesh_init(&m, &ir_mem_libc);
+    assert_false(ir_mesh_parse(&m, meshes[i][0], strlen(meshes[i][0]), &error));
+    if (!strstr(error.text, meshes[i][1])) fail_msg("%s: '%s'", meshes[i][0], error.text);
   }
-  assert_int_equal(kernels[0], kernels[1]);
-}
-
-static void any_allocation_may_fail(void **state) {
-  rt_context *c = p_context_with((rt_options){.no_disk = true});
-  flow *f = flow_begin();
-  ir_ref x = flow_input(f, "a", IR_F32, flow_shape(f, 1, (int64_t)PART));
-  rt_program *p = flow_compile(f, c, NULL, FLOW_LIST(gather_all(f, x))), *programs[DEVICES] = {p, p, p, p};
-  on_mesh *m = open_mesh(p);
-  bool done = false;
-  for (long left = 0; !done; left++) {
-    test_budget budget = {.left = left};
-    ir_mem mem = {test_budget_hook, &budget};
-    ir_error error = {0};
-    rt_mesh_program *program = NULL;
-    rt_mesh *mesh = mesh_of(&mem, &error);
-    ir_status status = mesh ? rt_mesh_program_make(mesh, programs, &program, &error) : error.status;
-    if (!status) status = rt_mesh_run(program, m->arguments, &error);
-    done = !status;
-    if (!done) assert_int_equal(status, IR_ERR_MEMORY);
-    rt_mesh_program_free(program);
-    rt_mesh_free(mesh);
-    assert_int_equal(budget.live, 0);
+  m = mesh_of("x=8,y=2");
+  for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+    ir_error_clear(&error);
+    assert_false(ir_spec_parse(&m, specs[i][0], strlen(specs[i][0]), &s, &error));
+    if (!strstr(error.text, specs[i][1])) fail_msg("%s: '%s'", specs[i][0], error.text);
   }
 }
 
-static void too_many_devices(void **state) {
-  ir_mesh axes;
-  ir_error error = {0};
-  rt_mesh *mesh;
-  ir_mesh_init(&axes, &ir_mem_libc);
-  assert_true(ir_mesh_add(&axes, "x", 1, 300, &error));
-  assert_int_equal(rt_mesh_make(&ir_mem_libc, &axes, false, &mesh, &error), IR_ERR_UNSUPPORTED);
-  assert_string_equal(error.text, "a mesh of 300 devices: one process has at most 256 as threads");
-  ir_mesh_free(&axes);
+/* spec: M9 M10 */
+static void test_parts(void **state) {
+  (void)state;
+  static const struct {
+    const char *mesh, *spec;
+    int64_t shape[2], sizes[8][2];
+  } rows[] = {
+      {"x=4", "[x]", {10}, {{3}, {3}, {3}, {1}}},
+      {"x=4", "[x]", {5}, {{2}, {2}, {1}, {0}}},
+      {"x=4", "[x]", {3}, {{1}, {1}, {1}, {0}}},
+      {"x=2,y=4", "[x,y]", {8, 6}, {{4, 2}, {4, 2}, {4, 2}, {4, 0}, {4, 2}, {4, 2}, {4, 2}, {4, 0}}},
+      {"x=2,y=2", "[y.x]", {4}, {{1}, {1}, {1}, {1}}},
+      {"x=4", "[x]", {0}, {{0}, {0}, {0}, {0}}},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ir_mesh m = mesh_of(rows[i].mesh);
+    ir_spec s = spec_of(&m, rows[i].spec);
+    int64_t locals[8][2] = {{0}};
+    for (uint32_t d = 0; d < m.device_count; d++) {
+      ir_box box;
+      ir_spec_box(&m, &s, rows[i].shape, d, &box);
+      for (uint32_t k = 0; k < s.rank; k++)
+        assert_int_equal(locals[d][k] = box.hi[k] - box.lo[k], rows[i].sizes[d][k]);
+    }
+    for (uint32_t k = 0; k < s.rank; k++)
+      assert_int_equal(ir_spec_global_size(&m, &s, k, &locals[0][k], 2), rows[i].shape[k]);
+  }
+  ir_mesh m = mesh_of("x=4");
+  ir_spec s = spec_of(&m, "[x]");
+  assert_int_equal(ir_spec_global_size(&m, &s, 0, (int64_t[]){3, 2, 3, 1}, 1), -1);
 }
 
-UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, all_devices_get_all, exchanges_in_a_loop,
-                   devices_that_go_different_ways, a_device_that_fails, what_no_device_has,
-                   the_same_kernels_as_one_device, any_allocation_may_fail, too_many_devices)
+/* The boxes of the devices hold each element once for each group of replicas, in the order of the axes: what
+ * `[y.x]` gives to a device is the part with that number. */
+static void test_boxes_cover(void **state) {
+  (void)state;
+  static const char *const meshes[] = {"x=2", "x=3", "x=2,y=3", "x=2,y=2,z=2", "x=4,y=1"};
+  uint64_t seed = 5;
+  long boxes = 0;
+  for (int i = 0; i < 2000; i++) {
+    ir_mesh m = mesh_of(meshes[random_next(&seed) % 5]);
+    ir_spec s;
+    ir_spec_init(&s, 2);
+    for (uint32_t a = 0; a < m.axis_count; a++) {
+      uint32_t place = (uint32_t)(random_next(&seed) % 3);
+      if (place < 2) assert_true(ir_spec_add(&s, place, ir_whole_axis(&m, a)));
+    }
+    int64_t shape[2] = {(int64_t)(random_next(&seed) % 9), (int64_t)(random_next(&seed) % 9)};
+    int count[8][8] = {{0}};
+    for (uint32_t d = 0; d < m.device_count; d++, boxes++) {
+      ir_box box, meet;
+      ir_spec_box(&m, &s, shape, d, &box);
+      for (int64_t r = box.lo[0]; r < box.hi[0]; r++)
+        for (int64_t c = box.lo[1]; c < box.hi[1]; c++) count[r][c]++;
+      assert_int_equal(ir_box_meet(&box, &box, &meet), ir_box_elements(&box) > 0);
+    }
+    int64_t replicas = m.device_count / (ir_spec_parts(&s, 0) * ir_spec_parts(&s, 1));
+    for (int64_t r = 0; r < shape[0]; r++)
+      for (int64_t c = 0; c < shape[1]; c++) assert_int_equal(count[r][c], replicas);
+  }
+  assert_true(boxes > 8000);
+}
+
+/* spec: M11 M4 */
+static void test_same(void **state) {
+  (void)state;
+  static const struct {
+    const char *a, *b;
+    bool same;
+  } rows[] = {
+      {"[x]", "[x?]", true},          {"[x]", "[x p3]", true},      {"[x]!y", "[x]", true},
+      {"[x]", "[y]", false},          {"[x]", "[x]+y", false},      {"[x,-]", "[-,x]", false},
+      {"[-]+y", "[-]+max(y)", false}, {"[x.y]", "[y.x]", false},    {"[x:(1)2.x:(2)4]", "[x]", true},
+      {"[x.z]", "[x]", true},         {"[-]+x.y", "[-]+y.x", true},
+  };
+  ir_mesh m = mesh_of("x=8,y=2,z=1");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ir_spec a = spec_of(&m, rows[i].a), b = spec_of(&m, rows[i].b), primes, joined;
+    assert_int_equal(ir_spec_same_parts(&a, &b), rows[i].same);
+    assert_true(ir_spec_to_primes(&a, &primes));
+    ir_spec_canonical(&primes, &joined);
+    assert_true(ir_spec_same_parts(&a, &joined) && ir_spec_same_parts(&primes, &joined));
+  }
+}
+
+UNIT_TESTS(test_coordinates, test_subaxes, test_text, test_mesh_text, test_refusals, test_parts,
+           test_boxes_cover, test_same)
