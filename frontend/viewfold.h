@@ -584,8 +584,7 @@ VF_API bool vf_cache_statistics(vf_context *context,
 #ifdef __cplusplus
 }
 #endif
-
-/* Further headers: builders of operations, the algebra of views, custom operations, memory of others. */
+/* Further headers: operations, views, meshes, custom operations, memory of others, and more. */
 #include "viewfold_operations.h"
 #include "viewfold_data.h"
 #include "viewfold_view.h"

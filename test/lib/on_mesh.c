@@ -65,7 +65,7 @@ static bool same(const on_mesh *c, ir_dtype t, ir_value a, ir_value b, double la
   if (memcmp(&a, &b, sizeof a) == 0 || (isnan(a.f) && isnan(b.f))) return true;
   if (a.f == 0 && b.f == 0) return true;     /* -(a + b) is -0 where (-a) + (-b) is 0 */
   if (isinf(b.f) && isnan(a.f)) return true; /* (a + b) / 0 is infinite where 0 / 0 is a summand */
-  return c->near && (a.f == b.f || fabs(a.f - b.f) <= 1e-3 * largest || isinf(largest));
+  return c->near && (a.f == b.f || fabs(a.f - b.f) <= 1e-3 * largest + 1e-5 || isinf(largest));
 }
 
 static bool compare(on_mesh *c, const shard_value *v, const ir_eval_result *whole, const ir_eval_result *part,

@@ -10,7 +10,7 @@ typedef struct on_mesh {
   const ir_binding_input *inputs;
   const ir_var_value *vars;
   size_t input_count, var_count;
-  bool near; /* floats need not have the same bits: within 1e-3 of the largest element */
+  bool near; /* floats need not have the same bits: within 1e-3 of the largest element, and 1e-5 */
   /* results */
   bool no_value; /* the graph has none, such as for an index out of range: nothing was checked */
   long devices, parts, exchanges, uneven; /* parts of results that were compared; variables of uneven sizes */

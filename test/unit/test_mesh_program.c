@@ -1,181 +1,164 @@
-/* Programs on meshes in C: whole arrays, parts, what devices receive, refusals, memory that ends. */
-#include "frontend/viewfold.h"
-#include "test/lib/short_memory.h"
+/* Programs of devices: the worked numbers of the specification, and what stays pending where. */
+#include "frontend/text/reader.h"
+#include "ir/mesh/sharding.h"
+#include "passes/autodiff/derive.h"
+#include "passes/ops/ops.h"
+#include "passes/shard/shard.h"
+#include "test/lib/on_mesh.h"
 #include "test/lib/unit.h"
 
-enum { ROWS = 10, TERMS = 8, COLUMNS = 6, DEVICES = 8 };
+enum { MOST = 16 };
 
-static vf_error error; /* of the last call that failed */
+typedef struct row {
+  const char *text; /* of a graph on the mesh @m [x=2] */
+  double data[2][MOST], want[MOST];
+  int elements, exchanges;
+} row;
 
-static vf_context *open_context(void) {
-  vf_context *c = vf_context_create(NULL, &error);
-  if (!c) fail_msg("%s", error.message);
-  return c;
-}
+static ir_error error;
 
-/* y = relu(a) b, its rows divided along x, the terms of the sums along y; and the sum of each of its columns.
- */
-static vf_graph *record(vf_context *c) {
-  vf_mesh *mesh = vf_mesh_create(c, "x=2,y=4", &error);
-  vf_graph *g = mesh ? vf_graph_create(c, "layer", &error) : NULL;
-  if (g && vf_graph_set_mesh(g, mesh, &error) == VF_OK) {
-    int64_t left[] = {ROWS, TERMS}, right[] = {TERMS, COLUMNS};
-    vf_value a = vf_input_sharded(g, "a", VF_F32, 2, left, "[x,y]");
-    vf_value b = vf_input_sharded(g, "b", VF_F32, 2, right, "[y,-]");
-    vf_value y = vf_shard(vf_matmul(vf_relu(a), b), "[x,-]");
-    vf_output(g, "y", y);
-    vf_output(g, "sums", vf_sum(y, VF_LIST(0), false));
-  }
-  vf_mesh_destroy(mesh);
+static ir_graph *read_graph(const char *text, ir_module *module) {
+  ir_graph *g = calloc(1, sizeof *g);
+  char all[1000];
+  snprintf(all, sizeof all, "mesh @m [x=2]\n%s", text);
+  ir_error_clear(&error);
+  ir_graph_init(g, &ir_mem_libc, &error);
+  if (fe_parse_graphs(g, "t", all, strlen(all), module) != IR_OK) fail_msg("%s", error.text);
   return g;
 }
-
-typedef struct arrays {
-  float a[ROWS][TERMS], b[TERMS][COLUMNS], y[ROWS][COLUMNS], sums[COLUMNS];
-} arrays;
-
-static void fill(arrays *v) {
-  for (int i = 0; i < ROWS; i++)
-    for (int k = 0; k < TERMS; k++) v->a[i][k] = (float)((i * 7 + k * 3) % 11 - 5);
-  for (int k = 0; k < TERMS; k++)
-    for (int j = 0; j < COLUMNS; j++) v->b[k][j] = (float)((k * 5 + j) % 7 - 3);
+static void free_graph(ir_graph *g, ir_module *module) {
+  ir_module_free(module);
+  ir_graph_free(g);
+  free(g);
 }
 
-static void check(const arrays *v) {
-  for (int j = 0; j < COLUMNS; j++) {
-    float sum = 0;
-    for (int i = 0; i < ROWS; i++) {
-      float y = 0;
-      for (int k = 0; k < TERMS; k++) y += (v->a[i][k] > 0 ? v->a[i][k] : 0) * v->b[k][j];
-      assert_true(v->y[i][j] == y);
-      sum += y;
-    }
-    assert_true(v->sums[j] == sum);
+static void check_row(const row *r) {
+  ir_module module;
+  ir_graph *g = read_graph(r->text, &module);
+  const ir_parsed_graph *b = &module.graphs[0];
+  float in[2][MOST];
+  ir_binding_input bound[2];
+  ir_eval_result out;
+  for (size_t i = 0; i < b->param_count; i++) {
+    for (int k = 0; k < MOST; k++) in[i][k] = (float)r->data[i][k];
+    bound[i] = (ir_binding_input){b->params[i].ref, in[i]};
   }
-}
-
-static void whole_arrays(void **state) {
-  vf_context *c = open_context();
-  vf_graph *g = record(c);
-  vf_program *p = vf_compile_on(g, NULL, 0, &error);
-  if (!p) fail_msg("%s", error.message);
-  arrays v;
-  int64_t most, total;
-  fill(&v);
-  assert_int_equal(vf_program_device_count(p), DEVICES);
-  for (int run = 0; run < 3; run++) {
-    memset(v.y, 0xff, sizeof v.y);
-    if (vf_program_run(p, (const void *[]){v.a, v.b}, (void *[]){v.y, v.sums}, NULL, &error) != VF_OK)
-      fail_msg("%s", error.message);
-    check(&v);
+  on_mesh c = {.g = g, .inputs = bound, .input_count = b->param_count};
+  if (!on_mesh_check(&c, b->root)) fail_msg("%s\n%s", r->text, c.what);
+  assert_int_equal(c.exchanges, r->exchanges);
+  assert_int_equal(c.parts, 2);
+  assert_int_equal(ir_eval(g, ir_get(g, b->root)->src, 1, bound, b->param_count, NULL, 0, &out, &error),
+                   IR_OK);
+  assert_int_equal(out.count, r->elements);
+  for (int i = 0; i < r->elements; i++) {
+    ir_value v = ir_value_load((char *)out.data + (size_t)i * ir_dtypes[out.dtype].bytes, out.dtype);
+    assert_true((ir_is_float(out.dtype) ? v.f : (double)v.i) == r->want[i]);
   }
-  vf_program_received(p, &most, &total);
-  assert_true(most > 0 && total >= most && total <= DEVICES * most && total % 3 == 0);
-  vf_cost cost = {.size = sizeof cost};
-  assert_int_equal(vf_program_cost(p, NULL, &cost, &error), VF_OK);
-  assert_true(cost.flops > 0);
-  vf_program_destroy(p);
-  vf_graph_destroy(g);
-  vf_context_destroy(c);
+  ir_eval_free(g, &out, 1);
+  free_graph(g, &module);
 }
 
-/* Copies the part of a port that a device has, to the whole array or from it. */
-static void copy_part(const vf_program *p, vf_port port, int number, int device, float *whole, float *part,
-                      bool back) {
-  int64_t shape[2], offset[2], same, sizes[2];
-  assert_int_equal(vf_port_part(p, port, number, device, NULL, shape, offset, &same, &error), VF_OK);
-  assert_int_equal(vf_port_shape(p, port, number, NULL, sizes, &error), VF_OK);
-  assert_true(same <= device);
-  bool matrix = vf_port_rank(p, port, number) == 2;
-  for (int64_t i = 0; i < shape[0]; i++)
-    for (int64_t j = 0; j < (matrix ? shape[1] : 1); j++) {
-      float *at = matrix ? &whole[(offset[0] + i) * sizes[1] + offset[1] + j] : &whole[offset[0] + i],
-            *of = &part[i * (matrix ? shape[1] : 1) + j];
-      if (back) *at = *of;
-      else *of = *at;
-    }
+/* Each is one exchange of the summands; where the sum may wait, it is made once, at the end.
+ *
+ * spec: PS1 PS2 PS3 PS4 PS5 PS7 */
+static void test_pending(void **state) {
+  (void)state;
+  static const row rows[] = {
+      /* what does not commute with sums: 1, not 2; 13, not 23; 1, not 0; B not doubled */
+      {"graph @g(%a: f32[2] @m[x]) {\n%p = sum %a\n%y = relu %p\nreturn %y\n}", {{-1, 2}}, {1}, 1, 1},
+      {"graph @g(%a: f32[2] @m[x]) {\n%p = sum %a\n%y = add %p, 10.0\nreturn %y\n}", {{1, 2}}, {13}, 1, 1},
+      {"graph @g(%a: f32[2] @m[x]) {\n%p = sum %a\n%y = cast %p dtype=i32\nreturn %y\n}",
+       {{.625, .625}},
+       {1},
+       1,
+       1},
+      {"graph @g(%a: f32[2,1] @m[x,-], %b: f32[1]) {\n%p = sum %a axes=[0]\n%y = concat %p, %b "
+       "axis=0\nreturn %y\n}",
+       {{1, 2}, {5}},
+       {3, 5},
+       2,
+       1},
+      /* what does: one exchange for both sums, and for the sum of a product */
+      {"graph @g(%a: f32[2] @m[x], %b: f32[2] @m[x]) {\n%p = sum %a\n%q = sum %b\n%y = add %p, %q\nreturn "
+       "%y\n}",
+       {{1, 2}, {3, 4}},
+       {10},
+       1,
+       1},
+      {"graph @g(%a: f32[2] @m[x], %b: f32[]) {\n%p = sum %a\n%q = mul %p, %b\n%y = neg %q\nreturn %y\n}",
+       {{1, 2}, {3}},
+       {-9},
+       1,
+       1},
+      {"graph @g(%a: f32[2,2] @m[x,-]) {\n%p = sum %a axes=[0]\n%q = pad %p pads=[[1,0]]\n%y = sum "
+       "%q\nreturn %y\n}",
+       {{1, 2, 3, 4}},
+       {10},
+       1,
+       1},
+      {"graph @g(%a: f32[2,1] @m[x,-]) {\n%p = sum %a axes=[0]\n%y = pad %p pads=[[1,0]] value=7\nreturn "
+       "%y\n}",
+       {{1, 2}},
+       {7, 3},
+       2,
+       1},
+      /* A = 0..7 [2,4] along x, B = 0..7 [4,2] */
+      {"graph @g(%a: f32[2,4] @m[-,x], %b: f32[4,2]) {\n%y = matmul %a, %b\nreturn %y\n}",
+       {{0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}},
+       {28, 34, 76, 98},
+       4,
+       1},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_row(&rows[i]);
 }
 
-static void parts_of_arrays(void **state) {
-  vf_context *c = open_context();
-  vf_graph *g = record(c);
-  vf_program *p = vf_compile_on(g, NULL, VF_MESH_WIRE, &error);
-  if (!p) fail_msg("%s", error.message);
-  arrays v, parts[DEVICES];
-  const void *inputs[2 * DEVICES];
-  void *outputs[2 * DEVICES];
-  fill(&v);
-  for (int d = 0; d < DEVICES; d++) {
-    copy_part(p, VF_INPUT, 0, d, &v.a[0][0], &parts[d].a[0][0], false);
-    copy_part(p, VF_INPUT, 1, d, &v.b[0][0], &parts[d].b[0][0], false);
-    inputs[2 * d] = parts[d].a, inputs[2 * d + 1] = parts[d].b;
-    outputs[2 * d] = parts[d].y, outputs[2 * d + 1] = parts[d].sums;
-  }
-  if (vf_program_run_parts(p, inputs, outputs, NULL, &error) != VF_OK) fail_msg("%s", error.message);
-  for (int d = 0; d < DEVICES; d++) { /* each device's results, over those of others that hold the same */
-    copy_part(p, VF_OUTPUT, 0, d, &v.y[0][0], &parts[d].y[0][0], true);
-    copy_part(p, VF_OUTPUT, 1, d, v.sums, parts[d].sums, true);
-  }
-  check(&v);
-  int64_t shape[2], offset[2], same;
-  assert_int_equal(vf_port_part(p, VF_OUTPUT, 0, 6, NULL, shape, offset, &same, &error), VF_OK);
-  assert_true(shape[0] == 5 && shape[1] == COLUMNS && offset[0] == 5 && offset[1] == 0 && same == 4);
-  vf_program_destroy(p);
-  vf_graph_destroy(g);
-  vf_context_destroy(c);
+/* Sizes, windows and fills that were recorded for the whole are those of the part; what is never split is
+ * gathered, once. spec: V6 F8.shard C1 */
+static void test_parts(void **state) {
+  (void)state;
+  static const row rows[] = {
+      {"graph @g(%a: f32[2,2] @m[x,-]) {\n%y = reshape %a shape=[2,1,2] : f32[2,1,2] @m[x,-,-]\nreturn %y\n}",
+       {{1, 2, 3, 4}},
+       {1, 2, 3, 4},
+       4,
+       0},
+      {"graph @g(%a: f32[4,3] @m[x,-]) {\n%y = shrink %a bounds=[[0,4],[1,2]]\nreturn %y\n}",
+       {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+       {1, 4, 7, 10},
+       4,
+       0},
+      {"graph @g(%a: f32[]) {\n%y = expand %a shape=[3] : f32[3] @m[x]\nreturn %y\n}",
+       {{2}},
+       {2, 2, 2},
+       3,
+       0},
+      {"graph @g(%a: f32[3] @m[x]) {\n%y = flip %a axes=[0]\nreturn %y\n}", {{1, 2, 3}}, {3, 2, 1}, 3, 1},
+      {"graph @g(%a: f32[3] @m[x]) {\n%b = cumsum %a axis=0\n%y = shard %b to=[x]\nreturn %y\n}",
+       {{1, 2, 3}},
+       {1, 3, 6},
+       3,
+       1},
+      {"graph @g(%a: f32[2,2] @m[x,-]) {\n%y = shard %a to=[-,x]\nreturn %y\n}",
+       {{1, 2, 3, 4}},
+       {1, 2, 3, 4},
+       4,
+       1},
+      {"graph @g(%a: f32[4]) {\n%y = shard %a to=[x]\nreturn %y\n}", {{1, 2, 3, 4}}, {1, 2, 3, 4}, 4, 0},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_row(&rows[i]);
 }
 
-static void refused(vf_program *p, const char *message) {
-  assert_null(p);
-  assert_string_equal(error.message, message);
+/* The program of a graph without a mesh, and one whose constraint has other axes, are refused. */
+static void test_refusals(void **state) {
+  (void)state;
+  ir_module module;
+  ir_graph *g = read_graph("graph @g(%a: f32[4] @m[x]) {\n%y = neg %a\nreturn %y\n}", &module);
+  shard_program p;
+  ir_sharding_forget(g);
+  assert_false(pass_shard(g, module.graphs[0].root, NULL, 0, SHARD_ALL, &p));
+  assert_string_equal(error.text, "shard: the graph has no mesh");
+  shard_program_free(&p);
+  free_graph(g, &module);
 }
 
-static void what_is_refused(void **state) {
-  vf_context *c = open_context();
-  vf_graph *g = record(c), *plain = vf_graph_create(c, "plain", &error);
-  vf_mesh *other = vf_mesh_create(c, "x=8", &error), *many = vf_mesh_create(c, "x=300", &error);
-  vf_output(plain, "y", vf_input(plain, "x", VF_F32, 1, (int64_t[]){4}));
-  refused(vf_compile_on(NULL, other, 0, &error), "compile: the graph is NULL");
-  refused(vf_compile_on(plain, NULL, 0, &error), "compile: neither the graph @plain nor the call has a mesh");
-  refused(vf_compile_on(g, other, 0, &error),
-          "compile: the mesh is another one than that of graph @layer; specs name the axes of the graph's");
-  refused(vf_compile_on(plain, many, 0, &error),
-          "a mesh of 300 devices: one process has at most 256 as threads");
-  vf_program *p = vf_compile(g, &error);
-  int64_t shape[2], offset[2], most, total;
-  assert_int_equal(vf_port_part(p, VF_INPUT, 0, 0, NULL, shape, offset, NULL, &error), VF_ERR_INVALID);
-  assert_string_equal(error.message, "part: program @layer has no mesh; compile it with vf_compile_on");
-  assert_int_equal(vf_program_run_parts(p, (const void *[]){NULL}, (void *[]){NULL}, NULL, &error),
-                   VF_ERR_INVALID);
-  assert_int_equal(vf_program_device_count(p), 1);
-  vf_program_received(p, &most, &total);
-  assert_true(most == 0 && total == 0);
-  vf_program_destroy(p);
-  p = vf_compile_on(g, NULL, 0, &error);
-  assert_int_equal(vf_port_part(p, VF_INPUT, 0, 8, NULL, shape, offset, NULL, &error), VF_ERR_INVALID);
-  assert_string_equal(error.message, "part: there is no device 8; the mesh has devices 0 to 7");
-  assert_int_equal(vf_port_part(p, VF_INPUT, 2, 0, NULL, shape, offset, NULL, &error), VF_ERR_INVALID);
-  vf_program_destroy(p);
-  vf_mesh_destroy(other);
-  vf_mesh_destroy(many);
-  vf_graph_destroy(plain);
-  vf_graph_destroy(g);
-  vf_context_destroy(c);
-}
-
-static bool compiles_and_runs(vf_context *c) {
-  arrays v;
-  fill(&v);
-  vf_graph *g = record(c);
-  vf_program *p = g ? vf_compile_on(g, NULL, 0, &error) : NULL;
-  bool good =
-      p && vf_program_run(p, (const void *[]){v.a, v.b}, (void *[]){v.y, v.sums}, NULL, &error) == VF_OK;
-  if (good) check(&v);
-  vf_program_destroy(p);
-  vf_graph_destroy(g);
-  return good;
-}
-
-static void any_allocation_may_fail(void **state) { short_memory_everywhere(compiles_and_runs, &error); }
-
-UNIT_TESTS(whole_arrays, parts_of_arrays, what_is_refused, any_allocation_may_fail)
+UNIT_TESTS(test_pending, test_parts, test_refusals)

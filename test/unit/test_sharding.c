@@ -303,5 +303,44 @@ static void test_custom_rules(void **state) {
   }
 }
 
-UNIT_TESTS(test_local_sizes, test_ones, test_whole_axes, test_reshapes, test_gather, test_reductions,
-           test_random, test_axis_to_batch, test_gradients, test_custom_rules)
+/* The strings of the specification. An axis that is concatenated has a factor there, which is never split
+ * here; axes that grow are named differently.
+ *
+ * spec: R2 R4 R5 R6 R7 R8 R20 R21 R22 R23 R26 R27 R28 R32 R33 */
+static void test_strings(void **state) {
+  static const char *const cases[][2] = {
+      {"add f32[2,3] f32[2,3]", "d0 d1, d0 d1 -> d0 d1"},
+      {"unsqueeze f32[2,3] axis=0", "d0 d1 -> new_dim d0 d1"},
+      {"unsqueeze f32[2,3] axis=1", "d0 d1 -> d0 new_dim d1"},
+      {"unsqueeze f32[2,3] axis=2", "d0 d1 -> d0 d1 new_dim"},
+      {"unsqueeze f32[2,3] axis=-1", "d0 d1 -> d0 d1 new_dim"},
+      {"squeeze f32[2,1,3] axis=1", "d0 d1 d2 -> d0 d2"},
+      {"swap_axes f32[2,3,4] axis1=0 axis2=2", "d0 d1 d2 -> d2 d1 d0"},
+      {"moveaxis f32[2,3,4] source=0 destination=2", "d0 d1 d2 -> d1 d2 d0"},
+      {"broadcast_to f32[2,1] shape=[2,3]", "d0 bcast_1 -> d0 d1"},
+      {"broadcast_to f32[1,3] shape=[2,3]", "bcast_0 d1 -> d0 d1"},
+      {"reshape f32[2,4,32] shape=[8,32]", "d0 d1 d2 -> (d0 d1) d2"},
+      {"reshape f32[8,32] shape=[2,4,32]", "(d0 d1) d2 -> d0 d1 d2"},
+      {"reshape f32[2,3,4] shape=[24]", "d0 d1 d2 -> (d0 d1 d2)"},
+      {"reshape f32[24] shape=[2,3,4]", "(d0 d1 d2) -> d0 d1 d2"},
+      {"reshape f32[6,4] shape=[4,6]", "1 1 -> 1 1"},
+      {"concat f32[2,3] f32[2,3] axis=0", "1 d1, 1 d1 -> 1 d1"},
+      {"gather f32[2,3,4] i64[5,6] axis=1", "d0 d1 d2, i0 i1 -> d0 i0 i1 d2"},
+      {"sum f32[2,3,4] axes=[1]", "d0 d1 d2 -> d0 d2"},
+      {"sum f32[2,3,4] axes=[1] keepdims=true", "d0 d1 d2 -> d0 1 d2"},
+      {"matmul f32[2,4,8] f32[2,8,3]", "b0 m k, b0 k n -> b0 m n"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    recorder *r = record_begin();
+    ir_ref y = record_line(r, cases[i][0]);
+    ir_text text;
+    if (!y) fail_msg("%s", r->error.text);
+    ir_text_init(&text, &r->mem);
+    print_rule(&r->g, y, &text);
+    assert_string_equal(ir_text_get(&text), cases[i][1]);
+    ir_text_free(&text);
+  }
+}
+
+UNIT_TESTS(test_local_sizes, test_strings, test_ones, test_whole_axes, test_reshapes, test_gather,
+           test_reductions, test_random, test_axis_to_batch, test_gradients, test_custom_rules)

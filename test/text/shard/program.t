@@ -1,4 +1,4 @@
-# The program of one device: dump --stage=shard, spmd, rank:N. spec: PS7 E4 E5
+# The program of one device: dump --stage=shard, spmd, rank:N. spec: PS7 C1 E4 E5
 
 == a two-layer perceptron on 8 devices
 <<< mlp.vf

@@ -1,4 +1,4 @@
-# Meshes and specs in the text of graphs. spec: M1 M3 M5 M6
+# Meshes and specs in the text of graphs. spec: M1 M3 M5 M6 M12
 
 == what is printed reads back
 <<< mlp.vf
