@@ -432,9 +432,8 @@ VF_API void vf_program_destroy(vf_program *program); /* after the last run has r
  * that vf_port_bytes says, is aligned as its elements are, and outputs overlap nothing. Lists without entries
  * may be NULL. References (vf_ref_input) are inputs that the run changes. VF_ERR_INVALID: a variable's value
  * is outside its declared range, sizes are too large, an output overlaps another output or an input that is
- * read, or a reference that is written overlaps anything;
- * VF_ERR_RANGE: an index was out of range; the outputs are then unspecified, and a reference holds what was
- * written to it before, at positions in range. */
+ * read, or a reference that is written overlaps anything; VF_ERR_RANGE: an index was out of range; the
+ * outputs are then unspecified, and a reference holds what was written before, at positions in range. */
 VF_API vf_status vf_program_run(const vf_program *program, const void *const *inputs, void *const *outputs,
                                 const int64_t *variables, vf_error *error);
 

@@ -1,7 +1,7 @@
 /* Programs on the devices of a mesh, for users of the C API. */
 #include <string.h>
 
-#include "frontend/api/mesh.h"
+#include "frontend/api/mesh/mesh.h"
 #include "frontend/api/program.h"
 #include "frontend/mesh/sharded.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "frontend/api/api.h"
-#include "frontend/api/mesh.h"
+#include "frontend/api/mesh/mesh.h"
 #include "ir/mesh/sharding.h"
 #include "passes/ops/ops.h"
 

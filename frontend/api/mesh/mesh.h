@@ -1,0 +1,17 @@
+/* The folder frontend/api/mesh. Meshes in the C API.
+ *
+ *   in      axes as text, graphs, parts of arrays
+ *   out     values with specs, programs on meshes
+ *   holds   a mesh is copied by whatever is given it */
+
+/* Meshes of the C API, for the files of frontend/api. */
+#ifndef VIEWFOLD_FRONTEND_API_MESH_MESH_H
+#define VIEWFOLD_FRONTEND_API_MESH_MESH_H
+
+#include "frontend/api/api.h"
+#include "ir/mesh/mesh.h"
+
+/* Axes and devices; valid as long as the mesh. */
+const ir_mesh *fe_mesh_axes(const vf_mesh *mesh);
+
+#endif
