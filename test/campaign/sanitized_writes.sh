@@ -22,7 +22,7 @@ try() { # SANITIZER COUNT RUNTIME...
   ran=$((ran + count))
   LD_PRELOAD="${preloaded# }" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
     TSAN_OPTIONS="halt_on_error=1:suppressions=$PWD/test/campaign/threads.supp" \
-    $prefix $personality "$python" -B test/conform/writes.py --build "$build/san-$sanitizer" --seed "$seed" --count "$count" \
+    $prefix $personality "$python" -B test/conform/writes.py --build "$build/san-$sanitizer" --seed "$seed" --count "$count" --forms 3 \
     >"$work/log" 2>&1 || { failed=1; tail -n 60 "$work/log"; }
 }
 try address "$(at 4 300 10000)" libasan.so libubsan.so

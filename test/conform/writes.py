@@ -15,9 +15,9 @@ evaluator judges. No run changes an input that is no reference, nor bytes beside
 elements that no write names.
 
 A program is a dozen kernels, which are compiled once: both contexts have one cache, in memory where the system has files there
-and TMPDIR names no other place. Of each thousand programs a hundred are compiled as everything is by default, the others with the target's setting `quick`,
-which makes the same loops of the same operations in a third of the time. --stop: after the first failure. Exit status: 0,
-1 after a failure, 77 when it cannot run.
+and TMPDIR names no other place. Of each two thousand programs a hundred are compiled as everything is by default, the others
+with the target's setting `quick`, which makes the same loops of the same operations in a third of the time. --stop: after the
+first failure. Exit status: 0, 1 after a failure, 77 when it cannot run.
 """
 import sys
 
@@ -40,7 +40,7 @@ from aliased.views import same
 
 PROGRAMS = 100  # programs of one context
 SHOWN = 64  # elements of a wrong result
-SLOW = 10  # of so many contexts one compiles for speed, the others quickly
+SLOW = 20  # of so many contexts one compiles for speed, the others quickly
 MEMORY = "/dev/shm"  # a folder of files in memory, where it is one
 HOW = {True: "compiled", False: "evaluated"}
 
@@ -89,7 +89,7 @@ def attempt(contexts, seed, forms_tried=3):
         program = Program(contexts[0], seed)
         text = program.graph.text()
         inside = [forms.in_scan, forms.in_scan, forms.in_while, forms.in_cond][int(program.random.integers(4))]
-        if program.indices and program.chance(0.25) and len(contexts) > 1:
+        if program.indices and program.chance(0.1) and len(contexts) > 1:
             wrong = forms.astray(program, forms.in_place(program, text))
             why = forms.stray(contexts[1], wrong, program.arrays)
             if why:

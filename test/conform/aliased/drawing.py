@@ -5,7 +5,7 @@ import binding
 from aliased import windows
 from aliased.views import Source, View
 
-VIEWS = ["permute", "reshape", "shrink", "shrink", "group", "stride", "flip", "unsqueeze", "squeeze", "point", "pad", "gather",
+VIEWS = ["permute", "reshape", "shrink", "group", "group", "stride", "flip", "unsqueeze", "squeeze", "point", "pad", "gather",
          "create_view"]
 MOST_RANK, MOST_ELEMENTS = 5, 400
 
