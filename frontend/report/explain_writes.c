@@ -68,13 +68,34 @@ static bool stores(const fe_writes *w, const fe_access *a) { return ir_op_of(w->
 
 static ir_ref index_of(const fe_writes *w, const fe_access *a) { return ir_src(w->g, a->effect, 1); }
 
+/* The slot whose memory this one is in an iteration, where a loop changes it in place; else the slot itself.
+ */
+static uint32_t slot_around(const ir_plan *p, uint32_t slot) {
+  enum { INIT, THIS, NEXT, RESULT, SPARE, CARRY }; /* of a carried value: ir/plan.h */
+  for (size_t k = 0; k < p->step_count; k++) {
+    const ir_step *s = &p->steps[k];
+    if (!ir_is_loop_step(s->kind)) continue;
+    const uint32_t *c = s->slots + (s->kind == IR_STEP_WHILE);
+    for (uint32_t i = 0; i < s->carries; i++, c += CARRY)
+      if ((c[THIS] == slot || c[NEXT] == slot) && c[SPARE] == c[RESULT] && c[INIT] == c[RESULT])
+        return c[INIT];
+  }
+  return slot;
+}
+
+static bool is_of_reference(const reference *r, uint32_t slot) {
+  uint32_t outer;
+  while (slot != r->slot && (outer = slot_around(r->w->plan, slot)) != slot) slot = outer;
+  return slot == r->slot;
+}
+
 /* Stores of a step make its version; loads of the same step read the one before. */
 static void find_accesses(reference *r) {
   const fe_accesses *all = r->w->accesses;
   uint32_t made_by = UINT32_MAX;
   for (size_t i = 0; i < all->count; i++) {
     const fe_access *a = &all->list[i];
-    if (a->slot != r->slot) continue;
+    if (!is_of_reference(r, a->slot)) continue;
     bool makes = stores(r->w, a);
     if (makes && a->step != made_by) r->versions++, made_by = a->step;
     if (r->count == MOST_ACCESSES) {
@@ -103,7 +124,8 @@ static void put_access(const reference *r, uint32_t i) {
   ir_textf(w->out, "  %s  kernel %zu: version %u", stores(w, a) ? "writes" : "reads ", w->numbers[a->step],
            r->version[i]);
   put_where(w, index_of(w, a));
-  ir_text_str(w->out, adds ? ", to which it adds\n" : "\n");
+  ir_text_str(w->out, adds ? ", to which it adds" : "");
+  ir_text_str(w->out, a->slot == r->slot ? "\n" : ", in each round of a loop\n");
 }
 
 /* relations of two accesses */

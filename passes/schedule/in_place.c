@@ -219,6 +219,7 @@ static void use_others(in_place *f) {
 
 /* And has it no other one's memory by now? */
 static bool may_share(in_place *f, copied *c, bool strict) {
+  if (c->kind != IR_STEP_COND && !schedule_is_free(f, c)) return false; /* asked first: it takes less time */
   return schedule_fits(f, c, strict) && schedule_is_free(f, c) && f->slots[c->from].is == c->from;
 }
 
@@ -296,6 +297,7 @@ bool schedule_in_place_reorder(in_place *f, bool move) {
     uint32_t last = 0;
     if (c->at < next || c->from == SCHEDULE_NO_SLOT) continue;
     if (!schedule_last_use(f, c, &last)) { /* else the condition may hand it on, once this comes first */
+      if (c->kind != IR_STEP_COND && schedule_is_free(f, c)) continue;
       if (!schedule_fits(f, c, false) || schedule_is_free(f, c)) continue;
       last = f->slots[c->from].last;
     }

@@ -223,9 +223,10 @@ static void write_unmapped(void *user, const vf_value *x, vf_value *y) {
   recording *r = user;
   y[0] = vf_sum(vf_ref_update(r->a, vf_sum(x[0], 0, NULL, false), VF_WRITE_ADD), 0, NULL, false);
 }
-static void refuse_unmapped(recording *r) {
+static void refuse_unmapped(recording *r) { /* along the axis of several elements: one alone may write */
   vf_value x = vf_ref_get(r->a), y;
-  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
+  int columns = 1;
+  vf_map map = {sizeof map, 1, 1, &columns, NULL, -1};
   vf_vmap(r->g, &map, write_unmapped, r, &x, &y);
 }
 

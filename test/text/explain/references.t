@@ -137,3 +137,25 @@ reference %a f32[16,8], changed in place
 $ viewfold explain --no-run none.vf | grep -c '^reference'
 0
 ? 1
+
+== what a loop writes
+<<< loop.vf
+graph @put(%a: ref f32[64,3], %u: f32[3]) {
+  %p = address %a
+  %row = point %p index=1 axis=0
+  %a = assign %a, %row, %u op=add
+  return
+}
+graph @loop(%a: ref f32[64,3], %us: f32[9,3]) {
+  %old = sum %a
+  scan %a, %us do=@put
+  return %old
+}
+>>>
+$ viewfold explain --no-run loop.vf | sed -n '/^reference/,/^$/p' | grep .
+reference %a f32[64,3], changed in place
+  reads   kernel 0: version 0 at ((ridx0*3)+ridx1), elements 0 to 191
+  reads   kernel 1: version 0 at (ridx0+3), elements 3 to 5, in each round of a loop
+  writes  kernel 1: version 1 at (ridx0+3), elements 3 to 5, in each round of a loop
+  order   kernel 0 before kernel 1, which replaces what it reads
+  order   kernel 1 reads each element before it replaces it
