@@ -297,3 +297,52 @@ graph @twice(%x: i32[4], %i: i32[1], %k: i32[3]) {
 $ viewfold run twice.vf --in 'x=[1,2,3,4]' --in 'i=[1]' --in 'k=[0,2,3]' --check
 s: i32[4] = [0, -1, 2, 3]
 check s: 4 elements, bit-equal
+
+== what is read in one branch of a condition is not read in the other, where that one writes it
+<<< branches.vf
+graph @body(%x0: u64[2,6], %x1: u64[5,6], %x2: i64[2], %x3: i64[1]) {
+  %0 = iota shape=[12] axis=0 dtype=i64 : i64[12]
+  %1 = reshape %0 shape=[2,6] : i64[2,6]
+  %2 = unsqueeze %x0 axis=0 : u64[1,2,6]
+  %3 = scatter_add %x0, %x2, %x0 axis=0 : u64[2,6]
+  %4 = shrink %2 bounds=[[0,1],[1,2],[2,6]] : u64[1,1,4]
+  %5 = stride %4 steps=[1,1,3] : u64[1,1,2]
+  %6 = shrink %2 bounds=[[0,1],[1,2],[3,5]] : u64[1,1,2]
+  %7 = stride %6 steps=[1,2,1] : u64[1,1,2]
+  %8 = max %5, %7 : u64[1,1,2]
+  %9 = unsqueeze %1 axis=0 : i64[1,2,6]
+  %10 = shrink %9 bounds=[[0,1],[1,2],[1,3]] : i64[1,1,2]
+  %11 = stride %10 steps=[2,2,1] : i64[1,1,2]
+  %12 = shrink %2 bounds=[[0,1],[1,2],[1,3]] : u64[1,1,2]
+  %13 = stride %12 steps=[2,2,1] : u64[1,1,2]
+  %14 = max %13, %8 : u64[1,1,2]
+  %y3 = assign %x0, %11, %14 : u64[2,6]
+  %15 = unsqueeze %3 axis=0 : u64[1,2,6]
+  %16 = shrink %15 bounds=[[0,1],[1,2],[1,5]] : u64[1,1,4]
+  %17 = stride %16 steps=[1,1,3] : u64[1,1,2]
+  %18 = permute %17 order=[0,2,1] : u64[1,2,1]
+  %19 = shrink %18 bounds=[[0,1],[1,2],[0,1]] : u64[1,1,1]
+  %20 = reshape %19 shape=[1,1] : u64[1,1]
+  %21 = expand %20 shape=[1,6] : u64[1,6]
+  %y4 = scatter_add %x1, %x3, %21 axis=0 : u64[5,6]
+  %22 = max %y4 axes=[1] keepdims=true : u64[5,1]
+  %23 = expand %22 shape=[5,6] : u64[5,6]
+  %y1 = sub %y4, %23 : u64[5,6]
+  %y0 = %x1 : u64[5,6]
+  %y2 = %x1 : u64[5,6]
+  return %y3, %y4
+}
+graph @other(%x0: u64[2,6], %x1: u64[5,6], %x2: i64[2], %x3: i64[1]) {
+  %f0 = flip %x0 axes=[0]
+  %f1 = flip %x1 axes=[0]
+  return %f0, %f1
+}
+graph @loop(%x0: u64[2,6], %x1: u64[5,6], %x2: i64[2], %x3: i64[1], %p: bool[]) {
+  %z0 = flip %x0 axes=[0]
+  %s0, %s1 = cond %p, %z0, %x1, %x2, %x3 then=@body else=@other
+  return %s0, %s1
+}
+>>>
+$ viewfold run branches.vf --graph loop --in 'x0=[[6,1,6,8,4,6],[4,2,4,6,4,3]]' --in 'x1=[[1,2,3,4,5,6],[6,5,4,3,2,1],[1,1,1,1,1,1],[2,2,2,2,2,2],[3,3,3,3,3,3]]' --in 'x2=[0,1]' --in 'x3=[1]' --in p=true
+s0: u64[2,6] = [[4, 2, 4, 6, 4, 3], [6, 8, 6, 8, 4, 6]]
+s1: u64[5,6] min 1 max 14 mean 4.2 first 1 2 3 4 5 6 ...
