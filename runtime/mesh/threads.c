@@ -37,6 +37,7 @@ typedef struct device {
 
 struct rt_threads {
   const ir_mem *mem;
+  void *raw; /* the memory that it is in, from its first multiple of CACHE_LINE on */
   const ir_mesh *mesh;
   bool slow;
   int64_t spin_ns;
@@ -286,6 +287,7 @@ static void free_devices(rt_threads *t, uint32_t count) {
 }
 
 static size_t size_of(uint32_t devices) { return sizeof(rt_threads) + devices * sizeof(device); }
+static size_t room_of(uint32_t devices) { return size_of(devices) + CACHE_LINE; }
 
 ir_status rt_threads_make(const ir_mem *mem, const ir_mesh *mesh, bool slow, rt_threads **out,
                           ir_error *error) {
@@ -293,14 +295,16 @@ ir_status rt_threads_make(const ir_mem *mem, const ir_mesh *mesh, bool slow, rt_
   if (mesh->device_count > RT_THREAD_DEVICES)
     return ir_fail(error, IR_ERR_UNSUPPORTED, "a mesh of %u devices: one process has at most %d as threads",
                    mesh->device_count, RT_THREAD_DEVICES);
-  rt_threads *t = ir_alloc(mem, size_of(mesh->device_count));
-  rt_team *team = t ? rt_team_make(mem, mesh->device_count) : NULL;
+  void *raw = ir_alloc(mem, room_of(mesh->device_count));
+  rt_team *team = raw ? rt_team_make(mem, mesh->device_count) : NULL;
   if (!team) {
-    ir_free(mem, t, size_of(mesh->device_count));
+    ir_free(mem, raw, room_of(mesh->device_count));
     return ir_fail(error, IR_ERR_MEMORY, "out of memory for a mesh of %u devices", mesh->device_count);
   }
+  rt_threads *t = (rt_threads *)(((uintptr_t)raw + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1));
   memset(t, 0, size_of(mesh->device_count));
   t->mem = mem;
+  t->raw = raw;
   t->mesh = mesh;
   t->slow = slow;
   t->team = team;
@@ -326,7 +330,7 @@ void rt_threads_free(rt_threads *t) {
   rt_team_free(t->team);
   free_devices(t, t->mesh->device_count);
   pthread_mutex_destroy(&t->lock);
-  ir_free(t->mem, t, size_of(t->mesh->device_count));
+  ir_free(t->mem, t->raw, room_of(t->mesh->device_count));
 }
 
 static void run_device(void *user, uint32_t number) {
