@@ -70,6 +70,9 @@ $ sh check.sh docs/debugging.md
 == docs/numbers.md
 $ sh check.sh docs/numbers.md
 
+== docs/sharding.md
+$ sh check.sh docs/sharding.md
+
 == docs/tutorial.md
 $ sh check.sh docs/tutorial.md
 
