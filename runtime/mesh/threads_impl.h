@@ -1,0 +1,49 @@
+/* Private to the engine of threads (threads.c, threads_run.c): its devices. */
+#ifndef VIEWFOLD_RUNTIME_MESH_THREADS_IMPL_H
+#define VIEWFOLD_RUNTIME_MESH_THREADS_IMPL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/mesh/team.h"
+#include "runtime/mesh/threads.h"
+
+enum { CACHE_LINE = 64 };
+
+typedef struct thread_device {
+  rt_endpoint endpoint; /* first: an endpoint is its device */
+  rt_threads *all;
+  uint64_t number; /* exchanges that it has started */
+  /* of the exchange `published`, for those that read it */
+  const void *part;
+  int64_t published_ns;
+  _Alignas(CACHE_LINE) atomic_uint_fast64_t published;
+  atomic_uint readers; /* devices that have not got what they need of the part */
+  atomic_uint pins;    /* devices that are reading it */
+  atomic_bool ended;   /* it has run to its end */
+  pthread_mutex_t lock;
+  pthread_cond_t bell;
+  uint64_t rings;
+} thread_device;
+
+struct rt_threads {
+  const ir_mem *mem;
+  void *raw; /* the memory that it is in, from its first multiple of CACHE_LINE on */
+  const ir_mesh *mesh;
+  bool slow;
+  int64_t spin_ns;
+  rt_team *team;
+  rt_device_work work;
+  void *user;
+  atomic_bool cancelled;
+  pthread_mutex_t lock; /* guards the rest */
+  ir_error failure;     /* of the device `failed`, the first that failed */
+  uint32_t failed;
+  bool waited; /* device `waiting` waited, in exchange `number` of that kind, for the device `missing` */
+  uint32_t waiting, missing;
+  uint64_t waiting_number;
+  char waiting_kind[64];
+  thread_device devices[];
+};
+
+#endif
