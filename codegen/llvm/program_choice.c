@@ -9,12 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LEAF_1, LEAF_7, LEAF_7_1, LEAF_EXT1, LEAF_COUNT };
+enum { LEAF_1, LEAF_7, LEAF_7_1, LEAF_EXT1, LEAF_COUNT }; /* of CPUID, as ir/x86_features.def names them */
 enum { EAX, EBX, ECX, EDX, REGISTERS };
-/* Bits of XCR0 (Intel SDM volume 1, 13.1): NEEDS_YMM those of XMM and YMM, NEEDS_ZMM these and the three of
- * AVX-512, PLAIN none. */
-enum { PLAIN = 0, NEEDS_YMM = 0x6, NEEDS_ZMM = 0xe6 };
-enum { OSXSAVE = 1 << 27 }; /* of ECX of leaf 1: XGETBV is there */
+/* Bits of XCR0, by the Intel SDM volume 1, section 13.1. */
+enum {
+  PLAIN = 0,       /* needs no registers but the general ones and XMM */
+  NEEDS_YMM = 0x6, /* bits 1 and 2: XMM and YMM are saved */
+  NEEDS_ZMM = 0xe6 /* and bits 5 to 7, the three parts of the AVX-512 state */
+};
+enum { OSXSAVE = 1 << 27 }; /* bit 27 of ECX of leaf 1: XGETBV is there, since the system uses XSAVE */
 
 typedef struct feature {
   const char *name;
@@ -139,7 +142,7 @@ static void keep_where(chooser *c, LLVMValueRef last, uint32_t leaf, LLVMValueRe
 }
 
 static void ask_all(chooser *c) {
-  enum { EXTENDED = 0x80000000 }; /* the first of the leaves that AMD defined */
+  enum { EXTENDED = 0x80000000 }; /* the extended leaves begin there: AMD APM volume 3, appendix E */
   LLVMTypeRef members[REGISTERS] = {c->i32, c->i32, c->i32, c->i32}, args[] = {c->i32, c->i32};
   LLVMValueRef last[REGISTERS], last_extended[REGISTERS];
   c->cpuid_type = LLVMFunctionType(LLVMStructTypeInContext(c->context, members, REGISTERS, 0), args, 2, 0);
