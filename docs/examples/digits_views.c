@@ -4,10 +4,10 @@
  *
  *   digits_views [digits.pgm]
  *
- * The data set is a list of views: images, and a list of two targets. A part of it trains, the rest is held
- * out, and a batch is an index view of the part: the same examples of all arrays, whose numbers a sampler
- * gives to each run. The last batch of an epoch is shorter; one program serves both lengths. Nothing is
- * copied on the way: the kernels of the networks read the images where they are. */
+ * The data set is a list of views: images, and a list of two targets. A part of it trains, the remainder is
+ * held out, and a batch is an index view of the part: the same examples of all arrays, whose numbers a
+ * sampler gives to each run. The last batch of an epoch is shorter; one program serves both lengths. Nothing
+ * is copied on the way: the kernels of the networks read the images where they are. */
 #include "digits/digits.h"
 
 enum { BATCH = 48, EPOCHS = 12, HIDDEN = 96, PARITIES = 2 };

@@ -1,5 +1,5 @@
-/* The thread pool, for objects that run without the rest of the library. This file and what it calls go into
- * libviewfold-pool.a (Makefile, POOL_OBJ). */
+/* The thread pool, for objects that run without the other parts of the library. This file and what it calls
+ * go into libviewfold-pool.a (Makefile, POOL_OBJ). */
 #include "frontend/viewfold_pool.h"
 
 #include "runtime/system/pool.h"

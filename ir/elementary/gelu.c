@@ -146,10 +146,11 @@ static ir_ref gelu_near(const ir_format *m, ir_ref x) {
   ir_ref n = ir_el_round(m, high, ir_el_const(m, -0x1.715476p+0), bias_of(m) + 1, &bits);
   ir_ref twice = power_of_two(m, bits); /* 2^(n + 1) */
   ir_ref r = ir_el_fma(m, n, ir_el_const(m, -0x1.62e44p-1), ir_el_neg(m, high));
-  ir_ref rest = ir_el_fma(m, n, ir_el_const(m, 0x1.01p-21), ir_el_neg(m, low)), sum = ir_el_add(m, r, rest);
+  ir_ref remainder = ir_el_fma(m, n, ir_el_const(m, 0x1.01p-21), ir_el_neg(m, low)),
+         sum = ir_el_add(m, r, remainder);
   ir_ref square = ir_el_mul(m, sum, sum);
   ir_ref q = ir_el_poly_pairs(m, sum, square, exp_square32, sizeof exp_square32 / sizeof *exp_square32);
-  ir_ref v = ir_el_fma(m, square, q, rest);
+  ir_ref v = ir_el_fma(m, square, q, remainder);
   ir_ref below = ir_el_lt(m, x, ir_el_const(m, 0)), scaled = ir_el_mul(m, half, twice);
   ir_ref more = ir_el_fma(m, ir_el_neg(m, twice), ir_el_add(m, r, v), ir_el_sub(m, one, twice));
   return ir_el_fma(m, ir_el_where(m, below, scaled, half), ir_el_where(m, below, ir_el_add(m, one, r), more),

@@ -263,7 +263,7 @@ static int64_t vectors_of(int64_t size, int64_t lanes, bool overlap) {
   if (overlap && together > 1 && together * lanes <= PACK_TILE_COLUMNS &&
       (size - widest) % (together - 1) == 0)
     return together;
-  for (int64_t rest = size % lanes; rest; rest &= rest - 1) vectors++;
+  for (int64_t remainder = size % lanes; remainder; remainder &= remainder - 1) vectors++;
   return vectors;
 }
 

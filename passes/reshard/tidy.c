@@ -34,8 +34,8 @@ static void join_steps(const reshard_problem *p, reshard_path *path) {
   }
 }
 
-/* The layout between a slice and the rest of a hop that finishes sums: with those new digits that are not of
- * the sums, where they come first. False where there is none. */
+/* The layout between a slice and the remainder of a hop that finishes sums: with those new digits that are
+ * not of the sums, where they come first. False where there is none. */
 static bool slice_first(const reshard_problem *p, const reshard_layout *from, const reshard_layout *to,
                         reshard_layout *between) {
   uint32_t sums = from->pending & ~to->pending;
@@ -52,7 +52,7 @@ static bool slice_first(const reshard_problem *p, const reshard_layout *from, co
 static void split_slices(const reshard_problem *p, reshard_path *path) {
   for (uint32_t i = 1; i < path->count && path->count <= PASS_RESHARD_STEPS; i++) {
     reshard_layout between;
-    pass_reshard_cost cost, slice, rest;
+    pass_reshard_cost cost, slice, remainder;
     uint32_t moved;
     reshard_path_cost(p, path, i, &cost);
     if (path->flat[i] ||
@@ -60,8 +60,8 @@ static void split_slices(const reshard_problem *p, reshard_path *path) {
         !slice_first(p, &path->at[i - 1], &path->at[i], &between))
       continue;
     reshard_hop(p, &path->at[i - 1], &between, &slice);
-    reshard_hop(p, &between, &path->at[i], &rest);
-    reshard_add(&slice, &rest);
+    reshard_hop(p, &between, &path->at[i], &remainder);
+    reshard_add(&slice, &remainder);
     if (dearer(p, &slice, &cost) || slice.peak > cost.peak) continue;
     for (uint32_t k = path->count++; k > i; k--)
       path->at[k] = path->at[k - 1], path->flat[k] = path->flat[k - 1];

@@ -53,10 +53,10 @@ static void claim(factors *f, uint32_t factor, const shard_axes *axes) {
 }
 
 /* Splits an axis of the mesh so that its first part divides a factor of which `left` parts are possible. */
-static bool split_axis(ir_subaxis x, int64_t left, ir_subaxis *first, ir_subaxis *rest) {
+static bool split_axis(ir_subaxis x, int64_t left, ir_subaxis *first, ir_subaxis *remainder) {
   if (left <= 1 || left >= x.size || x.size % left) return false;
   *first = (ir_subaxis){x.axis, x.pre, (int32_t)left};
-  *rest = (ir_subaxis){x.axis, (int32_t)(x.pre * left), (int32_t)(x.size / left)};
+  *remainder = (ir_subaxis){x.axis, (int32_t)(x.pre * left), (int32_t)(x.size / left)};
   return true;
 }
 
@@ -72,11 +72,11 @@ static void claim_compound(factors *f, const op_split *split, const ir_subaxis *
     int64_t size = 0, product = 1;
     bool known = ir_is_const(f->s->g, f->rule->factors[factor].size, &size);
     while (at < all.count) {
-      ir_subaxis x = all.axes[at], rest;
+      ir_subaxis x = all.axes[at], remainder;
       if (shard_divides(f->s, f->rule->factors[factor].size, product * x.size)) {
         mine.axes[mine.count++] = x, product *= x.size, at++;
-      } else if (known && split_axis(x, size % product ? 0 : size / product, &x, &rest)) {
-        mine.axes[mine.count++] = x, product *= x.size, all.axes[at] = rest;
+      } else if (known && split_axis(x, size % product ? 0 : size / product, &x, &remainder)) {
+        mine.axes[mine.count++] = x, product *= x.size, all.axes[at] = remainder;
         break;
       } else {
         break;

@@ -72,7 +72,7 @@ static bool begin_message(finder *f, uint32_t peer) {
 /* Takes from the peer what it has of what is left. False when memory is short. */
 static bool take_from(finder *f, uint32_t peer) {
   const ir_box *own = &f->routes->of[peer].own;
-  ir_box rest[2 * IR_MAX_RANK], meet;
+  ir_box remainder[2 * IR_MAX_RANK], meet;
   bool begun = false;
   if (rt_box_is_empty(own)) return true;
   size_t count = f->left_count;
@@ -81,9 +81,9 @@ static bool take_from(finder *f, uint32_t peer) {
     if (!begun && !begin_message(f, peer)) return false;
     begun = true;
     if (!add_piece(f, &meet)) return false;
-    uint32_t n = rt_box_subtract(&f->left[i], own, rest);
+    uint32_t n = rt_box_subtract(&f->left[i], own, remainder);
     if (!IR_RESERVE(f->mem, f->left, f->left_cap, f->left_count + n)) return false;
-    memcpy(f->left + f->left_count, rest, n * sizeof *rest);
+    memcpy(f->left + f->left_count, remainder, n * sizeof *remainder);
     f->left_count += n;
     f->left[i].rank = TAKEN;
   }

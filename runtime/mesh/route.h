@@ -6,9 +6,9 @@
 
 /* Fills the routes of an exchange, of elements of `bytes` bytes, from the boxes of->own and of->needed of
  * each device, which have been set; earlier messages are dropped. A device takes from its own part what lies
- * there. The rest comes from whoever has it, in the order of how many coordinates along the axes of the mesh
- * differ, then of how far the device is ahead in the order of the mesh: replicas share the work. Fails where
- * no device has a position that one needs: IR_ERR_INVALID, the message names device and position. */
+ * there. What remains comes from whoever has it, in the order of how many coordinates along the axes of the
+ * mesh differ, then of how far the device is ahead in the order of the mesh: replicas share the work. Fails
+ * where no device has a position that one needs: IR_ERR_INVALID, the message names device and position. */
 ir_status rt_routes_find(const ir_mesh *mesh, const ir_mem *mem, size_t bytes, rt_routes *routes,
                          ir_error *error);
 /* Room for the boxes of so many devices, of arrays of that rank. IR_ERR_MEMORY. */

@@ -36,7 +36,7 @@ struct rt_threads {
   rt_device_work work;
   void *user;
   atomic_bool cancelled;
-  pthread_mutex_t lock; /* guards the rest */
+  pthread_mutex_t lock; /* guards what follows */
   ir_error failure;     /* of the device `failed`, the first that failed */
   uint32_t failed;
   bool waited; /* device `waiting` waited, in exchange `number` of that kind, for the device `missing` */

@@ -50,9 +50,9 @@ bool rt_exchange_fits(const rt_program *p, const int64_t *values, uint32_t step)
 /* On one device alone: the box lies in its own part. */
 static ir_status copy_box(const rt_run_context *r, const rt_step *s, const char *kind) {
   const rt_program *p = r->program;
-  ir_box needed, own, rest[2 * IR_MAX_RANK];
+  ir_box needed, own, remainder[2 * IR_MAX_RANK];
   rt_exchange_boxes(p, r->frame->values, s->number, &needed, &own);
-  if (rt_box_subtract(&needed, &own, rest))
+  if (rt_box_subtract(&needed, &own, remainder))
     return ir_fail(
         r->error, IR_ERR_INVALID,
         "graph @%s: exchange %s: no device holds all of what is asked for, and this one runs alone; "

@@ -237,12 +237,12 @@ class Space:
         needs = self.volumes(self.boxes[end]) * item
         lo = np.maximum(self.boxes[..., 0], self.boxes[end][None, ..., 0])
         hi = np.minimum(self.boxes[..., 1], self.boxes[end][None, ..., 1])
-        rest = needs - np.clip(hi - lo, 0, None).prod(-1) * item
+        remainder = needs - np.clip(hi - lo, 0, None).prod(-1) * item
         for b, (_, pending) in enumerate(self.states):
             if pending != case.kept:
-                rest[b] = needs
+                remainder[b] = needs
         known, kept, count = {}, {start: [0 * needs]}, itertools.count()
-        heap = [(int(rest[start].max()), next(count), start, 0 * needs)]
+        heap = [(int(remainder[start].max()), next(count), start, 0 * needs)]
         while heap and next(count) < 20000:
             least, _, a, received = heapq.heappop(heap)
             if least >= most or a == end:
@@ -250,12 +250,12 @@ class Space:
             if a not in known:
                 known[a] = self.costs(a)
             recv, _, _, peak, each = known[a]
-            for b in np.flatnonzero((recv != NEVER) & ((each + received + rest).max(-1) < most)):
+            for b in np.flatnonzero((recv != NEVER) & ((each + received + remainder).max(-1) < most)):
                 way = received + each[b]
                 if (case.limit and peak[b] > case.limit) or any((other <= way).all() for other in kept.get(b, [])):
                     continue
                 kept.setdefault(b, []).append(way)
-                heapq.heappush(heap, (int((way + rest[b]).max()), next(count), b, way))
+                heapq.heappush(heap, (int((way + remainder[b]).max()), next(count), b, way))
         return False
 
 

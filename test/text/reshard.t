@@ -41,7 +41,7 @@ $ echo '{"id":"large","mesh":"x8","shape":[1024,1024],"dtype":"f32","from":"[x,-
 $ echo '{"id":"small","mesh":"x8","shape":[8,8],"dtype":"f32","from":"[x,-]","to":"[-,x]","mode":"time"}' | viewfold reshard --json
 {"id":"small","steps":[{"op":"all_gather","axes":["x:(4)2"],"to":"[x:(1)4,-]","recv":32},{"op":"all_gather","axes":["x:(2)2"],"to":"[x:(1)2,-]","recv":64},{"op":"exchange","axes":["x"],"to":"[-,x]","recv":16}],"recv":112,"total":896,"peak":192,"bound":28,"exact":true,"time":3.0112e-6}
 
-== a slow axis carries what it must, a fast one the rest
+== a slow axis carries what it must, a fast one what remains
 $ echo '{"mesh":"x2,y4","shape":[1024,1024],"dtype":"f32","from":"[x,-]","to":"[-,-]","mode":"time","latency":[1e-6,1e-6],"bandwidth":[1e8,1e10]}' | viewfold reshard --json
 {"id":null,"steps":[{"op":"exchange","axes":["x","y"],"to":"[-,y]","recv":524288},{"op":"all_gather","axes":["y:(2)2"],"to":"[-,y:(1)2]","recv":1048576},{"op":"all_gather","axes":["y:(1)2"],"to":"[-,-]","recv":2097152}],"recv":3670016,"total":29360128,"peak":6291456,"bound":2097152,"exact":true,"time":0.0055604528}
 

@@ -2,7 +2,7 @@
  *
  *   in      options that name axes and specs
  *   out     runs, and what they say of the devices
- *   holds   the rest of a command is as on one device */
+ *   holds   all else of a command is as on one device */
 
 /* `viewfold run --mesh`: a graph on the devices of a mesh. */
 #ifndef VIEWFOLD_FRONTEND_CLI_MESH_RUN_H

@@ -98,9 +98,9 @@ def roll(x: Array, /, shift: Any, *, axis: Any = None) -> Array:
             continue
         cut: list[Any] = [slice(None)] * x.ndim
         cut[a] = slice(size - by % size, None)
-        rest = list(cut)
-        rest[a] = slice(None, size - by % size)
-        x = concat([x[tuple(cut)], x[tuple(rest)]], axis=a)
+        remainder = list(cut)
+        remainder[a] = slice(None, size - by % size)
+        x = concat([x[tuple(cut)], x[tuple(remainder)]], axis=a)
     return x
 
 

@@ -175,8 +175,8 @@ class _Jit:
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
         fixed = {i: a for i, a in enumerate(args) if i in self.static}
         named = {k: v for k, v in kwargs.items() if k in self.static_names}
-        rest = [a for i, a in enumerate(args) if i not in self.static]
-        return rest, {k: v for k, v in kwargs.items() if k not in named}, (fixed, named)
+        remainder = [a for i, a in enumerate(args) if i not in self.static]
+        return remainder, {k: v for k, v in kwargs.items() if k not in named}, (fixed, named)
 
     def _with_static(self, statics: Any) -> _Function:
         fixed, named = statics
@@ -189,12 +189,12 @@ class _Jit:
 
         return call
 
-    def _leaf_names(self, rest: list[Any], form_args: list[Any]) -> tuple[list[str], list[Any]]:
+    def _leaf_names(self, remainder: list[Any], form_args: list[Any]) -> tuple[list[str], list[Any]]:
         """A name, and the declared sizes, of each leaf that is an argument by itself."""
         names: list[str] = []
         dims: list[Any] = []
-        positions = [i for i in range(len(rest) + len(self.static)) if i not in self.static]
-        for position, argument in zip(positions, rest):
+        positions = [i for i in range(len(remainder) + len(self.static)) if i not in self.static]
+        for position, argument in zip(positions, remainder):
             name = self.parameters[position] if position < len(self.parameters) else f"x{position}"
             count = len(_tree.flatten(argument)[0])
             names.extend([name] if count == 1 else [f"{name}_{k}" for k in range(count)])
@@ -202,12 +202,12 @@ class _Jit:
         return names, dims
 
     def prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Traced, list[Any], tuple[int, ...]]:
-        rest, keywords, statics = self._split(args, kwargs)
-        leaves, form = _tree.flatten((rest, keywords))
+        remainder, keywords, statics = self._split(args, kwargs)
+        leaves, form = _tree.flatten((remainder, keywords))
         written = tuple(n for n, x in enumerate(leaves) if isinstance(x, _reference.Ref))
         arrays = [x.get().realise() if isinstance(x, _reference.Ref) else _leaf(x) for x in leaves]
         described = [_describe(a) for a in arrays]
-        names, dims = self._leaf_names(rest, arrays)
+        names, dims = self._leaf_names(remainder, arrays)
         marks = []
         for n, (code, shape, strides) in enumerate(described):
             wanted = dims[n] if n < len(dims) else ()

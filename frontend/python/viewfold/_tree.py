@@ -45,11 +45,11 @@ def flatten(tree: Any) -> tuple[list[Any], Form]:
 
 
 def unflatten(form: Form, leaves: Any) -> Any:
-    rest = iter(leaves)
+    remainder = iter(leaves)
 
     def build(f: Form) -> Any:
         if f.kind == "leaf":
-            return next(rest)
+            return next(remainder)
         if f.kind == "none":
             return None
         children = [build(c) for c in f.children]

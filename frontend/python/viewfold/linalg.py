@@ -43,8 +43,8 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
     second = list(letters[x1.ndim:x1.ndim + x2.ndim])
     for a, b in zip(left, right):
         second[b] = first[a]
-    rest = [c for i, c in enumerate(first) if i not in left] + [c for i, c in enumerate(second) if i not in right]
-    return _in_common(einsum(f"{''.join(first)},{''.join(second)}->{''.join(rest)}", x1, x2), x1, x2)
+    remainder = [c for i, c in enumerate(first) if i not in left] + [c for i, c in enumerate(second) if i not in right]
+    return _in_common(einsum(f"{''.join(first)},{''.join(second)}->{''.join(remainder)}", x1, x2), x1, x2)
 
 
 def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Array:

@@ -12,9 +12,9 @@ from ._sizes import text_list
 __all__ = ["uniform", "normal", "bernoulli", "split"]
 
 
-def _draw(name: str, seed: Any, shape: Any, rest: str) -> Array:
+def _draw(name: str, seed: Any, shape: Any, remainder: str) -> Array:
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-    return apply(name, (asarray(seed),), "shape=" + text_list(sizes) + " " + rest)
+    return apply(name, (asarray(seed),), "shape=" + text_list(sizes) + " " + remainder)
 
 
 def uniform(seed: Any, shape: Any = (), *, low: float = 0.0, high: float = 1.0, dtype: Any = "float32") -> Array:

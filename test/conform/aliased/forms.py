@@ -32,10 +32,10 @@ def in_scan(program, text):
     random, arrays, count = program.random, len(program.arrays), len(program.graph.inputs)
     inputs, parameters = list(program.graph.inputs), read_parameters(text)
     carried = arrays if random.random() < 0.6 else int(random.integers(arrays))
-    rest = list(range(arrays, count))
-    sliced = [int(random.choice(rest))] if rest and random.random() < 0.5 else []
-    rest = [k for k in range(carried, count) if k not in sliced]
-    order = list(range(carried)) + sliced + rest
+    remainder = list(range(arrays, count))
+    sliced = [int(random.choice(remainder))] if remainder and random.random() < 0.5 else []
+    remainder = [k for k in range(carried, count) if k not in sliced]
+    order = list(range(carried)) + sliced + remainder
     newest = [f"%y{len(program.wanted) - arrays + k}" for k in range(arrays)]
     stacks = [f"%y{k}" for k in range(len(program.wanted) - arrays)] if random.random() < 0.5 else []
     results = newest + stacks

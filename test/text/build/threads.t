@@ -109,7 +109,7 @@ $ viewfold build rows.vf -o rows.o --header rows.h && grep -c -e host -e WORKER 
 0
 ? 1
 
-== the threads of the library, without the rest of it
+== the threads of the library, without its other parts
 <<< pool.c
 #include <stdio.h>
 #include <stdlib.h>

@@ -21,8 +21,8 @@ graph @columns(%a: ref f32[6,8], %u: f32[6]) {
   %a = assign %a, %even, 1 op=add
   %a = assign %a, %odd, 2 op=add
   %top = shrink %p bounds=[[0,3],[0,8]]
-  %rest = shrink %a bounds=[[3,6],[0,8]]
-  %a = assign %a, %top, %rest
+  %tail = shrink %a bounds=[[3,6],[0,8]]
+  %a = assign %a, %top, %tail
   return
 }
 >>>
