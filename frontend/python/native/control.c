@@ -37,7 +37,7 @@ PyObject *py_scan(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOOiLp", &body, &init, &xs, &ys, &length, &reverse)) return NULL;
   if (py_values(init, &state, &state_count) && py_values(xs, &slices, &xs_count)) {
     py_recorded r = {body, state_count + xs_count, state_count + ys};
-    vf_value *values = PyMem_Calloc((size_t)(r.results + 1), sizeof *values);
+    vf_value *values = py_new_values(r.results);
     if (values) {
       vf_scan(py_call_recorded, &r, (int)state_count, state, (int)xs_count, slices, ys, length, reverse,
               values, values + state_count);
@@ -70,7 +70,7 @@ PyObject *py_cond(PyObject *module, PyObject *args) {
   PyObject *single = PyTuple_Pack(1, predicate);
   if (single && py_values(single, &which, &one) && py_values(list, &operands, &count)) {
     pair p = {{then, count, results}, {otherwise, count, results}};
-    vf_value *values = PyMem_Calloc((size_t)results + 1, sizeof *values);
+    vf_value *values = py_new_values(results);
     if (values) {
       vf_cond(which[0], (int)count, operands, call_first, call_second, &p, results, values);
       result = finish(values, results);
@@ -92,7 +92,7 @@ PyObject *py_while_loop(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOOL", &condition, &body, &init, &trips)) return NULL;
   if (py_values(init, &state, &count)) {
     pair p = {{condition, count, 1}, {body, count, count}};
-    vf_value *values = PyMem_Calloc((size_t)count + 1, sizeof *values);
+    vf_value *values = py_new_values(count);
     if (values) {
       vf_while_loop(call_first, call_second, &p, (int)count, state, trips, values);
       result = finish(values, count);
@@ -112,7 +112,7 @@ PyObject *py_checkpoint(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOi", &function, &list, &results)) return NULL;
   if (py_values(list, &operands, &count)) {
     py_recorded r = {function, count, results};
-    vf_value *values = PyMem_Calloc((size_t)results + 1, sizeof *values);
+    vf_value *values = py_new_values(results);
     if (values) {
       vf_checkpoint(py_call_recorded, &r, (int)count, operands, results, values);
       result = finish(values, results);

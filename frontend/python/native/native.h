@@ -125,6 +125,13 @@ typedef struct py_dlpack_tensor {
 int py_dtype_of_dlpack(int code, int bits, int lanes);
 int py_dtype_of_format(const char *format, Py_ssize_t item); /* VF_NONE: there is none */
 
+/* Room for so many values, which PyMem_Free frees. NULL: MemoryError. */
+static inline vf_value *py_new_values(Py_ssize_t count) {
+  vf_value *values = PyMem_Calloc((size_t)count + 1, sizeof *values);
+  if (!values) PyErr_NoMemory();
+  return values;
+}
+
 /* operand.c: what operations take */
 typedef struct py_operand {
   enum { PY_ARRAY, PY_INTEGER, PY_REAL, PY_BOOLEAN } kind;

@@ -19,7 +19,7 @@ PyObject *py_vjp(PyObject *module, PyObject *args) {
     good = py_values(given, &cotangents, &cotangent_count) &&
            (cotangent_count == output_count ||
             !PyErr_Format(PyExc_ValueError, "%zd cotangents for %zd outputs", cotangent_count, output_count));
-  vf_value *gradients = good ? PyMem_Calloc((size_t)input_count + 1, sizeof *gradients) : NULL;
+  vf_value *gradients = good ? py_new_values(input_count) : NULL;
   if (gradients) {
     vf_vjp((int)output_count, outputs, cotangents, (int)input_count, inputs, gradients);
     result = made(gradients, input_count);
@@ -41,7 +41,7 @@ PyObject *py_jvp(PyObject *module, PyObject *args) {
               py_values(along, &tangents, &tangent_count) &&
               (tangent_count == input_count ||
                !PyErr_Format(PyExc_ValueError, "%zd tangents for %zd inputs", tangent_count, input_count));
-  vf_value *varied = good ? PyMem_Calloc((size_t)output_count + 1, sizeof *varied) : NULL;
+  vf_value *varied = good ? py_new_values(output_count) : NULL;
   if (varied) {
     vf_jvp((int)output_count, outputs, (int)input_count, inputs, tangents, varied);
     result = made(varied, output_count);
@@ -81,7 +81,7 @@ PyObject *py_vmap(PyObject *module, PyObject *args) {
     out[i] = axis == Py_None ? VF_NOT_MAPPED : (int)PyLong_AsLong(axis);
   }
   vf_map map = {sizeof map, (int)count, results, in, out, size};
-  vf_value *values = PyMem_Calloc((size_t)results + 1, sizeof *values);
+  vf_value *values = py_new_values(results);
   if (values && !PyErr_Occurred()) {
     vf_vmap(py_traced_into->graph, &map, py_call_recorded, &call, arguments, values);
     if (PyErr_Occurred()) vf_graph_clear_error(py_traced_into->graph);
