@@ -4,17 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/system/command.h"
 #include "runtime/system/files.h"
-
-extern char **environ;
 
 enum { PATH_ROOM = 512, SAID_ROOM = 600 };
 
@@ -50,21 +47,7 @@ static int run_linker(const linking *l) {
                        (char *)(uintptr_t)l->to,
                        (char *)(uintptr_t)l->from,
                        NULL};
-  posix_spawn_file_actions_t actions;
-  pid_t child;
-  int status = -1;
-  if (posix_spawn_file_actions_init(&actions)) return -1;
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, l->said, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  if (posix_spawnp(&child, "sh", &actions, NULL, arguments, environ) == 0)
-    while (waitpid(child, &status, 0) < 0)
-      if (errno != EINTR) {
-        status = -1;
-        break;
-      }
-  posix_spawn_file_actions_destroy(&actions);
-  return status;
+  return rt_run_command(arguments, l->said);
 }
 
 /* The file, in memory of out->mem. */

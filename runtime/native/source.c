@@ -3,20 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/cache/digest.h"
 #include "runtime/context.h"
 #include "runtime/native/library.h"
+#include "runtime/system/command.h"
 #include "runtime/system/files.h"
-
-extern char **environ;
 
 enum { PATH_ROOM = 512, SAID_ROOM = 600 };
 static const char kind[] = "shared";
@@ -63,21 +60,7 @@ static int run_compiler(const char *source, const char *object, const char *said
   rt_library_id_option(id, identity);
   char *arguments[] = {"cc",           "-shared",      "-fPIC", "-O2", "-ffp-contract=off", identity, "-o",
                        (char *)object, (char *)source, "-lm",   NULL};
-  posix_spawn_file_actions_t actions;
-  pid_t child;
-  int status = -1;
-  if (posix_spawn_file_actions_init(&actions)) return -1;
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, said, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  if (posix_spawnp(&child, "cc", &actions, NULL, arguments, environ) == 0)
-    while (waitpid(child, &status, 0) < 0)
-      if (errno != EINTR) {
-        status = 0; /* another part of the program has waited for it: whether the object exists decides */
-        break;
-      }
-  posix_spawn_file_actions_destroy(&actions);
-  return status;
+  return rt_run_command(arguments, said);
 }
 
 static ir_status compile_source(const char *who, const char *source, rt_digest id, bytes *object,
