@@ -158,7 +158,7 @@ $(B)/flags: FORCE | tools
 	  printf '%s\n' $(call quote,$(COMPILE) $(LINK)) > $@
 quote = '$(subst ','\'',$(1))'
 
-$(LLVM_OBJ) $(B)/obj/test/lib/heap_llvm.o: EXTRA = $(LLVM_CFLAGS)
+$(LLVM_OBJ) $(addprefix $(B)/obj/test/lib/,heap_llvm.o llvm_object.o): EXTRA = $(LLVM_CFLAGS)
 
 # Cache keys name what made the code: the sources that shape it, and the libLLVM that the module is linked with.
 SHAPING_SRC := $(call below,*.c *.h *.def *.rules,ir passes codegen runtime)
@@ -177,7 +177,6 @@ $(B)/obj/test/%.o: EXTRA = -Wno-unused-parameter
 $(B)/obj/test/unit/%.o $(B)/obj/test/property/%.o $(B)/obj/test/campaign/%.o: private CFLAGS := $(TEST_CFLAGS)
 # The C library declares its functions for vectors where this is defined; nothing else of fast mathematics is wanted.
 $(B)/obj/test/lib/ulp_double.o: EXTRA = -O3 -march=native -fno-math-errno -fno-trapping-math -D__FAST_MATH__
-$(B)/obj/test/unit/test_image.o: EXTRA = -Wno-unused-parameter $(LLVM_CFLAGS)
 $(B)/obj/%.o: %.c $(B)/flags | $(GEN_SRC)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -287,6 +286,7 @@ $(GEN)/%_rules.c: $(RULES)/%.rules build/rulec
 # ------------------------------------------------------------------------------------------------------------- tests
 # A test may need more libraries: LIBS_<name> := -lmpfr
 LIBS_test_image = $(LLVM_LIBS)
+LIBS_test_relocation = $(LLVM_LIBS)
 LIBS_test_pool = -Wl,--wrap=pthread_cond_wait,--wrap=pthread_cond_signal
 # The library looks for its module, and its compiler process, beside itself; in a test, "itself" is the executable.
 BESIDE = $(addprefix $(B)/$(1)/,$(notdir $(MODULE) $(COMPILER)))

@@ -1,11 +1,11 @@
 /* Casts, bit casts, and the narrow floats.
  *
  * f16 and bf16 live as f32 values. LLVM's half and bfloat arithmetic is never used, since it would call
- * library functions; its half type serves conversion alone, where the target has F16C. Everything else is
- * integer operations on the bits. A conversion that would round twice goes through a value rounded to odd:
- * that value has one or two digits more than the result needs, and its last bit is 1 if any bit behind it was
- * dropped, so that only the second rounding has an effect (S. Boldo, G. Melquiond, "Emulation of FMA and
- * correctly rounded sums", IEEE TC 2008). */
+ * library functions; the two types serve conversion alone, where the target has instructions for it.
+ * Everything else is integer operations on the bits. A conversion that would round twice goes through a value
+ * rounded to odd: that value has one or two digits more than the result needs, and its last bit is 1 if any
+ * bit behind it was dropped, so that only the second rounding has an effect (S. Boldo, G. Melquiond,
+ * "Emulation of FMA and correctly rounded sums", IEEE TC 2008). */
 #include "codegen/llvm/llvm.h"
 
 #include <math.h>
@@ -29,6 +29,12 @@ enum { F32_INFINITY = 0x7f800000, F32_QUIET = 0x00400000, F32_SIZE = 0x7fffffff 
 /* f32 rounded to bf16, still as f32: nearest even by carrying into the upper half; a NaN keeps its upper
  * payload. */
 static LLVMValueRef round_bf16(cg_emitter *e, uint32_t width, LLVMValueRef a) {
+  if (cg_target_rounds_bf16(e->target)) {
+    LLVMTypeRef narrow = cg_vector(LLVMBFloatTypeInContext(e->context), width);
+    LLVMValueRef stored =
+        LLVMBuildBitCast(e->b, LLVMBuildFPTrunc(e->b, a, narrow, ""), cg_int(e, 16, width), "");
+    return IS_F32(SHL(LLVMBuildZExt(e->b, stored, cg_int(e, 32, width), ""), 16));
+  }
   LLVMValueRef bits = IS_INT(a), tie = AND(SHR(bits, 16), INT(32, 1));
   LLVMValueRef near = ADD(bits, ADD(tie, INT(32, 0x7fff)));
   LLVMValueRef is_nan = UNSIGNED_GT(AND(bits, INT(32, F32_SIZE)), INT(32, F32_INFINITY));

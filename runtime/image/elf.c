@@ -2,7 +2,7 @@
  *
  * Code sections come first, then constants, each in the object's order. Unwind tables, notes and sections
  * that would not be loaded are dropped. The relocations, which depend on the processor, are in
- * runtime/image/reloc.c. Source: System V ABI, chapter 4.
+ * runtime/image/reloc*.c. Source: System V ABI, chapter 4.
  *
  * Every number in the object is checked before use; fields are copied out, so the object may lie at any
  * address. */
@@ -83,8 +83,10 @@ static ir_status read_header(linker *l) {
     return refuse_object(l, "not a little-endian ELF64 relocatable object");
   l->machine = rt_machine_find(head.e_machine);
   if (!l->machine)
-    return ir_fail(l->error, IR_ERR_UNSUPPORTED,
-                   "linking: objects for ELF machine %u cannot be linked; x86-64 (62) can", head.e_machine);
+    return ir_fail(
+        l->error, IR_ERR_UNSUPPORTED,
+        "linking: objects for ELF machine %u cannot be linked; those for x86-64, AArch64 and RISC-V can",
+        head.e_machine);
   if (head.e_shentsize != sizeof(Elf64_Shdr) || !is_inside(l->size, head.e_shoff, sizeof(Elf64_Shdr)))
     return refuse_object(l, "no section table");
   l->section_table = head.e_shoff;
@@ -262,32 +264,100 @@ static ir_status refuse_reloc(linker *l, const char *kind, const char *name, con
                  why);
 }
 
-/* Apply one relocation of section `target`, whose header is `home`. */
-static ir_status apply_relocation(linker *l, uint32_t target, const Elf64_Shdr *home, const Elf64_Rela *r) {
-  uint64_t index = ELF64_R_SYM(r->r_info);
+/* The relocations of section `target`, whose header is `home`. */
+typedef struct relocations {
+  uint32_t target;
+  Elf64_Shdr home;
+  const uint8_t *rows;
+  uint64_t count;
+} relocations;
+
+static Elf64_Rela relocation(const relocations *of, uint64_t index) {
+  Elf64_Rela r;
+  memcpy(&r, of->rows + index * sizeof r, sizeof r);
+  return r;
+}
+
+/* One of them, looked up: what it is, and what it says of which place. */
+typedef struct found_reloc {
+  const rt_reloc *kind;
+  const char *name; /* of the symbol */
+  Elf64_Sym symbol;
+  rt_place place;
+} found_reloc;
+
+static ir_status find_relocation(linker *l, const relocations *of, uint64_t k, found_reloc *out) {
+  Elf64_Rela r = relocation(of, k);
+  uint64_t index = ELF64_R_SYM(r.r_info);
   if (index >= l->symbols) return refuse_object(l, "a relocation names no symbol");
-  Elf64_Sym s = symbol(l, index);
-  const char *name = symbol_name(l, &s);
-  const rt_reloc *kind = rt_reloc_find(l->machine, ELF64_R_TYPE(r->r_info));
+  Elf64_Sym s = out->symbol = symbol(l, index);
+  const char *name = out->name = symbol_name(l, &s);
+  const rt_reloc *kind = out->kind = rt_reloc_find(l->machine, ELF64_R_TYPE(r.r_info));
   if (!kind)
     return ir_fail(l->error, IR_ERR_COMPILE, "linking: relocation type %u against '%.200s' is not known",
-                   (unsigned)ELF64_R_TYPE(r->r_info), name);
+                   (unsigned)ELF64_R_TYPE(r.r_info), name);
   if (kind->action == RT_RELOC_NOTHING) return IR_OK;
   if (kind->action == RT_RELOC_ABSOLUTE)
     return refuse_reloc(l, kind->name, name, "needs an absolute address");
   if (kind->action == RT_RELOC_OUTSIDE)
     return refuse_reloc(l, kind->name, name, "needs a table outside the image");
-  if (!is_inside(home->sh_size, r->r_offset, rt_reloc_width(kind)))
+  if (!is_inside(of->home.sh_size, r.r_offset, kind->width))
     return refuse_object(l, "a relocation lies outside its section");
   if (s.st_shndx >= l->sections || l->place[s.st_shndx] == NOT_PLACED)
     return refuse_reloc(l, kind->name, name, "refers to something that is not part of the image");
   Elf64_Shdr there = section(l, s.st_shndx);
   if (s.st_value > there.sh_size) return refuse_object(l, "a symbol lies outside its section");
+  uint64_t at = l->place[of->target] + r.r_offset;
+  out->place = (rt_place){.field = l->image + at,
+                          .before = r.r_offset,
+                          .at = at,
+                          .to = l->place[s.st_shndx] + s.st_value + (uint64_t)r.r_addend,
+                          .addend = r.r_addend};
+  return IR_OK;
+}
 
-  uint64_t place = l->place[target] + r->r_offset;
-  uint64_t value = l->place[s.st_shndx] + s.st_value + (uint64_t)r->r_addend - place;
-  const char *why = rt_reloc_apply(kind, l->image + place, r->r_offset, r->r_addend, (int64_t)value);
-  return why ? refuse_reloc(l, kind->name, name, why) : IR_OK;
+/* Relocation k is the lower part of another one of its section: takes over what that says. The other one lies
+ * mostly just before. */
+static ir_status find_upper_part(linker *l, const relocations *of, uint64_t k, found_reloc *lower) {
+  for (uint64_t n = 0; lower->symbol.st_shndx == of->target && n < of->count; n++) {
+    uint64_t other = k >= n ? k - n : n;
+    if (other == k || relocation(of, other).r_offset != lower->symbol.st_value) continue;
+    found_reloc upper;
+    ir_status status = find_relocation(l, of, other, &upper);
+    if (status) return status;
+    if (upper.kind->action != RT_RELOC_APPLY) continue;
+    lower->place.at = upper.place.at;
+    lower->place.to = upper.place.to;
+    lower->place.high = upper.kind->form;
+    return IR_OK;
+  }
+  return refuse_reloc(l, lower->kind->name, lower->name, "is the lower part of nothing");
+}
+
+/* Relocation k adds an address, and the next one has to subtract another from it. */
+static ir_status find_subtrahend(linker *l, const relocations *of, uint64_t k, found_reloc *sum) {
+  found_reloc next = {0};
+  ir_status status = k + 1 < of->count ? find_relocation(l, of, k + 1, &next) : IR_OK;
+  if (status) return status;
+  if (!next.kind || next.kind->action != RT_RELOC_SUBTRACT || next.kind->width != sum->kind->width ||
+      next.place.field != sum->place.field)
+    return refuse_reloc(l, sum->kind->name, sum->name, "adds an address from which none is subtracted");
+  sum->place.at = next.place.to;
+  return IR_OK;
+}
+
+/* Applies relocation *k, and moves to the last one that this has dealt with. */
+static ir_status apply_relocation(linker *l, const relocations *of, uint64_t *k) {
+  found_reloc found;
+  ir_status status = find_relocation(l, of, *k, &found);
+  if (status || found.kind->action == RT_RELOC_NOTHING) return status;
+  if (found.kind->action == RT_RELOC_SUBTRACT)
+    return refuse_reloc(l, found.kind->name, found.name, "subtracts from nothing");
+  if (found.kind->action == RT_RELOC_LOW) status = find_upper_part(l, of, *k, &found);
+  if (found.kind->action == RT_RELOC_ADD) status = find_subtrahend(l, of, (*k)++, &found);
+  if (status) return status;
+  const char *why = l->machine->apply(found.kind, &found.place);
+  return why ? refuse_reloc(l, found.kind->name, found.name, why) : IR_OK;
 }
 
 static ir_status relocate_all(linker *l) {
@@ -297,11 +367,10 @@ static ir_status relocate_all(linker *l) {
     if (s.sh_info >= l->sections || l->place[s.sh_info] == NOT_PLACED) continue;
     if (s.sh_type == SHT_REL || s.sh_entsize != sizeof(Elf64_Rela))
       return refuse_object(l, "relocations without addends");
-    Elf64_Shdr home = section(l, s.sh_info);
-    for (uint64_t k = 0; k < s.sh_size / sizeof(Elf64_Rela); k++) {
-      Elf64_Rela r;
-      memcpy(&r, l->object + s.sh_offset + k * sizeof r, sizeof r);
-      ir_status status = apply_relocation(l, s.sh_info, &home, &r);
+    relocations of = {s.sh_info, section(l, s.sh_info), l->object + s.sh_offset,
+                      s.sh_size / sizeof(Elf64_Rela)};
+    for (uint64_t k = 0; k < of.count; k++) {
+      ir_status status = apply_relocation(l, &of, &k);
       if (status) return status;
     }
   }
