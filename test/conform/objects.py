@@ -13,7 +13,6 @@ when there is no C compiler.
 import glob
 import json
 import os
-import shutil
 import sys
 import tempfile
 
@@ -24,8 +23,8 @@ except ImportError as missing:
     sys.exit(77)
 
 from arguments import arguments
-from linked.machines import MACHINES
-from linked.program import build, check, command, members
+from linked.comparison import Comparison, missing
+from linked.program import command, members
 
 LONGEST = 120          # seconds of one workload on one machine: longer ones are left out there
 INDICES = 1000         # indices are below: every workload's axis has more, or 10 of classes
@@ -92,12 +91,11 @@ def workloads(count):
 def main():
     options = arguments(seed=1, count=6)
     viewfold = os.path.abspath(os.path.join(options.build, "viewfold"))
-    if not shutil.which("cc") or os.uname().machine != "x86_64":
-        print("skip: a C compiler for x86-64 is needed")
+    if missing():
+        print("skip: " + missing())
         return 77
+    comparison = Comparison(viewfold)
     rng = np.random.default_rng(options.seed)
-    failed = passed = 0
-    left_out = []
     with tempfile.TemporaryDirectory() as folder:
         np.savez(os.path.join(folder, "digits.npz"), w1=(rng.random((64, 32)) - 0.5).astype(np.float32),
                  b1=rng.random(32).astype(np.float32), w2=(rng.random((32, 10)) - 0.5).astype(np.float32),
@@ -106,29 +104,8 @@ def main():
             file.write(DIGITS)
         models = [Model(path, viewfold, folder, rng)
                   for path in [os.path.join(folder, "digits.vf"), *workloads(options.count)]]
-        for machine in MACHINES:
-            if machine.lacks():
-                left_out.append(machine.target)
-                continue
-            try:
-                program = build(models, viewfold, folder, machine)
-            except RuntimeError as error:
-                print(f"{machine.target}: {error}")
-                failed += 1
-                continue
-            for number, model in enumerate(models):
-                if model.flops / machine.speed > LONGEST:
-                    left_out.append(f"{model.name} on {machine.target}")
-                    continue
-                wrong = check(model, number, program, machine, folder)
-                failed += wrong is not None
-                passed += wrong is None
-                if wrong:
-                    print(f"{machine.target}: {model.name}: {wrong}")
-    if left_out:
-        print("left out: " + ", ".join(left_out))
-    print(f"objects: {passed} passed, {failed} failed")
-    return failed != 0
+        comparison.run(models, folder, lambda model, machine: model.flops / machine.speed > LONGEST)
+    return comparison.report("objects")
 
 
 if __name__ == "__main__":
