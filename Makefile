@@ -69,10 +69,13 @@ AR := $(ARCH)-linux-gnu-ar
 SYSROOT := $(CURDIR)/build/$(ARCH)/root
 LIBRARIES := $(SYSROOT)/usr/lib/$(ARCH)-linux-gnu
 CPPFLAGS += $(addprefix -isystem ,$(SYSROOT)/usr/include $(SYSROOT)/usr/include/$(ARCH)-linux-gnu)
-LDFLAGS += -L$(LIBRARIES) -Wl,-rpath-link,$(LIBRARIES):$(SYSROOT)/lib/$(ARCH)-linux-gnu
+LIBRARY_PATH := $(LIBRARIES):$(SYSROOT)/lib/$(ARCH)-linux-gnu
+# Programs name their loader, and the emulator their libraries: one that is told of a root shows it to them in place of ours.
+LDFLAGS += -L$(LIBRARIES) -Wl,-rpath-link,$(LIBRARY_PATH) \
+  -Wl,--dynamic-linker=$(wildcard $(SYSROOT)/lib/ld-linux-$(ARCH).so.*)
 LLVM_HERE := $(wildcard $(LIBRARIES)/libLLVM.so.19.1)
 LLVM_LIBS := -l:libLLVM.so.19.1
-EMULATOR := $(shell command -v qemu-$(ARCH)) -L $(SYSROOT)
+EMULATOR := $(shell command -v qemu-$(ARCH)) -E LD_LIBRARY_PATH=$(LIBRARY_PATH)
 endif
 
 # Tools are asked once, and only when a recipe needs the answer: a bare machine can still parse this file.
@@ -241,7 +244,7 @@ $(B)/viewfold-compile: $(SERVE_OBJ) $(B)/libviewfold-internal.a
 	$(Q)$(LINK) -Wl,--as-needed $^ $(LIB_LIBS) -o $@
 	$(emulated)
 # A program for another processor that other programs start: a script that has the emulator run it.
-emulated = $(if $(ARCH),@mv $@ $@.elf && printf '\#!/bin/sh\nexec $(EMULATOR) $(abspath $@).elf "$$@"\n' > $@ && chmod +x $@)
+emulated = $(if $(ARCH),@mv $@ $@.elf && printf '\043!/bin/sh\nexec $(EMULATOR) $(abspath $@).elf "$$@"\n' > $@ && chmod +x $@)
 
 # The package of Python, as it is installed but for the library, which is linked to. One module for all versions of
 # Python from 3.11 on (the limited API); left out where Python's headers are not here.

@@ -111,7 +111,7 @@ def main():
         return 77
     context = binding.Context(options.build)
     judge.declare(context)
-    comparison, refused = Comparison(viewfold), 0
+    comparison, refused = Comparison(viewfold, loads=True), 0
     for first in range(0, options.count, EACH):
         with tempfile.TemporaryDirectory() as folder:
             models, no = draw(min(EACH, options.count - first), options.seed * 1000003 + first, folder, context, writer)

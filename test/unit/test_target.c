@@ -32,12 +32,14 @@ static void host_is_plausible(void **state) {
   assert_true(t.l1_bytes >= 4096 && t.l1_bytes <= t.l2_bytes);
 }
 
+#if defined(__x86_64__)
 static bool has(const ir_target *t, const char *name) {
   char list[1100], wanted[64];
   snprintf(list, sizeof list, ",%s,", t->features);
   snprintf(wanted, sizeof wanted, ",+%s,", name);
   return strstr(list, wanted) != NULL;
 }
+#endif
 
 /* The compiler's run-time library detects the processor independently. */
 static void host_agrees_with_the_compiler(void **state) {

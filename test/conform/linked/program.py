@@ -45,7 +45,7 @@ static void *loaded(const char *path, const char *name) {
 """
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
 LOADER_SOURCES = [os.path.join(ROOT, path) for path in (
-    "runtime/image/image.c", "runtime/image/elf.c", "runtime/image/reloc.c", "runtime/image/reloc_x86_64.c",
+    "runtime/image/image.c", "runtime/image/elf.c", "runtime/image/relocate.c", "runtime/image/reloc.c", "runtime/image/reloc_x86_64.c",
     "runtime/image/reloc_aarch64.c", "runtime/image/reloc_riscv64.c", "runtime/system/files.c", "ir/base.c")]
 FLOATS = {"f16": (np.uint16, 0x7c00, 0x7fff), "bf16": (np.uint16, 0x7f80, 0x7fff),
           "f32": (np.uint32, 0x7f800000, 0x7fffffff), "f64": (np.uint64, 0x7ff << 52, (1 << 63) - 1)}
@@ -114,12 +114,12 @@ def _program(models, folder, machine, words, before, functions, cases):
     return program
 
 
-def build(models, viewfold, folder, machine):
-    """Yields what is run, and what it is called: one program of all objects, where a symbol that is there twice is a failure,
-    and so is one that is not defined; and, where the machine is another one than this, a program that loads them."""
+def build(models, viewfold, folder, machine, loads):
+    """Yields what it is called and what is run: one program of all objects, where a symbol that is there twice is a failure,
+    and so is one that is not defined; and, where asked for, a program that loads them."""
     objects, functions, cases = build_objects(models, viewfold, folder, machine)
     yield "linked", _program(models, folder, machine, objects, [], functions, cases)
-    if machine.runs:
+    if loads:
         names = [(m.name, f"{m.name}_{what}") for m in models for what in ("run", "arena_bytes")]
         found = [f'#define {f} ((__typeof__(&{f}))loaded("{os.path.join(folder, name)}.o", "{f}"))' for name, f in names]
         yield "loaded", _program(models, folder, machine, ["-I", ROOT, "-D_GNU_SOURCE", *LOADER_SOURCES], [LOADER, *found],
