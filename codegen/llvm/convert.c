@@ -180,7 +180,8 @@ static LLVMValueRef from_64_by_halves(cg_emitter *e, bool is_signed, uint32_t wi
 static LLVMValueRef int_to_float(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, LLVMValueRef a) {
   unsigned bits = cg_bits_of(a);
   bool is_signed = cg_is_signed(from), halves = bits == 64 && width > 1 && e->halves_64;
-  ir_dtype first = to == IR_F64 || halves || (cg_is_narrow(to) && bits == 64) ? IR_F64 : IR_F32;
+  bool by_f64 = halves || cg_is_narrow(to) || (width > 1 && cg_target_rounds_64_twice(e->target));
+  ir_dtype first = to == IR_F64 || (bits == 64 && by_f64) ? IR_F64 : IR_F32;
   unsigned digits = first == IR_F64 ? 53 : 24;
   if (bits > digits && first != to && (first == IR_F64 || cg_is_narrow(to)))
     a = int_to_odd(e, is_signed, digits, width, a);

@@ -83,6 +83,9 @@ bool cg_target_gathers(const ir_target *target);     /* masked gathers of 4- and
 /* Are vectors of 64-bit integers and of floats converted by halves? No instruction converts them, and four
  * elements by halves take fewer instructions than one by one; two do not. */
 bool cg_target_halves_64(const ir_target *target);
+/* Are vectors of 64-bit integers rounded to f64 on the way to f32? LLVM 19 does so for AArch64, whose vectors
+ * have no instruction for it. */
+bool cg_target_rounds_64_twice(const ir_target *target);
 bool cg_target_picks_bytes(
     const ir_target *target); /* four lanes are not truncated to bytes: see cg_resize */
 const char *cg_target_dot2(const ir_target *target,

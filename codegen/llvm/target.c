@@ -32,10 +32,14 @@ bool cg_target_rounds(const ir_target *target) {
   return !cg_target_is_x86(target);
 }
 
+static bool is_aarch64(const ir_target *target) { return !strncmp(target->triple, "aarch64-", 8); }
+
 /* BFCVT of AArch64. VCVTNEPS2BF16 of AVX-512 gives zeros for subnormal results. */
 bool cg_target_rounds_bf16(const ir_target *target) {
-  return !strncmp(target->triple, "aarch64-", 8) && has_feature(target, "bf16");
+  return is_aarch64(target) && has_feature(target, "bf16");
 }
+
+bool cg_target_rounds_64_twice(const ir_target *target) { return is_aarch64(target); }
 
 bool cg_target_gathers(const ir_target *target) {
   return has_feature(target, "avx512f") && has_feature(target, "avx512vl");

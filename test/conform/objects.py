@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Objects of `viewfold build` against programs: every workload of `viewfold bench`, an encoder layer among them, and a
-network for digits with its weights in the object.
+network for digits with its weights in the object; and casts of large integers.
 
   objects.py --build DIR [--seed N] [--count N]
 
@@ -44,12 +44,25 @@ DIGITS = """graph @digits(%x: f32[n=1..64,64]) {
   return %p
 }
 """
+CASTS = """graph @casts(%wide: i64[512]) {
+  %a = cast %wide dtype=f32
+  %b = cast %wide dtype=f64
+  %c = cast %wide dtype=u64
+  %d = cast %c dtype=f32
+  %e = cast %wide dtype=f16
+  %f = cast %c dtype=bf16
+  return %a, %b, %d, %e, %f
+}
+"""
 SIZES = {"digits": {"n": 17}}
 DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "bool": np.bool_,
           "f16": np.float16}
 
 
 def elements(rng, name, dtype, shape):
+    if name == "wide":  # few bits, so that many are halfway between floats, or next to that
+        bits = rng.integers(0, 63, (*shape, 3))
+        return np.left_shift(np.int64(1), bits).sum(axis=-1) * rng.choice([-1, 1], shape)
     if dtype in ("i32", "i64"):
         return rng.integers(0, 10 if name == "label" else INDICES, shape).astype(DTYPES[dtype])
     return (rng.random(shape) - 0.4).astype(DTYPES[dtype])
@@ -102,8 +115,10 @@ def main():
                  b2=rng.random(10).astype(np.float32))
         with open(os.path.join(folder, "digits.vf"), "w") as file:
             file.write(DIGITS)
+        with open(os.path.join(folder, "casts.vf"), "w") as file:
+            file.write(CASTS)
         models = [Model(path, viewfold, folder, rng)
-                  for path in [os.path.join(folder, "digits.vf"), *workloads(options.count)]]
+                  for path in [os.path.join(folder, "digits.vf"), os.path.join(folder, "casts.vf"), *workloads(options.count)]]
         comparison.run(models, folder, lambda model, machine: model.flops / machine.speed > LONGEST)
     return comparison.report("objects")
 
