@@ -244,7 +244,7 @@ $(B)/viewfold-compile: $(SERVE_OBJ) $(B)/libviewfold-internal.a
 	$(Q)$(LINK) -Wl,--as-needed $^ $(LIB_LIBS) -o $@
 	$(emulated)
 # A program for another processor that other programs start: a script that has the emulator run it.
-emulated = $(if $(ARCH),@mv $@ $@.elf && printf '\043!/bin/sh\nexec $(EMULATOR) $(abspath $@).elf "$$@"\n' > $@ && chmod +x $@)
+emulated = $(if $(ARCH),@mv $@ $@.elf && printf '\043!/bin/sh\nexec $(EMULATOR) -0 "$$0" $(abspath $@).elf "$$@"\n' > $@ && chmod +x $@)
 
 # The package of Python, as it is installed but for the library, which is linked to. One module for all versions of
 # Python from 3.11 on (the limited API); left out where Python's headers are not here.

@@ -14,7 +14,11 @@ enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };
 #endif
-enum { SMALL_STACK = 64 << 10, LARGE_STACK = 16 << 20, CHAIN = 1000 };
+enum {
+  SMALL_STACK = 128 << 10, /* the least that threads may have on AArch64 */
+  LARGE_STACK = 16 << 20,
+  CHAIN = 1000
+};
 
 static const char *const graphs[] = {
     "graph @g(%x: f32[8]) {\n%y = exp %x\nreturn %y\n}\n",
