@@ -30,7 +30,8 @@ typedef enum cg_output {
   CG_OBJECT, /* a relocatable object: position independent, refers to nothing outside itself, no unwind tables
               */
   CG_ASM,    /* the same as assembler text */
-  CG_LLVM    /* LLVM IR as text, before instsimplify and instruction selection */
+  CG_LLVM,   /* LLVM IR as text, before instsimplify and instruction selection */
+  CG_C       /* C, by no cg_entry (cg_c, cg_c_program) */
 } cg_output;
 
 typedef struct cg_request {

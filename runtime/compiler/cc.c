@@ -56,27 +56,36 @@ static void make_command(const ir_target *target, command *out) {
   out->words[count] = NULL;
 }
 
-ir_status rt_cc_compile(const cg_request *request, const ir_mem *mem, cg_blob *out, ir_error *error) {
-  cg_blob text;
+ir_status rt_cc_object(const char *text, size_t size, const ir_target *target, const ir_mem *mem,
+                       cg_blob *out, ir_error *error) {
   command made;
   uint8_t *bytes = NULL;
-  int64_t start = ir_timer_start(request->timer);
-  ir_status status = cg_c(request, 1, mem, &text, error);
-  *out = text;
-  out->bytes = NULL, out->size = 0;
-  if (status) return status;
-  ir_timer_lap(request->timer, &start, "emit", -1, request->symbol);
-  make_command(request->target, &made);
+  *out = (cg_blob){.mem = mem};
+  make_command(target, &made);
   rt_tool tool = {.who = "compile",
                   .words = made.words,
                   .input_name = "kernel.c",
-                  .input = text.bytes,
-                  .input_size = text.size,
+                  .input = text,
+                  .input_size = size,
                   .output_name = "kernel.o",
                   .missing = "cannot run sh, which runs the C compiler",
                   .failed = "the C compiler (cc, or what CC says) cannot compile a kernel"};
-  status = rt_tool_run(&tool, mem, &bytes, &out->size, error);
+  ir_status status = rt_tool_run(&tool, mem, &bytes, &out->size, error);
   out->bytes = (char *)bytes;
+  return status;
+}
+
+ir_status rt_cc_compile(const cg_request *request, const ir_mem *mem, cg_blob *out, ir_error *error) {
+  cg_blob text, object;
+  int64_t start = ir_timer_start(request->timer);
+  *out = (cg_blob){0};
+  if (cg_c(request, 1, mem, &text, error) != IR_OK) return error->status;
+  ir_timer_lap(request->timer, &start, "emit", -1, request->symbol);
+  ir_status status = rt_cc_object(text.bytes, text.size, request->target, mem, &object, error);
+  if (status == IR_OK) {
+    *out = object;
+    out->scratch = text.scratch, out->in_place = text.in_place, out->checks = text.checks;
+  }
   cg_blob_free(&text);
   ir_timer_lap(request->timer, &start, "select", -1, request->symbol);
   return status;
