@@ -25,6 +25,7 @@ typedef struct sharded {
 static const char *const reasons[] = {
     [SHARD_ASKED] = "asked for",
     [SHARD_WHOLE] = "the operation never splits that axis",
+    [SHARD_READS] = "a part reads elements of other parts",
     [SHARD_OTHERS] = "other operands or the result are divided like that",
     [SHARD_QUOTIENT] = "a mean is divided when its sum is known",
     [SHARD_PENDING] = "the operation does not commute with the pending reduction",
@@ -212,8 +213,9 @@ void fe_dump_shard(ir_graph *g, const ir_parsed_graph *block, const fe_dump_opti
   ir_error *noted = g->error;
   g->error = error;
   if (ir_graph_init(&s.g, g->mem, error) == IR_OK && make(&s, g, options, error)) {
-    if (options->stage == FE_STAGE_SHARD && options->why) put_collectives(&s);
-    else if (options->stage == FE_STAGE_SHARD) put_notes(&s), put_graph(&s, false);
+    if (options->stage == FE_STAGE_SHARD && options->why) {
+      if (shard_count_costs(&s.g, &s.program)) put_collectives(&s);
+    } else if (options->stage == FE_STAGE_SHARD) put_notes(&s), put_graph(&s, false);
     else put_program(&s);
   }
   g->error = noted;

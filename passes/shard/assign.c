@@ -179,7 +179,7 @@ static void keep_extrema(factors *f, ir_ref node) {
 }
 
 /* Bytes of a value at the largest sizes, for comparison. */
-static double bytes_of(ir_graph *g, ir_ref x) {
+double shard_bytes(ir_graph *g, ir_ref x) {
   double bytes = ir_dtypes[ir_dtype_of(g, x)].bytes;
   for (uint32_t d = 0; d < ir_rank(g, x); d++) bytes *= (double)ir_bounds_of(g, ir_dim(g, x, d)).hi;
   return bytes;
@@ -191,7 +191,7 @@ static void claim_operands(factors *f, ir_ref node, const ir_spec *const *specs)
   double bytes[SHARD_OPERANDS];
   for (uint32_t i = 0; i < count; i++) {
     uint32_t at = i;
-    double b = bytes_of(f->s->g, n->src[i]);
+    double b = shard_bytes(f->s->g, n->src[i]);
     for (; at > 0 && bytes[at - 1] < b; at--) order[at] = order[at - 1], bytes[at] = bytes[at - 1];
     order[at] = i, bytes[at] = b;
   }

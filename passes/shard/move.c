@@ -65,31 +65,37 @@ ir_ref shard_join(ir_graph *g, ir_op by, ir_ref x, uint32_t axis) {
   return y ? op_cast(g, y, ir_dtype_of(g, x)) : 0;
 }
 
-static ir_ref exchange(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
-                       const shard_pending *p, const char *kind, ir_ref *made) {
+ir_ref shard_bring(shard_state *s, ir_ref x, const shard_pending *p, uint32_t n, ir_ref *shape, ir_ref *start,
+                   ir_ref *at, const char *kind, ir_ref *made) {
   ir_graph *g = s->g;
-  ir_ref shape[2 + IR_MAX_RANK], start[2 + IR_MAX_RANK], at[2 + IR_MAX_RANK];
-  uint32_t lead = 0;
-  const shard_axes *leads[2] = {&p->joined, &p->kept};
-  for (int i = 0; i < 2; i++) {
+  const shard_axes *leads[2] = {&p->kept, &p->joined}; /* the latter in front */
+  for (int i = 0; i < 2 && x; i++) {
     if (!leads[i]->count) continue;
     int64_t pieces = 1;
     for (uint32_t k = 0; k < leads[i]->count; k++) pieces *= leads[i]->axes[k].size;
-    at[lead] = shard_position(s, leads[i]->axes, leads[i]->count);
-    start[lead] = i == 0 ? ir_index(g, 0) : at[lead];
-    shape[lead++] = ir_index(g, i == 0 ? pieces : 1);
-    x = x ? op_unsqueeze(g, x, 0) : 0;
+    if (n == IR_MAX_RANK)
+      return op_refuse(g, "shard: %s with pending reductions takes more than %d axes", OP_TYPE(x),
+                       IR_MAX_RANK);
+    memmove(at + 1, at, n * sizeof *at), memmove(start + 1, start, n * sizeof *start);
+    memmove(shape + 1, shape, n * sizeof *shape);
+    at[0] = shard_position(s, leads[i]->axes, leads[i]->count);
+    start[0] = leads[i] == &p->joined ? ir_index(g, 0) : at[0];
+    shape[0] = ir_index(g, leads[i] == &p->joined ? pieces : 1);
+    x = op_unsqueeze(g, x, 0), n++;
   }
-  if (!shard_local_start(s, dims, from, at + lead) || !shard_local_start(s, dims, to, start + lead) ||
-      !shard_local_shape(s, dims, to, shape + lead) || !x)
-    return 0;
-  if (lead + to->rank > IR_MAX_RANK)
-    return op_refuse(g, "shard: %s with pending reductions takes %u axes, at most %d are possible",
-                     OP_TYPE(x), lead + to->rank, IR_MAX_RANK);
-  ir_ref y = *made = op_exchange(g, x, shape, start, at, lead + to->rank, kind, strlen(kind));
+  ir_ref y = *made = x ? op_exchange(g, x, shape, start, at, n, kind, strlen(kind)) : 0;
   if (p->joined.count) y = shard_join(g, p->by, y, 0);
   if (p->kept.count && y) y = op_squeeze(g, y, &(ir_ref){ir_index(g, 0)}, 1);
   return y;
+}
+
+static ir_ref exchange(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
+                       const shard_pending *p, const char *kind, ir_ref *made) {
+  ir_ref shape[IR_MAX_RANK], start[IR_MAX_RANK], at[IR_MAX_RANK];
+  if (!shard_local_start(s, dims, from, at) || !shard_local_start(s, dims, to, start) ||
+      !shard_local_shape(s, dims, to, shape))
+    return 0;
+  return shard_bring(s, x, p, to->rank, shape, start, at, kind, made);
 }
 
 /* What leaves the other operand of the reduction as it is. */

@@ -26,6 +26,37 @@ static bool note(shard_state *s, ir_ref node, int operand, shard_reason reason, 
   return true;
 }
 
+/* A row for a step that is one exchange, which the planner does not know. */
+static bool note_exchange(shard_state *s, const ir_spec *from, const ir_spec *to, ir_ref exchange) {
+  shard_program *p = s->program;
+  if (!IR_RESERVE(p->mem, p->collectives, p->collective_cap, p->collective_count + 1)) return no_memory(s);
+  shard_collective *c = &p->collectives[p->collective_count++];
+  *c = (shard_collective){.note = p->note_count, .kind = PASS_RESHARD_EXCHANGE, .from = *from, .to = *to};
+  c->exchange = exchange;
+  ir_spec_init(&c->on, 1);
+  for (uint32_t d = 0; d < from->rank; d++) {
+    uint32_t count;
+    const ir_subaxis *axes = ir_spec_axes(from, d, &count);
+    for (uint32_t i = 0; i < count; i++) ir_spec_push(&c->on, 0, axes[i]);
+  }
+  return true;
+}
+
+/* The part of a deferred view. Pending reductions stay. */
+static ir_ref made_view(shard_state *s, ir_ref x, const ir_spec *to) {
+  ir_spec from;
+  ir_ref exchange, made = shard_view_part(s, x, to, &from, &exchange);
+  if (!made || !exchange) return made;
+  return note_exchange(s, &from, to, exchange) && note(s, x, -1, SHARD_READS, &from, to, exchange) ? made : 0;
+}
+
+/* The part of a value that the pass has come to; of a deferred view, it is made now. */
+static ir_ref part_of(shard_state *s, ir_ref x) {
+  ir_spec spec = spec_of(s, x);
+  if (!s->local[x] && s->deferred[x]) s->local[x] = made_view(s, x, &spec);
+  return s->local[x];
+}
+
 /* The part of x, a node of the graph or its local counterpart, under another spec, with a note. */
 static ir_ref moved(shard_state *s, ir_ref x, ir_ref local, const ir_spec *from, const ir_spec *to,
                     ir_ref node, int operand, shard_reason reason) {
@@ -33,6 +64,41 @@ static ir_ref moved(shard_state *s, ir_ref x, ir_ref local, const ir_spec *from,
   if (!local || ir_spec_same_parts(from, to)) return local;
   ir_ref made = shard_move(s, local, op_dims(s->g, x), from, to, &exchange);
   return made && note(s, node, operand, reason, from, to, exchange) ? made : 0;
+}
+
+/* The spec `to`, with what is pending in `have`, along whose axes nothing is divided yet. */
+static ir_spec still_pending(const ir_spec *have, const ir_spec *to) {
+  ir_spec out;
+  uint32_t count, pending;
+  const ir_subaxis *late = ir_spec_axes(have, IR_PLACE_PENDING, &pending);
+  ir_spec_init(&out, to->rank);
+  for (uint32_t d = 0; d < to->rank; d++) {
+    const ir_subaxis *axes = ir_spec_axes(to, d, &count);
+    bool free = true;
+    for (uint32_t i = 0; i < count && free; i++) {
+      for (uint32_t k = 0; k < pending; k++) free &= !ir_subaxes_overlap(axes[i], late[k]);
+      if (free) ir_spec_push(&out, d, axes[i]);
+    }
+  }
+  for (uint32_t k = 0; k < pending; k++) ir_spec_push(&out, IR_PLACE_PENDING, late[k]);
+  out.joined_by = have->joined_by;
+  return out;
+}
+
+/* The part of a deferred view of the spec `have`, made under another spec at once. */
+static ir_ref made_under(shard_state *s, ir_ref x, const ir_spec *have, const ir_spec *to, ir_ref node,
+                         int operand, shard_reason reason) {
+  ir_spec at = still_pending(have, to);
+  return moved(s, x, made_view(s, x, &at), &at, to, node, operand, reason);
+}
+
+/* The part of an operand under a spec. */
+static ir_ref taken(shard_state *s, ir_ref x, const ir_spec *to, ir_ref node, int operand,
+                    shard_reason reason) {
+  ir_spec from = spec_of(s, x);
+  if (!s->local[x] && s->deferred[x] && s->readers[x] == 1)
+    return made_under(s, x, &from, to, node, operand, reason);
+  return moved(s, x, part_of(s, x), &from, to, node, operand, reason);
 }
 
 /* Why an operand is not taken as it is. */
@@ -54,10 +120,10 @@ static ir_ref whole(shard_state *s, ir_ref node) {
   for (uint32_t i = 0; i < n->nsrc && good; i++) {
     ir_ref x = n->src[i];
     src[i] = x;
-    if (!ir_shape(g, x) || !s->local[x]) continue;
-    ir_spec from = spec_of(s, x), to;
-    ir_spec_init(&to, from.rank);
-    src[i] = moved(s, x, s->local[x], &from, &to, node, (int)i, SHARD_WHOLE);
+    if (!ir_shape(g, x) || !part_of(s, x)) continue;
+    ir_spec to;
+    ir_spec_init(&to, ir_rank(g, x));
+    src[i] = taken(s, x, &to, node, (int)i, SHARD_WHOLE);
     good = src[i] != 0;
   }
   if (good && n->op == IR_OP_RESULT)
@@ -78,10 +144,13 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
   shard_choice choice;
   for (uint32_t i = 0; i < rule->operands; i++) specs[i] = spec_of(s, n->src[i]), at[i] = &specs[i];
   if (!shard_choose(s, node, rule, at, wanted, &choice)) return 0;
+  if (shard_defers_view(s, node, rule, at, &choice)) {
+    s->deferred[node] = 1;
+    return shard_view_spec(s, node, out) ? node : 0;
+  }
   for (uint32_t i = 0; i < rule->operands; i++) {
     shard_reason reason = reason_of(rule, i, &specs[i], &choice.operands[i]);
-    operands[i] =
-        moved(s, n->src[i], s->local[n->src[i]], &specs[i], &choice.operands[i], node, (int)i, reason);
+    operands[i] = taken(s, n->src[i], &choice.operands[i], node, (int)i, reason);
     if (!operands[i]) return 0;
   }
   *out = choice.result;
@@ -123,7 +192,7 @@ static ir_ref constraint(shard_state *s, ir_ref node, ir_spec *out) {
     return op_refuse(s->g, "shard: the spec has %u dimensions; the value has %u", (unsigned)out->rank,
                      (unsigned)from.rank);
   }
-  return moved(s, x, s->local[x], &from, out, node, 0, SHARD_ASKED);
+  return taken(s, x, out, node, 0, SHARD_ASKED);
 }
 
 static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_spec *out) {
@@ -143,6 +212,14 @@ static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_
   return made;
 }
 
+/* A view that is made where it is read: now, where it was given a spec, or several read it. */
+static bool defer(shard_state *s, ir_ref node, const ir_spec *wanted, const ir_spec *have) {
+  if (!wanted && !ir_set_spec(s->g, node, have)) return no_memory(s);
+  if (wanted) s->local[node] = made_under(s, node, have, wanted, node, -1, SHARD_ASKED);
+  else if (s->readers[node] > 1) part_of(s, node);
+  return s->local[node] || (!wanted && s->readers[node] <= 1);
+}
+
 static bool visit(shard_state *s, ir_ref node) {
   ir_graph *g = s->g;
   if (!ir_shape(g, node) && !ir_has_results(ir_op_of(g, node))) return true; /* sizes, functions, lists */
@@ -152,6 +229,11 @@ static bool visit(shard_state *s, ir_ref node) {
   s->given[node] = given || ir_op_of(g, node) == IR_OP_SHARD;
   ir_cause before = ir_cause_enter(g, node);
   ir_ref made = make_local(s, node, given ? &wanted : NULL, &have);
+  if (made && s->deferred[node]) {
+    bool good = defer(s, node, given ? &wanted : NULL, &have);
+    ir_cause_leave(g, before, node, s->local[node]);
+    return good;
+  }
   if (given && made) {
     made = moved(s, node, made, &have, &wanted, node, -1, SHARD_ASKED);
     have = wanted;
@@ -165,7 +247,7 @@ static bool visit(shard_state *s, ir_ref node) {
 static bool put_result(shard_state *s, ir_ref node, shard_value *out) {
   ir_spec from = spec_of(s, node), to = from;
   if (!s->given[node]) ir_spec_clear(&to, IR_PLACE_PENDING), to.joined_by = IR_OP_ADD;
-  ir_ref local = moved(s, node, s->local[node], &from, &to, node, -1, SHARD_RESULT);
+  ir_ref local = taken(s, node, &to, node, -1, SHARD_RESULT);
   *out = (shard_value){local, node, to};
   return local != 0;
 }
@@ -193,6 +275,18 @@ static bool fill(shard_state *s, ir_ref root, const ir_ref *inputs, size_t input
   return good && p->root;
 }
 
+static void begin(shard_state *s) {
+  memset(s->local, 0, s->nodes * sizeof *s->local);
+  memset(s->readers, 0, s->nodes * sizeof *s->readers);
+  memset(s->given, 0, s->nodes);
+  memset(s->deferred, 0, s->nodes);
+}
+
+static void count_reads(shard_state *s, ir_ref node) {
+  const ir_node *n = ir_get(s->g, node);
+  for (uint32_t i = 0; i < n->nsrc; i++) s->readers[n->src[i]]++;
+}
+
 bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_count, int64_t device,
                 shard_program *out) {
   ir_ref *live = NULL;
@@ -205,14 +299,20 @@ bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_cou
   out->results = ir_alloc(g->mem, out->result_count * sizeof *out->results);
   s.local = ir_alloc(g->mem, s.nodes * sizeof *s.local);
   s.given = ir_alloc(g->mem, s.nodes);
-  bool good = out->inputs && out->results && s.local && s.given;
-  if (good) memset(s.local, 0, s.nodes * sizeof *s.local), memset(s.given, 0, s.nodes);
+  s.deferred = ir_alloc(g->mem, s.nodes);
+  s.readers = ir_alloc(g->mem, s.nodes * sizeof *s.readers);
+  bool good = out->inputs && out->results && s.local && s.given && s.deferred && s.readers;
+  if (good) begin(&s);
   else no_memory(&s);
   good = good && ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && good; i++) count_reads(&s, live[i]);
   for (size_t i = 0; i < count && good; i++) good = visit(&s, live[i]);
   good = good && fill(&s, root, inputs, input_count);
   ir_free(g->mem, s.local, s.nodes * sizeof *s.local);
   ir_free(g->mem, s.given, s.nodes);
+  ir_free(g->mem, s.deferred, s.nodes);
+  ir_free(g->mem, s.readers, s.nodes * sizeof *s.readers);
+  ir_free(g->mem, s.named, s.named_cap * sizeof *s.named);
   ir_free(g->mem, s.parts, s.part_cap * sizeof *s.parts);
   ir_free(g->mem, live, cap * sizeof *live);
   if (!good) shard_program_free(out);

@@ -38,6 +38,7 @@ typedef struct shard_value {
 typedef enum shard_reason {
   SHARD_ASKED,    /* the value was given a spec */
   SHARD_WHOLE,    /* the operation never splits that axis */
+  SHARD_READS,    /* a view reads elements of other parts */
   SHARD_OTHERS,   /* another operand, or the result, is divided otherwise */
   SHARD_QUOTIENT, /* a mean is divided when its sum is known */
   SHARD_PENDING,  /* the operation does not commute with the pending reduction */
@@ -57,6 +58,7 @@ typedef struct shard_collective {
   ir_spec from, to, on;   /* on: in dimension 0, the axes that take part */
   pass_reshard_cost cost; /* where sizes are variables, of such as they may be */
   ir_ref exchange;        /* the last EXCHANGE of the step; 0: a view */
+  bool planned;           /* by passes/reshard; else its cost is known after shard_count_costs */
 } shard_collective;
 
 enum { SHARD_ALL = -1 /* in place of the number of a device: all of them */ };
@@ -80,6 +82,8 @@ typedef struct shard_program {
 bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_count, int64_t device,
                 shard_program *out);
 void shard_program_free(shard_program *program);
+/* Fills in the bytes of exchanges that were not planned, of all devices. False after failing. */
+bool shard_count_costs(ir_graph *g, shard_program *program);
 /* Are the latency and the bandwidth of every axis known? Then steps take least time, else they move fewest
  * bytes. */
 bool shard_mesh_is_calibrated(const ir_mesh *mesh);

@@ -49,7 +49,7 @@ static bool note(shard_state *s, const pass_reshard_step *step, const ir_spec *f
   if (!IR_RESERVE(p->mem, p->collectives, p->collective_cap, p->collective_count + 1))
     return ir_fail(s->g->error, IR_ERR_MEMORY, "shard: out of memory") == IR_OK;
   p->collectives[p->collective_count++] =
-      (shard_collective){p->note_count, step->kind, *from, step->to, step->on, step->cost, exchange};
+      (shard_collective){p->note_count, step->kind, *from, step->to, step->on, step->cost, exchange, true};
   return true;
 }
 
