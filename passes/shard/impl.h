@@ -54,13 +54,6 @@ bool shard_is_prefix(const ir_spec *a, const ir_spec *b, uint32_t place);
 /* A variable for the expression, between these bounds; the same for the same expression. */
 ir_ref shard_name(shard_state *s, ir_ref value, const char *begin, int64_t lo, int64_t hi);
 
-/* interval.c: the first and the last value of an index expression of RANGEs, of which ranges[] by number are
- * those of each. They are 0 when memory is short. */
-typedef struct shard_interval {
-  ir_ref lo, hi;
-} shard_interval;
-shard_interval shard_interval_of(ir_graph *g, ir_ref e, const shard_interval *ranges);
-
 /* The pending axes of two specs: those that are joined, those that stay, and those that begin. */
 typedef struct shard_pending {
   shard_axes joined, kept, begun;
@@ -97,8 +90,8 @@ typedef struct shard_choice {
   ir_spec result;       /* what the result is then */
 } shard_choice;
 enum { SHARD_OWN_VARIABLES = 64 /* of a graph, whose sizes are counted with */ };
-enum { SHARD_OPERANDS = 32 };              /* an operation of more is done on whole operands */
-double shard_bytes(ir_graph *g, ir_ref x); /* of the value, at the largest sizes */
+enum { SHARD_OPERANDS = OP_SHARDING_OPERANDS }; /* an operation of more is done on whole operands */
+double shard_bytes(ir_graph *g, ir_ref x);      /* of the value, at the largest sizes */
 /* specs[]: of the operands; wanted: of the result, or NULL. False after failing. */
 bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                   const ir_spec *wanted, shard_choice *out);

@@ -146,6 +146,8 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
   if (!shard_choose(s, node, rule, at, wanted, &choice)) return 0;
   if (shard_defers_view(s, node, rule, at, &choice)) {
     s->deferred[node] = 1;
+    if (wanted && !s->given[node] && !ir_spec_is_whole(wanted))
+      return *out = still_pending(&specs[0], wanted), node;
     return shard_view_spec(s, node, out) ? node : 0;
   }
   for (uint32_t i = 0; i < rule->operands; i++) {
@@ -163,15 +165,6 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
   return shard_local(s, node, rule, &choice, operands);
 }
 
-/* Has the operation a rule that the pass can follow? */
-static bool has_rule(const ir_graph *g, ir_ref node) {
-  const ir_node *n = ir_get(g, node);
-  ir_class cls = (ir_class)ir_ops[n->op].cls;
-  return cls != IR_CLASS_LEAF && cls != IR_CLASS_CONTROL && cls != IR_CLASS_CUSTOM && cls != IR_CLASS_META &&
-         ir_operand_count(n) <= SHARD_OPERANDS && op_registry[n->op].sharding &&
-         strcmp(op_registry[n->op].sharding, "own") != 0;
-}
-
 /* The part of an INPUT or BUFFER, which is given to the device. */
 static ir_ref leaf(shard_state *s, ir_ref node, const ir_spec *spec) {
   ir_graph *g = s->g;
@@ -186,7 +179,9 @@ static ir_ref leaf(shard_state *s, ir_ref node, const ir_spec *spec) {
 static ir_ref constraint(shard_state *s, ir_ref node, ir_spec *out) {
   ir_ref x = ir_src(s->g, node, 0);
   ir_spec from = spec_of(s, x), to;
-  if (!ir_shard_spec(s->g, node, &to)) return no_memory(s);
+  const ir_spec *found = ir_spec_of(s->g, node); /* open dimensions may have gained axes */
+  if (found) to = *found;
+  else if (!ir_shard_spec(s->g, node, &to)) return no_memory(s);
   ir_spec_canonical(&to, out);
   if (out->rank < from.rank) { /* of batch axes, which were added in front, it says nothing */
     return op_refuse(s->g, "shard: the spec has %u dimensions; the value has %u", (unsigned)out->rank,
@@ -205,7 +200,7 @@ static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_
     return leaf(s, node, out);
   }
   if (op == IR_OP_SHARD) return constraint(s, node, out);
-  if (!has_rule(g, node)) return whole(s, node);
+  if (!op_sharding_known(g, node)) return whole(s, node);
   if (!op_sharding_of(g, node, &rule)) return 0;
   ir_ref made = divided(s, node, &rule, wanted, out);
   op_sharding_free(&rule);
@@ -223,12 +218,12 @@ static bool defer(shard_state *s, ir_ref node, const ir_spec *wanted, const ir_s
 static bool visit(shard_state *s, ir_ref node) {
   ir_graph *g = s->g;
   if (!ir_shape(g, node) && !ir_has_results(ir_op_of(g, node))) return true; /* sizes, functions, lists */
-  const ir_spec *given = ir_spec_of(g, node);
+  const ir_spec *hint = ir_spec_of(g, node);
+  bool given = hint && s->given[node];
   ir_spec wanted, have;
-  if (given) ir_spec_canonical(given, &wanted);
-  s->given[node] = given || ir_op_of(g, node) == IR_OP_SHARD;
+  if (hint) ir_spec_canonical(hint, &wanted);
   ir_cause before = ir_cause_enter(g, node);
-  ir_ref made = make_local(s, node, given ? &wanted : NULL, &have);
+  ir_ref made = make_local(s, node, hint ? &wanted : NULL, &have);
   if (made && s->deferred[node]) {
     bool good = defer(s, node, given ? &wanted : NULL, &have);
     ir_cause_leave(g, before, node, s->local[node]);
@@ -284,6 +279,7 @@ static void begin(shard_state *s) {
 
 static void count_reads(shard_state *s, ir_ref node) {
   const ir_node *n = ir_get(s->g, node);
+  s->given[node] = ir_spec_of(s->g, node) || n->op == IR_OP_SHARD;
   for (uint32_t i = 0; i < n->nsrc; i++) s->readers[n->src[i]]++;
 }
 
@@ -306,6 +302,7 @@ bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_cou
   else no_memory(&s);
   good = good && ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
   for (size_t i = 0; i < count && good; i++) count_reads(&s, live[i]);
+  good = good && pass_propagate(g, root, &out->conflicts);
   for (size_t i = 0; i < count && good; i++) good = visit(&s, live[i]);
   good = good && fill(&s, root, inputs, input_count);
   ir_free(g->mem, s.local, s.nodes * sizeof *s.local);
@@ -325,6 +322,7 @@ void shard_program_free(shard_program *p) {
   ir_free(p->mem, p->results, p->result_count * sizeof *p->results);
   ir_free(p->mem, p->variables, p->variable_cap * sizeof *p->variables);
   ir_free(p->mem, p->notes, p->note_cap * sizeof *p->notes);
+  ir_free(p->mem, p->conflicts.notes, p->conflicts.cap * sizeof *p->conflicts.notes);
   ir_free(p->mem, p->collectives, p->collective_cap * sizeof *p->collectives);
   *p = (shard_program){.mem = p->mem};
 }

@@ -17,6 +17,7 @@
 #define VIEWFOLD_PASSES_SHARD_SHARD_H
 
 #include "ir/mesh/sharding.h"
+#include "passes/propagate/propagate.h"
 #include "passes/reshard/reshard.h"
 
 /* A size variable that a device gives a value: of coordinates, or of the size of a part. */
@@ -71,6 +72,7 @@ typedef struct shard_program {
   size_t variable_count, variable_cap;
   shard_note *notes;
   size_t note_count, note_cap;
+  propagate_notes conflicts;     /* of propagation */
   shard_collective *collectives; /* in the order of their notes */
   size_t collective_count, collective_cap;
 } shard_program;

@@ -8,6 +8,7 @@
  * folds into the index of one access. */
 #include "impl.h"
 #include "passes/view/index_map.h"
+#include "passes/view/interval.h"
 
 #include <string.h>
 
@@ -49,8 +50,8 @@ bool shard_defers_view(shard_state *s, ir_ref node, const op_sharding *rule, con
 /* A chain, and the arrays that it is a view of. */
 typedef struct chain {
   shard_state *s;
-  shard_interval ranges[IR_MAX_RANK]; /* of the indices of the part */
-  pass_point guards;                  /* indices that have to be 0 where an operand is read at all */
+  view_interval ranges[IR_MAX_RANK]; /* of the indices of the part */
+  pass_point guards;                 /* indices that have to be 0 where an operand is read at all */
   uint32_t steps;
   shard_pending kept;
   ir_spec *from;
@@ -59,11 +60,7 @@ typedef struct chain {
 
 static pass_point point_of(ir_graph *g, ir_ref node) {
   pass_point p = {.rank = ir_rank(g, node)};
-  for (uint32_t d = 0; d < p.rank; d++) {
-    ir_ref size = ir_dim(g, node, d);
-    p.at[d] =
-        op_is_one(g, size) ? ir_index(g, 0) : ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(d, 0), &size, 1);
-  }
+  view_ranges(g, op_dims(g, node), p.rank, p.at);
   return p;
 }
 
@@ -83,34 +80,6 @@ static void point_of_joined(ir_graph *g, ir_ref node, uint32_t i, pass_point *p,
 static bool is_deferred(const shard_state *s, ir_ref node) { return s->deferred[node] && !s->local[node]; }
 
 /* ---- the spec of a view */
-
-/* The most that the interval of an index holds. */
-static int64_t width(ir_graph *g, ir_ref index, const shard_interval *ranges) {
-  shard_interval all = shard_interval_of(g, index, ranges);
-  ir_ref size = all.lo && all.hi ? pass_sub(g, all.hi, all.lo) : 0;
-  return size ? ir_bounds_of(g, size).hi : 0;
-}
-
-/* The axis of the view whose halves read the least of an axis below, if they read less than all: the index
- * varies most along it. -1: there is none. */
-static int followed(chain *c, ir_ref node, ir_ref index, const ir_spec *taken) {
-  ir_graph *g = c->s->g;
-  uint32_t rank = ir_rank(g, node);
-  int best = -1;
-  int64_t most = 0;
-  for (uint32_t d = 0; d < rank; d++)
-    c->ranges[d] = (shard_interval){ir_index(g, 0), pass_add_int(g, ir_dim(g, node, d), -1)};
-  int64_t all = width(g, index, c->ranges);
-  for (uint32_t d = 0; d < rank; d++) {
-    shard_interval whole = c->ranges[d];
-    if (op_is_one(g, ir_dim(g, node, d)) || ir_spec_count(taken, d)) continue;
-    c->ranges[d].hi = pass_add_int(g, pass_div_int(g, pass_add_int(g, ir_dim(g, node, d), 1), 2), -1);
-    int64_t saved = all - width(g, index, c->ranges);
-    if (saved > most) most = saved, best = (int)d;
-    c->ranges[d] = whole;
-  }
-  return best;
-}
 
 /* Down to the array with the most bytes. */
 static ir_ref main_array(shard_state *s, ir_ref node, pass_point *p) {
@@ -133,7 +102,7 @@ static ir_ref main_array(shard_state *s, ir_ref node, pass_point *p) {
 
 bool shard_view_spec(shard_state *s, ir_ref node, ir_spec *out) {
   ir_graph *g = s->g;
-  chain c = {.s = s};
+  uint32_t taken = 0;
   pass_index_begin(g);
   pass_point p = point_of(g, node);
   ir_ref below = main_array(s, node, &p);
@@ -147,8 +116,9 @@ bool shard_view_spec(shard_state *s, ir_ref node, ir_spec *out) {
       const ir_subaxis *axes = ir_spec_axes(&spec, k, &count);
       int to = -1;
       for (uint32_t j = 0; j < spec.rank && count && to < 0; j++)
-        if ((j == k) == !other) to = followed(&c, node, p.at[j], out);
+        if ((j == k) == !other) to = view_followed(g, p.at[j], op_dims(g, node), out->rank, taken);
       if (to < 0) continue;
+      taken |= 1u << to;
       for (uint32_t i = 0; i < count; i++) ir_spec_push(out, (uint32_t)to, axes[i]);
       ir_spec_clear(&spec, k);
     }
@@ -180,7 +150,7 @@ static ir_ref simple(shard_state *s, ir_ref e, const char *name) {
 static ir_ref nothing_unless(chain *c, ir_ref size, ir_ref node) {
   ir_graph *g = c->s->g;
   for (uint32_t i = 0; i < c->guards.rank && size; i++) {
-    shard_interval at = shard_interval_of(g, c->guards.at[i], c->ranges);
+    view_interval at = view_interval_of(g, c->guards.at[i], c->ranges);
     ir_ref zero = ir_index(g, 0);
     ir_ref is_read =
         pass_and(g, pass_compare(g, IR_OP_LE, at.lo, zero), pass_compare(g, IR_OP_GE, at.hi, zero));
@@ -208,7 +178,7 @@ static ir_ref read_array(chain *c, ir_ref node, ir_ref x, const pass_point *p) {
   if (!shard_local_start(s, op_dims(g, x), from, at)) return 0;
   for (uint32_t d = 0; d < rank; d++) {
     ir_ref size = ir_dim(g, x, d);
-    shard_interval all = shard_interval_of(g, p->at[d], c->ranges);
+    view_interval all = view_interval_of(g, p->at[d], c->ranges);
     if (!all.lo || !all.hi) return 0;
     ir_ref lo = pass_min(g, pass_max(g, all.lo, zero), size);
     ir_ref end = pass_min(g, pass_add_int(g, all.hi, 1), size);
@@ -255,7 +225,7 @@ ir_ref shard_view_part(shard_state *s, ir_ref node, const ir_spec *to, ir_spec *
   if (!shard_local_start(s, dims, to, start) || !shard_local_shape(s, dims, to, size)) return 0;
   for (uint32_t d = 0; d < to->rank; d++) {
     bounds[2 * d] = start[d], bounds[2 * d + 1] = pass_add(g, start[d], size[d]);
-    c.ranges[d] = (shard_interval){start[d], pass_add_int(g, bounds[2 * d + 1], -1)};
+    c.ranges[d] = (view_interval){start[d], pass_add_int(g, bounds[2 * d + 1], -1)};
   }
   shard_sort_pending(to, to, &c.kept);
   ir_ref all = read_view(&c, node, node, point_of(g, node));

@@ -31,9 +31,6 @@ graph @g(%h: f32[1000,701] @m[x,y], %w: f32[701,90]) {
 $ viewfold explain --mesh uneven.vf
 graph @g on mesh @m [x=2,y=4] latency=[1e-06,1e-06] bandwidth=[1000000000.0,10000000000.0]: 8 collectives; a device receives 2004000 bytes at most, all of them 15206000
 \
-%s, operand 1: [-,-] to [y,-]: other operands or the result are divided like that
-  slice y to [y,-]                            receives 0, all 0, peak 315720, 0 us
-\
 %a, operand 0: [x,-]+y to [x,-]: the operation does not commute with the pending reduction
   reduce_scatter y to [x.y,-]                 receives 135000, all 1080000, peak 360000, 16.5 us
   all_gather y:(2)2 to [x.y:(1)2,-]           receives 45000, all 360000, peak 135000, 5.5 us
