@@ -1,8 +1,8 @@
 /* Which axes of the mesh divide which factors of an operation.
  *
- * A spec that the result was given comes first, then the operands, those with more bytes before others. An
- * axis goes to the first factor that claims it, and a factor to the first list of axes, unless a later one
- * continues it. What loses is divided anew before the operation. */
+ * A spec that the result is to have comes first, then the operands, those with more bytes before others; or
+ * the contrary, if that moves less. An axis goes to the first factor that claims it, and a factor to the
+ * first list of axes, unless a later one continues it. What loses is divided anew before the operation. */
 #include "impl.h"
 
 #include <math.h>
@@ -250,12 +250,14 @@ static void choose_pending(factors *f, ir_ref node, const ir_spec *const *specs,
   }
 }
 
-bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
-                  const ir_spec *wanted, shard_choice *out) {
+/* wanted: what the result is divided by before the operands say. */
+static bool choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
+                   const ir_spec *wanted, bool wanted_first, shard_choice *out) {
   factors f = {.s = s, .rule = rule};
   find_whole(&f, node);
-  if (wanted) claim_term(&f, &rule->terms[rule->operands], wanted);
+  if (wanted && wanted_first) claim_term(&f, &rule->terms[rule->operands], wanted);
   claim_operands(&f, node, specs);
+  if (wanted && !wanted_first) claim_term(&f, &rule->terms[rule->operands], wanted);
   keep_extrema(&f, node);
   while (!drop_inner(&f)) {}
   for (uint32_t i = 0; i < rule->operands; i++) spec_of_term(&f, &rule->terms[i], &out->operands[i]);
@@ -274,4 +276,24 @@ bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir
   ir_spec_canonical(&out->result, &joined);
   out->result = joined;
   return s->g->error->status == IR_OK;
+}
+
+/* About what it costs: operands, and the result, if it is to have a spec. */
+static double cost_of(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
+                      const ir_spec *wanted, const shard_choice *choice) {
+  double bytes = shard_move_bytes(s->g, node, &choice->result, wanted);
+  for (uint32_t i = 0; i < rule->operands; i++)
+    bytes += shard_move_bytes(s->g, ir_src(s->g, node, i), specs[i], &choice->operands[i]);
+  return bytes;
+}
+
+bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
+                  const ir_spec *wanted, shard_choice *out) {
+  shard_choice other;
+  if (!choose(s, node, rule, specs, wanted, true, out)) return false;
+  if (!wanted || ir_spec_is_whole(wanted)) return true;
+  if (!choose(s, node, rule, specs, wanted, false, &other)) return false;
+  if (cost_of(s, node, rule, specs, wanted, &other) < cost_of(s, node, rule, specs, wanted, out))
+    *out = other;
+  return true;
 }

@@ -91,7 +91,9 @@ typedef struct shard_choice {
 } shard_choice;
 enum { SHARD_OWN_VARIABLES = 64 /* of a graph, whose sizes are counted with */ };
 enum { SHARD_OPERANDS = OP_SHARDING_OPERANDS }; /* an operation of more is done on whole operands */
-double shard_bytes(ir_graph *g, ir_ref x);      /* of the value, at the largest sizes */
+/* estimate.c: bytes that a device receives about. */
+double shard_move_bytes(ir_graph *g, ir_ref x, const ir_spec *from, const ir_spec *to);
+double shard_bytes(ir_graph *g, ir_ref x); /* of the value, at the largest sizes */
 /* specs[]: of the operands; wanted: of the result, or NULL. False after failing. */
 bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                   const ir_spec *wanted, shard_choice *out);
@@ -101,6 +103,11 @@ bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir
 bool shard_defers_view(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                        const shard_choice *choice);
 bool shard_view_spec(shard_state *s, ir_ref node, ir_spec *out); /* false after failing */
+/* Where the views below x, which has been made, begin at an array of fewer bytes: marks them as deferred, and
+ * returns the number of views; `kept` takes their parts, for shard_unsink. 0: there is none. */
+enum { SHARD_SUNK = 8 };
+uint32_t shard_sink(shard_state *s, ir_ref x, ir_ref kept[SHARD_SUNK]);
+void shard_unsink(shard_state *s, ir_ref x, const ir_ref *kept, uint32_t count);
 /* The part of a deferred view under that spec: each array that it is a view of is exchanged for the box that
  * the part reads. *from: the spec of one of them; *exchange: the last, 0: none. 0 after failing. */
 ir_ref shard_view_part(shard_state *s, ir_ref node, const ir_spec *to, ir_spec *from, ir_ref *exchange);

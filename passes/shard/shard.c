@@ -92,13 +92,25 @@ static ir_ref made_under(shard_state *s, ir_ref x, const ir_spec *have, const ir
   return moved(s, x, made_view(s, x, &at), &at, to, node, operand, reason);
 }
 
-/* The part of an operand under a spec. */
+/* Are there parts of the one that need elements of several parts of the other? */
+static bool must_move(const ir_spec *from, const ir_spec *to) {
+  for (uint32_t d = 0; d < from->rank; d++)
+    if (!shard_is_prefix(from, to, d)) return true;
+  return false;
+}
+
+/* The part of an operand under a spec. A view of a smaller array is made again of what it is a view of. */
 static ir_ref taken(shard_state *s, ir_ref x, const ir_spec *to, ir_ref node, int operand,
                     shard_reason reason) {
   ir_spec from = spec_of(s, x);
   if (!s->local[x] && s->deferred[x] && s->readers[x] == 1)
     return made_under(s, x, &from, to, node, operand, reason);
-  return moved(s, x, part_of(s, x), &from, to, node, operand, reason);
+  ir_ref local = part_of(s, x), kept[SHARD_SUNK];
+  uint32_t sunk = local && must_move(&from, to) ? shard_sink(s, x, kept) : 0;
+  if (!sunk) return moved(s, x, local, &from, to, node, operand, reason);
+  local = made_under(s, x, &from, to, node, operand, reason);
+  shard_unsink(s, x, kept, sunk);
+  return local;
 }
 
 /* Why an operand is not taken as it is. */
@@ -120,7 +132,7 @@ static ir_ref whole(shard_state *s, ir_ref node) {
   for (uint32_t i = 0; i < n->nsrc && good; i++) {
     ir_ref x = n->src[i];
     src[i] = x;
-    if (!ir_shape(g, x) || !part_of(s, x)) continue;
+    if (!ir_shape(g, x) || (!s->local[x] && !s->deferred[x])) continue;
     ir_spec to;
     ir_spec_init(&to, ir_rank(g, x));
     src[i] = taken(s, x, &to, node, (int)i, SHARD_WHOLE);

@@ -129,6 +129,30 @@ bool shard_view_spec(shard_state *s, ir_ref node, ir_spec *out) {
   return g->error->status == IR_OK;
 }
 
+uint32_t shard_sink(shard_state *s, ir_ref x, ir_ref kept[SHARD_SUNK]) {
+  ir_graph *g = s->g;
+  double least = shard_bytes(g, x);
+  uint32_t count = 0, best = 0;
+  ir_ref below = x;
+  while (count < SHARD_SUNK && s->local[below] && ir_ops[ir_op_of(g, below)].cls == IR_CLASS_VIEW &&
+         !is_joined(ir_op_of(g, below)) && s->local[ir_src(g, below, 0)]) {
+    bool pending = ir_spec_count(ir_spec_of(g, below), IR_PLACE_PENDING) > 0;
+    ir_ref next = ir_src(g, below, 0);
+    if (pending != (ir_spec_count(ir_spec_of(g, next), IR_PLACE_PENDING) > 0)) break;
+    kept[count++] = s->local[below];
+    double bytes = shard_bytes(g, below = next);
+    if (bytes < least) least = bytes, best = count;
+  }
+  below = x;
+  for (uint32_t i = 0; i < best; i++, below = ir_src(g, below, 0))
+    s->local[below] = 0, s->deferred[below] = 1;
+  return best;
+}
+
+void shard_unsink(shard_state *s, ir_ref x, const ir_ref *kept, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++, x = ir_src(s->g, x, 0)) s->local[x] = kept[i];
+}
+
 /* ---- the part of a view */
 
 /* Is the expression a sum of multiples of variables? Others are variables of their own, so that kernels

@@ -72,9 +72,9 @@ graph @g(%a: f32[64,8] @m[-,x], %b: f32[8] @m[y]) {
 }
 >>>
 $ viewfold explain --mesh two.vf
-graph @g on mesh @m [x=2,y=4]: 1 collective; a device receives 1024 bytes at most, all of them 6144
+graph @g on mesh @m [x=2,y=4]: 1 collective; a device receives 16 bytes at most, all of them 96
 \
-%y, operand 1: [-,y] to [-,x]: other operands or the result are divided like that
-  exchange x,y to [-,x]                       receives 1024, all 6144, peak 1536
+expand: [-,y] to [-,x]: a part reads elements of other parts
+  exchange y to [-,x]                         receives 16, all 96, peak 24
 \
 %y: factor d1 takes x before factor d1 y of expand, priority 0, 2048 bytes
