@@ -98,6 +98,9 @@ double shard_bytes(ir_graph *g, ir_ref x); /* of the value, at the largest sizes
 bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                   const ir_spec *wanted, shard_choice *out);
 
+/* A row of the next note, for an exchange that was not planned. */
+bool shard_note_exchange(shard_state *s, const ir_spec *from, const ir_spec *to, ir_ref exchange);
+
 /* views.c: views that read elements of other parts. Does the pass make the part of this view only where it
  * is read? specs[]: of its operands, and what the rule would make of them. *out: the spec of the view. */
 bool shard_defers_view(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,

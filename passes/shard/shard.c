@@ -26,28 +26,12 @@ static bool note(shard_state *s, ir_ref node, int operand, shard_reason reason, 
   return true;
 }
 
-/* A row for a step that is one exchange, which the planner does not know. */
-static bool note_exchange(shard_state *s, const ir_spec *from, const ir_spec *to, ir_ref exchange) {
-  shard_program *p = s->program;
-  if (!IR_RESERVE(p->mem, p->collectives, p->collective_cap, p->collective_count + 1)) return no_memory(s);
-  shard_collective *c = &p->collectives[p->collective_count++];
-  *c = (shard_collective){.note = p->note_count, .kind = PASS_RESHARD_EXCHANGE, .from = *from, .to = *to};
-  c->exchange = exchange;
-  ir_spec_init(&c->on, 1);
-  for (uint32_t d = 0; d < from->rank; d++) {
-    uint32_t count;
-    const ir_subaxis *axes = ir_spec_axes(from, d, &count);
-    for (uint32_t i = 0; i < count; i++) ir_spec_push(&c->on, 0, axes[i]);
-  }
-  return true;
-}
-
 /* The part of a deferred view. Pending reductions stay. */
 static ir_ref made_view(shard_state *s, ir_ref x, const ir_spec *to) {
   ir_spec from;
   ir_ref exchange, made = shard_view_part(s, x, to, &from, &exchange);
   if (!made || !exchange) return made;
-  return note_exchange(s, &from, to, exchange) && note(s, x, -1, SHARD_READS, &from, to, exchange) ? made : 0;
+  return note(s, x, -1, SHARD_READS, &from, to, exchange) ? made : 0;
 }
 
 /* The part of a value that the pass has come to; of a deferred view, it is made now. */

@@ -54,6 +54,7 @@ typedef struct chain {
   pass_point guards;                 /* indices that have to be 0 where an operand is read at all */
   uint32_t steps;
   shard_pending kept;
+  const ir_spec *to;
   ir_spec *from;
   ir_ref *exchange;
 } chain;
@@ -213,8 +214,12 @@ static ir_ref read_array(chain *c, ir_ref node, ir_ref x, const pass_point *p) {
     pads[2 * d] = start[d];
     pads[2 * d + 1] = pass_sub(g, size, pass_add(g, start[d], shape[d]));
   }
+  bool owned = true;
+  for (uint32_t d = 0; d < rank; d++) owned &= start[d] == at[d] && shape[d] == ir_dim(g, s->local[x], d);
   *c->from = *from;
-  ir_ref box = shard_bring(s, s->local[x], &c->kept, rank, shape, start, at, "exchange", c->exchange);
+  ir_ref box = owned ? s->local[x]
+                     : shard_bring(s, s->local[x], &c->kept, rank, shape, start, at, "exchange", c->exchange);
+  if (!owned && box && !shard_note_exchange(s, from, c->to, *c->exchange)) return 0;
   return op_pad_known(g, box, pads, 0);
 }
 
@@ -242,7 +247,7 @@ ir_ref shard_view_part(shard_state *s, ir_ref node, const ir_spec *to, ir_spec *
   ir_graph *g = s->g;
   const ir_ref *dims = op_dims(g, node);
   ir_ref start[IR_MAX_RANK], size[IR_MAX_RANK], bounds[2 * IR_MAX_RANK];
-  chain c = {.s = s, .from = from, .exchange = exchange};
+  chain c = {.s = s, .to = to, .from = from, .exchange = exchange};
   *exchange = 0;
   *from = *to;
   pass_index_begin(g);
