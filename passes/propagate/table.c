@@ -57,21 +57,15 @@ static int add_factor(propagate_state *s, propagate_op *op, const char *name, ir
   return op->factors++;
 }
 
-/* May the factor be divided by the pass? Indexed axes and the positions of updates may not, so far. */
+/* Positions of updates that replace each other in order stay whole. */
 static bool is_divided(const ir_graph *g, ir_ref node, const op_sharding *rule, uint32_t term,
                        uint32_t axis) {
   const ir_node *n = ir_get(g, node);
-  if (ir_ops[n->op].cls != IR_CLASS_INDIRECT) return true;
-  uint32_t at = (uint32_t)ir_arg_int(n), shared = (uint32_t)ir_arg_small(n);
   const op_split *split = &rule->terms[term].axes[axis];
-  for (uint32_t i = 0; i < split->count; i++) {
-    const op_split *indexed = &rule->terms[0].axes[at];
-    for (uint32_t k = 0; k < indexed->count; k++)
-      if (indexed->factors[k] == split->factors[i]) return false;
-    for (uint32_t d = shared; d < rule->terms[1].rank && n->op != IR_OP_GATHER; d++)
-      for (uint32_t k = 0; k < rule->terms[1].axes[d].count; k++)
+  for (uint32_t d = (uint32_t)ir_arg_small(n); n->op == IR_OP_SCATTER && d < rule->terms[1].rank; d++)
+    for (uint32_t k = 0; k < rule->terms[1].axes[d].count; k++)
+      for (uint32_t i = 0; i < split->count; i++)
         if (rule->terms[1].axes[d].factors[k] == split->factors[i]) return false;
-  }
   return true;
 }
 
@@ -96,10 +90,11 @@ static bool put_rule(propagate_state *s, propagate_op *op, const op_sharding *ru
   return true;
 }
 
-/* Axes that the rule does not split, and that a view only moves: along them the result is divided as the
- * operands are, into parts of its own size. */
+/* Axes that the rule does not split, and that an operation only moves or accumulates along: along them the
+ * result is divided as the operands are, into parts of its own size. */
 static bool put_moved(propagate_state *s, propagate_op *op) {
-  static const ir_op moving[] = {IR_OP_FLIP, IR_OP_SHRINK, IR_OP_STRIDE, IR_OP_PAD, IR_OP_CONCAT};
+  static const ir_op moving[] = {IR_OP_FLIP,   IR_OP_SHRINK,  IR_OP_STRIDE, IR_OP_PAD,   IR_OP_CONCAT,
+                                 IR_OP_CUMSUM, IR_OP_CUMPROD, IR_OP_CUMMAX, IR_OP_CUMMIN};
   ir_graph *g = s->g;
   ir_op kind = ir_op_of(g, op->node);
   bool moves = false;

@@ -73,9 +73,26 @@ void shard_sort_pending(const ir_spec *from, const ir_spec *to, shard_pending *o
 /* The reduction of an axis by an operation of pending reductions, in the dtype that x has. 0 after failing.
  */
 ir_ref shard_join(ir_graph *g, ir_op by, ir_ref x, uint32_t axis);
+ir_op shard_reduction(ir_op by);               /* SUM of ADD, and so on */
+ir_value shard_neutral(ir_op by, ir_dtype t);  /* what leaves the other operand as it is */
+ir_ref shard_scalar(shard_state *s, ir_ref e); /* an index expression as an i64 of rank 0 */
+/* The device at position 0 along the axes has x, and the others what changes nothing. */
+ir_ref shard_begin_pending(shard_state *s, ir_ref x, const shard_axes *axes, ir_op by);
 
-/* flat.c: an all_reduce of chunks of the parts as flat arrays, by two EXCHANGEs, of which *exchange is the
- * last. `from` and `to` divide alike. 0 after failing. */
+/* flat.c: parts as flat arrays of `count` elements, of which each device along the joined axes combines one
+ * chunk. rows: the spec without the joined axes; part: sizes of the part. Functions return 0 after failing.
+ */
+typedef struct shard_flat {
+  int64_t pieces;
+  ir_ref row, piece, count, size, start; /* size, start: of the chunk */
+} shard_flat;
+bool shard_flat_begin(shard_state *s, const ir_spec *rows, const ir_ref *part, const shard_axes *joined,
+                      shard_flat *out);
+ir_ref shard_flat_pieces(shard_state *s, const shard_flat *f, ir_ref x, const char *kind,
+                         ir_ref *exchange); /* x as [1, pieces, size] */
+ir_ref shard_flat_gather(shard_state *s, const shard_flat *f, ir_ref chunk, const char *kind,
+                         ir_ref *exchange); /* [1, size] as [1, count] */
+/* An all_reduce by two EXCHANGEs, of which *exchange is the last. `from` and `to` divide alike. */
 ir_ref shard_flat_reduce(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
                          ir_ref *exchange);
 
@@ -101,6 +118,16 @@ bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir
 /* A row of the next note, for an exchange that was not planned. */
 bool shard_note_exchange(shard_state *s, const ir_spec *from, const ir_spec *to, ir_ref exchange);
 
+/* ordered.c: the axis of a cumulative operation, or one that searches, stays divided; where one sorts,
+ * another is divided. wanted: of the result, or NULL. */
+void shard_choose_ordered(shard_state *s, ir_ref node, const ir_spec *operand, const ir_spec *wanted,
+                          shard_choice *choice);
+bool shard_is_cumulative(ir_op op);
+ir_ref shard_cumulative(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec); /* 0 after failing */
+ir_ref shard_search(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec);     /* argmax, argmin */
+/* indirect.c: a gather or scatter of parts, also along the axis that it indexes. 0 after failing. */
+ir_ref shard_indirect(shard_state *s, ir_ref node, const shard_choice *choice, ir_ref *operands);
+
 /* views.c: views that read elements of other parts. Does the pass make the part of this view only where it
  * is read? specs[]: of its operands, and what the rule would make of them. *out: the spec of the view. */
 bool shard_defers_view(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
@@ -118,6 +145,7 @@ ir_ref shard_view_part(shard_state *s, ir_ref node, const ir_spec *to, ir_spec *
 /* local.c: the operation on the parts of its operands, which are those of `choice`. 0 after failing. */
 ir_ref shard_local(shard_state *s, ir_ref node, const op_sharding *rule, const shard_choice *choice,
                    const ir_ref *operands);
+ir_dtype shard_wide(ir_dtype t); /* in which sums of it are added up: f32 for f16 and bf16 */
 /* A MEAN: the sum of the elements of a part, in the dtype that adds them up, and the mean of the whole sum.
  */
 ir_ref shard_mean_sum(shard_state *s, ir_ref node, ir_ref x);

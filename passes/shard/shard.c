@@ -129,6 +129,21 @@ static ir_ref whole(shard_state *s, ir_ref node) {
   return made;
 }
 
+/* The operation itself, on parts. */
+static ir_ref on_parts(shard_state *s, ir_ref node, const op_sharding *rule, const shard_choice *choice,
+                       ir_ref *operands) {
+  const ir_node *n = ir_get(s->g, node);
+  ir_class cls = (ir_class)ir_ops[n->op].cls;
+  bool searches = n->op == IR_OP_ARGMAX || n->op == IR_OP_ARGMIN;
+  if ((cls == IR_CLASS_ORDERED || searches) && ir_spec_count(&choice->operands[0], (uint32_t)ir_arg_int(n))) {
+    ir_ref made = searches ? shard_search(s, node, operands[0], &choice->operands[0])
+                           : shard_cumulative(s, node, operands[0], &choice->operands[0]);
+    return made && note(s, node, -1, SHARD_TOTALS, &choice->operands[0], &choice->result, made) ? made : 0;
+  }
+  if (cls == IR_CLASS_INDIRECT && n->op != IR_OP_ASSIGN) return shard_indirect(s, node, choice, operands);
+  return shard_local(s, node, rule, choice, operands);
+}
+
 /* By the factor rule. *out: the spec of the result. */
 static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *wanted,
                       ir_spec *out) {
@@ -146,6 +161,7 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
       return *out = still_pending(&specs[0], wanted), node;
     return shard_view_spec(s, node, out) ? node : 0;
   }
+  if (rule->operands == 1) shard_choose_ordered(s, node, &specs[0], wanted, &choice);
   for (uint32_t i = 0; i < rule->operands; i++) {
     shard_reason reason = reason_of(rule, i, &specs[i], &choice.operands[i]);
     operands[i] = taken(s, n->src[i], &choice.operands[i], node, (int)i, reason);
@@ -158,7 +174,7 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
     sum = moved(s, node, sum, &choice.result, out, node, -1, SHARD_QUOTIENT);
     return sum ? shard_mean_of_sum(s, node, sum) : 0;
   }
-  return shard_local(s, node, rule, &choice, operands);
+  return on_parts(s, node, rule, &choice, operands);
 }
 
 /* The part of an INPUT or BUFFER, which is given to the device. */

@@ -59,7 +59,7 @@ graph @g(%h: f32[10,7] @m[x,y], %w: f32[7,9]) {
 $ viewfold dump --stage=shard uneven.vf | sed -n 's/^# /- /p'
 - %a, operand 0: [x,-]+y to [x,-], all_reduce: the operation does not commute with the pending reduction
 - %m: [-]+x to [-], all_reduce: a mean is divided when its sum is known
-- %c, operand 0: [x,-] to [-,-], all_gather: the operation never splits that axis
+- %c: [x,-] to [x,-], exchange: totals of the parts are combined
 $ viewfold dump --stage=spmd uneven.vf | grep -e part0 -e div | sed 's/^# /- /'
 - part0 = min(((y*-2)+7), 2)
 graph @g(%h: f32[5,part0=1..2], %w: f32[part0,9]) {
