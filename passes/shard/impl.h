@@ -32,6 +32,8 @@ typedef struct shard_state {
   size_t part_count, part_cap;
   shard_named *named;
   size_t named_count, named_cap;
+  struct shard_planned *planned; /* steps.c */
+  size_t planned_count, planned_cap;
   ir_ref *local;     /* by node: its part; 0: not made so far */
   uint8_t *given;    /* by node: did it have a spec before the pass? */
   uint8_t *deferred; /* by node: is it a view whose part is made where it is read (views.c)? */
@@ -115,6 +117,7 @@ double shard_bytes(ir_graph *g, ir_ref x); /* of the value, at the largest sizes
 bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                   const ir_spec *wanted, shard_choice *out);
 
+void shard_plans_free(shard_state *s);
 /* A row of the next note, for an exchange that was not planned. */
 bool shard_note_exchange(shard_state *s, const ir_spec *from, const ir_spec *to, ir_ref exchange);
 

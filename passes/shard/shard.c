@@ -321,6 +321,7 @@ bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_cou
   ir_free(g->mem, s.given, s.nodes);
   ir_free(g->mem, s.deferred, s.nodes);
   ir_free(g->mem, s.readers, s.nodes * sizeof *s.readers);
+  shard_plans_free(&s);
   ir_free(g->mem, s.named, s.named_cap * sizeof *s.named);
   ir_free(g->mem, s.parts, s.part_cap * sizeof *s.parts);
   ir_free(g->mem, live, cap * sizeof *live);
