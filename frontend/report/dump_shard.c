@@ -25,6 +25,7 @@ typedef struct sharded {
 static const char *const reasons[] = {
     [SHARD_ASKED] = "asked for",
     [SHARD_WHOLE] = "the operation never splits that axis",
+    [SHARD_READS] = "a part reads elements of other parts",
     [SHARD_OTHERS] = "other operands or the result are divided like that",
     [SHARD_QUOTIENT] = "a mean is divided when its sum is known",
     [SHARD_PENDING] = "the operation does not commute with the pending reduction",

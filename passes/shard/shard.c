@@ -113,17 +113,26 @@ static ir_ref leaf(shard_state *s, ir_ref node, const ir_spec *spec) {
   return shape == ir_shape(g, node) ? node : ir_leaf(g, (ir_op)n->op, (ir_dtype)n->dtype, 0, shape, n->arg);
 }
 
-/* The value itself, under the spec that a SHARD node asks for. */
+/* The value itself, under the spec that a constraint asks for. */
 static ir_ref constraint(shard_state *s, ir_ref node, ir_spec *out) {
   ir_ref x = ir_src(s->g, node, 0);
   ir_spec from = spec_of(s, x), to;
-  if (!ir_shard_spec(s->g, node, &to)) return no_memory(s);
-  ir_spec_canonical(&to, out);
+  if (ir_op_of(s->g, node) != IR_OP_SHARD) {
+    if (!shard_collective_spec(s, node, &from, out)) return 0;
+  } else {
+    if (!ir_shard_spec(s->g, node, &to)) return no_memory(s);
+    ir_spec_canonical(&to, out);
+  }
   if (out->rank < from.rank) { /* of batch axes, which were added in front, it says nothing */
     return op_refuse(s->g, "shard: the spec has %u dimensions; the value has %u", (unsigned)out->rank,
                      (unsigned)from.rank);
   }
   return moved(s, x, s->local[x], &from, out, node, 0, SHARD_ASKED);
+}
+
+/* The part that an exchange made, with a note. */
+static ir_ref permuted(shard_state *s, ir_ref node, const ir_spec *spec, ir_ref made) {
+  return made && note(s, node, 0, SHARD_READS, spec, spec, made) ? made : 0;
 }
 
 static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_spec *out) {
@@ -135,7 +144,12 @@ static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_
     if (wanted) *out = *wanted;
     return leaf(s, node, out);
   }
-  if (op == IR_OP_SHARD) return constraint(s, node, out);
+  if (ir_only_divides(op)) return constraint(s, node, out);
+  if (op == IR_OP_GATHER) {
+    ir_ref x = ir_src(g, node, 0), made;
+    *out = spec_of(s, x);
+    if (shard_known_gather(s, node, out, s->local[x], &made)) return permuted(s, node, out, made);
+  }
   if (!has_rule(g, node)) return whole(s, node);
   if (!op_sharding_of(g, node, &rule)) return 0;
   ir_ref made = divided(s, node, &rule, wanted, out);
@@ -149,7 +163,7 @@ static bool visit(shard_state *s, ir_ref node) {
   const ir_spec *given = ir_spec_of(g, node);
   ir_spec wanted, have;
   if (given) ir_spec_canonical(given, &wanted);
-  s->given[node] = given || ir_op_of(g, node) == IR_OP_SHARD;
+  s->given[node] = given || ir_only_divides(ir_op_of(g, node));
   ir_cause before = ir_cause_enter(g, node);
   ir_ref made = make_local(s, node, given ? &wanted : NULL, &have);
   if (given && made) {

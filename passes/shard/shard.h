@@ -38,6 +38,7 @@ typedef struct shard_value {
 typedef enum shard_reason {
   SHARD_ASKED,    /* the value was given a spec */
   SHARD_WHOLE,    /* the operation never splits that axis */
+  SHARD_READS,    /* a part reads elements of other parts */
   SHARD_OTHERS,   /* another operand, or the result, is divided otherwise */
   SHARD_QUOTIENT, /* a mean is divided when its sum is known */
   SHARD_PENDING,  /* the operation does not commute with the pending reduction */
