@@ -104,6 +104,15 @@ ir_ref shard_flat_reduce(shard_state *s, ir_ref x, const ir_ref *dims, const ir_
 ir_ref shard_move(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
                   ir_ref *exchange);
 
+/* collective.c: the spec that a collective gives its operand, which has the spec `from`. False after
+ * failing. */
+bool shard_collective_spec(shard_state *s, ir_ref node, const ir_spec *from, ir_spec *out);
+
+/* known_gather.c: is the node a gather of known indices along an axis that `spec`, of its first operand,
+ * divides, and does each device need one box of that? Then the result has the same spec, and its part is
+ * *made, of the part `local` of the operand; 0 after failing. */
+bool shard_known_gather(shard_state *s, ir_ref node, const ir_spec *spec, ir_ref local, ir_ref *made);
+
 /* assign.c: which axes of the mesh divide which factors of an operation. */
 typedef struct shard_choice {
   ir_spec operands[32]; /* what each operand has to be */

@@ -187,19 +187,28 @@ static ir_ref leaf(shard_state *s, ir_ref node, const ir_spec *spec) {
   return shape == ir_shape(g, node) ? node : ir_leaf(g, (ir_op)n->op, (ir_dtype)n->dtype, 0, shape, n->arg);
 }
 
-/* The value itself, under the spec that a SHARD node asks for. */
+/* The value itself, under the spec that a constraint asks for. */
 static ir_ref constraint(shard_state *s, ir_ref node, ir_spec *out) {
   ir_ref x = ir_src(s->g, node, 0);
   ir_spec from = spec_of(s, x), to;
   const ir_spec *found = ir_spec_of(s->g, node); /* open dimensions may have gained axes */
-  if (found) to = *found;
-  else if (!ir_shard_spec(s->g, node, &to)) return no_memory(s);
-  ir_spec_canonical(&to, out);
+  if (ir_op_of(s->g, node) != IR_OP_SHARD) {
+    if (!shard_collective_spec(s, node, &from, out)) return 0;
+  } else {
+    if (found) to = *found;
+    else if (!ir_shard_spec(s->g, node, &to)) return no_memory(s);
+    ir_spec_canonical(&to, out);
+  }
   if (out->rank < from.rank) { /* of batch axes, which were added in front, it says nothing */
     return op_refuse(s->g, "shard: the spec has %u dimensions; the value has %u", (unsigned)out->rank,
                      (unsigned)from.rank);
   }
   return taken(s, x, out, node, 0, SHARD_ASKED);
+}
+
+/* The part that an exchange made, with a note. */
+static ir_ref permuted(shard_state *s, ir_ref node, const ir_spec *spec, ir_ref made) {
+  return made && note(s, node, 0, SHARD_READS, spec, spec, made) ? made : 0;
 }
 
 static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_spec *out) {
@@ -211,7 +220,12 @@ static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_
     if (wanted) *out = *wanted;
     return leaf(s, node, out);
   }
-  if (op == IR_OP_SHARD) return constraint(s, node, out);
+  if (ir_only_divides(op)) return constraint(s, node, out);
+  if (op == IR_OP_GATHER && ir_op_of(g, ir_src(g, node, 1)) == IR_OP_DATA) {
+    ir_ref x = ir_src(g, node, 0), made;
+    *out = spec_of(s, x);
+    if (shard_known_gather(s, node, out, part_of(s, x), &made)) return permuted(s, node, out, made);
+  }
   if (!op_sharding_known(g, node)) return whole(s, node);
   if (!op_sharding_of(g, node, &rule)) return 0;
   ir_ref made = divided(s, node, &rule, wanted, out);
@@ -291,7 +305,7 @@ static void begin(shard_state *s) {
 
 static void count_reads(shard_state *s, ir_ref node) {
   const ir_node *n = ir_get(s->g, node);
-  s->given[node] = ir_spec_of(s->g, node) || n->op == IR_OP_SHARD;
+  s->given[node] = ir_spec_of(s->g, node) || ir_only_divides((ir_op)n->op);
   for (uint32_t i = 0; i < n->nsrc; i++) s->readers[n->src[i]]++;
 }
 

@@ -39,7 +39,7 @@ typedef struct shard_value {
 typedef enum shard_reason {
   SHARD_ASKED,    /* the value was given a spec */
   SHARD_WHOLE,    /* the operation never splits that axis */
-  SHARD_READS,    /* a view reads elements of other parts */
+  SHARD_READS,    /* a part reads elements of other parts */
   SHARD_TOTALS,   /* parts are combined by what they give */
   SHARD_OTHERS,   /* another operand, or the result, is divided otherwise */
   SHARD_QUOTIENT, /* a mean is divided when its sum is known */
