@@ -96,12 +96,13 @@ $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' channelwise.
 $ viewfold dump --stage=kernels --target 'vector_bytes=64 registers=32' shortcut.vf | grep -c '^kernel'
 3
 
-== constant weights are the lanes where positions fill vectors badly
+== constant weights are the lanes where positions fill vectors badly, and positions are copied with their channels together
 $ head -c 1638400 /dev/zero > w
 $ viewfold dump --graph few --stage=kernels --target 'vector_bytes=64 registers=32' positions.vf | grep '^kernel'
-kernel 0 -> temporary 0 [..]
-kernel 1 -> temporary 1 of %y f32[1,1,49,1280]
-kernel 2 -> %y f32[1,1280,7,7]
+kernel 0 -> temporary 1 of %y f32[1,1,1,49,320,1,1]
+kernel 1 -> temporary 0 of %y f32[1,1,40,1,320,1,1,32]
+kernel 2 -> temporary 2 of %y f32[1,1,49,1280]
+kernel 3 -> %y f32[1,1280,7,7]
 $ viewfold dump --graph many --stage=kernels --target 'vector_bytes=64 registers=32' positions.vf | grep '^kernel'
 kernel 0 -> temporary 0 [..]
 kernel 1 -> %y f32[1,1280,20,20]
