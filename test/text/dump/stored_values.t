@@ -60,6 +60,28 @@ graph @cheap(%x: f32[1,144,56,56], %w: f32[24,144,1,1]) {
   %y = conv %c, %w
   return %y
 }
+graph @gated(%x: f32[64,256], %w: f32[256,64], %v: f32[256,64]) {
+  %p = matmul %x, %w
+  %s = sigmoid %p
+  %g = mul %p, %s
+  %q = matmul %x, %v
+  %y = mul %g, %q
+  return %y
+}
+graph @silu(%x: f32[64,256], %w: f32[256,64]) {
+  %p = matmul %x, %w
+  %s = sigmoid %p
+  %y = mul %p, %s
+  return %y
+}
+graph @silu_gate(%x: f32[64,256], %w: f32[256,64], %v: f32[256,64]) {
+  %p = matmul %x, %w
+  %s = sigmoid %p
+  %g = mul %p, %s
+  %q = matmul %x, %v
+  %y = mul %g, %q
+  return %y
+}
 graph @softmax(%x: f32[64,256], %w: f32[256,64]) {
   %p = softmax %x axis=1
   %y = matmul %p, %w
@@ -87,6 +109,13 @@ $ sh fuses.sh chain | grep 'relu.*fma' | wc -l
 0
 $ sh fuses.sh chain | grep -c 'fma sum'
 4
+
+== what is made twice of one product are not two products, of which one would be stored
+$ viewfold dump --graph silu --print-after=values values.vf | grep -c stored
+0
+? 1
+$ viewfold dump --graph silu_gate --print-after=values values.vf | grep -c stored
+1
 
 == a product is computed in the order in which its result is read
 $ sh fuses.sh reordered
