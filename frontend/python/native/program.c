@@ -135,8 +135,8 @@ PyObject *py_run_into(PyObject *module, PyObject *const *args, Py_ssize_t count)
   Py_ssize_t ports = p->inputs + p->outputs, read = 0, sizes = PySequence_Size(args[2]);
   if (PySequence_Size(lists[0]) != p->inputs || PySequence_Size(lists[1]) != p->outputs ||
       sizes != p->variables || sizes > MOST_VARIABLES)
-    return PyErr_Format(PyExc_ValueError, "the program takes %d arrays and %d sizes, and gives %d",
-                        p->inputs, p->variables, p->outputs);
+    return PyErr_Format(PyExc_ValueError, "the program takes %d arrays and %d sizes, and gives %d", p->inputs,
+                        p->variables, p->outputs);
   void *few[FEW], **data = ports <= FEW ? few : PyMem_Calloc((size_t)ports, sizeof *data);
   py_argument *arguments = PyMem_Calloc((size_t)ports + 1, sizeof *arguments);
   bool good = data && arguments;
@@ -154,10 +154,11 @@ PyObject *py_run_into(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_XDECREF(item);
     if (good) data[read] = (void *)(uintptr_t)arguments[read].data;
     else if (!PyErr_Occurred())
-      PyErr_Format(PyExc_TypeError, "%s %d has no elements in memory here",
-                   writable ? "output" : "input", (int)(writable ? read - p->inputs : read));
+      PyErr_Format(PyExc_TypeError, "%s %d has no elements in memory here", writable ? "output" : "input",
+                   (int)(writable ? read - p->inputs : read));
   }
-  if (good && py_program_run(p, (const void *const *)data, data + p->inputs, variables)) result = Py_NewRef(Py_None);
+  if (good && py_program_run(p, (const void *const *)data, data + p->inputs, variables))
+    result = Py_NewRef(Py_None);
   if (arguments) py_arguments_release(arguments, read);
   PyMem_Free(arguments);
   if (data != few) PyMem_Free(data);
