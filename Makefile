@@ -181,7 +181,7 @@ quote = '$(subst ','\'',$(1))'
 $(LLVM_OBJ) $(addprefix $(B)/obj/test/lib/,heap_llvm.o llvm_object.o): EXTRA = $(LLVM_CFLAGS)
 
 # Cache keys name what made the code: the sources that shape it, and the libLLVM that the module is linked with.
-SHAPING_SRC := $(call below,*.c *.h *.def *.rules,ir passes codegen runtime)
+SHAPING_SRC := $(call below,*.c *.h *.def *.inc *.rules,ir passes codegen runtime)
 $(GEN)/source_id: FORCE
 	@mkdir -p $(@D)
 	@id=$$(cat $(SHAPING_SRC) | sha256sum | cut -c1-32); echo $$id | cmp -s - $@ || echo $$id > $@
@@ -291,8 +291,14 @@ $(GEN)/workloads.h: $(call find,frontend/workloads/*.vf)
 	@mkdir -p $(@D)
 	@$(call as_arrays,workload_,sed 's/[.]vf$$//') > $@
 $(B)/obj/frontend/cli/bench/workload.o: $(GEN)/workloads.h
+# What a model in C begins with: c_prelude, c_vectors.
+$(GEN)/c_prelude.h: $(call find,codegen/c/*.inc)
+	$(call say,PAGE,$@)
+	@mkdir -p $(@D)
+	@$(call as_arrays,c_,sed 's/[.]inc$$//') > $@
+$(B)/obj/codegen/c/prelude.o: $(GEN)/c_prelude.h
 # The files of a recipe as arrays, called PREFIX and what a filter makes of the file's name.
-as_arrays = for f in $(filter %.html %.css %.js %.vf,$^); do printf 'static const char %s[] = {\n' "$(1)$$(echo "$${f\#\#*/}" | $(2))"; \
+as_arrays = for f in $(filter %.html %.css %.js %.vf %.inc,$^); do printf 'static const char %s[] = {\n' "$(1)$$(echo "$${f\#\#*/}" | $(2))"; \
   od -An -v -tu1 "$$f" | sed 's/  *\([0-9][0-9]*\)/(char)\1,/g'; echo '0};'; done
 
 # ------------------------------------------------------------------------------------------- rules compiled to tables

@@ -189,7 +189,7 @@ int cli_context_options(const char *command, const char *threads, const char *de
   if (options->device && !*options->device) options->device = NULL;
   if (options->device && !rt_device_is_name(options->device))
     return cli_usage(command,
-                     "unknown device '%s'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME",
+                     "unknown device '%s'; expected cpu, c, opencl, opencl:NUMBER or opencl:PART OF NAME",
                      options->device);
   options->calls = fe_taps_calls(cli_taps());
   options->perf_map = debug.perf;
