@@ -1,18 +1,13 @@
 /* Turns C source text into a function: compiled in a temporary directory, or found in the cache on disk. */
 #include "runtime/native/source.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/cache/digest.h"
 #include "runtime/context.h"
 #include "runtime/native/library.h"
-#include "runtime/system/command.h"
-#include "runtime/system/files.h"
+#include "runtime/system/tool.h"
 
-enum { PATH_ROOM = 512, SAID_ROOM = 600 };
 static const char kind[] = "shared";
 
 typedef struct bytes {
@@ -21,33 +16,22 @@ typedef struct bytes {
   size_t size;
 } bytes;
 
-/* Runs `cc`, with its messages in the file `said`. Returns its wait status, or -1 if it cannot be run. */
-static int run_compiler(const char *source, const char *object, const char *said, rt_digest id) {
-  char identity[RT_LIBRARY_ID_ROOM];
-  rt_library_id_option(id, identity);
-  char *arguments[] = {"cc",           "-shared",      "-fPIC", "-O2", "-ffp-contract=off", identity, "-o",
-                       (char *)object, (char *)source, "-lm",   NULL};
-  return rt_run_command(arguments, said);
-}
-
 static ir_status compile_source(const char *who, const char *source, rt_digest id, bytes *object,
                                 ir_error *error) {
-  char place[PATH_ROOM], from[PATH_ROOM + 16], to[PATH_ROOM + 16], said[PATH_ROOM + 16],
-      words[SAID_ROOM] = "";
-  if (rt_make_temporary_directory(who, place, sizeof place, error) != IR_OK) return error->status;
-  snprintf(from, sizeof from, "%s/kernel.c", place);
-  snprintf(to, sizeof to, "%s/kernel.so", place);
-  snprintf(said, sizeof said, "%s/said", place);
-  bool written = rt_write_new_file(from, source, strlen(source));
-  int status = written ? run_compiler(from, to, said, id) : -1;
-  rt_read_beginning(said, words, sizeof words);
-  if (!written) ir_fail(error, IR_ERR_IO, "%s: cannot write %.200s: %s", who, from, strerror(errno));
-  else if (status == -1) ir_fail(error, IR_ERR_COMPILE, "%s: cannot run the compiler `cc`; install one", who);
-  else if (status != 0) ir_fail(error, IR_ERR_COMPILE, "%s: `cc` cannot compile its source: %s", who, words);
-  else if (!(object->at = rt_read_file(to, object->mem, &object->size)))
-    ir_fail(error, IR_ERR_COMPILE, "%s: `cc` left no shared object", who);
-  unlink(from), unlink(to), unlink(said), rmdir(place);
-  return error->status;
+  char identity[RT_LIBRARY_ID_ROOM];
+  rt_library_id_option(id, identity);
+  const char *const words[] = {"cc",     "-shared", "-fPIC",        "-O2",         "-ffp-contract=off",
+                               identity, "-o",      RT_TOOL_OUTPUT, RT_TOOL_INPUT, "-lm",
+                               NULL};
+  rt_tool compiler = {.who = who,
+                      .words = words,
+                      .input_name = "kernel.c",
+                      .input = source,
+                      .input_size = strlen(source),
+                      .output_name = "kernel.so",
+                      .missing = "cannot run the compiler `cc`; install one",
+                      .failed = "`cc` cannot compile its source"};
+  return rt_tool_run(&compiler, object->mem, &object->at, &object->size, error);
 }
 
 /* Load the object that the cache on disk holds for the key. False if it must be compiled. `only`: compiling

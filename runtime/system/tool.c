@@ -86,7 +86,8 @@ ir_status rt_tool_run(const rt_tool *t, const ir_mem *mem, uint8_t **bytes, size
   char said[SAID_ROOM] = "";
   *bytes = NULL, *size = 0;
   if (!make_place(&p, t->input_name, t->output_name))
-    return ir_fail(error, IR_ERR_IO, "%s: cannot make a temporary directory: %s", t->who, strerror(errno));
+    return ir_fail(error, IR_ERR_IO, "%s: cannot make a temporary directory for %.200s: %s", t->who, p.path,
+                   strerror(errno));
   bool written = write_input(p.input, t->input, t->input_size);
   int status = written ? run_words(&p, t->words) : -1;
   read_said(p.said, said, sizeof said);
