@@ -162,6 +162,8 @@ static void refuses_with_a_reason(void **state) {
        "R_RISCV_PCREL_LO12_I against 'f' is on an instruction that needs a table outside the image"},
       {OBJECT_RISCV64, ASM(".globl f; f: addi a0, a1, 1; .reloc f, R_RISCV_PCREL_LO12_I, f"),
        "R_RISCV_PCREL_LO12_I against 'f' is the lower part of nothing"},
+      {OBJECT_RISCV64, ASM(".globl f; f: jal a0, f; g: addi a0, a1, 1; .reloc g, R_RISCV_PCREL_LO12_I, f"),
+       "R_RISCV_PCREL_LO12_I against 'f' is the lower part of something else"},
       {OBJECT_RISCV64, ASM(".globl f; f: jal a0, f+0x100000"), "R_RISCV_JAL against 'f' is out of reach"},
       {OBJECT_RISCV64, ASM(".globl f; f: auipc a0, %pcrel_hi(f+0x7fffffff)"),
        "R_RISCV_PCREL_HI20 against 'f' is out of reach"},
