@@ -7,6 +7,7 @@
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/pass.h"
+#include "frontend/cli/progress.h"
 #include "frontend/report/dump.h"
 #include "frontend/text/loop_schedule.h"
 #include "frontend/text/nearest.h"
@@ -89,7 +90,9 @@ static int dump_all(dump *d, const char *word, const char *name, bool trace) {
   ir_text_init(&d->out, &ir_mem_libc);
   int status = cli_graph_open(&d->s, "dump", word, trace, d->given);
   d->options.observer = fe_watch_observer(&d->s.watch);
+  cli_work_show();
   if (!status) status = all_graphs(d, word, name);
+  cli_work_hide();
   if (d->out.len) fwrite(d->out.data, 1, d->out.len, stdout);
   ir_text_free(&d->out);
   cli_graph_close(&d->s);

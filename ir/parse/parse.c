@@ -238,6 +238,7 @@ static bool read_leaf(ir_parser *p, const ir_token *op, ir_ref *made) {
       *made && !trial.status && (p->lex.token.first || ir_lex_is(&p->lex, ':') || ir_lex_is(&p->lex, '}'));
   p->lex.error = before.error;
   if (complete) return true;
+  if (trial.status == IR_ERR_CANCELLED) return ir_cancelled(p->lex.error), false;
   if (trial.status == IR_ERR_MEMORY) return ir_parse_memory(p);
   p->lex = before;
   *made = 0;
