@@ -85,10 +85,9 @@ static void copy_results(const rt_program *p, const rt_frame *f, void *const *co
   }
 }
 
-/* Does a run ask whether it goes on, before this step, the count-th? And how many are done since the last
- * time, about. */
-static inline bool must_ask(const rt_step *s, uint32_t count) { return s->grain || rt_pace_asks(count); }
-static inline int64_t steps_since(uint32_t count) { return rt_pace_asks(count) ? RT_PACE_STEPS : 1; }
+/* Does a run ask whether it goes on, before this step? And how many are done since the last time, about. */
+static inline bool must_ask(const rt_step *s) { return s->grain || rt_pace_asks(s->number + 1); }
+static inline int64_t steps_since(const rt_step *s) { return s->grain ? 1 : RT_PACE_STEPS; }
 
 /* Runs a program of kernels only. bases: the addresses of each kind of slot. buffers: room for the parameters
  * of any kernel and one more. */
@@ -97,10 +96,9 @@ static ir_status run_kernels(const rt_program *p, const rt_frame *f, void *const
   int64_t status = 0;
   const rt_step *end = f->steps + f->step_count;
   rt_pace pace;
-  uint32_t count = 0;
   rt_pace_begin(&pace, p);
   for (const rt_step *s = f->steps; s < end; s++) {
-    if (must_ask(s, ++count) && rt_pace_ends(&pace, p, f, s->least_ns, steps_since(count)))
+    if (must_ask(s) && rt_pace_ends(&pace, p, f, s->least_ns, steps_since(s)))
       return rt_pace_cancelled(p, error);
     run_kernel(p, s, bases, buffers, arena, &status, &pace);
     if (status) return rt_out_of_range(p, s->number, error);
@@ -137,10 +135,9 @@ __attribute__((always_inline)) static inline ir_status run_steps(const rt_run_co
                                                                  const rt_step *end, rt_recording *recording,
                                                                  bool watched) {
   int64_t word = 0, before = recording ? ir_now_ns() : 0;
-  uint32_t count = 0;
   while (s < end) {
     const rt_step *step = s;
-    if (must_ask(s, ++count) && rt_pace_ends(r->pace, r->program, r->frame, s->least_ns, steps_since(count)))
+    if (must_ask(s) && rt_pace_ends(r->pace, r->program, r->frame, s->least_ns, steps_since(s)))
       return rt_pace_cancelled(r->program, r->error);
     if (watched && rt_watch_before(r, s) != IR_OK) return r->error->status;
     if (s->grain == RT_GRAIN_OTHER) {
