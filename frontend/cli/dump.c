@@ -150,7 +150,8 @@ static int dump_command(int argc, char **argv, cli_pairs *given) {
                              .more = "one file at a time, found '%s' as well"};
   int status = cli_read(&syntax, argc, argv);
   if (status != CLI_END) return status;
-  if (!stage == !after) return cli_usage("dump", "exactly one of --stage and --print-after is needed");
+  if (!stage == !after)
+    return cli_usage("dump", "exactly one of --stage and --print-after is needed, as in --stage=kernels");
   dump d = {.options = {.after = after}, .given = given};
   status = stage ? find_stage(stage, &d.options) : check_pass(after);
   rt_options settings;
