@@ -181,6 +181,7 @@ static int build_command(build *b) {
   if (!status && !b->s.error.status) build_block(b, block, results);
   cli_work_hide();
   if (status) return status;
+  if (cli_interrupted()) ir_cancelled(&b->s.error);
   if (!b->s.error.status) pack(b);
   return b->s.error.status ? cli_failure("build", &b->s.error) : write_files(b);
 }
