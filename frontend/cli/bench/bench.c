@@ -210,6 +210,10 @@ static int measure_workloads(bench *b) {
   start_peers(b);
   status = measure_all(b);
   for (int i = 0; i < b->plan.peer_count; i++) bench_peer_stop(&b->plan.peers[i]);
+  if (cli_interrupted()) {
+    ir_cancelled(&error);
+    return cli_failure("bench", &error);
+  }
   if (!b->given[JSON]) bench_table_foot(&b->plan, &b->history, b->results, b->result_count);
   bench_report_slower(&b->history, b->results, b->result_count, b->given[JSON] ? stderr : stdout);
   if (b->given[PICTURE] &&

@@ -22,3 +22,7 @@ $ timeout --preserve-status -s INT 1 viewfold run endless.vf --in x='[1,2,3,4]' 
 == afterwards nothing is left
 $ ls
 endless.vf
+== on a mesh
+$ timeout --preserve-status -s INT 1 viewfold run endless.vf --mesh x=2 --in x='[1,2,3,4]'
+! viewfold run: interrupted
+? 130
