@@ -204,8 +204,9 @@ static void lex_sign(ir_lexer *lx) {
   if (c <= 0 || !strchr(ones, c)) {
     char found[200];
     quote(found, sizeof found, t->text, 1);
-    ir_lex_fail_at(lx, t->line, t->column,
-                   "unexpected character, found %s, expected a name, a number or a sign", found);
+    ir_lex_fail_at(lx, t->line, t->column, "unexpected character, found %s, expected %s", found,
+                   *t->text == ';' ? "the end of the line, which ends a statement"
+                                   : "a name, a number or a sign");
     return;
   }
   t->sign = c;

@@ -458,7 +458,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:14: error: unexpected character, found ';', expected a name, a number or a sign
+! a.vf:2:14: error: unexpected character, found ';', expected the end of the line, which ends a statement
 ? 2
 
 == a comment of C
@@ -783,6 +783,319 @@ $ viewfold dump --stage=graph a.vf
 ! a.vf:1:1: error: nothing to read, found the end of the text, expected 'graph @NAME(...) { ... }'
 ? 2
 
+== an integer too large
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = add %x, 99999999999999999999
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:16: error: integer too large, found '99999999999999999999', expected at most 18446744073709551615
+? 2
+
+== a number too large
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = add %x, 1e999
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:16: error: number too large, found '1e999', expected a finite f64 of at most 1000 characters
+? 2
+
+== an escape that is none
+<<< a.vf
+graph @g(%a: f32[2,3], %b: f32[3,4]) {
+  %y = einsum %a, %b equation="ij,jk\q->ik"
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:37: error: unknown escape in a string, expected one of \\ \" \n \t \xHH
+? 2
+
+== an empty name
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %"" = exp %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: empty name, found '%""', expected '%NAME'
+? 2
+
+== a concatenation of nothing
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = concatenate axis=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: concatenate: 0 operands given; takes at least 1
+? 2
+
+== a fill that is no scalar
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = full %x shape=[2]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: full: 1 operand given; takes 0
+? 2
+
+== an exclusive maximum
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = cummax %x axis=0 exclusive=true
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: cummax: there is no attribute exclusive; attributes: axis, reverse
+? 2
+
+== an end that is no integer
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = arange stop=1.5
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+graph @g(%x: f32[4,3]) {
+  %0 = iota shape=[2] axis=0 dtype=f64 : f64[2]
+  %1 = mul %0, 1.0 : f64[2]
+  %2 = add %1, 0.0 : f64[2]
+  %y = cast %2 dtype=f32 : f32[2]
+  return %y
+}
+
+== a spec without a mesh
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = shard %x spec=[x,-]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:26: error: bad expression, found ']', expected a number, a variable, a range, '-', '!' or '('
+? 2
+
+== an expression for a parameter
+<<< a.vf
+graph @g(n+1, %x: f32[2]) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:10: error: unknown name in an expression, found 'n', expected a variable declared before, as in n=1..8
+? 2
+
+== a bound of iterations that is negative
+<<< a.vf
+graph @w(%s: f32[2]) {
+  %p = any %s
+  return %p
+}
+graph @d(%s: f32[2]) {
+  return %s
+}
+graph @g(%x: f32[2]) {
+  %y = while_loop %x while=@w do=@d bound=-5
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:9:3: error: while_loop: the bound is -5; it must be a number of iterations, or -1 for none
+? 2
+
+== a constant of a size that varies
+<<< a.vf
+graph @g(%x: f32[n=1..8]) {
+  %y = data values=[1,2] shape=[n]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: data: size n of axis 0 in shape [n] is not constant; literal elements have a constant shape
+? 2
+
+== a kernel of gather that is no integer
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = take_along_axis %x, %x axis=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: take_along_axis: the indices have shape f32[3,4]; x has shape f32[3,4]; indices are integers
+? 2
+
+== a window of no axes
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = avg_pool %x kernel=[]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: avg_pool: windows of 0 axes; x has shape f32[4,3]; takes 1 to all of its axes
+? 2
+
+== an axis that is a word
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = sum %x axes=rows
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: sum: there is no axis 'r'; x has shape f32[4,3]; axes have letters where a type or name_axes gives them
+? 2
+
+== a mode that is none
+<<< a.vf
+graph @g(%x: f32[4,3], %i: i32[2]) {
+  %y = take %x, %i axis=0 mode="wrap"
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: take: attribute mode is wrap; it is one of check clip fill
+? 2
+
+== a step of zero
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = stride %x strides=[0,1]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: stride: there is no attribute strides; attributes: steps
+? 2
+
+== an expansion of a size that is not one
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = expand %x shape=[8,3]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: expand: shape [8,3] asks for 8 at axis 0; x has shape f32[4,3], 4 there; only sizes of 1 can be expanded, others must be equal
+? 2
+
+== a squeeze of a size that is not one
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = squeeze %x axis=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: squeeze: axis 0 has size 4; x has shape f32[4,3]; only an axis of size 1 can be removed
+? 2
+
+== a transpose of one axis
+<<< a.vf
+graph @g(%x: f32[3]) {
+  %y = swap_axes %x axes=[0,1]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: swap_axes: there is no attribute axes; attributes: axis1, axis2
+? 2
+
+== a norm of another width
+<<< a.vf
+graph @g(%x: f32[4,3], %w: f32[4]) {
+  %y = layer_norm %x, %w, %w axis=-1
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: layer_norm: the weight has shape f32[4]; x has shape f32[4,3], normalised over its last 1 axis; the sizes of a weight are those of these axes, or 1
+? 2
+
+== attention of other widths
+<<< a.vf
+graph @g(%q: f32[2,4], %k: f32[3,5], %v: f32[3,4]) {
+  %y = attention %q, %k, %v
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: attention: q has shape f32[2,4], k has shape f32[3,5]; their last sizes, 4 and 5, must be equal
+? 2
+
+== a build of nothing
+$ viewfold build
+! viewfold build: no file given; for example: viewfold build blur.vf -o blur.o
+! Try 'viewfold build --help'.
+? 2
+
+== assembler of a device
+$ viewfold dump good.vf --stage=asm --device opencl
+! viewfold dump: --stage=asm is of the processor's kernels; --stage=opencl shows those of device 'opencl'
+! Try 'viewfold dump --help'.
+? 2
+
+== a folder of test data without any
+$ mkdir t; viewfold run good.vf --check=t
+! viewfold run: --check: t holds no output_0.pb
+! Try 'viewfold run --help'.
+? 2
+
+== a profile of a mesh
+$ viewfold run good.vf --in x=[1,2] --profile --mesh x=2
+! viewfold run: --profile: takes one device; leave out --mesh
+! Try 'viewfold run --help'.
+? 2
+
+== an import of nothing
+$ viewfold import
+! viewfold import: no model given; for example: viewfold import model.onnx -o model.vf
+! Try 'viewfold import --help'.
+? 2
+
+== a page of nothing
+$ viewfold show
+! viewfold show: no file given; for example: viewfold show 'f32[3,2].permute(1,0)' -o page.html
+! Try 'viewfold show --help'.
+? 2
+
+== a check of nothing
+$ viewfold check
+! viewfold check: no file given; for example: viewfold check blur.vf
+! Try 'viewfold check --help'.
+? 2
+
+== an explanation of nothing
+$ viewfold explain
+! viewfold explain: no file given; for example: viewfold explain blur.vf
+! Try 'viewfold explain --help'.
+? 2
+
+== a search of nothing
+$ viewfold tune
+! viewfold tune: no file given; for example: viewfold tune blur.vf
+! Try 'viewfold tune --help'.
+? 2
+
+== a tolerance of no command
+$ viewfold cache prun
+! viewfold cache: unknown action 'prun'; expected stat, prune or verify
+! Try 'viewfold cache --help'.
+? 2
+
 == a dump of nothing
 $ viewfold dump good.vf
 ! viewfold dump: exactly one of --stage and --print-after is needed, as in --stage=kernels
@@ -993,7 +1306,7 @@ $ viewfold build good.vf -o good.exe
 
 == a target that is none
 $ viewfold build good.vf -o good.o --target skylake-x
-! viewfold build: target: 'skylake-x' is not a setting; use name=value with a name among triple, features, vector_bytes, registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, read_ahead, lanes, together, matrix, local, arguments, sort, quick, parts; or first a processor: native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64, cortex-a76, neoverse-n1, riscv64, rv64gcv
+! viewfold build: target: 'skylake-x' is not a setting; use name=value with a name among [..]
 ? 2
 
 == a workload that is none
@@ -1035,7 +1348,7 @@ $ VIEWFOLD_DEBUG=nans viewfold run good.vf --in x=[1,2]
 
 == a cold cache
 $ VIEWFOLD_COMPILE=0 viewfold run good.vf --in x=[1,2]
-! viewfold run: VIEWFOLD_COMPILE=0: graph @g needs 1 kernel that the cache does not hold, the first is vf_mul_f32_e8eed55ee0b332c2; run once without VIEWFOLD_COMPILE=0 to compile and keep them
+! viewfold run: VIEWFOLD_COMPILE=0: graph @g needs 1 kernel that the cache does not hold, the first is vf_mul_f32_[..]; run once without VIEWFOLD_COMPILE=0 to compile and keep them
 ? 3
 
 == a model that is none
