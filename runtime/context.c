@@ -65,6 +65,7 @@ ir_status rt_context_create(const ir_mem *mem, const rt_options *options, rt_con
   memset(c, 0, sizeof *c);
   c->mem = *mem;
   if (options) c->options = *options;
+  if (!c->options.progress) c->options.progress = &c->own_progress;
   ir_error limit = {0};
   ir_status status = c->options.cache_bytes > 0 || rt_disk_limit(&c->options.cache_bytes, &limit)
                          ? set_up(c, error)

@@ -29,8 +29,9 @@ struct rt_context {
   bool measured;   /* the target has settings that were */
   ir_text identity;
   rt_disk *disk;
-  rt_memo programs; /* caller's key -> rt_program, one reference each */
-  rt_memo kernels;  /* kernel's bytes -> rt_kernel */
+  ir_progress own_progress; /* for programs, where rt_options has none */
+  rt_memo programs;         /* caller's key -> rt_program, one reference each */
+  rt_memo kernels;          /* kernel's bytes -> rt_kernel */
   rt_lookups lookups;
   bool tuned_known;
   uint64_t tuned; /* stamp of the tuned schedules (runtime/program/tuned.c), if tuned_known */

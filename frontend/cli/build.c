@@ -9,6 +9,7 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/progress.h"
 #include "frontend/files/atomic_file.h"
 
 static const char help_text[] =
@@ -176,8 +177,11 @@ static int build_command(build *b) {
   ir_ref results = cli_graph_results(&b->s, block);
   if (!results) return CLI_BAD_INPUT;
   status = open_targets(b);
+  cli_work_show();
   if (!status && !b->s.error.status) build_block(b, block, results);
+  cli_work_hide();
   if (status) return status;
+  if (cli_interrupted()) ir_cancelled(&b->s.error);
   if (!b->s.error.status) pack(b);
   return b->s.error.status ? cli_failure("build", &b->s.error) : write_files(b);
 }

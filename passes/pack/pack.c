@@ -545,7 +545,7 @@ static bool pack_all(packer *p, ir_ref *map, const ir_ref *live, size_t count, c
     ir_cause before = ir_cause_enter(g, live[i]);
     if (made && sum) made = pack_sum_node(p, made, live[i], live, count);
     ir_cause_leave(g, before, live[i], made);
-    if (g->error->status == IR_ERR_MEMORY) made = 0; /* what is known of an operand may be incomplete */
+    if (ir_gives_up(g->error->status)) made = 0; /* what is known of an operand may be incomplete */
     good = (map[live[i]] = made) != 0 && (!(epilogues[live[i]] & PASS_EPILOGUE) || mark_epilogue(p, made));
   }
   return good;

@@ -45,7 +45,7 @@ static ir_status compile_kernel(rt_context *c, const ir_graph *graph, ir_ref ker
   return link_object(c, status, &object, symbol, image, error);
 }
 
-static bool ask(rt_context *c, const rt_kernel_key *key, rt_compile_request *request) {
+static bool ask(rt_context *c, const rt_kernel_key *key, ir_task *task, rt_compile_request *request) {
   if (c->options.compile || c->by_cc || !c->codegen.compiler) return false;
   *request = (rt_compile_request){.key = key,
                                   .symbol = key->symbol,
@@ -53,6 +53,7 @@ static bool ask(rt_context *c, const rt_kernel_key *key, rt_compile_request *req
                                   .want = CG_OBJECT,
                                   .level = rt_level_for(&c->code),
                                   .timer = c->options.timer,
+                                  .task = task,
                                   .mem = &c->mem};
   rt_compiler_ask(c->codegen.compiler, request);
   return true;

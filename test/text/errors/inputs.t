@@ -113,7 +113,7 @@ $ viewfold run g.vf --in 'x=[[1,2,3],[1,2,3],[1,2,3],[1,2,3]]' --in y=[1,2,3,4,5
 
 == an unknown size
 $ viewfold run g.vf --in 'x=[[1,2,3],[1,2,3],[1,2,3],[1,2,3]]' --in y=[1,2,3,4,5,6,7,8] --in s=1 --size m=8
-! viewfold run: --size: @g has no variable m
+! viewfold run: --size: @g has no variable m; it has n
 ! Try 'viewfold run --help'.
 ? 2
 
@@ -156,7 +156,7 @@ $ viewfold run g.vf --in 'x=[[1,2,3],[1,2]]'
 
 == an array that does not close
 $ viewfold run g.vf --in 'x=[[1,2,3],[1,2,3]'
-! --in x:1:17: error: bad list, found the end of the text, expected ','
+! --in x:1:17: error: bad list, found the end of the text, expected ',' or ']'
 ? 2
 
 == text after an array
@@ -229,7 +229,7 @@ $ viewfold --versoin
 
 == dump
 $ viewfold dump g.vf
-! viewfold dump: exactly one of --stage and --print-after is needed
+! viewfold dump: exactly one of --stage and --print-after is needed, as in --stage=kernels
 ! Try 'viewfold dump --help'.
 ? 2
 $ viewfold dump --stage=loop g.vf
@@ -237,7 +237,7 @@ $ viewfold dump --stage=loop g.vf
 ! Try 'viewfold dump --help'.
 ? 2
 $ viewfold dump --stage=loops --print-after=all g.vf
-! viewfold dump: exactly one of --stage and --print-after is needed
+! viewfold dump: exactly one of --stage and --print-after is needed, as in --stage=kernels
 ! Try 'viewfold dump --help'.
 ? 2
 $ viewfold dump --print-after=lopps g.vf
