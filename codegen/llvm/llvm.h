@@ -32,6 +32,17 @@ typedef struct cg_anchor {
 } cg_anchor;
 enum { CG_ANCHORS = 8 }; /* anchors that are remembered: of so many streams at a time */
 
+/* A loop whose stores are aligned when it runs (align.c). */
+enum { CG_MOST_ALIGNED = 9 /* accesses of a loop: a store and those that it is computed of; see align.c */ };
+typedef struct cg_aligned {
+  ir_ref param[CG_MOST_ALIGNED], index[CG_MOST_ALIGNED]; /* accesses of the open loop */
+  LLVMValueRef memory[CG_MOST_ALIGNED];                  /* where they find their elements */
+  uint32_t count;
+  bool masked;        /* the first and the last iteration store parts of vectors */
+  LLVMValueRef ahead; /* elements in front of the first aligned address */
+  LLVMValueRef end;   /* the iteration, while the first and the last are emitted; else NULL */
+} cg_aligned;
+
 typedef struct cg_emitter {
   cg_order order;
   cg_nest *nest; /* the order's */
@@ -54,6 +65,7 @@ typedef struct cg_emitter {
   unsigned invariant, weights, nontemporal; /* metadata kinds */
   cg_anchor anchors[CG_ANCHORS];            /* the last ones, in turn */
   uint32_t next_anchor;
+  cg_aligned aligned;
 } cg_emitter;
 
 /* llvm.c: modules. cg_open_module returns NULL after failing; the machine is made where there is none. */
@@ -93,6 +105,8 @@ const char *cg_target_dot2(const ir_target *target,
 /* The intrinsic that multiplies `width` floats of `bytes` bytes by powers of two; or NULL. */
 const char *cg_target_scale(const ir_target *target, unsigned bytes, uint32_t width);
 const char *cg_target_store_fence(const ir_target *target); /* orders nontemporal stores; or NULL */
+/* Are vectors of elements of so many bytes stored under a mask in one instruction? */
+bool cg_target_masks_stores(const ir_target *target, unsigned bytes);
 
 /* loop.c: as cg_emits says */
 void cg_emit_running(void *emitter, uint32_t loop);
@@ -176,6 +190,15 @@ LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref);
 void cg_write(cg_emitter *e, const cg_place *place, LLVMValueRef stored, LLVMValueRef to);
 void cg_emit_store(void *emitter, ir_ref ref); /* all its unrolled values */
 void cg_finish_stores(cg_emitter *e);          /* at the kernel's end */
+
+/* align.c: loops of contiguous stores */
+/* Behind the guard of a loop that runs: aligns its stores, if it is worth it; sets the end of the iterations
+ * that are left. */
+void cg_open_aligned(cg_emitter *e, uint32_t loop, LLVMValueRef *end);
+/* The memory of an access of the open loop; of another access the parameter's. */
+LLVMValueRef cg_aligned_memory(cg_emitter *e, ir_ref param, ir_ref index);
+/* Stores of the first or the last iteration what the others do not. */
+void cg_write_end(cg_emitter *e, const cg_place *place, LLVMValueRef stored, LLVMValueRef to);
 
 /* tile.c: all unrolled values of a load at once, where these are contiguous and the vector lanes are not
  * (cg_tile_of); false where there is no such tile */

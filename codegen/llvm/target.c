@@ -66,6 +66,10 @@ const char *cg_target_dot2(const ir_target *target, uint32_t width) {
   return NULL;
 }
 
+bool cg_target_masks_stores(const ir_target *target, unsigned bytes) {
+  return has_feature(target, "avx512bw") || (bytes >= 4 && has_feature(target, "avx2"));
+}
+
 const char *cg_target_scale(const ir_target *target, unsigned bytes, uint32_t width) {
   static const struct {
     unsigned bytes, width;

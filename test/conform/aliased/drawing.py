@@ -206,7 +206,10 @@ class Drawing:
                 return np.clip(elements, 0, size - 1), value
         if self.chance(0.2):
             return self.make_regular_index(size)
-        index = self.random.integers(-size, size, tuple(int(k) for k in self.random.integers(1, 4, self.random.integers(1, 3))))
+        shape = tuple(int(k) for k in self.random.integers(1, 4, self.random.integers(1, 3)))
+        near = min(size, 3) if self.chance(0.5) else size  # of few positions some are named twice
+        index = self.random.integers(size - near + 1) + self.random.integers(0, near, shape)
+        index -= size * self.random.integers(0, 2, shape)
         self.indices.append((len(self.graph.inputs), size))
         return index, self.graph.input(index.astype(np.int64))
 
