@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from typing import Any, Callable
 
@@ -140,10 +141,10 @@ def _in_parts(module: fx.GraphModule, report: Report, error: CannotTake) -> Call
                 not isinstance(value(node), torch.SymInt)):
             refused[node.name] = (str(node.target), "there is no row for it")
     while True:
-        copy = fx.GraphModule(module, __import__("copy").deepcopy(module.graph))
-        for old, new in zip(module.graph.nodes, copy.graph.nodes):
+        whole = fx.GraphModule(module, copy.deepcopy(module.graph))
+        for old, new in zip(module.graph.nodes, whole.graph.nodes):
             new.meta = old.meta
-        split = CapabilityBasedPartitioner(copy, _Taken(set(refused)), allows_single_node_partition=True
+        split = CapabilityBasedPartitioner(whole, _Taken(set(refused)), allows_single_node_partition=True
                                            ).partition_and_fuse()
         made: dict[str, Compiled] = {}
         parts = Report()
@@ -242,6 +243,11 @@ def backend(module: fx.GraphModule, examples: Any, *, options: dict[str, Any] | 
                             decompositions=decompositions(), partition_fn=min_cut_rematerialization_partition,
                             keep_inference_input_mutations=False)
     return compiler(module, examples)
+
+
+def forget() -> None:
+    """Empties the list of `explain`; compiled functions stay."""
+    _reports.clear()
 
 
 def explain() -> list[Report]:

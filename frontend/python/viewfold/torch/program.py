@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import operator
+from array import array
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from .. import _native
 from .._array import Array, apply
@@ -60,15 +63,24 @@ def placeholders(module: fx.GraphModule) -> list[fx.Node]:
     return [n for n in module.graph.nodes if n.op == "placeholder"]
 
 
-def _order(sizes: Any, strides: Any) -> list[int] | None:
-    """The axes from the outermost to the innermost, of elements that lie densely; None: they do not."""
-    order = sorted(range(len(sizes)), key=lambda a: (-strides[a], -sizes[a], a))
-    step = 1
+def _order(sizes: Any, strides: Any, numbers: Any) -> list[int] | None:
+    """The axes from the outermost to the innermost, of elements that lie densely; None: they do not.
+
+    sizes: as the program has them, 1 for an axis that repeats; numbers: as torch has them."""
+    known = [1 if s == 1 else n for s, n in zip(sizes, numbers)]
+    order = sorted(range(len(known)), key=lambda a: (known[a] == 1, 0 if known[a] == 1 else -strides[a], a))
+    step: Any = 1
     for a in reversed(order):
-        if sizes[a] != 1 and strides[a] != step:
+        if known[a] == 1:
+            continue
+        if strides[a] != step:
             return None
-        step = step * sizes[a]
-    return order
+        step = step * known[a]
+    # axes of one element go where they are in the shape, as far as the others allow
+    large = [a for a in order if known[a] != 1]
+    if large == sorted(large):
+        return list(range(len(known)))
+    return large + [a for a in range(len(known)) if known[a] == 1]
 
 
 def _text(size: Any) -> Any:
@@ -95,16 +107,35 @@ class Result:
         return torch.empty_strided(shape, strides, dtype=self.dtype)
 
 
+@dataclass(frozen=True)
+class Given:
+    """A result that is an argument."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Again:
+    """A result with the elements of another."""
+
+    output: int
+
+
 class Program:
     """A graph, for arguments of the dtypes, sizes and strides that it was traced with.
 
     weights: tensors by number of the argument, whose elements are constants of the program. fixed: numbers for the
-    symbols in sizes; None: sizes are variables. CannotTake names the first node that has no row.
+    symbols in sizes; None: sizes are variables. strides: of the arguments, where they differ from what the graph was
+    traced with. CannotTake names the first node that has no row.
     """
 
     def __init__(self, module: fx.GraphModule, weights: dict[int, torch.Tensor] | None = None,
-                 fixed: dict[Any, int] | None = None) -> None:
+                 fixed: dict[Any, int] | None = None, strides: dict[int, Any] | None = None) -> None:
         self.module, self.graph = module, _native.graph("compiled")
+        self.made_with = (weights, fixed)
+        self.strides = strides or {}
+        self.layouts = array("q")  # of the inputs: rank, sizes, strides; -1 for what varies
+        self.others: Program | None = None  # for arguments that lie in another way
         self.inputs: list[int] = []  # numbers of the arguments that runs are given
         self.outputs: list[Result] = []
         self.returned: list[Any] = []  # of each result: the number of the output, or what it is
@@ -142,12 +173,15 @@ class Program:
         try:
             code = dtype_of(val.dtype).code
             shape = [self.recording.size(s) for s in val.shape]
-            steps = [self.recording.size(s) for s in val.stride()]
+            steps = list(self.strides.get(number) or [self.recording.size(s) for s in val.stride()])
         except Unsupported as e:
             raise CannotTake(node, str(e)) from None
         self.inputs.append(number)
+        for numbers in (shape, steps):
+            self.layouts.extend([len(shape)] * (numbers is shape) + [s if isinstance(s, int) else -1 for s in numbers])
         base = [1 if step == 0 else s for s, step in zip(shape, steps)]  # an axis of stride 0 repeats one element
-        if order := _order_of(val, base):
+        order = _order(base, self.strides.get(number) or val.stride(), val.shape)
+        if order is not None:
             x = self.graph.input(node.name, code, tuple(_text(base[a]) for a in order))
             if order != list(range(len(order))):
                 x = apply("permute", (x,), "order=" + text_list(order.index(a) for a in range(len(order))))
@@ -185,31 +219,51 @@ class Program:
 
     def _return(self, node: fx.Node, env: dict[fx.Node, Any]) -> None:
         given: Any = node.args[0]
-        places: dict[fx.Node, int] = {}
+        arguments = {n: number for number, n in enumerate(placeholders(self.module))}
+        places: dict[Any, int] = {}  # of arrays in an order of memory that are outputs already
         for r in given if isinstance(given, (list, tuple)) else [given]:
             val = value(r)
             if not isinstance(val, torch.Tensor):
                 self.returned.append(env[r] if isinstance(r, fx.Node) else r)
-                continue
-            if r not in places:
-                places[r] = len(self.outputs)
-                self._output(r, env[r], val)
-            self.returned.append(self.outputs[places[r]])
+            elif r in arguments:
+                self.returned.append(Given(arguments[r]))
+            else:
+                shape = [self.recording.size(s) for s in val.shape]
+                order = _order(shape, val.stride(), val.shape) or list(range(len(shape)))
+                key = (id(env[r]), tuple(order))
+                if key in places:
+                    self.returned.append(Again(places[key]))
+                    continue
+                places[key] = len(self.outputs)
+                self._output(r, env[r], val.dtype, shape, order)
+                self.returned.append(self.outputs[-1])
 
-    def _output(self, node: fx.Node, made: Array, val: Any) -> None:
-        shape = [self.recording.size(s) for s in val.shape]
-        order = _order_of(val, shape) or list(range(len(shape)))
+    def _output(self, node: fx.Node, made: Array, dtype: torch.dtype, shape: list[Any], order: list[int]) -> None:
         if order != list(range(len(shape))):
             made = apply("permute", (made,), "order=" + text_list(order))
-        if made.dtype is not dtype_of(val.dtype):
-            raise CannotTake(node, f"{made.dtype.name} where torch makes {val.dtype}")
+        if made.dtype is not dtype_of(dtype):
+            raise CannotTake(node, f"{made.dtype.name} where torch makes {dtype}")
         self.graph.output(f"y{len(self.outputs)}", made)
-        self.outputs.append(Result(val.dtype, shape, order))
+        self.outputs.append(Result(dtype, shape, order))
 
     def compile(self) -> "Program":
         if self.outputs and self.program is None:
+            if self.recording.draws_numbers:
+                self.layouts.append(0)
+            self.layout = self.layouts.tobytes()
             self.program = self.graph.compile()
         return self
+
+    def _lying_as(self, arguments: Any) -> "Program":
+        """A program for arguments with other strides: of what was computed before, torch may know other ones."""
+        strides = {n: arguments[n].stride() for n in self.inputs}
+        at = self.others
+        while at is not None and at.strides != strides:
+            at = at.others
+        if at is None:
+            at = Program(self.module, *self.made_with, strides).compile()
+            at.others, self.others = self.others, at
+        return at
 
     def __call__(self, arguments: Any) -> list[Any]:
         inputs = [arguments[n] for n in self.inputs]
@@ -219,22 +273,25 @@ class Program:
         sizes = tuple([int(arguments[n]) if axis is None else arguments[n].shape[axis] for n, axis in symbols.sources])
         values = dict(zip(symbols.names, sizes))
         made = [r.make(values) for r in self.outputs]
-        if self.program is not None:
-            _native.run_into(self.program, inputs, sizes, made)
+        if self.program is not None and _native.run_into(self.program, inputs, sizes, made, self.layout) is not None:
+            return self._lying_as(arguments)(arguments)
         if len(self.returned) == len(made):
             return made
         by_result = dict(zip(self.outputs, made))
-        return [by_result[r] if isinstance(r, Result) else number_of(r, values) if isinstance(r, Size) else r
-                for r in self.returned]
-
-
-def _order_of(val: Any, sizes: list[Any]) -> list[int] | None:
-    """The order of the axes in memory, of a tensor whose elements lie densely."""
-    if val.is_contiguous() and all(not isinstance(a, int) or a == b for a, b in zip(sizes, val.shape)):
-        return list(range(len(sizes)))
-    return _order([1 if s == 1 else v for s, v in zip(sizes, val.shape)], val.stride())
+        results: list[Any] = []
+        for r in self.returned:
+            if isinstance(r, Result):
+                results.append(by_result[r])
+            elif isinstance(r, Again):
+                results.append(made[r.output].detach())  # the same elements
+            elif isinstance(r, Given):
+                results.append(arguments[r.number])
+            else:
+                results.append(number_of(r, values) if isinstance(r, Size) else r)
+        return results
 
 
 def constant(x: torch.Tensor) -> Array:
     """The elements of a tensor as a constant of the graph that is recorded."""
-    return from_dlpack(x.detach().contiguous())
+    with unset_fake_temporarily():
+        return from_dlpack(x.detach().contiguous())

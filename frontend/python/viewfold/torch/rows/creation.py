@@ -86,12 +86,10 @@ def bernoulli_of(call: Call, x: Array, **ignored: Any) -> Array:
 
 
 def dropout(call: Call, x: Array, p: float, train: bool | None) -> Any:
-    from ..._creation import full as filled_with
-
     if train is False or p == 0:
-        return x, filled_with(call.shape(1), True, dtype=call.recording.boolean)
+        return x, filled(call.shape(1), True, dtype=call.recording.boolean)
     if p == 1:
-        return apply("mul", (x, 0.0)), filled_with(call.shape(1), False, dtype=call.recording.boolean)
+        return apply("mul", (x, 0.0)), filled(call.shape(1), False, dtype=call.recording.boolean)
     mask = _draw(call, "bernoulli", 0, f"p={1.0 - float(p)}")
     return apply("mul", (apply("where", (mask, x, 0.0)), 1.0 / (1.0 - float(p)))), mask
 
