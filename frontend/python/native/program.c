@@ -65,14 +65,17 @@ bool py_program_run(const py_program *p, const void *const *inputs, void *const 
                     const int64_t *variables) {
   vf_error error;
   if (!p->long_runs) {
-    if (vf_program_run(p->program, inputs, outputs, variables, NULL) == VF_OK) return true;
+    vf_status status = vf_program_run(p->program, inputs, outputs, variables, NULL);
+    if (py.told) py_end_work();
+    if (status == VF_OK) return true;
+    if (PyErr_Occurred()) return false; /* it was interrupted */
     /* the message is written only where it is wanted: once more, which fails again */
     if (vf_program_run(p->program, inputs, outputs, variables, &error) == VF_OK) return true;
   } else {
     vf_status status;
-    Py_BEGIN_ALLOW_THREADS;
+    PY_BEGIN_WORK;
     status = vf_program_run(p->program, inputs, outputs, variables, &error);
-    Py_END_ALLOW_THREADS;
+    PY_END_WORK;
     if (status == VF_OK) return true;
   }
   return py_raise_error(&error) != NULL;
