@@ -289,7 +289,7 @@ static void enter_step(const pass_state *s, uint32_t *slot_of, const ir_step *fr
  * where visit returns false or memory is short. */
 static bool each_kernel(pass_state *s, bool (*visit)(pass_state *, size_t k)) {
   ir_plan *p = s->plan;
-  size_t nodes = s->g->count, params = p->slot_count + 1 + ALTERNATIVES_STORED;
+  size_t nodes = s->g->count, params = p->slot_count + ALTERNATIVES_APART + ALTERNATIVES_STORED;
   uint32_t *slot_of = ir_alloc(p->mem, nodes * sizeof *slot_of);
   s->slots = (pass_slots){.slot_of = slot_of, .count = nodes, .serial = s->strategy->steps & PASS_CPU};
   s->slot_of = slot_of;

@@ -17,7 +17,11 @@
 
 int cli_failure(const char *command, const ir_error *error) {
   bool placed = strstr(error->text, ": error: ") != NULL; /* begins with a file's name */
+  size_t length = strlen(command);
+  /* of the library's function of that name */
+  bool named = !strncmp(error->text, command, length) && error->text[length] == ':';
   if (placed) fprintf(stderr, "%s\n", error->text);
+  else if (named) fprintf(stderr, "viewfold %s\n", error->text);
   else fprintf(stderr, "viewfold %s: %s\n", command, error->text);
   switch (error->status) {
   case IR_OK:
