@@ -20,7 +20,7 @@ static cc_value mapped_2(cc_emitter *e, const char *name, cc_value a, cc_value b
 }
 
 cc_value cc_round_narrow(cc_emitter *e, ir_dtype dtype, cc_value a) {
-  if (dtype == IR_F16) return mapped_1(e, "roundf16", a);
+  if (dtype == IR_F16) return cc_function_of(e, "roundf16", CC_F32, a);
   return dtype == IR_BF16 ? cc_function_of(e, "roundbf16", CC_F32, a) : a;
 }
 
@@ -146,7 +146,7 @@ static cc_value int_binary(cc_emitter *e, ir_op op, ir_dtype dtype, cc_value a, 
   case IR_INT_XOR: return cc_infix(e, "xor", "^", a, b);
   case IR_INT_SHL:
   case IR_INT_SHR: return shift(e, op, a, b);
-  case IR_INT_DOT2: return mapped_2(e, "dot2", a, b);
+  case IR_INT_DOT2: return cc_dot2(e, a, b);
   }
   return cc_unknown_op(e, op, dtype);
 }
@@ -165,7 +165,7 @@ cc_value cc_fma(cc_emitter *e, ir_dtype dtype, cc_value a, cc_value b, cc_value 
 static cc_value int_unary(cc_emitter *e, ir_op op, ir_dtype dtype, cc_value a) {
   switch ((ir_int_unary)op) {
   case IR_INT_NEG: return cc_negated(e, a);
-  case IR_INT_ABS: return cc_is_signed(a.kind) ? mapped_1(e, "abs", a) : a;
+  case IR_INT_ABS: return cc_is_signed(a.kind) ? cc_absolute(e, a) : a;
   case IR_INT_NOT: return cc_inverted(e, a);
   case IR_INT_FLOOR:
   case IR_INT_CEIL:
@@ -180,7 +180,7 @@ cc_value cc_unary(cc_emitter *e, ir_op op, ir_dtype dtype, cc_value a) {
   if (!ir_is_float(dtype)) return int_unary(e, op, dtype, a);
   switch ((ir_float_unary)op) {
   case IR_FLOAT_NEG: return cc_negated(e, a);
-  case IR_FLOAT_ABS: return mapped_1(e, "abs", a);
+  case IR_FLOAT_ABS: return cc_absolute(e, a);
   case IR_FLOAT_SQRT: return cc_round_narrow(e, dtype, mapped_1(e, "sqrt", a));
   case IR_FLOAT_FLOOR: return mapped_1(e, "floor", a);
   case IR_FLOAT_CEIL: return mapped_1(e, "ceil", a);

@@ -134,6 +134,8 @@ cc_value cc_extremum(cc_emitter *e, bool greatest, cc_value a, cc_value b);
 cc_value cc_selected(cc_emitter *e, cc_value mask, cc_value a,
                      cc_value b); /* of vectors, element by element */
 cc_value cc_negated(cc_emitter *e, cc_value a);
+cc_value cc_absolute(cc_emitter *e, cc_value a);
+cc_value cc_dot2(cc_emitter *e, cc_value a, cc_value b);
 cc_value cc_inverted(cc_emitter *e, cc_value a);                          /* each bit */
 cc_value cc_shifted(cc_emitter *e, bool left, cc_value a, int64_t count); /* by fewer bits than it has */
 /* NAME_TYPE(a), whose elements are of another kind; `of`: the prelude has a macro VF_NAME(n). */
@@ -217,6 +219,9 @@ void cc_emit_running(void *emitter, uint32_t loop);
 void cc_emit_lanes(void *emitter, uint32_t loop);
 void cc_emit_rare(cc_emitter *e, ir_ref ref, void **unrolled);
 cc_value cc_emit_prefix(cc_emitter *e, ir_ref ref);
+
+/* prune.c: appends a function's body to the file, without declarations of variables that nothing reads */
+void cc_prune(cc_emitter *e, ir_text *text);
 
 /* prelude.c: what every file begins with */
 void cc_put_prelude(ir_text *out);

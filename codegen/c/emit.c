@@ -151,8 +151,7 @@ static void put_function(cc_emitter *e, const char *symbol, bool is_static) {
   if (!has_threads(e->nest)) ir_text_str(out, "  (void)begin, (void)end;\n");
   if (!e->scratch) ir_text_str(out, "  (void)scratch;\n");
   if (e->checks) ir_textf(out, "  i64 *status = buffers[%u];\n", (unsigned)params);
-  ir_text_str(out, ir_text_get(&e->out));
-  if (e->out.failed) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
+  cc_prune(e, &e->out);
 }
 
 ir_status cc_emit_kernel(cc_file *file, const cg_request *request, bool is_static, cg_blob *terms,

@@ -180,6 +180,28 @@ cc_value cc_shifted(cc_emitter *e, bool left, cc_value a, int64_t count) {
   return cc_make(e, a.kind, 1, CC_ATOM, "%s_%s(%s, %d)", name, name_of(a.kind), a.text, (int)count);
 }
 
+/* The sign bit, or the sign: VF_fabs, VF_iabs. */
+cc_value cc_absolute(cc_emitter *e, cc_value a) {
+  if (a.width > 1) {
+    unsigned other = cc_unsigned(a.kind);
+    cc_use_type(e, a.kind, a.width);
+    cc_use_type(e, other, a.width);
+    cc_define(e, "VF_%cabs(%s, %s, %u)", cc_is_real(a.kind) ? 'f' : 'i', name_of(a.kind), name_of(other),
+              cc_padded(a.width));
+  }
+  return cc_make(e, a.kind, a.width, CC_ATOM, "abs_%s(%s)", cc_type(a.kind, a.width).text, a.text);
+}
+
+cc_value cc_dot2(cc_emitter *e, cc_value a, cc_value b) {
+  unsigned kind = a.kind;
+  cc_value both[] = {cc_reinterpret(e, a, cc_signed(kind)), cc_reinterpret(e, b, cc_signed(kind))};
+  cc_value r = widest(both, 2) == 1
+                   ? cc_make(e, both[0].kind, 1, CC_ATOM, "dot2_%s(%s, %s)", name_of(both[0].kind),
+                             both[0].text, both[1].text)
+                   : paired(e, "dot2", "dot2", cc_unsigned(kind), both[0], both[1], both[0].kind);
+  return cc_reinterpret(e, r, kind);
+}
+
 cc_value cc_function_to(cc_emitter *e, const char *name, unsigned kind, cc_value a) {
   if (a.width > 1) {
     cc_use_type(e, kind, a.width);
@@ -194,6 +216,7 @@ cc_value cc_function_of(cc_emitter *e, const char *name, unsigned kind, cc_value
   if (a.width > 1) {
     cc_use_type(e, CC_F32, a.width);
     cc_use_type(e, CC_U16, a.width);
+    cc_use_type(e, CC_I16, a.width);
     cc_use_type(e, CC_U32, a.width);
     cc_use_type(e, CC_I32, a.width);
     cc_define(e, "VF_%s(%u)", name, cc_padded(a.width));

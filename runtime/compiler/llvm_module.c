@@ -60,7 +60,9 @@ bool rt_module_find(const char *name, char *path, size_t size) {
 ir_status rt_module_missing(const char *path, ir_error *error) {
   return ir_fail(error, IR_ERR_COMPILE,
                  "compile: the code generator %s is missing; looked at %s, in viewfold/ beside it and in "
-                 "../lib/viewfold/. Install it beside the library, or run what the cache already holds",
+                 "../lib/viewfold/. Install it beside the library, or a C compiler (`cc`, or what CC says), "
+                 "which then compiles "
+                 "kernels, or run what the cache already holds",
                  RT_MODULE_FILE, path);
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Without the module that compiles for CPUs, commands that need it name it as missing, and graphs run on
-# OpenCL devices. The soaks build without LLVM, which must build and install everything but the module, and
+# Without the module that compiles for CPUs, the C compiler compiles kernels; without both, commands that need
+# them say so, and graphs run on OpenCL devices. The soaks build without LLVM, which must build and install everything but the module, and
 # say so. `make test` runs the command alone in a folder.
 . test/opencl/common.sh
 fail() { echo "$*"; exit 1; }
@@ -30,7 +30,9 @@ else
 fi
 printf 'graph @f(%%x: f32[4]) {\n  %%y = mul %%x, 3.0\n  return %%y\n}\n' >"$work/f.vf"
 "$command" run "$work/f.vf" --in 'x=[1,2,3,4]' >"$work/out" 2>&1
-[ $? = 3 ] || { cat "$work/out"; fail "without a module the processor does not give status 3"; }
+grep -qF '[3.0, 6.0, 9.0, 12.0]' "$work/out" || { cat "$work/out"; fail "the C compiler does not serve"; }
+CC=/nonexistent VIEWFOLD_CACHE_DIR="$work/empty" "$command" run "$work/f.vf" --in 'x=[1,2,3,4]' >"$work/out" 2>&1
+[ $? = 3 ] || { cat "$work/out"; fail "without a module and a C compiler the processor does not give status 3"; }
 grep -q 'code generator viewfold-llvm.so is missing' "$work/out" || { cat "$work/out"; fail "the wrong message"; }
 if [ -e /etc/OpenCL/vendors/pocl.icd ]; then
   "$command" run "$work/f.vf" --in 'x=[1,2,3,4]' --device opencl >"$work/out" 2>&1

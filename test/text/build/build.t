@@ -291,11 +291,7 @@ int words_run(const words_arrays *arrays, void *arena);
 
 == what cannot be built
 $ viewfold build rows.vf -o rows.obj
-! viewfold build: -o rows.obj: the name must end with .o for an object, .a for an archive, .so for a shared object or .s for assembler
-! Try 'viewfold build --help'.
-? 2
-$ viewfold build rows.vf -o rows.c
-! viewfold build: -o rows.c: models are not built as C; .o, .a, .so and .s are there
+! viewfold build: -o rows.obj: the name must end with .o for an object, .a for an archive, .so for a shared object, .s for assembler or .c for C
 ! Try 'viewfold build --help'.
 ? 2
 $ viewfold build rows.vf
