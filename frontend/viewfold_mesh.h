@@ -42,6 +42,42 @@ VF_API vf_value vf_input_sharded(vf_graph *graph, const char *name, vf_dtype dty
  * out where the spec has none. Refused without a mesh. */
 VF_API vf_value vf_shard(vf_value x, const char *spec);
 
+/* ------------------------------------------------------------------------------------- collectives */
+/* Values are those of whole arrays, of which devices have parts; collectives say who has which. `over` names
+ * axes of the mesh, the major first, as in "[x]" or "[x.y]". All are refused without a mesh.
+ *
+ * These are x itself, with the axes `over` taken from where they divide it or are pending; other axes stay.
+ */
+/* What is pending along `over`, NULL: all of it, is carried out: every device has the value. */
+VF_API vf_value vf_all_reduce(vf_value x, const char *over);
+/* Axis `axis` comes together along `over`, NULL: along all axes that divide it. */
+VF_API vf_value vf_all_gather(vf_value x, int axis, const char *over);
+/* What is pending along `over`, NULL: all of it, is carried out, and each device along it has a part of
+ * `axis`. */
+VF_API vf_value vf_reduce_scatter(vf_value x, int axis, const char *over);
+/* `over`, NULL: all axes that divide `concat`, divides the axis `split` instead. */
+VF_API vf_value vf_all_to_all(vf_value x, int split, int concat, const char *over);
+/* All of x on every device. */
+VF_API vf_value vf_gather_all_axes(vf_value x);
+
+/* What is pending along `over`, NULL: all of it, carried out and divided by the number of devices along
+ * `over`, NULL: of all. A float. */
+VF_API vf_value vf_pmean(vf_value x, const char *over);
+/* Operations on the parts of an axis along `over`, which are blocks of equal size: that of the axis divides
+ * by their number. */
+/* The blocks combined element by element, on every device; reduce: "sum", "mean", "max", "min", "prod", "any"
+ * or "all". */
+VF_API vf_value vf_all_reduce_blocks(vf_value x, int axis, const char *over, const char *reduce);
+/* Block pairs[2 i + 1] of the result is block pairs[2 i] of x, where blocks are numbered as the devices that
+ * have them; blocks that no pair names as its second are zeros. */
+VF_API vf_value vf_ppermute(vf_value x, int axis, const char *over, int count, const int64_t *pairs);
+/* vf_all_to_all, where the blocks of `concat` become an axis of their own in front of it. */
+VF_API vf_value vf_all_to_all_stacked(vf_value x, int split, int concat, const char *over);
+/* The first block, on every device. */
+VF_API vf_value vf_distributed_broadcast(vf_value x, int axis, const char *over);
+/* 0, 1, 2, ... as i32: each device along `over` has its own number. */
+VF_API vf_value vf_axis_index(vf_graph *graph, const char *over);
+
 /* ------------------------------------------------------------------------------------- programs on meshes */
 /* vf_compile for the devices of a mesh, which are threads of this process: one program, which each of them
  * runs on its parts. mesh: that of the graph, or one for a graph that has none, which gets it; NULL: the

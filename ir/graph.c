@@ -441,7 +441,7 @@ size_t ir_find_ref(const ir_ref *ascending, size_t count, ir_ref ref) {
 
 static bool arg_is_name(ir_op op) {
   return op == IR_OP_INPUT || op == IR_OP_VAR || op == IR_OP_DATA || op == IR_OP_RESOURCE ||
-         op == IR_OP_CUSTOM || op == IR_OP_EXCHANGE || op == IR_OP_SHARD;
+         op == IR_OP_CUSTOM || op == IR_OP_EXCHANGE || ir_only_divides(op);
 }
 
 static ir_ref copy_node(ir_graph *dst, const ir_graph *src, ir_ref ref, const ir_ref *map, ir_ref **scratch,

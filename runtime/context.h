@@ -16,6 +16,7 @@ struct rt_context {
   rt_options options; /* strings are copies */
   rt_device *device;
   rt_module codegen; /* used by the CPU alone */
+  bool by_cc;        /* the CPU's kernels are compiled by the C compiler (runtime/compiler/cc.h) */
   rt_pool *pool;
   rt_arenas arenas;
   rt_constants constants;

@@ -91,7 +91,9 @@ struct rt_device {
 /* Does the device run programs itself, by the operations of the second half of the table? */
 static inline bool rt_is_remote(const rt_device *device) { return device->table->run != NULL; }
 
-/* Opens the device of that name; NULL or "cpu" is the CPU. `separate_arrays`: as in rt_options.
+/* Is it the CPU with kernels that the C compiler compiles? */
+bool rt_device_is_c(const char *name);
+/* Opens the device of that name; NULL, "cpu" or "c" is the CPU. `separate_arrays`: as in rt_options.
  * IR_ERR_INVALID: the name is ill-formed (rt_device_is_name). */
 ir_status rt_device_open(const ir_mem *mem, const char *name, bool separate_arrays, rt_device **out,
                          ir_error *error);

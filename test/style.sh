@@ -132,7 +132,7 @@ awk -v edges="$work/edges" -v foreign="$work/foreign" -v standard="^($standard)\
       beside = file; sub(/[^\/]*$/, "", beside); beside = normal(beside header)
       if (exists(header)) target = header
       else if (exists(beside)) target = beside
-      else target = "passes/" header            # generated from a rule file
+      else target = room "/" header             # generated from files of the room
       sub(/\/.*/, "", target)
       if (!((room, target) in may)) print place room "/ may not include " target "/ (" header ")"
     }

@@ -74,13 +74,18 @@ ir_status cg_build_program(const cg_program_request *request, const ir_mem *mem,
 /* target.c: the only place that knows processors by name */
 ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachineRef *out, ir_error *error);
 void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
+bool cg_target_is_x86(const ir_target *target); /* x86-64 */
 /* The function's stack is aligned to vectors. */
 void cg_target_align_stack(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
-bool cg_target_rounds(const ir_target *target);  /* floor, ceil, trunc and round in one instruction */
-bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
+bool cg_target_rounds(const ir_target *target);      /* floor, ceil, trunc and round in one instruction */
+bool cg_target_rounds_bf16(const ir_target *target); /* f32 to bf16 in one instruction, with our bits */
+bool cg_target_gathers(const ir_target *target);     /* masked gathers of 4- and 8-byte elements */
 /* Are vectors of 64-bit integers and of floats converted by halves? No instruction converts them, and four
  * elements by halves take fewer instructions than one by one; two do not. */
 bool cg_target_halves_64(const ir_target *target);
+/* Are vectors of 64-bit integers rounded to f64 on the way to f32? LLVM 19 does so for AArch64, whose vectors
+ * have no instruction for it. */
+bool cg_target_rounds_64_twice(const ir_target *target);
 bool cg_target_picks_bytes(
     const ir_target *target); /* four lanes are not truncated to bytes: see cg_resize */
 const char *cg_target_dot2(const ir_target *target,

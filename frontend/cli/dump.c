@@ -129,15 +129,16 @@ static int choose_device(fe_stage stage, const char **device) {
 static int dump_command(int argc, char **argv, cli_pairs *given) {
   const char *word = NULL, *stage = NULL, *after = NULL, *name = NULL, *target = NULL, *device = NULL,
              *schedule = NULL, *trace = NULL;
-  const cli_option options[] = {
-      {"--stage", "graph, shard, spmd, rank:N, kernels, index, loops, llvm, asm, opencl", cli_last, &stage},
-      {"--print-after", "a pass, or all", cli_last, &after},
-      {"--graph", "a name", cli_last, &name},
-      {"--target", "settings", cli_last, &target},
-      {"--device", "a device", cli_last, &device},
-      {"--schedule", "a file", cli_last, &schedule},
-      {"--in", "NAME=VALUE", cli_pairs_add, given},
-      {"--trace-rules", NULL, cli_last, &trace}};
+  const cli_option options[] = {{"--stage",
+                                 "graph, shard, spmd, rank:N, kernels, index, loops, llvm, asm, opencl, c",
+                                 cli_last, &stage},
+                                {"--print-after", "a pass, or all", cli_last, &after},
+                                {"--graph", "a name", cli_last, &name},
+                                {"--target", "settings", cli_last, &target},
+                                {"--device", "a device", cli_last, &device},
+                                {"--schedule", "a file", cli_last, &schedule},
+                                {"--in", "NAME=VALUE", cli_pairs_add, given},
+                                {"--trace-rules", NULL, cli_last, &trace}};
   const cli_syntax syntax = {.put_help = help,
                              .options = options,
                              .option_count = sizeof options / sizeof *options,

@@ -17,7 +17,11 @@
 
 int cli_failure(const char *command, const ir_error *error) {
   bool placed = strstr(error->text, ": error: ") != NULL; /* begins with a file's name */
+  size_t length = strlen(command);
+  /* of the library's function of that name */
+  bool named = !strncmp(error->text, command, length) && error->text[length] == ':';
   if (placed) fprintf(stderr, "%s\n", error->text);
+  else if (named) fprintf(stderr, "viewfold %s\n", error->text);
   else fprintf(stderr, "viewfold %s: %s\n", command, error->text);
   switch (error->status) {
   case IR_OK:
@@ -185,7 +189,7 @@ int cli_context_options(const char *command, const char *threads, const char *de
   if (options->device && !*options->device) options->device = NULL;
   if (options->device && !rt_device_is_name(options->device))
     return cli_usage(command,
-                     "unknown device '%s'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME",
+                     "unknown device '%s'; expected cpu, c, opencl, opencl:NUMBER or opencl:PART OF NAME",
                      options->device);
   options->calls = fe_taps_calls(cli_taps());
   options->perf_map = debug.perf;

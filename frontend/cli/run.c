@@ -92,7 +92,7 @@ static const char help_text[] =
     "  --wire              hold messages back as latency and bandwidth of the mesh's axes in the text say\n"
     "  --schedule FILE     shape the kernels' loops as this says, in lines that `viewfold dump "
     "--stage=loops` prints\n"
-    "  --device DEVICE     cpu (the default), opencl, opencl:N or opencl:PART OF NAME; see `viewfold "
+    "  --device DEVICE     cpu (the default), c, opencl, opencl:N or opencl:PART OF NAME; see `viewfold "
     "devices`\n"
     "  --threads N         how many threads may be used\n"
     "  --target SETTINGS   compile for another machine, as `viewfold dump` does, if this one can run that "

@@ -4,6 +4,7 @@
 #include "impl.h"
 
 #include "ir/elementary/elementary.h"
+#include "ir/mesh/sharding.h"
 
 #include <string.h>
 
@@ -143,7 +144,7 @@ static ir_status eval_copy(ir_eval_run *run, ir_ref ref, ir_slot *out) {
 
 ir_status ir_eval_elementwise(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   ir_op op = ir_op_of(run->g, ref);
-  if (op == IR_OP_BITCAST || op == IR_OP_STORED || op == IR_OP_SHARD || op == IR_OP_FOUND)
+  if (op == IR_OP_BITCAST || op == IR_OP_STORED || ir_only_divides(op) || op == IR_OP_FOUND)
     return eval_copy(run, ref, out);
   const ir_slot *operand[OPERANDS];
   int64_t strides[OPERANDS][IR_MAX_RANK], coord[IR_MAX_RANK] = {0};

@@ -39,8 +39,8 @@ bool ir_set_spec(ir_graph *g, ir_ref ref, const ir_spec *spec) {
   return true;
 }
 
-bool ir_shard_spec(const ir_graph *g, ir_ref shard, ir_spec *out) {
-  int64_t name = ir_get(g, shard)->arg;
+bool ir_shard_spec(const ir_graph *g, ir_ref node, ir_spec *out) {
+  int64_t name = ir_get(g, node)->arg;
   ir_error none = {0};
   return g->sharding &&
          ir_spec_parse(&g->sharding->mesh, ir_name_text(g, name), ir_name_length(g, name), out, &none);

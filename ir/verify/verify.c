@@ -1,6 +1,7 @@
 /* The verifier, written as the specification of what a graph may contain at each level: rules for single
  * nodes, then for whole tensor graphs. Rules for kernels are in kernel.c. */
 #include "ir/verify/verify.h"
+#include "ir/mesh/sharding.h"
 #include "ir/print/print.h"
 
 #include <stdio.h>
@@ -125,7 +126,8 @@ bool ir_verify_elementwise(ir_verifier *v, ir_ref ref) {
                      "an index expression must be made of + - * // %% min max abs where, on index operands");
   uint32_t operands = ir_operand_count(n);
   if (elementwise && n->nsrc > operands && ir_is_expression(v->graph, ref)) return true; /* a&b&c */
-  if (elementwise && n->nsrc != operands && n->op != IR_OP_FOUND) /* which names a size as well */
+  if (elementwise && n->nsrc != operands && n->op != IR_OP_FOUND &&
+      !ir_only_divides((ir_op)n->op)) /* sizes, axes */
     return ir_verify_fail(v, ref, "%s takes %u operands, not %u", ir_ops[n->op].text, operands, n->nsrc);
   if (!obeys_relation(v->graph, n, operands))
     return ir_verify_fail(v, ref, "%s must have %s", ir_ops[n->op].text, relation_texts[relations[n->op]]);

@@ -3,6 +3,7 @@
 
 #include "passes/ops/custom.h"
 #include "passes/ops/derivative/derivative.h"
+#include "passes/ops/mesh.h"
 
 static bool seed_cotangents(pass_differentiation *w, const ir_ref *cotangents) {
   ir_graph *g = w->g;

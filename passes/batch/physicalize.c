@@ -9,6 +9,7 @@
 
 #include "passes/ops/build/control.h"
 #include "passes/ops/check.h"
+#include "passes/ops/mesh.h"
 #include "ir/mesh/sharding.h"
 #include "physicalize.h"
 

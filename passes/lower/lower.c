@@ -18,6 +18,7 @@
 
 #include <string.h>
 
+#include "ir/mesh/sharding.h"
 #include "passes/index/index.h"
 
 typedef struct lowering {
@@ -199,7 +200,7 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   if (ir_ops[n->op].cls == IR_CLASS_ORDERED && !is_sort)
     return pass_lower_cumulative(g, old, l->map[n->src[0]]);
   if (n->op == IR_OP_MATMUL) return lower_matmul(g, old, l->map[n->src[0]], l->map[n->src[1]]);
-  if (n->op == IR_OP_FOUND || n->op == IR_OP_SHARD) return l->map[n->src[0]];
+  if (n->op == IR_OP_FOUND || ir_only_divides((ir_op)n->op)) return l->map[n->src[0]];
   if (scatters_nothing(g, n)) return l->map[n->src[0]];
   if (ir_is_scatter((ir_op)n->op))
     return pass_lower_scatter(g, old, l->map[n->src[0]], l->map[n->src[1]], l->map[n->src[2]]);

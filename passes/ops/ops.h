@@ -259,13 +259,6 @@ bool op_target_repeats(ir_graph *g, ir_ref target);       /* may it name an elem
  * unless the shape of an input tells that: frontend/api/found_sizes.h. */
 ir_ref op_found(ir_graph *g, ir_ref x, ir_ref size);
 
-/* passes/ops/build/shard.c. x, divided among the devices of the graph's mesh as the text of a spec says,
- * `[x,-]`. */
-ir_ref op_shard(ir_graph *g, ir_ref x, const char *spec, size_t length);
-/* x, divided as the spec says that `like`, of its shape, was given, without a pending reduction; x itself
- * where that has no spec. */
-ir_ref op_shard_like(ir_graph *g, ir_ref x, ir_ref like);
-
 /* passes/ops/build/positions.c. Elements of x that are positions below an extent, because the run checks them
  * or views repeat such elements: the extent, an index expression; 0: it is not known. */
 ir_ref op_position_extent(const ir_graph *g, ir_ref x);

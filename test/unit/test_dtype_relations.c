@@ -22,7 +22,8 @@ static const struct {
   char relation;
   const char *operations;
 } table[] = {
-    {'s', "stored shard found min max permute expand reshape unsqueeze squeeze shrink stride flip point pad "
+    {'s', "stored shard all_reduce all_gather reduce_scatter all_to_all found min max permute expand reshape "
+          "unsqueeze squeeze shrink stride flip point pad "
           "concat "
           "stack "
           "rebatch batch unbatch cummax cummin sort"},

@@ -4,7 +4,7 @@
 #include "frontend/api/api.h"
 #include "frontend/api/mesh/mesh.h"
 #include "ir/mesh/sharding.h"
-#include "passes/ops/ops.h"
+#include "passes/ops/mesh.h"
 
 struct vf_mesh {
   vf_context *context;

@@ -170,6 +170,7 @@ static PyMethodDef functions[] = {
     PY_METHOD("import_onnx", py_import_onnx, METH_O, "The graph of a model."),
     PY_METHOD("read_arrays", py_read_arrays, METH_O, "The arrays of a file, by name."),
     PY_METHOD("write_arrays", py_write_arrays, METH_VARARGS, "write_arrays(path, names, arrays)."),
+    PY_METHOD("run_into", py_run_into, METH_FASTCALL, "run_into(program, inputs, sizes, outputs)."),
     PY_METHOD("graph", py_graph_make, METH_O, "An empty graph of that name."),
     PY_METHOD("tracing", py_tracing, METH_VARARGS,
               "tracing([graph]): what operations record into; the one before."),

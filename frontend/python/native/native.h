@@ -169,6 +169,9 @@ bool py_program_run(const py_program *p, const void *const *inputs, void *const 
 PyObject *py_program_results(const py_program *p, const void *const *inputs, const int64_t *variables,
                              bool single);
 
+/* A function of the module. */
+PyObject *py_run_into(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
 /* argument.c: an argument of a call */
 typedef struct py_argument {
   const void *data;

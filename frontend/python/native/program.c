@@ -120,6 +120,51 @@ PyObject *py_program_results(const py_program *p, const void *const *inputs, con
   return result;
 }
 
+/* run_into(program, inputs, variables, outputs): the caller vouches for dtypes, sizes and strides. Lists or
+ * tuples of arrays; the outputs are of others, and writable. */
+PyObject *py_run_into(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+  (void)module;
+  enum { FEW = 64, MOST_VARIABLES = 16 };
+  if (count != 4 || (PyTypeObject *)Py_TYPE(args[0]) != py.program) {
+    PyErr_SetString(PyExc_TypeError, "run_into takes a program, inputs, sizes and outputs");
+    return NULL;
+  }
+  py_program *p = (py_program *)args[0];
+  PyObject *lists[2] = {args[1], args[3]}, *result = NULL;
+  int64_t variables[MOST_VARIABLES];
+  Py_ssize_t ports = p->inputs + p->outputs, read = 0, sizes = PySequence_Size(args[2]);
+  if (PySequence_Size(lists[0]) != p->inputs || PySequence_Size(lists[1]) != p->outputs ||
+      sizes != p->variables || sizes > MOST_VARIABLES)
+    return PyErr_Format(PyExc_ValueError, "the program takes %d arrays and %d sizes, and gives %d", p->inputs,
+                        p->variables, p->outputs);
+  void *few[FEW], **data = ports <= FEW ? few : PyMem_Calloc((size_t)ports, sizeof *data);
+  py_argument *arguments = PyMem_Calloc((size_t)ports + 1, sizeof *arguments);
+  bool good = data && arguments;
+  if (!good) PyErr_NoMemory();
+  for (Py_ssize_t v = 0; v < sizes && good; v++) {
+    PyObject *size = PySequence_GetItem(args[2], v);
+    variables[v] = size ? PyLong_AsLongLong(size) : -1;
+    Py_XDECREF(size);
+    good = !PyErr_Occurred();
+  }
+  for (; read < ports && good; read++) {
+    bool writable = read >= p->inputs;
+    PyObject *item = PySequence_GetItem(lists[writable], writable ? read - p->inputs : read);
+    good = item && py_argument_read(item, &arguments[read], writable); /* the lists hold it */
+    Py_XDECREF(item);
+    if (good) data[read] = (void *)(uintptr_t)arguments[read].data;
+    else if (!PyErr_Occurred())
+      PyErr_Format(PyExc_TypeError, "%s %d has no elements in memory here", writable ? "output" : "input",
+                   (int)(writable ? read - p->inputs : read));
+  }
+  if (good && py_program_run(p, (const void *const *)data, data + p->inputs, variables))
+    result = Py_NewRef(Py_None);
+  if (arguments) py_arguments_release(arguments, read);
+  PyMem_Free(arguments);
+  if (data != few) PyMem_Free(data);
+  return result;
+}
+
 /* looking */
 
 static PyObject *program_statistics(PyObject *self, PyObject *none) {

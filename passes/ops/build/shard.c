@@ -1,6 +1,7 @@
 /* Constraints: how a value is divided among the devices of a mesh. */
 #include "ir/mesh/sharding.h"
 #include "passes/ops/check.h"
+#include "passes/ops/mesh.h"
 
 ir_ref op_shard(ir_graph *g, ir_ref x, const char *text, size_t length) {
   const ir_mesh *mesh = ir_graph_mesh(g);

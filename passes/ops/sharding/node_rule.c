@@ -63,6 +63,14 @@ bool op_sharding_of(ir_graph *g, ir_ref node, op_sharding *out) {
   return done;
 }
 
+bool op_sharding_known(const ir_graph *g, ir_ref node) {
+  const ir_node *n = ir_get(g, node);
+  ir_class cls = (ir_class)ir_ops[n->op].cls;
+  return cls != IR_CLASS_LEAF && cls != IR_CLASS_CONTROL && cls != IR_CLASS_CUSTOM && cls != IR_CLASS_META &&
+         ir_operand_count(n) <= OP_SHARDING_OPERANDS && op_registry[n->op].sharding &&
+         strcmp(op_registry[n->op].sharding, "own") != 0;
+}
+
 ir_op op_sharding_joined_by(ir_op op) {
   switch ((int)op) {
   case IR_OP_PROD: return IR_OP_MUL;

@@ -14,12 +14,6 @@ OP_FORM(matmul, , op_matmul(a->g, a->x[0], a->x[1]))
 OP_FORM(cast, OP_DTYPE(dtype, IR_NONE), op_cast(a->g, a->x[0], dtype))
 OP_FORM(bitcast, OP_DTYPE(dtype, IR_NONE), op_bitcast(a->g, a->x[0], dtype))
 
-ir_ref op_form_shard(const op_args *a) {
-  const ir_attr *to = a->at[AT(to)];
-  if (to->kind != IR_ATTR_WORD) return (ir_ref)op_args_wrong(a, AT(to), to);
-  return op_shard(a->g, a->x[0], to->word, to->word_length);
-}
-
 /* views */
 OP_FORM(permute, OP_ENTRIES(order), op_permute(a->g, a->x[0], order.items, order.n))
 OP_FORM(swap_axes, OP_INT(axis1, 0) OP_INT(axis2, 0), op_swap_axes(a->g, a->x[0], axis1, axis2))

@@ -2,10 +2,12 @@
 
 A row may be there before its operation is.
 """
-from oracle import batches, control, descriptors, elementwise, functions, indirect, ordered, reduce, views, window
+from oracle import (batches, collectives, control, descriptors, elementwise, functions, indirect, ordered, reduce, views,
+                    window)
 
 ROWS = {}
-for part in (elementwise, views, batches, indirect, descriptors, reduce, window, ordered, functions, control):
+for part in (elementwise, views, batches, indirect, descriptors, reduce, window, ordered, functions, control,
+             collectives):
     twice = ROWS.keys() & part.ROWS.keys()
     assert not twice, f"two rows for {sorted(twice)}"
     ROWS.update(part.ROWS)

@@ -98,13 +98,4 @@ def checkpoint(d):
     return TextCase(whole, [c, x, w], "ab", [Want(dtype, v, zeros=False) for v in results])
 
 
-def shard(d):
-    """The same elements, however they are divided."""
-    x = d.array(d.any_dtype(), d.shape(most=3))
-    spec = ",".join([d.one(["-", "x"])] + ["-"] * (len(x.shape) - 1)) if x.shape else ""
-    kind = written(x.dtype, x.shape)
-    text = f"mesh @m [x=2]\ngraph @main(%x: {kind}) {{\n  %y = shard %x to=[{spec}]\n  return %y\n}}\n"
-    return TextCase(text, [x], "y", [Want(x.dtype, x.array)])
-
-
-ROWS = {"cond": cond, "shard": shard, "while_loop": loop, "scan": scan, "checkpoint": checkpoint, "found": found}
+ROWS = {"cond": cond, "while_loop": loop, "scan": scan, "checkpoint": checkpoint, "found": found}

@@ -174,7 +174,7 @@ $ VIEWFOLD_DEVICE='opencl:no such name' viewfold run 'f32[2].flip(0)' --in x=[1,
 
 == an unknown device
 $ viewfold run 'f32[2].flip(0)' --in x=[1,2] --device gpu
-! viewfold run: unknown device 'gpu'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME
+! viewfold run: unknown device 'gpu'; expected cpu, c, opencl, opencl:NUMBER or opencl:PART OF NAME
 ! Try 'viewfold run --help'.
 ? 2
 
@@ -233,7 +233,7 @@ $ viewfold dump g.vf
 ! Try 'viewfold dump --help'.
 ? 2
 $ viewfold dump --stage=loop g.vf
-! viewfold dump: unknown stage 'loop'; did you mean loops? The stages are graph, shard, spmd, kernels, index, loops, llvm, asm, opencl
+! viewfold dump: unknown stage 'loop'; did you mean loops? The stages are graph, shard, spmd, kernels, index, loops, llvm, asm, opencl, c
 ! Try 'viewfold dump --help'.
 ? 2
 $ viewfold dump --stage=loops --print-after=all g.vf
