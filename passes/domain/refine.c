@@ -179,23 +179,56 @@ static bool sums_up_much(ir_graph *g, ir_ref store) {
   return count == MAX_REDUCTIONS;
 }
 
+/* Is there a product whose elements are read again for each row, of lanes along the innermost axis? */
+static bool has_tile(loop_nest *n) {
+  ir_ref reductions[MAX_REDUCTIONS];
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reductions, MAX_REDUCTIONS);
+  bool rows = false;
+  for (uint32_t k = 0; k < count && n->axis_count > 1; k++)
+    rows |= loop_multiplies(n->g, reductions[k]) &&
+            loop_row_axis(n, &n->axes[n->axis_count - 1], reductions[k]) != NULL;
+  return rows;
+}
+
+/* Is a quotient of the nest's own axes left? */
+static bool divides_axes(loop_nest *n) {
+  ir_ref quotients[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_FLOORDIV, quotients, LOOP_MAX_NODES);
+  bool divides = false;
+  for (uint32_t k = 0; k < count; k++)
+    for (uint32_t a = 0; a < n->axis_count; a++)
+      divides |= affine_depends(n->g, quotients[k], n->axes[a].range);
+  return divides;
+}
+
+/* The nest with its axes merged, and its reduced ranges in order and merged; split: and refined. */
+static loop_nest merged(loop_nest n, bool split) {
+  loop_merge_axes(&n, !split);
+  loop_order_reduced(&n);
+  loop_merge_reduced(&n);
+  if (!split) return n;
+  if (loop_division_cost(n.g, n.store)) n = refined_from(n);
+  for (int iteration = 0; iteration < MAX_ITERATIONS && loop_division_cost(n.g, n.store) && is_static(&n);
+       iteration++) {
+    loop_nest next = regrouped(&n);
+    if (!is_better_nest(&next, &n)) break;
+    n = next;
+  }
+  return n;
+}
+
 /* Chooses the axes of one store. around: ranges of loops around it, which stay. False on failure. */
 static bool refine(ir_graph *g, ir_ref *store, const ir_ref *around, uint32_t count, int64_t *next_range) {
   loop_nest n = {.g = g, .store = *store, .bound = around, .bound_count = count};
   if (!loop_find_axes(&n)) return false;
   n.next_range = *next_range;
-  loop_merge_axes(&n, sums_up_much(g, n.store));
-  loop_order_reduced(&n);
-  loop_merge_reduced(&n);
-  if (!sums_up_much(g, n.store)) {
-    if (loop_division_cost(g, n.store)) n = refined_from(n);
-    for (int iteration = 0; iteration < MAX_ITERATIONS && loop_division_cost(g, n.store) && is_static(&n);
-         iteration++) {
-      loop_nest next = regrouped(&n);
-      if (!is_better_nest(&next, &n)) break;
-      n = next;
-    }
+  bool much = sums_up_much(g, n.store);
+  loop_nest axes = merged(n, !much);
+  if (!much && has_tile(&n) && divides_axes(&axes)) {
+    n.next_range = axes.next_range;
+    axes = merged(n, false);
   }
+  n = axes;
   *store = renumbered(&n);
   *next_range = n.next_range;
   return *store != 0;

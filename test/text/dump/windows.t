@@ -21,6 +21,13 @@ graph @values(%x: f32[1,1,2], %w: f32[1,1,1], %v: f32[1,1,2]) {
 }
 >>>
 
+<<< few_terms.vf
+graph @few(%x: f32[4,24,56,50], %w: f32[128,24,1,1]) {
+  %y = conv %x, %w
+  return %y
+}
+>>>
+
 <<< small_pool.vf
 graph @pool(%x: f32[64,55,55]) {
   %y = max_pool %x kernel=[3,3] stride=[2,2]
@@ -115,6 +122,10 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' small_pool
 == seven results of a window with a stride are the lanes, not its five terms
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' seven.vf | grep -o 'split a2 .*;' | tail -1
 split a2 4; reorder a0.0 a0.1 a1.0 a2.0 a1.1 a2.1; unroll a1.1; vector a2.1;
+
+== a product of few terms has a tile along all positions, where panels divide neither rows nor columns of the image
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' few_terms.vf | sed -n 's/.*split a1/split a1/p' | tail -1
+split a1 4; split a2 64; split a2 16; reorder a0 a2.0 a1.0 a1.1 a2.1 a2.2; unroll a1.1 a2.1; vector a2.2; thread a0 a2.0
 
 == a product joins no loop over positions in which it would have one row
 $ viewfold dump --stage=kernels --target 'vector_bytes=64 registers=32' shortcut.vf | grep -c '^kernel'
