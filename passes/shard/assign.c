@@ -185,11 +185,20 @@ static void keep_extrema(factors *f, ir_ref node) {
   }
 }
 
-/* Bytes of a value at the largest sizes, for comparison. */
 double shard_bytes(ir_graph *g, ir_ref x) {
   double bytes = ir_dtypes[ir_dtype_of(g, x)].bytes;
   for (uint32_t d = 0; d < ir_rank(g, x); d++) bytes *= (double)ir_bounds_of(g, ir_dim(g, x, d)).hi;
   return bytes;
+}
+
+double shard_least_bytes(ir_graph *g, ir_ref x) {
+  double least = shard_bytes(g, x);
+  while (ir_op_of(g, x) == IR_OP_EXPAND || ir_op_of(g, x) == IR_OP_RESHAPE ||
+         ir_op_of(g, x) == IR_OP_PERMUTE) {
+    double bytes = shard_bytes(g, x = ir_src(g, x, 0));
+    if (bytes < least) least = bytes;
+  }
+  return least;
 }
 
 static void claim_operands(factors *f, ir_ref node, const ir_spec *const *specs) {
@@ -198,7 +207,7 @@ static void claim_operands(factors *f, ir_ref node, const ir_spec *const *specs)
   double bytes[SHARD_OPERANDS];
   for (uint32_t i = 0; i < count; i++) {
     uint32_t at = i;
-    double b = shard_bytes(f->s->g, n->src[i]);
+    double b = shard_least_bytes(f->s->g, n->src[i]);
     for (; at > 0 && bytes[at - 1] < b; at--) order[at] = order[at - 1], bytes[at] = bytes[at - 1];
     order[at] = i, bytes[at] = b;
   }
@@ -261,7 +270,7 @@ static void choose_pending(factors *f, ir_ref node, const ir_spec *const *specs,
  * gather divided, or whole; operands pending as long as that is possible, or at once divided along these
  * axes. */
 typedef struct way {
-  bool operands_first, whole_index, late;
+  bool operands_first, whole_index, late, whole_sum;
 } way;
 
 static void find_late(const op_sharding *rule, const ir_spec *const *specs, shard_axes *out) {
@@ -275,6 +284,7 @@ static bool choose(shard_state *s, ir_ref node, const op_sharding *rule, const i
                    const ir_spec *wanted, way w, shard_choice *out) {
   factors f = {.s = s, .rule = rule};
   find_whole(&f, node, w.whole_index);
+  for (uint32_t i = 0; i < rule->factor_count; i++) f.whole[i] |= w.whole_sum && f.contracted[i];
   if (w.late) find_late(rule, specs, &f.late);
   if (wanted && !w.operands_first) claim_term(&f, &rule->terms[rule->operands], wanted);
   claim_operands(&f, node, specs);
@@ -313,11 +323,9 @@ static double cost_of(shard_state *s, ir_ref node, const op_sharding *rule, cons
 
 bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                   const ir_spec *wanted, shard_choice *out) {
-  static const way ways[] = {{false, false, false},
-                             {true, false, false},
-                             {false, true, false},
-                             {true, true, false},
-                             {false, false, true}};
+  static const way ways[] = {{.late = false},       {.operands_first = true},
+                             {.whole_index = true}, {.operands_first = true, .whole_index = true},
+                             {.late = true},        {.whole_sum = true}};
   bool pending = false;
   for (uint32_t i = 0; i < rule->operands; i++) pending |= ir_spec_count(specs[i], IR_PLACE_PENDING) > 0;
   double least = 0;
@@ -326,6 +334,7 @@ bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir
     shard_choice other;
     if (ways[i].operands_first && !wanted) continue;
     if (ways[i].late && !pending) continue;
+    if (ways[i].whole_sum && ir_op_of(s->g, node) != IR_OP_MATMUL) continue;
     if (ways[i].whole_index && ir_op_of(s->g, node) != IR_OP_GATHER) continue;
     if (!choose(s, node, rule, specs, wanted, ways[i], &other)) return false;
     double bytes = cost_of(s, node, rule, specs, wanted, &other);

@@ -23,6 +23,13 @@ typedef struct shard_named {
   ir_ref value, var;
 } shard_named;
 
+/* A part that was moved; `next`: another one of the same value, from 1. */
+typedef struct shard_moved {
+  ir_ref local, made;
+  ir_spec to;
+  uint32_t next;
+} shard_moved;
+
 typedef struct shard_state {
   ir_graph *g;
   const ir_mesh *mesh;
@@ -35,8 +42,12 @@ typedef struct shard_state {
   size_t named_count, named_cap;
   struct shard_planned *planned; /* steps.c */
   size_t planned_count, planned_cap;
+  shard_moved *moves;
+  size_t move_count, move_cap;
+  uint32_t *moved;   /* by node: the last of its entries in moves, from 1 */
   ir_ref *local;     /* by node: its part; 0: not made so far */
   uint8_t *given;    /* by node: did it have a spec before the pass? */
+  uint8_t *held;     /* by node: does a deferred view take it as it is? */
   uint8_t *deferred; /* by node: is it a view whose part is made where it is read (views.c)? */
   uint32_t *readers; /* by node: how often it is an operand or a result */
   size_t nodes;
@@ -122,7 +133,8 @@ enum { SHARD_OWN_VARIABLES = 64 /* of a graph, whose sizes are counted with */ }
 enum { SHARD_OPERANDS = OP_SHARDING_OPERANDS }; /* an operation of more is done on whole operands */
 /* estimate.c: bytes that a device receives about. */
 double shard_move_bytes(ir_graph *g, ir_ref x, const ir_spec *from, const ir_spec *to);
-double shard_bytes(ir_graph *g, ir_ref x); /* of the value, at the largest sizes */
+double shard_least_bytes(ir_graph *g, ir_ref x); /* of what it is a view of, if these are fewer */
+double shard_bytes(ir_graph *g, ir_ref x);       /* of the value, at the largest sizes */
 /* specs[]: of the operands; wanted: of the result, or NULL. False after failing. */
 bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                   const ir_spec *wanted, shard_choice *out);
@@ -160,6 +172,7 @@ ir_ref shard_indirect(shard_state *s, ir_ref node, const shard_choice *choice, i
  * is read? specs[]: of its operands, and what the rule would make of them. *out: the spec of the view. */
 bool shard_defers_view(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                        const shard_choice *choice);
+bool shard_same_pending(const ir_spec *a, const ir_spec *b);
 bool shard_is_joined(ir_op op); /* CONCAT, STACK */
 bool shard_is_deferred(const shard_state *s, ir_ref node);
 bool shard_view_spec(shard_state *s, ir_ref node, ir_spec *out); /* false after failing */

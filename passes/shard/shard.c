@@ -41,13 +41,31 @@ static ir_ref part_of(shard_state *s, ir_ref x) {
   return s->local[x];
 }
 
+/* A sum that was made for one reader is there for the others. */
+static bool joined_for_all(shard_state *s, ir_ref x, ir_ref local, const ir_spec *from, const ir_spec *to,
+                           ir_ref made) {
+  ir_spec sum = *from;
+  ir_spec_clear(&sum, IR_PLACE_PENDING);
+  if (!ir_spec_count(from, IR_PLACE_PENDING) || !ir_spec_same_parts(&sum, to)) return true;
+  if (s->local[x] != local || s->given[x] || s->held[x] || s->readers[x] < 2) return true;
+  s->local[x] = made;
+  return ir_set_spec(s->g, x, to) || no_memory(s);
+}
+
 /* The part of x, a node of the graph or its local counterpart, under another spec, with a note. */
 static ir_ref moved(shard_state *s, ir_ref x, ir_ref local, const ir_spec *from, const ir_spec *to,
                     ir_ref node, int operand, shard_reason reason) {
   ir_ref exchange;
   if (!local || ir_spec_same_parts(from, to)) return local;
+  for (uint32_t i = s->moved[x]; i; i = s->moves[i - 1].next)
+    if (s->moves[i - 1].local == local && ir_spec_same_parts(&s->moves[i - 1].to, to))
+      return s->moves[i - 1].made;
   ir_ref made = shard_move(s, local, op_dims(s->g, x), from, to, &exchange);
-  return made && note(s, node, operand, reason, from, to, exchange) ? made : 0;
+  if (!made || !note(s, node, operand, reason, from, to, exchange)) return 0;
+  if (!IR_RESERVE(s->g->mem, s->moves, s->move_cap, s->move_count + 1)) return no_memory(s);
+  s->moves[s->move_count++] = (shard_moved){local, made, *to, s->moved[x]};
+  s->moved[x] = (uint32_t)s->move_count;
+  return joined_for_all(s, x, local, from, to, made) ? made : 0;
 }
 
 /* The spec `to`, with what is pending in `have`, along whose axes nothing is divided yet. */
@@ -83,6 +101,52 @@ static bool must_move(const ir_spec *from, const ir_spec *to) {
   return false;
 }
 
+/* Below views of it, the pending value that others read as well, or that has fewer elements; x itself where
+ * there is none. */
+static ir_ref pending_below(const shard_state *s, ir_ref x) {
+  ir_graph *g = s->g;
+  ir_ref below = x;
+  for (;;) {
+    bool view = s->local[below] && ir_ops[ir_op_of(g, below)].cls == IR_CLASS_VIEW &&
+                !shard_is_joined(ir_op_of(g, below));
+    ir_ref next = view ? ir_src(g, below, 0) : 0;
+    if (!next || !s->local[next]) break;
+    bool summed = !ir_spec_count(ir_spec_of(g, next), IR_PLACE_PENDING); /* for another reader */
+    if (!summed && !shard_same_pending(ir_spec_of(g, below), ir_spec_of(g, next))) break;
+    below = next;
+  }
+  return s->readers[below] > 1 || shard_bytes(s->g, below) < shard_bytes(s->g, x) ? below : x;
+}
+
+/* A view of such a value: the sum is made once, and the view of that. */
+static ir_ref joined_below(shard_state *s, ir_ref x, ir_ref below, const ir_spec *to, ir_ref node,
+                           int operand, shard_reason reason) {
+  ir_graph *g = s->g;
+  ir_ref kept[SHARD_SUNK];
+  ir_spec old = spec_of(s, below), sum = old, at = spec_of(s, x);
+  uint32_t count = 0;
+  ir_spec_clear(&sum, IR_PLACE_PENDING), ir_spec_clear(&at, IR_PLACE_PENDING);
+  sum.joined_by = at.joined_by = IR_OP_ADD;
+  ir_ref joined = moved(s, below, s->local[below], &old, &sum, node, operand, reason),
+         local = s->local[below];
+  if (!joined) return 0;
+  old = spec_of(s, below);
+  if (!ir_set_spec(g, below, &sum)) return 0;
+  s->local[below] = joined;
+  for (ir_ref v = x; v != below && count < SHARD_SUNK; v = ir_src(g, v, 0), count++)
+    kept[count] = s->local[v], s->local[v] = 0, s->deferred[v] = 1;
+  ir_ref made = made_under(s, x, &at, to, node, operand, reason);
+  shard_unsink(s, x, kept, count);
+  s->local[below] = local;
+  return ir_set_spec(g, below, &old) ? made : 0;
+}
+
+static uint32_t views_between(const ir_graph *g, ir_ref x, ir_ref below) {
+  uint32_t count = 0;
+  for (; x != below; x = ir_src(g, x, 0)) count++;
+  return count;
+}
+
 /* The part of an operand under a spec. A view of a smaller array is made again of what it is a view of. */
 static ir_ref taken(shard_state *s, ir_ref x, const ir_spec *to, ir_ref node, int operand,
                     shard_reason reason) {
@@ -90,6 +154,11 @@ static ir_ref taken(shard_state *s, ir_ref x, const ir_spec *to, ir_ref node, in
   if (!s->local[x] && s->deferred[x] && s->readers[x] == 1)
     return made_under(s, x, &from, to, node, operand, reason);
   ir_ref local = part_of(s, x), kept[SHARD_SUNK];
+  if (local && ir_spec_count(&from, IR_PLACE_PENDING) && !ir_spec_count(to, IR_PLACE_PENDING)) {
+    ir_ref below = pending_below(s, x);
+    uint32_t views = views_between(s->g, x, below);
+    if (views && views <= SHARD_SUNK) return joined_below(s, x, below, to, node, operand, reason);
+  }
   uint32_t sunk = local && must_move(&from, to) ? shard_sink(s, x, kept) : 0;
   if (!sunk) return moved(s, x, local, &from, to, node, operand, reason);
   local = made_under(s, x, &from, to, node, operand, reason);
@@ -157,6 +226,7 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
   if (!shard_choose(s, node, rule, at, wanted, &choice)) return 0;
   if (shard_defers_view(s, node, rule, at, &choice)) {
     s->deferred[node] = 1;
+    for (uint32_t i = 0; i < rule->operands; i++) s->held[n->src[i]] = 1;
     if (wanted && !s->given[node] && !ir_spec_is_whole(wanted))
       return *out = still_pending(&specs[0], wanted), node;
     return shard_view_spec(s, node, out) ? node : 0;
@@ -299,8 +369,10 @@ static bool fill(shard_state *s, ir_ref root, const ir_ref *inputs, size_t input
 static void begin(shard_state *s) {
   memset(s->local, 0, s->nodes * sizeof *s->local);
   memset(s->readers, 0, s->nodes * sizeof *s->readers);
+  memset(s->moved, 0, s->nodes * sizeof *s->moved);
   memset(s->given, 0, s->nodes);
   memset(s->deferred, 0, s->nodes);
+  memset(s->held, 0, s->nodes);
 }
 
 static void count_reads(shard_state *s, ir_ref node) {
@@ -322,8 +394,11 @@ bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_cou
   s.local = ir_alloc(g->mem, s.nodes * sizeof *s.local);
   s.given = ir_alloc(g->mem, s.nodes);
   s.deferred = ir_alloc(g->mem, s.nodes);
+  s.held = ir_alloc(g->mem, s.nodes);
   s.readers = ir_alloc(g->mem, s.nodes * sizeof *s.readers);
-  bool good = out->inputs && out->results && s.local && s.given && s.deferred && s.readers;
+  s.moved = ir_alloc(g->mem, s.nodes * sizeof *s.moved);
+  bool good =
+      out->inputs && out->results && s.local && s.given && s.deferred && s.held && s.readers && s.moved;
   if (good) begin(&s);
   else no_memory(&s);
   good = good && ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
@@ -334,7 +409,10 @@ bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_cou
   ir_free(g->mem, s.local, s.nodes * sizeof *s.local);
   ir_free(g->mem, s.given, s.nodes);
   ir_free(g->mem, s.deferred, s.nodes);
+  ir_free(g->mem, s.held, s.nodes);
   ir_free(g->mem, s.readers, s.nodes * sizeof *s.readers);
+  ir_free(g->mem, s.moved, s.nodes * sizeof *s.moved);
+  ir_free(g->mem, s.moves, s.move_cap * sizeof *s.moves);
   shard_plans_free(&s);
   ir_free(g->mem, s.named, s.named_cap * sizeof *s.named);
   ir_free(g->mem, s.parts, s.part_cap * sizeof *s.parts);

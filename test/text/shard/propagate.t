@@ -77,4 +77,4 @@ graph @g on mesh @m [x=2,y=4]: 1 collective; a device receives 16 bytes at most,
 expand: [-,y] to [-,x]: a part reads elements of other parts
   exchange y to [-,x]                         receives 16, all 96, peak 24
 \
-%y: factor d1 takes x before factor d1 y of expand, priority 0, 2048 bytes
+%y: factor d1 takes x before factor d1 y of expand, priority 0, 32 bytes
