@@ -26,6 +26,7 @@ static const char *const reasons[] = {
     [SHARD_ASKED] = "asked for",
     [SHARD_WHOLE] = "the operation never splits that axis",
     [SHARD_READS] = "a part reads elements of other parts",
+    [SHARD_TOTALS] = "totals of the parts are combined",
     [SHARD_OTHERS] = "other operands or the result are divided like that",
     [SHARD_QUOTIENT] = "a mean is divided when its sum is known",
     [SHARD_PENDING] = "the operation does not commute with the pending reduction",
@@ -105,6 +106,21 @@ static void put_collective(const sharded *s, const shard_collective *c) {
            (unsigned long long)c->cost.total, (unsigned long long)c->cost.peak);
   if (shard_mesh_is_calibrated(mesh)) ir_textf(s->out, ", %.3g us", (double)c->cost.time / PICOSECONDS);
   ir_text_str(s->out, "\n");
+}
+
+/* Where two divisions contradict each other: the operation, what won, and what moves for it. */
+static void put_conflicts(const sharded *s) {
+  const propagate_notes *c = &s->program.conflicts;
+  for (size_t i = 0; i < c->count; i++) {
+    const propagate_note *n = &c->notes[i];
+    const ir_mesh *mesh = ir_graph_mesh(&s->g);
+    ir_text_str(s->out, i ? "" : "\n"), put_name(s, n->node, s->out);
+    ir_textf(s->out, ": factor %s takes ", n->winner);
+    ir_subaxis_print(mesh, n->axes[0], s->out);
+    ir_textf(s->out, " before factor %s ", n->factor), ir_subaxis_print(mesh, n->axes[1], s->out);
+    ir_text_str(s->out, " of "), put_name(s, n->loser, s->out);
+    ir_textf(s->out, ", priority %u, %.0f bytes\n", (unsigned)n->priority, n->bytes);
+  }
 }
 
 /* Every collective with its bytes, under what asks for it. */
@@ -213,8 +229,9 @@ void fe_dump_shard(ir_graph *g, const ir_parsed_graph *block, const fe_dump_opti
   ir_error *noted = g->error;
   g->error = error;
   if (ir_graph_init(&s.g, g->mem, error) == IR_OK && make(&s, g, options, error)) {
-    if (options->stage == FE_STAGE_SHARD && options->why) put_collectives(&s);
-    else if (options->stage == FE_STAGE_SHARD) put_notes(&s), put_graph(&s, false);
+    if (options->stage == FE_STAGE_SHARD && options->why) {
+      if (shard_count_costs(&s.g, &s.program)) put_collectives(&s), put_conflicts(&s);
+    } else if (options->stage == FE_STAGE_SHARD) put_notes(&s), put_graph(&s, false);
     else put_program(&s);
   }
   g->error = noted;

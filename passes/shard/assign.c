@@ -1,8 +1,8 @@
 /* Which axes of the mesh divide which factors of an operation.
  *
- * A spec that the result was given comes first, then the operands, those with more bytes before others. An
- * axis goes to the first factor that claims it, and a factor to the first list of axes, unless a later one
- * continues it. What loses is divided anew before the operation. */
+ * A spec that the result is to have comes first, then the operands, those with more bytes before others; or
+ * the contrary, if that moves less. An axis goes to the first factor that claims it, and a factor to the
+ * first list of axes, unless a later one continues it. What loses is divided anew before the operation. */
 #include "impl.h"
 
 #include <math.h>
@@ -139,9 +139,9 @@ static bool drop_inner(factors *f) {
   return kept;
 }
 
-/* What cannot be done in parts so far: factors of size 1; indexed axes, and positions of updates; extrema of
- * parts that may be empty. */
-static void find_whole(factors *f, ir_ref node) {
+/* What cannot be done in parts: factors of size 1, and positions of updates that replace each other in order.
+ */
+static void find_whole(factors *f, ir_ref node, bool whole_index) {
   ir_graph *g = f->s->g;
   const ir_node *n = ir_get(g, node);
   const op_sharding *r = f->rule;
@@ -157,12 +157,11 @@ static void find_whole(factors *f, ir_ref node) {
     f->contracted[i] = !in_result[i];
     f->whole[i] = op_is_one(g, r->factors[i].size);
   }
-  if (ir_ops[n->op].cls != IR_CLASS_INDIRECT) return;
-  uint32_t axis = (uint32_t)ir_arg_int(n), shared = (uint32_t)ir_arg_small(n);
-  const op_term *x = &r->terms[0], *at = &r->terms[1];
-  for (uint32_t i = 0; axis < x->rank && i < x->axes[axis].count; i++)
-    f->whole[x->axes[axis].factors[i]] = true;
-  for (uint32_t d = shared; d < at->rank && n->op != IR_OP_GATHER; d++)
+  const op_split *indexed = &r->terms[0].axes[ir_arg_int(n)];
+  for (uint32_t i = 0; whole_index && i < indexed->count; i++) f->whole[indexed->factors[i]] = true;
+  if (n->op != IR_OP_SCATTER) return;
+  const op_term *at = &r->terms[1];
+  for (uint32_t d = (uint32_t)ir_arg_small(n); d < at->rank; d++)
     for (uint32_t i = 0; i < at->axes[d].count; i++) f->whole[at->axes[d].factors[i]] = true;
 }
 
@@ -179,7 +178,7 @@ static void keep_extrema(factors *f, ir_ref node) {
 }
 
 /* Bytes of a value at the largest sizes, for comparison. */
-static double bytes_of(ir_graph *g, ir_ref x) {
+double shard_bytes(ir_graph *g, ir_ref x) {
   double bytes = ir_dtypes[ir_dtype_of(g, x)].bytes;
   for (uint32_t d = 0; d < ir_rank(g, x); d++) bytes *= (double)ir_bounds_of(g, ir_dim(g, x, d)).hi;
   return bytes;
@@ -191,7 +190,7 @@ static void claim_operands(factors *f, ir_ref node, const ir_spec *const *specs)
   double bytes[SHARD_OPERANDS];
   for (uint32_t i = 0; i < count; i++) {
     uint32_t at = i;
-    double b = bytes_of(f->s->g, n->src[i]);
+    double b = shard_bytes(f->s->g, n->src[i]);
     for (; at > 0 && bytes[at - 1] < b; at--) order[at] = order[at - 1], bytes[at] = bytes[at - 1];
     order[at] = i, bytes[at] = b;
   }
@@ -250,17 +249,25 @@ static void choose_pending(factors *f, ir_ref node, const ir_spec *const *specs,
   }
 }
 
-bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
-                  const ir_spec *wanted, shard_choice *out) {
+/* Ways to choose: what the result is to have before what operands have, or behind; the indexed axis of a
+ * gather divided, or whole. */
+typedef struct way {
+  bool operands_first, whole_index;
+} way;
+
+static bool choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
+                   const ir_spec *wanted, way w, shard_choice *out) {
   factors f = {.s = s, .rule = rule};
-  find_whole(&f, node);
-  if (wanted) claim_term(&f, &rule->terms[rule->operands], wanted);
+  find_whole(&f, node, w.whole_index);
+  if (wanted && !w.operands_first) claim_term(&f, &rule->terms[rule->operands], wanted);
   claim_operands(&f, node, specs);
+  if (wanted && w.operands_first) claim_term(&f, &rule->terms[rule->operands], wanted);
   keep_extrema(&f, node);
   while (!drop_inner(&f)) {}
   for (uint32_t i = 0; i < rule->operands; i++) spec_of_term(&f, &rule->terms[i], &out->operands[i]);
   spec_of_term(&f, &rule->terms[rule->operands], &out->result);
-  out->result.joined_by = (uint8_t)op_sharding_joined_by(ir_op_of(s->g, node));
+  ir_op by = op_sharding_joined_by(ir_op_of(s->g, node));
+  out->result.joined_by = (uint8_t)(by == IR_OP_ADD && ir_dtype_of(s->g, node) == IR_BOOL ? IR_OP_OR : by);
   for (uint32_t i = 0; i < rule->factor_count; i++)
     for (uint32_t k = 0; k < f.axes[i].count && f.contracted[i]; k++)
       if (!ir_spec_add(&out->result, IR_PLACE_PENDING, f.axes[i].axes[k])) return false;
@@ -274,4 +281,32 @@ bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir
   ir_spec_canonical(&out->result, &joined);
   out->result = joined;
   return s->g->error->status == IR_OK;
+}
+
+/* About what it costs: operands, and the result, to what it is to have, or at least not pending. */
+static double cost_of(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
+                      const ir_spec *wanted, const shard_choice *choice) {
+  ir_spec to = wanted ? *wanted : choice->result;
+  ir_spec_clear(&to, IR_PLACE_PENDING);
+  double bytes = shard_move_bytes(s->g, node, &choice->result, &to);
+  for (uint32_t i = 0; i < rule->operands; i++)
+    bytes += shard_move_bytes(s->g, ir_src(s->g, node, i), specs[i], &choice->operands[i]);
+  return bytes;
+}
+
+bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
+                  const ir_spec *wanted, shard_choice *out) {
+  static const way ways[] = {{false, false}, {true, false}, {false, true}, {true, true}};
+  double least = 0;
+  if (wanted && ir_spec_is_whole(wanted)) wanted = NULL;
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    shard_choice other;
+    if (ways[i].operands_first && !wanted) continue;
+    if (ways[i].whole_index && ir_op_of(s->g, node) != IR_OP_GATHER) continue;
+    if (!choose(s, node, rule, specs, wanted, ways[i], &other)) return false;
+    double bytes = cost_of(s, node, rule, specs, wanted, &other);
+    if (i && bytes >= least) continue;
+    least = bytes, *out = other;
+  }
+  return true;
 }

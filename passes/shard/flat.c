@@ -1,30 +1,47 @@
-/* An all_reduce of parts as flat arrays: each device gets the summands of one chunk, joins them, and all
- * gather the chunks. So P devices receive twice (P - 1) / P of a part each, however its dimensions divide.
+/* Parts as flat arrays, of which each device has one chunk of all pieces: it combines them, and all gather
+ * the chunks. So P devices receive twice (P - 1) / P of a part each, however its dimensions divide.
  *
  * Parts of other devices along the axes that divide the value, or stay pending, are other rows of an array:
- * [row, summand, element] before, [row, element] after the reduction. */
+ * [row, piece, element] before, [row, element] after. */
 #include "impl.h"
 
 #include <string.h>
 
-/* The row of a device, and its place among the summands. */
-typedef struct place {
-  ir_ref row, summand;
-  int64_t summands;
-} place;
-
-static bool find_place(shard_state *s, const ir_spec *from, const shard_pending *p, place *out) {
-  shard_axes rows = p->kept;
-  for (uint32_t d = 0; d < from->rank; d++) {
+bool shard_flat_begin(shard_state *s, const ir_spec *rows, const ir_ref *part, const shard_axes *joined,
+                      shard_flat *out) {
+  ir_graph *g = s->g;
+  shard_axes all = {0};
+  for (uint32_t p = 0; p < IR_PLACES; p++) {
     uint32_t count;
-    const ir_subaxis *axes = ir_spec_axes(from, d, &count);
-    for (uint32_t i = 0; i < count; i++) rows.axes[rows.count++] = axes[i];
+    const ir_subaxis *axes = ir_spec_axes(rows, p, &count);
+    for (uint32_t i = 0; i < count && p != IR_PLACE_REPLICATED; i++) all.axes[all.count++] = axes[i];
   }
-  out->summands = 1;
-  for (uint32_t i = 0; i < p->joined.count; i++) out->summands *= p->joined.axes[i].size;
-  out->row = shard_position(s, rows.axes, rows.count);
-  out->summand = shard_position(s, p->joined.axes, p->joined.count);
-  return out->row && out->summand;
+  out->pieces = 1;
+  for (uint32_t i = 0; i < joined->count; i++) out->pieces *= joined->axes[i].size;
+  out->row = shard_position(s, all.axes, all.count);
+  out->piece = shard_position(s, joined->axes, joined->count);
+  out->count = ir_index(g, 1);
+  for (uint32_t d = 0; d < rows->rank && out->count; d++) out->count = pass_mul(g, out->count, part[d]);
+  out->size = out->count ? shard_size(s, out->count, joined->axes, joined->count) : 0;
+  out->start = out->size ? shard_start(s, out->count, joined->axes, joined->count) : 0;
+  return out->row && out->piece && out->start;
+}
+
+ir_ref shard_flat_pieces(shard_state *s, const shard_flat *f, ir_ref x, const char *kind, ir_ref *made) {
+  ir_graph *g = s->g;
+  ir_ref zero = ir_index(g, 0), one = ir_index(g, 1);
+  ir_ref flat = op_reshape_known(g, x, (ir_ref[]){one, one, f->count}, 3);
+  if (!flat) return 0;
+  return *made = op_exchange(g, flat, (ir_ref[]){one, ir_index(g, f->pieces), f->size},
+                             (ir_ref[]){f->row, zero, f->start}, (ir_ref[]){f->row, f->piece, zero}, 3, kind,
+                             strlen(kind));
+}
+
+ir_ref shard_flat_gather(shard_state *s, const shard_flat *f, ir_ref chunk, const char *kind, ir_ref *made) {
+  ir_graph *g = s->g;
+  return *made =
+             op_exchange(g, chunk, (ir_ref[]){ir_index(g, 1), f->count}, (ir_ref[]){f->row, ir_index(g, 0)},
+                         (ir_ref[]){f->row, f->start}, 2, kind, strlen(kind));
 }
 
 ir_ref shard_flat_reduce(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
@@ -32,22 +49,16 @@ ir_ref shard_flat_reduce(shard_state *s, ir_ref x, const ir_ref *dims, const ir_
   static const char kind[] = "all_reduce";
   ir_graph *g = s->g;
   shard_pending p;
-  place at;
-  ir_ref part[IR_MAX_RANK], zero = ir_index(g, 0), one = ir_index(g, 1), n = one;
+  shard_flat flat;
+  ir_spec rows = *from;
+  ir_ref part[IR_MAX_RANK];
   shard_sort_pending(from, to, &p);
-  if (!shard_local_shape(s, dims, from, part) || !find_place(s, from, &p, &at)) return 0;
-  for (uint32_t d = 0; d < from->rank && n; d++) n = pass_mul(g, n, part[d]);
-  ir_ref size = n ? shard_size(s, n, p.joined.axes, p.joined.count) : 0;
-  ir_ref start = size ? shard_start(s, n, p.joined.axes, p.joined.count) : 0;
-  if (!start) return 0;
-  ir_ref summands = ir_index(g, at.summands);
-  ir_ref flat = op_reshape(g, x, (ir_ref[]){one, one, n}, 3);
-  if (!flat) return 0;
-  ir_ref pieces = op_exchange(g, flat, (ir_ref[]){one, summands, size}, (ir_ref[]){at.row, zero, start},
-                              (ir_ref[]){at.row, at.summand, zero}, 3, kind, strlen(kind));
+  ir_spec_clear(&rows, IR_PLACE_PENDING);
+  for (uint32_t i = 0; i < p.kept.count; i++) ir_spec_push(&rows, IR_PLACE_PENDING, p.kept.axes[i]);
+  if (!shard_local_shape(s, dims, from, part) || !shard_flat_begin(s, &rows, part, &p.joined, &flat))
+    return 0;
+  ir_ref pieces = shard_flat_pieces(s, &flat, x, kind, made);
   ir_ref joined = pieces ? shard_join(g, p.by, pieces, 1) : 0;
-  if (!joined) return 0;
-  *made = op_exchange(g, joined, (ir_ref[]){one, n}, (ir_ref[]){at.row, zero}, (ir_ref[]){at.row, start}, 2,
-                      kind, strlen(kind));
-  return *made ? op_reshape(g, *made, part, from->rank) : 0;
+  ir_ref all = joined ? shard_flat_gather(s, &flat, joined, kind, made) : 0;
+  return all ? op_reshape(g, all, part, from->rank) : 0;
 }

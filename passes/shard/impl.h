@@ -17,6 +17,11 @@ typedef struct shard_part {
   shard_axes axes;
 } shard_part;
 
+/* A variable that stands for an expression of coordinates. */
+typedef struct shard_named {
+  ir_ref value, var;
+} shard_named;
+
 typedef struct shard_state {
   ir_graph *g;
   const ir_mesh *mesh;
@@ -25,8 +30,12 @@ typedef struct shard_state {
   ir_ref coordinates[IR_MESH_AXES]; /* 0: not used so far */
   shard_part *parts;
   size_t part_count, part_cap;
-  ir_ref *local;  /* by node: its part */
-  uint8_t *given; /* by node: did it have a spec before the pass? */
+  shard_named *named;
+  size_t named_count, named_cap;
+  ir_ref *local;     /* by node: its part; 0: not made so far */
+  uint8_t *given;    /* by node: did it have a spec before the pass? */
+  uint8_t *deferred; /* by node: is it a view whose part is made where it is read (views.c)? */
+  uint32_t *readers; /* by node: how often it is an operand or a result */
   size_t nodes;
 } shard_state;
 
@@ -42,6 +51,9 @@ bool shard_local_start(shard_state *s, const ir_ref *dims, const ir_spec *spec, 
 /* Are the axes of a place in another spec all there, in that order, or the first of them? */
 bool shard_is_prefix(const ir_spec *a, const ir_spec *b, uint32_t place);
 
+/* A variable for the expression, between these bounds; the same for the same expression. */
+ir_ref shard_name(shard_state *s, ir_ref value, const char *begin, int64_t lo, int64_t hi);
+
 /* The pending axes of two specs: those that are joined, those that stay, and those that begin. */
 typedef struct shard_pending {
   shard_axes joined, kept, begun;
@@ -52,13 +64,35 @@ typedef struct shard_pending {
  * EXCHANGE, *exchange, which is called `kind`; 0: a view. 0 after failing. */
 ir_ref shard_step(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
                   const char *kind, ir_ref *exchange);
+/* x, whose part of an array begins at `at`, as the box of that array of these sizes that begins at `start`;
+ * summands that stay pending each for itself, and those that are joined stacked in front. The arrays have
+ * room for IR_MAX_RANK entries and are changed. 0 after failing. */
+ir_ref shard_bring(shard_state *s, ir_ref x, const shard_pending *p, uint32_t n, ir_ref *shape, ir_ref *start,
+                   ir_ref *at, const char *kind, ir_ref *exchange);
 void shard_sort_pending(const ir_spec *from, const ir_spec *to, shard_pending *out);
 /* The reduction of an axis by an operation of pending reductions, in the dtype that x has. 0 after failing.
  */
 ir_ref shard_join(ir_graph *g, ir_op by, ir_ref x, uint32_t axis);
+ir_op shard_reduction(ir_op by);               /* SUM of ADD, and so on */
+ir_value shard_neutral(ir_op by, ir_dtype t);  /* what leaves the other operand as it is */
+ir_ref shard_scalar(shard_state *s, ir_ref e); /* an index expression as an i64 of rank 0 */
+/* The device at position 0 along the axes has x, and the others what changes nothing. */
+ir_ref shard_begin_pending(shard_state *s, ir_ref x, const shard_axes *axes, ir_op by);
 
-/* flat.c: an all_reduce of chunks of the parts as flat arrays, by two EXCHANGEs, of which *exchange is the
- * last. `from` and `to` divide alike. 0 after failing. */
+/* flat.c: parts as flat arrays of `count` elements, of which each device along the joined axes combines one
+ * chunk. rows: the spec without the joined axes; part: sizes of the part. Functions return 0 after failing.
+ */
+typedef struct shard_flat {
+  int64_t pieces;
+  ir_ref row, piece, count, size, start; /* size, start: of the chunk */
+} shard_flat;
+bool shard_flat_begin(shard_state *s, const ir_spec *rows, const ir_ref *part, const shard_axes *joined,
+                      shard_flat *out);
+ir_ref shard_flat_pieces(shard_state *s, const shard_flat *f, ir_ref x, const char *kind,
+                         ir_ref *exchange); /* x as [1, pieces, size] */
+ir_ref shard_flat_gather(shard_state *s, const shard_flat *f, ir_ref chunk, const char *kind,
+                         ir_ref *exchange); /* [1, size] as [1, count] */
+/* An all_reduce by two EXCHANGEs, of which *exchange is the last. `from` and `to` divide alike. */
 ir_ref shard_flat_reduce(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
                          ir_ref *exchange);
 
@@ -81,14 +115,46 @@ typedef struct shard_choice {
   ir_spec operands[32]; /* what each operand has to be */
   ir_spec result;       /* what the result is then */
 } shard_choice;
-enum { SHARD_OPERANDS = 32 }; /* an operation of more is done on whole operands */
+enum { SHARD_OWN_VARIABLES = 64 /* of a graph, whose sizes are counted with */ };
+enum { SHARD_OPERANDS = OP_SHARDING_OPERANDS }; /* an operation of more is done on whole operands */
+/* estimate.c: bytes that a device receives about. */
+double shard_move_bytes(ir_graph *g, ir_ref x, const ir_spec *from, const ir_spec *to);
+double shard_bytes(ir_graph *g, ir_ref x); /* of the value, at the largest sizes */
 /* specs[]: of the operands; wanted: of the result, or NULL. False after failing. */
 bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                   const ir_spec *wanted, shard_choice *out);
 
+/* A row of the next note, for an exchange that was not planned. */
+bool shard_note_exchange(shard_state *s, const ir_spec *from, const ir_spec *to, ir_ref exchange);
+
+/* ordered.c: the axis of a cumulative operation, or one that searches, stays divided; where one sorts,
+ * another is divided. wanted: of the result, or NULL. */
+void shard_choose_ordered(shard_state *s, ir_ref node, const ir_spec *operand, const ir_spec *wanted,
+                          shard_choice *choice);
+bool shard_is_cumulative(ir_op op);
+ir_ref shard_cumulative(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec); /* 0 after failing */
+ir_ref shard_search(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec);     /* argmax, argmin */
+/* indirect.c: a gather or scatter of parts, also along the axis that it indexes. 0 after failing. */
+ir_ref shard_indirect(shard_state *s, ir_ref node, const shard_choice *choice, ir_ref *operands);
+
+/* views.c: views that read elements of other parts. Does the pass make the part of this view only where it
+ * is read? specs[]: of its operands, and what the rule would make of them. *out: the spec of the view. */
+bool shard_defers_view(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
+                       const shard_choice *choice);
+bool shard_view_spec(shard_state *s, ir_ref node, ir_spec *out); /* false after failing */
+/* Where the views below x, which has been made, begin at an array of fewer bytes: marks them as deferred, and
+ * returns the number of views; `kept` takes their parts, for shard_unsink. 0: there is none. */
+enum { SHARD_SUNK = 8 };
+uint32_t shard_sink(shard_state *s, ir_ref x, ir_ref kept[SHARD_SUNK]);
+void shard_unsink(shard_state *s, ir_ref x, const ir_ref *kept, uint32_t count);
+/* The part of a deferred view under that spec: each array that it is a view of is exchanged for the box that
+ * the part reads. *from: the spec of one of them; *exchange: the last, 0: none. 0 after failing. */
+ir_ref shard_view_part(shard_state *s, ir_ref node, const ir_spec *to, ir_spec *from, ir_ref *exchange);
+
 /* local.c: the operation on the parts of its operands, which are those of `choice`. 0 after failing. */
 ir_ref shard_local(shard_state *s, ir_ref node, const op_sharding *rule, const shard_choice *choice,
                    const ir_ref *operands);
+ir_dtype shard_wide(ir_dtype t); /* in which sums of it are added up: f32 for f16 and bf16 */
 /* A MEAN: the sum of the elements of a part, in the dtype that adds them up, and the mean of the whole sum.
  */
 ir_ref shard_mean_sum(shard_state *s, ir_ref node, ir_ref x);

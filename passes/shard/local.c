@@ -26,19 +26,19 @@ static uint32_t attributes(shard_state *s, ir_ref node, const shard_choice *choi
 }
 
 /* Means are divided after their parts are added up: the bits are those of the quotient of the whole sum. */
-static ir_dtype wide_of(ir_dtype t) { return t == IR_F16 || t == IR_BF16 ? IR_F32 : t; }
+ir_dtype shard_wide(ir_dtype t) { return t == IR_F16 || t == IR_BF16 ? IR_F32 : t; }
 
 ir_ref shard_mean_sum(shard_state *s, ir_ref node, ir_ref x) {
   ir_graph *g = s->g;
   const ir_node *n = ir_get(g, node);
-  return op_reduce(g, IR_OP_SUM, op_cast(g, x, wide_of((ir_dtype)n->dtype)), n->src + 1, n->nsrc - 1,
+  return op_reduce(g, IR_OP_SUM, op_cast(g, x, shard_wide((ir_dtype)n->dtype)), n->src + 1, n->nsrc - 1,
                    ir_arg_mode(n));
 }
 
 ir_ref shard_mean_of_sum(shard_state *s, ir_ref node, ir_ref sum) {
   ir_graph *g = s->g;
   const ir_node *n = ir_get(g, node);
-  ir_dtype t = (ir_dtype)n->dtype, wide = wide_of(t);
+  ir_dtype t = (ir_dtype)n->dtype, wide = shard_wide(t);
   ir_ref count = ir_index(g, 1), scalar = ir_tuple(g, NULL, 0), all;
   for (uint32_t i = 1; i < n->nsrc; i++)
     count = pass_mul(g, count, ir_dim(g, n->src[0], (uint32_t)ir_get(g, n->src[i])->arg));

@@ -53,47 +53,57 @@ static ir_ref window(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec
   return op_shrink_known(g, x, bounds);
 }
 
-ir_ref shard_join(ir_graph *g, ir_op by, ir_ref x, uint32_t axis) {
+ir_op shard_reduction(ir_op by) {
   static const struct {
     ir_op by, reduce;
   } rows[] = {{IR_OP_ADD, IR_OP_SUM},        {IR_OP_MUL, IR_OP_PROD}, {IR_OP_MAX, IR_OP_REDUCE_MAX},
               {IR_OP_MIN, IR_OP_REDUCE_MIN}, {IR_OP_OR, IR_OP_ANY},   {IR_OP_AND, IR_OP_ALL}};
-  ir_ref at = ir_index(g, axis);
   size_t i = 0;
   while (rows[i].by != by) i++;
-  ir_ref y = x ? op_reduce(g, rows[i].reduce, x, &at, 1, false) : 0;
+  return rows[i].reduce;
+}
+
+ir_ref shard_join(ir_graph *g, ir_op by, ir_ref x, uint32_t axis) {
+  ir_ref at = ir_index(g, axis);
+  ir_ref y = x ? op_reduce(g, shard_reduction(by), x, &at, 1, false) : 0;
   return y ? op_cast(g, y, ir_dtype_of(g, x)) : 0;
 }
 
-static ir_ref exchange(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
-                       const shard_pending *p, const char *kind, ir_ref *made) {
+ir_ref shard_bring(shard_state *s, ir_ref x, const shard_pending *p, uint32_t n, ir_ref *shape, ir_ref *start,
+                   ir_ref *at, const char *kind, ir_ref *made) {
   ir_graph *g = s->g;
-  ir_ref shape[2 + IR_MAX_RANK], start[2 + IR_MAX_RANK], at[2 + IR_MAX_RANK];
-  uint32_t lead = 0;
-  const shard_axes *leads[2] = {&p->joined, &p->kept};
-  for (int i = 0; i < 2; i++) {
+  const shard_axes *leads[2] = {&p->kept, &p->joined}; /* the latter in front */
+  for (int i = 0; i < 2 && x; i++) {
     if (!leads[i]->count) continue;
     int64_t pieces = 1;
     for (uint32_t k = 0; k < leads[i]->count; k++) pieces *= leads[i]->axes[k].size;
-    at[lead] = shard_position(s, leads[i]->axes, leads[i]->count);
-    start[lead] = i == 0 ? ir_index(g, 0) : at[lead];
-    shape[lead++] = ir_index(g, i == 0 ? pieces : 1);
-    x = x ? op_unsqueeze(g, x, 0) : 0;
+    if (n == IR_MAX_RANK)
+      return op_refuse(g, "shard: %s with pending reductions takes more than %d axes", OP_TYPE(x),
+                       IR_MAX_RANK);
+    memmove(at + 1, at, n * sizeof *at), memmove(start + 1, start, n * sizeof *start);
+    memmove(shape + 1, shape, n * sizeof *shape);
+    at[0] = shard_position(s, leads[i]->axes, leads[i]->count);
+    start[0] = leads[i] == &p->joined ? ir_index(g, 0) : at[0];
+    shape[0] = ir_index(g, leads[i] == &p->joined ? pieces : 1);
+    x = op_unsqueeze(g, x, 0), n++;
   }
-  if (!shard_local_start(s, dims, from, at + lead) || !shard_local_start(s, dims, to, start + lead) ||
-      !shard_local_shape(s, dims, to, shape + lead) || !x)
-    return 0;
-  if (lead + to->rank > IR_MAX_RANK)
-    return op_refuse(g, "shard: %s with pending reductions takes %u axes, at most %d are possible",
-                     OP_TYPE(x), lead + to->rank, IR_MAX_RANK);
-  ir_ref y = *made = op_exchange(g, x, shape, start, at, lead + to->rank, kind, strlen(kind));
+  ir_ref y = *made = x ? op_exchange(g, x, shape, start, at, n, kind, strlen(kind)) : 0;
   if (p->joined.count) y = shard_join(g, p->by, y, 0);
   if (p->kept.count && y) y = op_squeeze(g, y, &(ir_ref){ir_index(g, 0)}, 1);
   return y;
 }
 
+static ir_ref exchange(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
+                       const shard_pending *p, const char *kind, ir_ref *made) {
+  ir_ref shape[IR_MAX_RANK], start[IR_MAX_RANK], at[IR_MAX_RANK];
+  if (!shard_local_start(s, dims, from, at) || !shard_local_start(s, dims, to, start) ||
+      !shard_local_shape(s, dims, to, shape))
+    return 0;
+  return shard_bring(s, x, p, to->rank, shape, start, at, kind, made);
+}
+
 /* What leaves the other operand of the reduction as it is. */
-static ir_value neutral(ir_op by, ir_dtype t) {
+ir_value shard_neutral(ir_op by, ir_dtype t) {
   ir_value v = {0};
   int bits = 8 * ir_dtypes[t].bytes;
   bool is_signed = ir_dtypes[t].kind == IR_KIND_SIGNED, most = by == IR_OP_MIN;
@@ -107,13 +117,15 @@ static ir_value neutral(ir_op by, ir_dtype t) {
   return (ir_value){.i = most ? largest : -largest - 1};
 }
 
-/* The device at position 0 along the axes has x, and the others what changes nothing. */
-static ir_ref begin_pending(shard_state *s, ir_ref x, const shard_axes *axes, ir_op by) {
+ir_ref shard_scalar(shard_state *s, ir_ref e) {
+  ir_ref scalar = ir_tuple(s->g, NULL, 0);
+  return e && scalar ? ir_make_tensor(s->g, IR_OP_CAST, IR_I64, scalar, 0, &e, 1) : 0;
+}
+
+ir_ref shard_begin_pending(shard_state *s, ir_ref x, const shard_axes *axes, ir_op by) {
   ir_graph *g = s->g;
-  ir_ref at = shard_position(s, axes->axes, axes->count), zero = ir_index(g, 0),
-         scalar = ir_tuple(g, NULL, 0);
-  ir_ref position = at && scalar ? ir_make_tensor(g, IR_OP_CAST, IR_I64, scalar, 0, &at, 1) : 0;
-  ir_ref none = position && zero ? op_const(g, ir_dtype_of(g, x), neutral(by, ir_dtype_of(g, x))) : 0;
+  ir_ref position = shard_scalar(s, shard_position(s, axes->axes, axes->count));
+  ir_ref none = position ? op_const(g, ir_dtype_of(g, x), shard_neutral(by, ir_dtype_of(g, x))) : 0;
   ir_ref first = none ? op_binary(g, IR_OP_EQ, position, op_literal_int(g, 0)) : 0;
   return first ? op_where(g, first, x, none) : 0;
 }
@@ -127,5 +139,5 @@ ir_ref shard_step(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *f
   bool view = p.joined.count == 0;
   for (uint32_t d = 0; d < to->rank && view; d++) view = is_view(s, dims, from, to, d);
   x = view ? window(s, x, dims, from, to) : exchange(s, x, dims, from, to, &p, kind, made);
-  return x && p.begun.count ? begin_pending(s, x, &p.begun, (ir_op)to->joined_by) : x;
+  return x && p.begun.count ? shard_begin_pending(s, x, &p.begun, (ir_op)to->joined_by) : x;
 }

@@ -107,6 +107,20 @@ static ir_ref uneven(shard_state *s, ir_ref size, const ir_subaxis *axes, uint32
   return add_variable(s, (shard_variable){p->var, value, 0}) ? p->var : 0;
 }
 
+ir_ref shard_name(shard_state *s, ir_ref value, const char *begin, int64_t lo, int64_t hi) {
+  ir_graph *g = s->g;
+  char name[32];
+  if (!value || ir_is_const(g, value, NULL)) return value;
+  for (size_t i = 0; i < s->named_count; i++)
+    if (s->named[i].value == value) return s->named[i].var;
+  if (!IR_RESERVE(g->mem, s->named, s->named_cap, s->named_count + 1))
+    return ir_fail(g->error, IR_ERR_MEMORY, "shard: out of memory"), 0;
+  snprintf(name, sizeof name, "%s%zu", begin, s->named_count);
+  ir_ref var = new_variable(s, name, lo, hi);
+  s->named[s->named_count++] = (shard_named){value, var};
+  return add_variable(s, (shard_variable){var, value, 0}) ? var : 0;
+}
+
 ir_ref shard_size(shard_state *s, ir_ref size, const ir_subaxis *axes, uint32_t count) {
   int64_t parts = parts_of(axes, count);
   if (parts == 1) return size;

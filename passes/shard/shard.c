@@ -26,6 +26,21 @@ static bool note(shard_state *s, ir_ref node, int operand, shard_reason reason, 
   return true;
 }
 
+/* The part of a deferred view. Pending reductions stay. */
+static ir_ref made_view(shard_state *s, ir_ref x, const ir_spec *to) {
+  ir_spec from;
+  ir_ref exchange, made = shard_view_part(s, x, to, &from, &exchange);
+  if (!made || !exchange) return made;
+  return note(s, x, -1, SHARD_READS, &from, to, exchange) ? made : 0;
+}
+
+/* The part of a value that the pass has come to; of a deferred view, it is made now. */
+static ir_ref part_of(shard_state *s, ir_ref x) {
+  ir_spec spec = spec_of(s, x);
+  if (!s->local[x] && s->deferred[x]) s->local[x] = made_view(s, x, &spec);
+  return s->local[x];
+}
+
 /* The part of x, a node of the graph or its local counterpart, under another spec, with a note. */
 static ir_ref moved(shard_state *s, ir_ref x, ir_ref local, const ir_spec *from, const ir_spec *to,
                     ir_ref node, int operand, shard_reason reason) {
@@ -33,6 +48,53 @@ static ir_ref moved(shard_state *s, ir_ref x, ir_ref local, const ir_spec *from,
   if (!local || ir_spec_same_parts(from, to)) return local;
   ir_ref made = shard_move(s, local, op_dims(s->g, x), from, to, &exchange);
   return made && note(s, node, operand, reason, from, to, exchange) ? made : 0;
+}
+
+/* The spec `to`, with what is pending in `have`, along whose axes nothing is divided yet. */
+static ir_spec still_pending(const ir_spec *have, const ir_spec *to) {
+  ir_spec out;
+  uint32_t count, pending;
+  const ir_subaxis *late = ir_spec_axes(have, IR_PLACE_PENDING, &pending);
+  ir_spec_init(&out, to->rank);
+  for (uint32_t d = 0; d < to->rank; d++) {
+    const ir_subaxis *axes = ir_spec_axes(to, d, &count);
+    bool free = true;
+    for (uint32_t i = 0; i < count && free; i++) {
+      for (uint32_t k = 0; k < pending; k++) free &= !ir_subaxes_overlap(axes[i], late[k]);
+      if (free) ir_spec_push(&out, d, axes[i]);
+    }
+  }
+  for (uint32_t k = 0; k < pending; k++) ir_spec_push(&out, IR_PLACE_PENDING, late[k]);
+  out.joined_by = have->joined_by;
+  return out;
+}
+
+/* The part of a deferred view of the spec `have`, made under another spec at once. */
+static ir_ref made_under(shard_state *s, ir_ref x, const ir_spec *have, const ir_spec *to, ir_ref node,
+                         int operand, shard_reason reason) {
+  ir_spec at = still_pending(have, to);
+  return moved(s, x, made_view(s, x, &at), &at, to, node, operand, reason);
+}
+
+/* Are there parts of the one that need elements of several parts of the other? */
+static bool must_move(const ir_spec *from, const ir_spec *to) {
+  for (uint32_t d = 0; d < from->rank; d++)
+    if (!shard_is_prefix(from, to, d)) return true;
+  return false;
+}
+
+/* The part of an operand under a spec. A view of a smaller array is made again of what it is a view of. */
+static ir_ref taken(shard_state *s, ir_ref x, const ir_spec *to, ir_ref node, int operand,
+                    shard_reason reason) {
+  ir_spec from = spec_of(s, x);
+  if (!s->local[x] && s->deferred[x] && s->readers[x] == 1)
+    return made_under(s, x, &from, to, node, operand, reason);
+  ir_ref local = part_of(s, x), kept[SHARD_SUNK];
+  uint32_t sunk = local && must_move(&from, to) ? shard_sink(s, x, kept) : 0;
+  if (!sunk) return moved(s, x, local, &from, to, node, operand, reason);
+  local = made_under(s, x, &from, to, node, operand, reason);
+  shard_unsink(s, x, kept, sunk);
+  return local;
 }
 
 /* Why an operand is not taken as it is. */
@@ -54,10 +116,10 @@ static ir_ref whole(shard_state *s, ir_ref node) {
   for (uint32_t i = 0; i < n->nsrc && good; i++) {
     ir_ref x = n->src[i];
     src[i] = x;
-    if (!ir_shape(g, x) || !s->local[x]) continue;
-    ir_spec from = spec_of(s, x), to;
-    ir_spec_init(&to, from.rank);
-    src[i] = moved(s, x, s->local[x], &from, &to, node, (int)i, SHARD_WHOLE);
+    if (!ir_shape(g, x) || (!s->local[x] && !s->deferred[x])) continue;
+    ir_spec to;
+    ir_spec_init(&to, ir_rank(g, x));
+    src[i] = taken(s, x, &to, node, (int)i, SHARD_WHOLE);
     good = src[i] != 0;
   }
   if (good && n->op == IR_OP_RESULT)
@@ -65,6 +127,21 @@ static ir_ref whole(shard_state *s, ir_ref node) {
   else if (good) made = ir_remake(g, node, src, n->nsrc);
   if (src) ir_free(g->mem, src, n->nsrc * sizeof *src);
   return made;
+}
+
+/* The operation itself, on parts. */
+static ir_ref on_parts(shard_state *s, ir_ref node, const op_sharding *rule, const shard_choice *choice,
+                       ir_ref *operands) {
+  const ir_node *n = ir_get(s->g, node);
+  ir_class cls = (ir_class)ir_ops[n->op].cls;
+  bool searches = n->op == IR_OP_ARGMAX || n->op == IR_OP_ARGMIN;
+  if ((cls == IR_CLASS_ORDERED || searches) && ir_spec_count(&choice->operands[0], (uint32_t)ir_arg_int(n))) {
+    ir_ref made = searches ? shard_search(s, node, operands[0], &choice->operands[0])
+                           : shard_cumulative(s, node, operands[0], &choice->operands[0]);
+    return made && note(s, node, -1, SHARD_TOTALS, &choice->operands[0], &choice->result, made) ? made : 0;
+  }
+  if (cls == IR_CLASS_INDIRECT && n->op != IR_OP_ASSIGN) return shard_indirect(s, node, choice, operands);
+  return shard_local(s, node, rule, choice, operands);
 }
 
 /* By the factor rule. *out: the spec of the result. */
@@ -78,10 +155,16 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
   shard_choice choice;
   for (uint32_t i = 0; i < rule->operands; i++) specs[i] = spec_of(s, n->src[i]), at[i] = &specs[i];
   if (!shard_choose(s, node, rule, at, wanted, &choice)) return 0;
+  if (shard_defers_view(s, node, rule, at, &choice)) {
+    s->deferred[node] = 1;
+    if (wanted && !s->given[node] && !ir_spec_is_whole(wanted))
+      return *out = still_pending(&specs[0], wanted), node;
+    return shard_view_spec(s, node, out) ? node : 0;
+  }
+  if (rule->operands == 1) shard_choose_ordered(s, node, &specs[0], wanted, &choice);
   for (uint32_t i = 0; i < rule->operands; i++) {
     shard_reason reason = reason_of(rule, i, &specs[i], &choice.operands[i]);
-    operands[i] =
-        moved(s, n->src[i], s->local[n->src[i]], &specs[i], &choice.operands[i], node, (int)i, reason);
+    operands[i] = taken(s, n->src[i], &choice.operands[i], node, (int)i, reason);
     if (!operands[i]) return 0;
   }
   *out = choice.result;
@@ -91,16 +174,7 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
     sum = moved(s, node, sum, &choice.result, out, node, -1, SHARD_QUOTIENT);
     return sum ? shard_mean_of_sum(s, node, sum) : 0;
   }
-  return shard_local(s, node, rule, &choice, operands);
-}
-
-/* Has the operation a rule that the pass can follow? */
-static bool has_rule(const ir_graph *g, ir_ref node) {
-  const ir_node *n = ir_get(g, node);
-  ir_class cls = (ir_class)ir_ops[n->op].cls;
-  return cls != IR_CLASS_LEAF && cls != IR_CLASS_CONTROL && cls != IR_CLASS_CUSTOM && cls != IR_CLASS_META &&
-         ir_operand_count(n) <= SHARD_OPERANDS && op_registry[n->op].sharding &&
-         strcmp(op_registry[n->op].sharding, "own") != 0;
+  return on_parts(s, node, rule, &choice, operands);
 }
 
 /* The part of an INPUT or BUFFER, which is given to the device. */
@@ -117,17 +191,20 @@ static ir_ref leaf(shard_state *s, ir_ref node, const ir_spec *spec) {
 static ir_ref constraint(shard_state *s, ir_ref node, ir_spec *out) {
   ir_ref x = ir_src(s->g, node, 0);
   ir_spec from = spec_of(s, x), to;
+  const ir_spec *found = ir_spec_of(s->g, node); /* open dimensions may have gained axes */
   if (ir_op_of(s->g, node) != IR_OP_SHARD) {
-    if (!shard_collective_spec(s, node, &from, out)) return 0;
-  } else {
-    if (!ir_shard_spec(s->g, node, &to)) return no_memory(s);
-    ir_spec_canonical(&to, out);
+    if (!shard_collective_spec(s, node, &from, &to)) return 0;
+  } else if (found) {
+    to = *found;
+  } else if (!ir_shard_spec(s->g, node, &to)) {
+    return no_memory(s);
   }
+  ir_spec_canonical(&to, out);
   if (out->rank < from.rank) { /* of batch axes, which were added in front, it says nothing */
     return op_refuse(s->g, "shard: the spec has %u dimensions; the value has %u", (unsigned)out->rank,
                      (unsigned)from.rank);
   }
-  return moved(s, x, s->local[x], &from, out, node, 0, SHARD_ASKED);
+  return taken(s, x, out, node, 0, SHARD_ASKED);
 }
 
 /* The part that an exchange made, with a note. */
@@ -148,24 +225,38 @@ static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_
   if (op == IR_OP_GATHER) {
     ir_ref x = ir_src(g, node, 0), made;
     *out = spec_of(s, x);
-    if (shard_known_gather(s, node, out, s->local[x], &made)) return permuted(s, node, out, made);
+    if (shard_known_gather(s, node, out, part_of(s, x), &made)) return permuted(s, node, out, made);
   }
-  if (!has_rule(g, node)) return whole(s, node);
+  if (!op_sharding_known(g, node)) return whole(s, node);
   if (!op_sharding_of(g, node, &rule)) return 0;
   ir_ref made = divided(s, node, &rule, wanted, out);
   op_sharding_free(&rule);
   return made;
 }
 
+/* A view that is made where it is read: now, where it was given a spec, or several read it. */
+static bool defer(shard_state *s, ir_ref node, const ir_spec *wanted, const ir_spec *have) {
+  if (!wanted && !ir_set_spec(s->g, node, have)) return no_memory(s);
+  if (wanted) s->local[node] = made_under(s, node, have, wanted, node, -1, SHARD_ASKED);
+  else if (s->readers[node] > 1) part_of(s, node);
+  return s->local[node] || (!wanted && s->readers[node] <= 1);
+}
+
 static bool visit(shard_state *s, ir_ref node) {
   ir_graph *g = s->g;
   if (!ir_shape(g, node) && !ir_has_results(ir_op_of(g, node))) return true; /* sizes, functions, lists */
-  const ir_spec *given = ir_spec_of(g, node);
+  const ir_spec *hint = ir_spec_of(g, node);
+  if (hint && !s->given[node] && ir_only_divides(ir_op_of(g, node))) hint = NULL; /* it says what it is */
+  bool given = hint && s->given[node];
   ir_spec wanted, have;
-  if (given) ir_spec_canonical(given, &wanted);
-  s->given[node] = given || ir_only_divides(ir_op_of(g, node));
+  if (hint) ir_spec_canonical(hint, &wanted);
   ir_cause before = ir_cause_enter(g, node);
-  ir_ref made = make_local(s, node, given ? &wanted : NULL, &have);
+  ir_ref made = make_local(s, node, hint ? &wanted : NULL, &have);
+  if (made && s->deferred[node]) {
+    bool good = defer(s, node, given ? &wanted : NULL, &have);
+    ir_cause_leave(g, before, node, s->local[node]);
+    return good;
+  }
   if (given && made) {
     made = moved(s, node, made, &have, &wanted, node, -1, SHARD_ASKED);
     have = wanted;
@@ -179,7 +270,7 @@ static bool visit(shard_state *s, ir_ref node) {
 static bool put_result(shard_state *s, ir_ref node, shard_value *out) {
   ir_spec from = spec_of(s, node), to = from;
   if (!s->given[node]) ir_spec_clear(&to, IR_PLACE_PENDING), to.joined_by = IR_OP_ADD;
-  ir_ref local = moved(s, node, s->local[node], &from, &to, node, -1, SHARD_RESULT);
+  ir_ref local = taken(s, node, &to, node, -1, SHARD_RESULT);
   *out = (shard_value){local, node, to};
   return local != 0;
 }
@@ -207,6 +298,19 @@ static bool fill(shard_state *s, ir_ref root, const ir_ref *inputs, size_t input
   return good && p->root;
 }
 
+static void begin(shard_state *s) {
+  memset(s->local, 0, s->nodes * sizeof *s->local);
+  memset(s->readers, 0, s->nodes * sizeof *s->readers);
+  memset(s->given, 0, s->nodes);
+  memset(s->deferred, 0, s->nodes);
+}
+
+static void count_reads(shard_state *s, ir_ref node) {
+  const ir_node *n = ir_get(s->g, node);
+  s->given[node] = ir_spec_of(s->g, node) || n->op == IR_OP_SHARD;
+  for (uint32_t i = 0; i < n->nsrc; i++) s->readers[n->src[i]]++;
+}
+
 bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_count, int64_t device,
                 shard_program *out) {
   ir_ref *live = NULL;
@@ -219,14 +323,21 @@ bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_cou
   out->results = ir_alloc(g->mem, out->result_count * sizeof *out->results);
   s.local = ir_alloc(g->mem, s.nodes * sizeof *s.local);
   s.given = ir_alloc(g->mem, s.nodes);
-  bool good = out->inputs && out->results && s.local && s.given;
-  if (good) memset(s.local, 0, s.nodes * sizeof *s.local), memset(s.given, 0, s.nodes);
+  s.deferred = ir_alloc(g->mem, s.nodes);
+  s.readers = ir_alloc(g->mem, s.nodes * sizeof *s.readers);
+  bool good = out->inputs && out->results && s.local && s.given && s.deferred && s.readers;
+  if (good) begin(&s);
   else no_memory(&s);
   good = good && ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && good; i++) count_reads(&s, live[i]);
+  good = good && pass_propagate(g, root, &out->conflicts);
   for (size_t i = 0; i < count && good; i++) good = visit(&s, live[i]);
   good = good && fill(&s, root, inputs, input_count);
   ir_free(g->mem, s.local, s.nodes * sizeof *s.local);
   ir_free(g->mem, s.given, s.nodes);
+  ir_free(g->mem, s.deferred, s.nodes);
+  ir_free(g->mem, s.readers, s.nodes * sizeof *s.readers);
+  ir_free(g->mem, s.named, s.named_cap * sizeof *s.named);
   ir_free(g->mem, s.parts, s.part_cap * sizeof *s.parts);
   ir_free(g->mem, live, cap * sizeof *live);
   if (!good) shard_program_free(out);
@@ -239,6 +350,7 @@ void shard_program_free(shard_program *p) {
   ir_free(p->mem, p->results, p->result_count * sizeof *p->results);
   ir_free(p->mem, p->variables, p->variable_cap * sizeof *p->variables);
   ir_free(p->mem, p->notes, p->note_cap * sizeof *p->notes);
+  ir_free(p->mem, p->conflicts.notes, p->conflicts.cap * sizeof *p->conflicts.notes);
   ir_free(p->mem, p->collectives, p->collective_cap * sizeof *p->collectives);
   *p = (shard_program){.mem = p->mem};
 }

@@ -17,6 +17,7 @@
 #define VIEWFOLD_PASSES_SHARD_SHARD_H
 
 #include "ir/mesh/sharding.h"
+#include "passes/propagate/propagate.h"
 #include "passes/reshard/reshard.h"
 
 /* A size variable that a device gives a value: of coordinates, or of the size of a part. */
@@ -39,6 +40,7 @@ typedef enum shard_reason {
   SHARD_ASKED,    /* the value was given a spec */
   SHARD_WHOLE,    /* the operation never splits that axis */
   SHARD_READS,    /* a part reads elements of other parts */
+  SHARD_TOTALS,   /* parts are combined by what they give */
   SHARD_OTHERS,   /* another operand, or the result, is divided otherwise */
   SHARD_QUOTIENT, /* a mean is divided when its sum is known */
   SHARD_PENDING,  /* the operation does not commute with the pending reduction */
@@ -58,6 +60,7 @@ typedef struct shard_collective {
   ir_spec from, to, on;   /* on: in dimension 0, the axes that take part */
   pass_reshard_cost cost; /* where sizes are variables, of such as they may be */
   ir_ref exchange;        /* the last EXCHANGE of the step; 0: a view */
+  bool planned;           /* by passes/reshard; else its cost is known after shard_count_costs */
 } shard_collective;
 
 enum { SHARD_ALL = -1 /* in place of the number of a device: all of them */ };
@@ -70,6 +73,7 @@ typedef struct shard_program {
   size_t variable_count, variable_cap;
   shard_note *notes;
   size_t note_count, note_cap;
+  propagate_notes conflicts;     /* of propagation */
   shard_collective *collectives; /* in the order of their notes */
   size_t collective_count, collective_cap;
 } shard_program;
@@ -81,6 +85,8 @@ typedef struct shard_program {
 bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_count, int64_t device,
                 shard_program *out);
 void shard_program_free(shard_program *program);
+/* Fills in the bytes of exchanges that were not planned, of all devices. False after failing. */
+bool shard_count_costs(ir_graph *g, shard_program *program);
 /* Are the latency and the bandwidth of every axis known? Then steps take least time, else they move fewest
  * bytes. */
 bool shard_mesh_is_calibrated(const ir_mesh *mesh);

@@ -49,7 +49,24 @@ static bool note(shard_state *s, const pass_reshard_step *step, const ir_spec *f
   if (!IR_RESERVE(p->mem, p->collectives, p->collective_cap, p->collective_count + 1))
     return ir_fail(s->g->error, IR_ERR_MEMORY, "shard: out of memory") == IR_OK;
   p->collectives[p->collective_count++] =
-      (shard_collective){p->note_count, step->kind, *from, step->to, step->on, step->cost, exchange};
+      (shard_collective){p->note_count, step->kind, *from, step->to, step->on, step->cost, exchange, true};
+  return true;
+}
+
+/* A row for a step that is one exchange, which the planner does not know. */
+bool shard_note_exchange(shard_state *s, const ir_spec *from, const ir_spec *to, ir_ref exchange) {
+  shard_program *p = s->program;
+  if (!IR_RESERVE(p->mem, p->collectives, p->collective_cap, p->collective_count + 1))
+    return ir_fail(s->g->error, IR_ERR_MEMORY, "shard: out of memory") == IR_OK;
+  shard_collective *c = &p->collectives[p->collective_count++];
+  *c = (shard_collective){.note = p->note_count, .kind = PASS_RESHARD_EXCHANGE, .from = *from, .to = *to};
+  c->exchange = exchange;
+  ir_spec_init(&c->on, 1);
+  for (uint32_t d = 0; d < from->rank; d++) {
+    uint32_t count;
+    const ir_subaxis *axes = ir_spec_axes(from, d, &count);
+    for (uint32_t i = 0; i < count; i++) ir_spec_push(&c->on, 0, axes[i]);
+  }
   return true;
 }
 

@@ -41,8 +41,9 @@
 #include "passes/ops/check.h"
 
 enum {
-  OP_FACTORS_MAX = 64, /* of one rule, four for each of IR_MAX_RANK axes; a rule of more is refused */
-  OP_FACTOR_NAME = 16  /* bytes of a name, of letters and a number; a longer one is refused */
+  OP_FACTORS_MAX = 64,       /* of one rule, four for each of IR_MAX_RANK axes; a rule of more is refused */
+  OP_SHARDING_OPERANDS = 32, /* an operation of more is done on whole operands */
+  OP_FACTOR_NAME = 16        /* bytes of a name, of letters and a number; a longer one is refused */
 };
 
 typedef struct op_factor {
@@ -77,6 +78,9 @@ typedef struct op_sharding_ask {
 /* sharding.c, node_rule.c. False after failing; a rule that was made must be freed. */
 bool op_sharding_make(ir_graph *g, const op_sharding_ask *ask, op_sharding *out);
 bool op_sharding_of(ir_graph *g, ir_ref node, op_sharding *out); /* by its row and attributes */
+/* Is the operation done in parts by its rule? Leaves, control flow, custom operations and those of very many
+ * operands are not. */
+bool op_sharding_known(const ir_graph *g, ir_ref node);
 void op_sharding_free(op_sharding *rule);
 /* The operation that combines the shards' results of a contracted factor: ADD, MUL, MAX, MIN, OR or AND. */
 ir_op op_sharding_joined_by(ir_op op);

@@ -29,19 +29,15 @@ graph @g(%h: f32[1000,701] @m[x,y], %w: f32[701,90]) {
 }
 >>>
 $ viewfold explain --mesh uneven.vf
-graph @g on mesh @m [x=2,y=4] latency=[1e-06,1e-06] bandwidth=[1000000000.0,10000000000.0]: 8 collectives; a device receives 2004000 bytes at most, all of them 15206000
-\
-%s, operand 1: [-,-] to [y,-]: other operands or the result are divided like that
-  slice y to [y,-]                            receives 0, all 0, peak 315720, 0 us
+graph @g on mesh @m [x=2,y=4] latency=[1e-06,1e-06] bandwidth=[1000000000.0,10000000000.0]: 7 collectives; a device receives 1682360 bytes at most, all of them 12687440
 \
 %a, operand 0: [x,-]+y to [x,-]: the operation does not commute with the pending reduction
   reduce_scatter y to [x.y,-]                 receives 135000, all 1080000, peak 360000, 16.5 us
   all_gather y:(2)2 to [x.y:(1)2,-]           receives 45000, all 360000, peak 135000, 5.5 us
   all_gather y:(1)2 to [x,-]                  receives 90000, all 720000, peak 270000, 10 us
 \
-%c, operand 0: [x,-] to [-,-]: the operation never splits that axis
-  exchange x,y to [-,y]                       receives 46000, all 360000, peak 272000, 47 us
-  all_gather y to [-,-]                       receives 276000, all 2160000, peak 452000, 30.6 us
+%c: [x,-] to [x,-]: totals of the parts are combined
+  exchange x to [x,-]                         receives 360, all 1440, peak 720, 0 us
 \
 %t, operand 0: [x,y] to [-,x]: asked for
   all_to_all x,y to [-,x.y:(2)2.y:(1)2]       receives 352000, all 2106000, peak 704000, 196 us

@@ -1,0 +1,134 @@
+/* Operations along one axis in its order, where that axis is divided.
+ *
+ * Cumulative ones are done on each part, and combined with what the totals of the parts before it give. Of
+ * argmax and argmin, each part gives a value and its index, and the first of the best values is taken, each
+ * device deciding for a chunk of the rows. Sorting has no such form: another axis is divided instead. */
+#include "impl.h"
+
+#include <string.h>
+
+bool shard_is_cumulative(ir_op op) {
+  return ir_ops[op].cls == IR_CLASS_ORDERED && op != IR_OP_SORT && op != IR_OP_ARGSORT;
+}
+static bool is_searching(ir_op op) { return op == IR_OP_ARGMAX || op == IR_OP_ARGMIN; }
+
+static ir_op combined_by(ir_op op) {
+  switch ((int)op) {
+  case IR_OP_CUMPROD: return IR_OP_MUL;
+  case IR_OP_CUMMAX:
+  case IR_OP_ARGMAX: return IR_OP_MAX;
+  case IR_OP_CUMMIN:
+  case IR_OP_ARGMIN: return IR_OP_MIN;
+  default: return IR_OP_ADD;
+  }
+}
+
+/* Does no place of the spec have these axes? */
+static bool are_free(const ir_spec *spec, const ir_subaxis *axes, uint32_t count) {
+  uint32_t total = spec->ends[IR_PLACES - 1];
+  bool free = true;
+  for (uint32_t i = 0; i < total; i++)
+    for (uint32_t k = 0; k < count; k++) free &= !ir_subaxes_overlap(spec->axes[i], axes[k]);
+  return free;
+}
+
+/* Another dimension for the axes: one that they divide evenly, if there is one. */
+static int other_dimension(shard_state *s, ir_ref x, const ir_spec *spec, uint32_t axis, int64_t parts) {
+  for (uint32_t d = 0; d < spec->rank; d++)
+    if (d != axis && !op_is_one(s->g, ir_dim(s->g, x, d)) &&
+        shard_divides(s, ir_dim(s->g, x, d), parts * ir_spec_parts(spec, d)))
+      return (int)d;
+  return -1;
+}
+
+void shard_choose_ordered(shard_state *s, ir_ref node, const ir_spec *operand, const ir_spec *wanted,
+                          shard_choice *choice) {
+  ir_op op = ir_op_of(s->g, node);
+  bool cumulative = shard_is_cumulative(op);
+  uint32_t axis = (uint32_t)ir_arg_int(ir_get(s->g, node)), count;
+  if (!cumulative && !is_searching(op) && ir_ops[op].cls != IR_CLASS_ORDERED) return;
+  const ir_spec *of = cumulative && wanted && ir_spec_count(wanted, axis) ? wanted : operand;
+  const ir_subaxis *axes = ir_spec_axes(of, axis, &count);
+  int to = (int)axis;
+  if (!count || !are_free(&choice->operands[0], axes, count) || !are_free(&choice->result, axes, count))
+    return;
+  if (!cumulative && !is_searching(op))
+    to = other_dimension(s, node, &choice->operands[0], axis, ir_spec_parts(of, axis));
+  for (uint32_t i = 0; i < count && to >= 0; i++) {
+    ir_spec_push(&choice->operands[0], (uint32_t)to, axes[i]);
+    if (!is_searching(op)) ir_spec_push(&choice->result, (uint32_t)to, axes[i]);
+  }
+}
+
+/* x with one element more along the axis, which changes nothing. */
+static ir_ref extended(shard_state *s, ir_ref x, uint32_t axis, ir_op by, bool in_front) {
+  ir_graph *g = s->g;
+  ir_ref pads[2 * IR_MAX_RANK], zero = ir_index(g, 0);
+  for (uint32_t d = 0; d < 2 * ir_rank(g, x); d++) pads[d] = zero;
+  pads[2 * axis + !in_front] = ir_index(g, 1);
+  ir_dtype t = ir_dtype_of(g, x);
+  return op_pad_known(g, x, pads, op_const(g, t, shard_neutral(by, t)));
+}
+
+/* The combination of all elements along the axis, which stays, of size 1; of none, what changes nothing. */
+static ir_ref total_of(shard_state *s, ir_ref x, uint32_t axis, ir_op by) {
+  ir_graph *g = s->g;
+  bool some = by == IR_OP_ADD || by == IR_OP_MUL || ir_bounds_of(g, ir_dim(g, x, axis)).lo >= 1;
+  ir_ref at = ir_index(g, axis);
+  return op_reduce(g, shard_reduction(by), some ? x : extended(s, x, axis, by, true), &at, 1, true);
+}
+
+ir_ref shard_cumulative(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec) {
+  ir_graph *g = s->g;
+  ir_op op = ir_op_of(g, node), by = combined_by(op);
+  uint32_t axis = (uint32_t)ir_arg_int(ir_get(g, node)), count;
+  const ir_subaxis *axes = ir_spec_axes(spec, axis, &count);
+  ir_dtype t = ir_dtype_of(g, node);
+  ir_ref shape[IR_MAX_RANK], start[IR_MAX_RANK], at[IR_MAX_RANK], made;
+  shard_pending pending;
+  shard_sort_pending(spec, spec, &pending);
+  x = op_cast(g, x, shard_wide(t));
+  ir_ref own = op_cumulative(g, op, x, axis, false, false), total = own ? total_of(s, x, axis, by) : 0;
+  ir_ref position = total ? shard_position(s, axes, count) : 0;
+  if (!position || !shard_local_start(s, op_dims(g, node), spec, at)) return 0;
+  for (uint32_t d = 0; d < spec->rank; d++) shape[d] = ir_dim(g, x, d), start[d] = at[d];
+  at[axis] = shape[axis] = position, start[axis] = ir_index(g, 0);
+  ir_ref before = shard_bring(s, total, &pending, spec->rank, shape, start, at, "exchange", &made);
+  if (!before || !shard_note_exchange(s, spec, spec, made)) return 0;
+  before = total_of(s, before, axis, by);
+  return op_cast(g, op_binary(g, by, before, own), t);
+}
+
+ir_ref shard_search(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec) {
+  ir_graph *g = s->g;
+  ir_op op = ir_op_of(g, node), by = combined_by(op);
+  int64_t axis = ir_arg_int(ir_get(g, node)), one = 1;
+  shard_axes joined = {0};
+  ir_spec rows = *spec;
+  const ir_subaxis *axes = ir_spec_axes(spec, (uint32_t)axis, &joined.count);
+  memcpy(joined.axes, axes, joined.count * sizeof *axes);
+  ir_spec_clear(&rows, (uint32_t)axis);
+  ir_ref start = shard_start(s, ir_dim(g, ir_src(g, node, 0), (uint32_t)axis), joined.axes, joined.count);
+  if (!start) return 0;
+  if (ir_bounds_of(g, ir_dim(g, x, (uint32_t)axis)).lo < 1) x = extended(s, x, (uint32_t)axis, by, false);
+  ir_ref best = x ? total_of(s, x, (uint32_t)axis, by) : 0;
+  ir_ref index =
+      best ? op_binary(g, IR_OP_ADD, op_argreduce(g, op, x, &axis, true), shard_scalar(s, start)) : 0;
+  shard_flat flat;
+  ir_ref made, pair[2] = {best, index};
+  if (!index || !shard_flat_begin(s, &rows, op_dims(g, best), &joined, &flat)) return 0;
+  for (int i = 0; i < 2; i++) {
+    pair[i] = shard_flat_pieces(s, &flat, pair[i], "exchange", &made);
+    if (!pair[i] || !shard_note_exchange(s, spec, &rows, made)) return 0;
+  }
+  ir_ref first = op_argreduce(g, op, pair[0], &one, false), by_row = op_swap_axes(g, pair[1], 1, 2);
+  ir_ref chosen = first && by_row ? op_gather_batched(g, by_row, first, 2, IR_GATHER_CLIP, 2) : 0;
+  ir_ref all = chosen ? shard_flat_gather(s, &flat, chosen, "all_gather", &made) : 0;
+  if (!all || !shard_note_exchange(s, spec, &rows, made)) return 0;
+  ir_ref dims[IR_MAX_RANK];
+  uint32_t rank = 0;
+  bool kept = ir_arg_mode(ir_get(g, node));
+  for (uint32_t d = 0; d < spec->rank; d++)
+    if (d != axis || kept) dims[rank++] = ir_dim(g, best, d);
+  return op_reshape_known(g, all, dims, rank);
+}

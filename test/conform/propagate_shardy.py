@@ -1,0 +1,227 @@
+"""Propagated specs against Shardy's: of each value of models that both can say, and the bytes that a device receives against
+those of XLA's program.
+
+    propagate_shardy.py --build build [--show]     compares with the list; needs no JAX
+    propagate_shardy.py --build build --update     writes the list again, by JAX on 8 virtual devices (`pip install jax`)"""
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from arguments import arguments
+from reshard_xla import received
+from shardy_text import Translator, Unknown
+
+LIST = os.path.join(os.path.dirname(__file__), "propagate_shardy.list")
+
+
+def models(jax, jnp, P):
+    """(name, mesh, function, [(shape, dtype, spec or None)])"""
+    f32, i32 = jnp.float32, jnp.int32
+
+    def mlp(h, w, v):
+        return jax.nn.relu(h @ w) @ v
+
+    def mlp_bias(h, w, b, v, c):
+        return jnp.tanh(h @ w + b) @ v + c
+
+    def train(h, t, w, b, v):
+        def loss(p):
+            return jnp.mean((jnp.tanh(h @ p[0] + p[1]) @ p[2] - t) ** 2)
+        g = jax.grad(loss)((w, b, v))
+        return tuple(p - 0.1 * d for p, d in zip((w, b, v), g))
+
+    def norm(x, s, b):
+        m = x.mean(-1, keepdims=True)
+        d = x - m
+        return d * jax.lax.rsqrt((d * d).mean(-1, keepdims=True) + 1e-5) * s + b
+
+    def rms(x, s):
+        return x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-5) * s
+
+    def softmax(x):
+        e = jnp.exp(x - x.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
+    def attention(x, q, k, v, o):
+        heads = [jnp.einsum("bsd,dhe->bshe", x, w) for w in (q, k, v)]
+        weights = softmax(jnp.einsum("bqhe,bkhe->bhqk", heads[0], heads[1]))
+        return jnp.einsum("bqhe,hed->bqd", jnp.einsum("bhqk,bkhe->bqhe", weights, heads[2]), o)
+
+    def attention_flat(x, q, k, v, o):
+        def split(w):
+            y = x @ w
+            return y.reshape(y.shape[0], y.shape[1], 8, -1).transpose(0, 2, 1, 3)
+        a, b, c = split(q), split(k), split(v)
+        y = softmax(a @ b.transpose(0, 1, 3, 2)) @ c
+        return y.transpose(0, 2, 1, 3).reshape(x.shape) @ o
+
+    def block(x, s, b, q, k, v, o, t, c, w, u):
+        x = x + attention(norm(x, s, b), q, k, v, o)
+        return x + jax.nn.relu(norm(x, t, c) @ w) @ u
+
+    def conv(x, w, v):
+        def step(a, b):
+            return jax.lax.conv_general_dilated(a, b, (1, 1), ((1, 1), (1, 1)))
+        return step(jax.nn.relu(step(x, w)), v)
+
+    def conv_head(x, w, d):
+        y = jax.nn.relu(jax.lax.conv_general_dilated(x, w, (2, 2), ((1, 1), (1, 1))))
+        return y.mean((2, 3)) @ d
+
+    def embed(i, e, w):
+        return jnp.tanh(e.at[i].get(mode="clip")) @ w
+
+    def block_train(x, s, b, q, k, v, o, t, c, w, u):
+        def loss(p):
+            return jnp.mean(block(x, *p) ** 2)
+        p = (s, b, q, k, v, o, t, c, w, u)
+        return tuple(a - 0.1 * d for a, d in zip(p, jax.grad(loss)(p)))
+
+    def moves(x, w):
+        y = jnp.flip(jnp.pad(x, ((2, 2), (0, 0))), 0)[2:18]
+        return jnp.concatenate([y, x], 1) @ w
+
+    h, w, v = (64, 32), (32, 128), (128, 32)
+    yield "mlp", mlp, [(h, f32, P("x")), (w, f32, P(None, "y")), (v, f32, None)]
+    yield "mlp_data", mlp, [(h, f32, P("x")), (w, f32, None), (v, f32, None)]
+    yield "mlp_backwards", mlp, [(h, f32, None), (w, f32, None), (v, f32, P(None, "y"))]
+    yield "mlp_rows", mlp, [(h, f32, P("x", "y")), (w, f32, None), (v, f32, P("y", None))]
+    yield "mlp_bias", mlp_bias, [(h, f32, P("x")), (w, f32, P(None, "y")), ((128,), f32, None), (v, f32, None), ((32,), f32, None)]
+    for name, specs in (("data", (P("x"), P("x"), None, None, None)), ("model", (P(), P(), P(None, "y"), P("y"), P("y", None))),
+                        ("both", (P("x"), P("x"), P(None, "y"), P("y"), P("y", None))),
+                        ("parameters", (P("x"), P("x"), P("x", None), P("x"), P("x", None)))):
+        yield "train_" + name, train, [(s, f32, p) for s, p in zip((h, h, w, (128,), v), specs)]
+    x = (4, 16, 32)
+    for name, p in ("batch", P("x")), ("sequence", P("x", "y")), ("features", P(None, None, "y")):
+        yield "norm_" + name, norm, [(x, f32, p), ((32,), f32, None), ((32,), f32, None)]
+        yield "rms_" + name, rms, [(x, f32, p), ((32,), f32, None)]
+        yield "softmax_" + name, softmax, [(x, f32, p)]
+    heads, out = (32, 8, 4), (8, 4, 32)
+    for name, specs in (("batch", (P("x"), None, None, None, None)), ("heads", (P("x"), P(None, "y"), P(None, "y"), P(None, "y"), P("y"))),
+                        ("only_q", (P("x"), P(None, "y"), None, None, None)), ("keys", (P("x", "y"), None, None, None, None))):
+        yield "attention_" + name, attention, [(s, f32, p) for s, p in zip((x, heads, heads, heads, out), specs)]
+    flat = (32, 32)
+    for name, specs in (("batch", (P("x"),) + (None,) * 4), ("heads", (P("x"),) + (P(None, "y"),) * 3 + (P("y", None),))):
+        yield "attention_flat_" + name, attention_flat, [(s, f32, p) for s, p in zip((x,) + (flat,) * 4, specs)]
+    sizes = (x, (32,), (32,), heads, heads, heads, out, (32,), (32,), (32, 128), (128, 32))
+    tensor = (P("x"), None, None) + (P(None, "y"),) * 3 + (P("y"), None, None, P(None, "y"), P("y", None))
+    for name, specs in ("data", (P("x"),) + (None,) * 10), ("tensor", tensor):
+        yield "block_" + name, block, [(s, f32, p) for s, p in zip(sizes, specs)]
+        yield "block_train_" + name, block_train, [(s, f32, p) for s, p in zip(sizes, specs)]
+    image, kernel, second = (8, 4, 16, 16), (8, 4, 3, 3), (8, 8, 3, 3)
+    for name, p in ("batch", P("x")), ("rows", P(None, None, "y")), ("channels", P(None, "x")), ("both", P("x", None, "y")):
+        yield "conv_" + name, conv, [(image, f32, p), (kernel, f32, None), (second, f32, None)]
+        yield "conv_head_" + name, conv_head, [(image, f32, p), (kernel, f32, None), ((8, 32), f32, None)]
+    yield "conv_out", conv, [(image, f32, None), (kernel, f32, P("y")), (second, f32, None)]
+    for name, specs in ("batch", (P("x"), None, None)), ("features", (P("x"), P(None, "y"), None)), ("rows", (P("x"), P("y"), None)):
+        yield "embed_" + name, embed, [((8, 16), i32, specs[0]), ((64, 32), f32, specs[1]), ((32, 32), f32, specs[2])]
+    yield "moves", moves, [((16, 32), f32, P("x")), ((64, 32), f32, P(None, "y"))]
+
+
+def update():
+    dump = tempfile.mkdtemp()
+    os.environ["XLA_FLAGS"] = ("--xla_force_host_platform_device_count=8 --xla_dump_to=" + dump +
+                               " --xla_dump_hlo_pipeline_re=.* --xla_dump_hlo_pass_re=.*")
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    mesh = Mesh(np.array(jax.devices()).reshape(2, 4), ("x", "y"))
+    rows = []
+    for name, function, args in models(jax, jnp, PartitionSpec):
+        def named(*x, function=function):
+            return function(*x)
+        named.__name__ = "g_" + name
+        given = [jax.ShapeDtypeStruct(s, t, sharding=NamedSharding(mesh, PartitionSpec(*p, *(None,) * (len(s) - len(p)))))
+                 if p is not None else jax.ShapeDtypeStruct(s, t) for s, t, p in args]
+        compiled = jax.jit(named).lower(*given).compile()
+        folder = [os.path.join(at, f) for at, _, files in os.walk(dump) for f in files if at.endswith(f"g_{name}")]
+        read = {os.path.basename(f)[:2]: open(f).read() for f in folder if "shardy" in f}
+        try:
+            translator = Translator(read["01"], read["02"])
+            text, specs = translator.translate()
+        except Unknown as unknown:
+            print(f"{name}: not translated: {unknown}")
+            continue
+        rows.append({"name": name, "text": text, "specs": specs, "results": translator.results, "bytes": received(compiled.as_text(), 8)})
+    with open(LIST, "w") as out:
+        print(f"# Specs that Shardy of JAX {jax.__version__} gives to each value of a graph, and bytes that a device receives in\n"
+              "# XLA's program of it for 8 virtual devices. Written by propagate_shardy.py --update.", file=out)
+        for row in rows:
+            print(json.dumps(row), file=out)
+
+
+def axes_of(text):
+    """`[x.y,-]+z` as lists of axes of the dimensions."""
+    inner = text[text.index("[") + 1:text.index("]")]
+    return [[] if dim in "-?" else dim.rstrip("?").split(".") for dim in inner.split(",")] if inner else []
+
+
+def run(build, *args):
+    done = subprocess.run([f"{build}/viewfold", *args], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return done.stdout
+
+
+def merged(dims):
+    """Digits that are neighbours as one."""
+    out = []
+    for dim in dims:
+        axes = []
+        for axis in dim:
+            name, pre, size = re.match(r"(\w+)(?::\((\d+)\)(\d+))?", axis).groups()
+            pre, size = int(pre or 1), int(size or {"x": 2, "y": 4}[name])
+            if axes and axes[-1][0] == name and axes[-1][1] * axes[-1][2] == pre:
+                axes[-1] = (name, axes[-1][1], axes[-1][2] * size)
+            else:
+                axes.append((name, pre, size))
+        out.append(axes)
+    return out
+
+
+def main():
+    options = arguments(others=True, update=False, show=False)
+    if options.update:
+        update()
+    equal = different = above = 0
+    with open(LIST) as rows:
+        rows = [json.loads(row) for row in rows if not row.startswith("#")]
+    for row in rows:
+        with tempfile.NamedTemporaryFile("w", suffix=".vf") as file:
+            file.write(row["text"])
+            file.flush()
+            shown = run(options.build, "dump", "--stage=spmd", file.name)
+            first = row["text"][:row["text"].rindex("  return")]
+        with tempfile.NamedTemporaryFile("w", suffix=".vf") as file:
+            file.write(first + f"  return {', '.join('%' + n for n in row['results'])}\n}}\n")
+            file.flush()
+            ours = int(re.search(r"a device receives (\d+) bytes", run(options.build, "explain", "--mesh", file.name))[1])
+        have = {name: axes_of(spec) for name, spec in re.findall(r"^# (?:result )?%(\w+): part (\S+) of", shown, re.M)}
+        for name, spec in row["specs"].items():
+            if merged(have[name]) == merged(spec):
+                equal += 1
+            else:
+                different += 1
+                if options.show:
+                    line = re.search(rf"%{name}(:| =).*", row["text"])[0][:110]
+                    print(f"{row['name']}: {line}\n   Shardy {spec}\n   here   {have[name]}")
+        worse = ours > row["bytes"] + 1e-6
+        above += worse
+        if worse or options.show:
+            print(f"{row['name']}: receives {ours}, XLA {row['bytes']:.0f}{' ABOVE' if worse else ''}")
+    share = 100 * equal / (equal + different)
+    print(f"{equal} of {equal + different} specs equal ({share:.1f} %), {above} graphs receive more than XLA's")
+    failed = above + (share < 95)
+    print(f"propagate_shardy: {len(rows) - above} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

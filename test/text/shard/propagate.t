@@ -1,0 +1,80 @@
+# Specs of all values from those of some. spec: P20 P24 P26 P27 P28 P29 P30 P31
+
+<<< p.sh
+# the specs of parameters and values of the graph in $1, of which each ';' ends a line
+printf 'mesh @m [x=2,y=4]\n%s\n' "$1" | tr ';' '\n' > p.vf
+viewfold dump --stage=shard p.vf |
+  sed -n 's/^graph @[a-z]*(\(.*\)) {$/\1/p; s/^  \(%[a-z0-9]*\) = .* : \(.*\)$/\1: \2/p'
+>>>
+
+== elementwise: a closed dimension divides an open one, and what lacks a spec is open
+$ sh p.sh 'graph @g(%a: f32[8] @m[x], %b: f32[8] @m[?]) {; %y = add %a, %b; return %y; }'
+%a: f32[8] @m[x], %b: f32[8] @m[x]
+%y: f32[8] @m[x]
+$ sh p.sh 'graph @g(%a: f32[8], %b: f32[8] @m[x]) {; %c = exp %a; %y = add %c, %b; return %y; }'
+%a: f32[8] @m[x], %b: f32[8] @m[x]
+%0: f32[8] @m[x]
+%y: f32[8] @m[x]
+
+== the stronger priority divides
+$ sh p.sh 'graph @g(%a: f32[8] @m[x p1], %b: f32[8] @m[y]) {; %y = add %a, %b; return %y; }'
+%a: f32[8] @m[x p1], %b: f32[8] @m[y]
+%y: f32[8] @m[y]
+
+== contractions
+$ sh p.sh 'graph @g(%a: f32[8,8] @m[x,?], %b: f32[8,8] @m[?,?]) {; %y = matmul %a, %b; return %y; }'
+%a: f32[8,8] @m[x,?], %b: f32[8,8] @m[?,?]
+%y: f32[8,8] @m[x,-]
+$ sh p.sh 'graph @g(%a: f32[8,8] @m[?,?], %b: f32[8,8] @m[?,x]) {; %y = matmul %a, %b; return %y; }'
+%a: f32[8,8] @m[?,?], %b: f32[8,8] @m[?,x]
+%y: f32[8,8] @m[-,x]
+$ sh p.sh 'graph @g(%a: f32[8,8] @m[?,x], %b: f32[8,8] @m[?,?]) {; %y = matmul %a, %b; return %y; }'
+%a: f32[8,8] @m[?,x], %b: f32[8,8] @m[x,-]
+%y: f32[8,8] @m[-,-]+x
+
+== backwards
+$ sh p.sh 'graph @g(%a: f32[8,8], %b: f32[8,8]) {; %p = matmul %a, %b; %y = shard %p to=[x,y]; return %y; }'
+%a: f32[8,8] @m[x,-], %b: f32[8,8] @m[-,y]
+%0: f32[8,8] @m[x,y]
+%y: f32[8,8] @m[x,y]
+
+== permuted, reduced
+$ sh p.sh 'graph @g(%a: f32[8,8,8] @m[x,y,?]) {; %y = permute %a order=[2,0,1]; return %y; }'
+%a: f32[8,8,8] @m[x,y,?]
+%y: f32[8,8,8] @m[-,x,y]
+$ sh p.sh 'graph @g(%a: f32[8,8] @m[x,?]) {; %y = sum %a axes=[0]; return %y; }'
+%a: f32[8,8] @m[x,?]
+%y: f32[8] @m[-]+x
+
+== several axes of one dimension; digits of an axis
+$ sh p.sh 'graph @g(%a: f32[8] @m[x.y], %b: f32[8] @m[x?]) {; %y = add %a, %b; return %y; }'
+%a: f32[8] @m[x.y], %b: f32[8] @m[x.y]
+%y: f32[8] @m[x.y]
+$ sh p.sh 'graph @g(%a: f32[8,32] @m[y,-]) {; %y = reshape %a shape=[2,4,32]; return %y; }'
+%a: f32[8,32] @m[y,-]
+%y: f32[2,4,32] @m[y:(1)2,y:(2)2,-]
+
+== axes that move, and windows
+$ sh p.sh 'graph @g(%a: f32[16,8] @m[y,-]) {; %p = pad %a pads=[[2,2],[0,0]]; %f = flip %p axes=[0]; %y = exp %f; return %y; }'
+%a: f32[16,8] @m[y,-]
+%0: f32[20,8] @m[y,-]
+%1: f32[20,8] @m[y,-]
+%y: f32[20,8] @m[y,-]
+$ sh p.sh 'graph @g(%a: f32[2,4,16] @m[-,-,y]) {; %y = max_pool %a kernel=2; return %y; }' | tail -1
+%y: f32[2,4,8] @m[-,-,y]
+
+== a contradiction is settled by bytes, and said
+<<< two.vf
+mesh @m [x=2,y=4]
+graph @g(%a: f32[64,8] @m[-,x], %b: f32[8] @m[y]) {
+  %y = add %a, %b
+  return %y
+}
+>>>
+$ viewfold explain --mesh two.vf
+graph @g on mesh @m [x=2,y=4]: 1 collective; a device receives 16 bytes at most, all of them 96
+\
+expand: [-,y] to [-,x]: a part reads elements of other parts
+  exchange y to [-,x]                         receives 16, all 96, peak 24
+\
+%y: factor d1 takes x before factor d1 y of expand, priority 0, 2048 bytes
