@@ -22,6 +22,13 @@ typedef struct shard_named {
   ir_ref value, var;
 } shard_named;
 
+/* The spec of a result of a call. */
+typedef struct shard_result {
+  ir_ref node;
+  uint32_t slot;
+  ir_spec spec;
+} shard_result;
+
 typedef struct shard_state {
   ir_graph *g;
   const ir_mesh *mesh;
@@ -32,12 +39,28 @@ typedef struct shard_state {
   size_t part_count, part_cap;
   shard_named *named;
   size_t named_count, named_cap;
+  shard_result *results; /* of calls, in the order in which they were made */
+  size_t result_count, result_cap;
   ir_ref *local;     /* by node: its part; 0: not made so far */
   uint8_t *given;    /* by node: did it have a spec before the pass? */
   uint8_t *deferred; /* by node: is it a view whose part is made where it is read (views.c)? */
   uint32_t *readers; /* by node: how often it is an operand or a result */
   size_t nodes;
 } shard_state;
+
+/* shard.c. The spec of a value, as far as the pass has come; whole where it has none. */
+ir_spec shard_spec_of(const shard_state *s, ir_ref node);
+/* Makes the node on parts; its sources are made. False after failing. */
+bool shard_visit(shard_state *s, ir_ref node);
+/* As if the pass had not come to the node, whose function is entered again. */
+void shard_forget(shard_state *s, ir_ref node);
+/* The part of a value under a spec, and why `operand` of a node (-1: its result) needs it. 0 after failing.
+ */
+ir_ref shard_take(shard_state *s, ir_ref x, const ir_spec *to, ir_ref node, int operand, shard_reason reason);
+
+/* control.c: a condition or a loop on parts, and one of its results. 0 after failing. */
+ir_ref shard_call(shard_state *s, ir_ref node);
+ir_ref shard_call_result(shard_state *s, ir_ref node, ir_spec *out);
 
 /* parts.c: positions and sizes of parts, as index expressions. 0 after failing. */
 ir_ref shard_position(shard_state *s, const ir_subaxis *axes, uint32_t count);
@@ -48,6 +71,9 @@ bool shard_divides(shard_state *s, ir_ref size, int64_t parts);
 /* Sizes of the part of a value, and its first index along each axis; false after failing. */
 bool shard_local_shape(shard_state *s, const ir_ref *dims, const ir_spec *spec, ir_ref *out);
 bool shard_local_start(shard_state *s, const ir_ref *dims, const ir_spec *spec, ir_ref *out);
+/* The spec without an axis, and with one that is whole. */
+void shard_drop_axis(const ir_spec *spec, uint32_t axis, ir_spec *out);
+void shard_insert_axis(const ir_spec *spec, uint32_t axis, ir_spec *out);
 /* Are the axes of a place in another spec all there, in that order, or the first of them? */
 bool shard_is_prefix(const ir_spec *a, const ir_spec *b, uint32_t place);
 

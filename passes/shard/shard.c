@@ -9,8 +9,7 @@ static bool no_memory(shard_state *s) {
   return false;
 }
 
-/* The spec of a value, as far as the pass has come; whole where it has none. */
-static ir_spec spec_of(const shard_state *s, ir_ref node) {
+ir_spec shard_spec_of(const shard_state *s, ir_ref node) {
   const ir_spec *given = ir_spec_of(s->g, node);
   ir_spec out;
   if (given) ir_spec_canonical(given, &out);
@@ -36,7 +35,7 @@ static ir_ref made_view(shard_state *s, ir_ref x, const ir_spec *to) {
 
 /* The part of a value that the pass has come to; of a deferred view, it is made now. */
 static ir_ref part_of(shard_state *s, ir_ref x) {
-  ir_spec spec = spec_of(s, x);
+  ir_spec spec = shard_spec_of(s, x);
   if (!s->local[x] && s->deferred[x]) s->local[x] = made_view(s, x, &spec);
   return s->local[x];
 }
@@ -84,9 +83,9 @@ static bool must_move(const ir_spec *from, const ir_spec *to) {
 }
 
 /* The part of an operand under a spec. A view of a smaller array is made again of what it is a view of. */
-static ir_ref taken(shard_state *s, ir_ref x, const ir_spec *to, ir_ref node, int operand,
-                    shard_reason reason) {
-  ir_spec from = spec_of(s, x);
+ir_ref shard_take(shard_state *s, ir_ref x, const ir_spec *to, ir_ref node, int operand,
+                  shard_reason reason) {
+  ir_spec from = shard_spec_of(s, x);
   if (!s->local[x] && s->deferred[x] && s->readers[x] == 1)
     return made_under(s, x, &from, to, node, operand, reason);
   ir_ref local = part_of(s, x), kept[SHARD_SUNK];
@@ -119,12 +118,10 @@ static ir_ref whole(shard_state *s, ir_ref node) {
     if (!ir_shape(g, x) || (!s->local[x] && !s->deferred[x])) continue;
     ir_spec to;
     ir_spec_init(&to, ir_rank(g, x));
-    src[i] = taken(s, x, &to, node, (int)i, SHARD_WHOLE);
+    src[i] = shard_take(s, x, &to, node, (int)i, SHARD_WHOLE);
     good = src[i] != 0;
   }
-  if (good && n->op == IR_OP_RESULT)
-    made = ir_result(g, src[0], (uint32_t)ir_arg_int(n), (ir_dtype)n->dtype, ir_shape(g, node));
-  else if (good) made = ir_remake(g, node, src, n->nsrc);
+  if (good) made = ir_remake(g, node, src, n->nsrc);
   if (src) ir_free(g->mem, src, n->nsrc * sizeof *src);
   return made;
 }
@@ -153,7 +150,7 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
   const ir_spec *at[SHARD_OPERANDS];
   ir_ref operands[SHARD_OPERANDS];
   shard_choice choice;
-  for (uint32_t i = 0; i < rule->operands; i++) specs[i] = spec_of(s, n->src[i]), at[i] = &specs[i];
+  for (uint32_t i = 0; i < rule->operands; i++) specs[i] = shard_spec_of(s, n->src[i]), at[i] = &specs[i];
   if (!shard_choose(s, node, rule, at, wanted, &choice)) return 0;
   if (shard_defers_view(s, node, rule, at, &choice)) {
     s->deferred[node] = 1;
@@ -164,7 +161,7 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
   if (rule->operands == 1) shard_choose_ordered(s, node, &specs[0], wanted, &choice);
   for (uint32_t i = 0; i < rule->operands; i++) {
     shard_reason reason = reason_of(rule, i, &specs[i], &choice.operands[i]);
-    operands[i] = taken(s, n->src[i], &choice.operands[i], node, (int)i, reason);
+    operands[i] = shard_take(s, n->src[i], &choice.operands[i], node, (int)i, reason);
     if (!operands[i]) return 0;
   }
   *out = choice.result;
@@ -190,7 +187,7 @@ static ir_ref leaf(shard_state *s, ir_ref node, const ir_spec *spec) {
 /* The value itself, under the spec that a constraint asks for. */
 static ir_ref constraint(shard_state *s, ir_ref node, ir_spec *out) {
   ir_ref x = ir_src(s->g, node, 0);
-  ir_spec from = spec_of(s, x), to;
+  ir_spec from = shard_spec_of(s, x), to;
   const ir_spec *found = ir_spec_of(s->g, node); /* open dimensions may have gained axes */
   if (ir_op_of(s->g, node) != IR_OP_SHARD) {
     if (!shard_collective_spec(s, node, &from, &to)) return 0;
@@ -204,7 +201,7 @@ static ir_ref constraint(shard_state *s, ir_ref node, ir_spec *out) {
     return op_refuse(s->g, "shard: the spec has %u dimensions; the value has %u", (unsigned)out->rank,
                      (unsigned)from.rank);
   }
-  return taken(s, x, out, node, 0, SHARD_ASKED);
+  return shard_take(s, x, out, node, 0, SHARD_ASKED);
 }
 
 /* The part that an exchange made, with a note. */
@@ -224,9 +221,11 @@ static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_
   if (ir_only_divides(op)) return constraint(s, node, out);
   if (op == IR_OP_GATHER) {
     ir_ref x = ir_src(g, node, 0), made;
-    *out = spec_of(s, x);
+    *out = shard_spec_of(s, x);
     if (shard_known_gather(s, node, out, part_of(s, x), &made)) return permuted(s, node, out, made);
   }
+  if (ir_ops[op].cls == IR_CLASS_CONTROL) return shard_call(s, node);
+  if (op == IR_OP_RESULT) return shard_call_result(s, node, out);
   if (!op_sharding_known(g, node)) return whole(s, node);
   if (!op_sharding_of(g, node, &rule)) return 0;
   ir_ref made = divided(s, node, &rule, wanted, out);
@@ -242,7 +241,7 @@ static bool defer(shard_state *s, ir_ref node, const ir_spec *wanted, const ir_s
   return s->local[node] || (!wanted && s->readers[node] <= 1);
 }
 
-static bool visit(shard_state *s, ir_ref node) {
+bool shard_visit(shard_state *s, ir_ref node) {
   ir_graph *g = s->g;
   if (!ir_shape(g, node) && !ir_has_results(ir_op_of(g, node))) return true; /* sizes, functions, lists */
   const ir_spec *hint = ir_spec_of(g, node);
@@ -268,9 +267,9 @@ static bool visit(shard_state *s, ir_ref node) {
 
 /* A result has no pending reduction, unless its spec says so. */
 static bool put_result(shard_state *s, ir_ref node, shard_value *out) {
-  ir_spec from = spec_of(s, node), to = from;
+  ir_spec from = shard_spec_of(s, node), to = from;
   if (!s->given[node]) ir_spec_clear(&to, IR_PLACE_PENDING), to.joined_by = IR_OP_ADD;
-  ir_ref local = taken(s, node, &to, node, -1, SHARD_RESULT);
+  ir_ref local = shard_take(s, node, &to, node, -1, SHARD_RESULT);
   *out = (shard_value){local, node, to};
   return local != 0;
 }
@@ -286,7 +285,7 @@ static bool fill(shard_state *s, ir_ref root, const ir_ref *inputs, size_t input
     if (good) locals[i] = p->results[i].local;
   }
   for (size_t i = 0; i < input_count && good; i++) {
-    ir_spec spec = spec_of(s, inputs[i]);
+    ir_spec spec = shard_spec_of(s, inputs[i]);
     ir_ref local =
         inputs[i] < s->nodes && s->local[inputs[i]] ? s->local[inputs[i]] : leaf(s, inputs[i], &spec);
     p->inputs[i] = (shard_value){local, inputs[i], spec};
@@ -298,16 +297,21 @@ static bool fill(shard_state *s, ir_ref root, const ir_ref *inputs, size_t input
   return good && p->root;
 }
 
+void shard_forget(shard_state *s, ir_ref node) {
+  s->local[node] = 0, s->deferred[node] = 0;
+  if (!s->given[node]) ir_sharding_drop(s->g, node);
+}
+
 static void begin(shard_state *s) {
   memset(s->local, 0, s->nodes * sizeof *s->local);
   memset(s->readers, 0, s->nodes * sizeof *s->readers);
-  memset(s->given, 0, s->nodes);
   memset(s->deferred, 0, s->nodes);
+  s->given[0] = 0;
+  for (ir_ref i = 1; i < s->nodes; i++) s->given[i] = ir_spec_of(s->g, i) || ir_op_of(s->g, i) == IR_OP_SHARD;
 }
 
 static void count_reads(shard_state *s, ir_ref node) {
   const ir_node *n = ir_get(s->g, node);
-  s->given[node] = ir_spec_of(s->g, node) || n->op == IR_OP_SHARD;
   for (uint32_t i = 0; i < n->nsrc; i++) s->readers[n->src[i]]++;
 }
 
@@ -331,13 +335,14 @@ bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_cou
   good = good && ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
   for (size_t i = 0; i < count && good; i++) count_reads(&s, live[i]);
   good = good && pass_propagate(g, root, &out->conflicts);
-  for (size_t i = 0; i < count && good; i++) good = visit(&s, live[i]);
+  for (size_t i = 0; i < count && good; i++) good = shard_visit(&s, live[i]);
   good = good && fill(&s, root, inputs, input_count);
   ir_free(g->mem, s.local, s.nodes * sizeof *s.local);
   ir_free(g->mem, s.given, s.nodes);
   ir_free(g->mem, s.deferred, s.nodes);
   ir_free(g->mem, s.readers, s.nodes * sizeof *s.readers);
   ir_free(g->mem, s.named, s.named_cap * sizeof *s.named);
+  ir_free(g->mem, s.results, s.result_cap * sizeof *s.results);
   ir_free(g->mem, s.parts, s.part_cap * sizeof *s.parts);
   ir_free(g->mem, live, cap * sizeof *live);
   if (!good) shard_program_free(out);
