@@ -28,6 +28,7 @@ static bool add_value(propagate_state *s, ir_ref node) {
     ir_spec_canonical(&asked, &v->spec);
   } else {
     ir_spec_init(&v->spec, ir_rank(g, node));
+    if (ir_only_divides(ir_op_of(g, node))) return true; /* a collective says itself */
     memset(v->spec.open, true, sizeof v->spec.open);
   }
   return true;
@@ -142,6 +143,7 @@ static bool add_op(propagate_state *s, ir_ref node) {
   uint32_t operands = ir_operand_count(n);
   op_sharding rule;
   if (!op_sharding_known(g, node) || operands + 1 > PROPAGATE_TERMS || operands == 0) return true;
+  if (ir_only_divides((ir_op)n->op) && n->op != IR_OP_SHARD) return true;
   for (uint32_t i = 0; i < operands; i++)
     if (!s->value_of[n->src[i]]) return true;
   if (!op_sharding_of(g, node, &rule)) return false;

@@ -3,6 +3,7 @@
 #define VIEWFOLD_PASSES_SHARD_IMPL_H
 
 #include "passes/ops/sharding/sharding.h"
+#include "passes/view/index_map.h"
 #include "shard.h"
 
 /* A list of sub-axes, the major first. */
@@ -41,6 +42,8 @@ typedef struct shard_state {
   size_t named_count, named_cap;
   shard_result *results; /* of calls, in the order in which they were made */
   size_t result_count, result_cap;
+  struct shard_planned *planned; /* steps.c */
+  size_t planned_count, planned_cap;
   ir_ref *local;     /* by node: its part; 0: not made so far */
   uint8_t *given;    /* by node: did it have a spec before the pass? */
   uint8_t *deferred; /* by node: is it a view whose part is made where it is read (views.c)? */
@@ -150,8 +153,24 @@ double shard_bytes(ir_graph *g, ir_ref x); /* of the value, at the largest sizes
 bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                   const ir_spec *wanted, shard_choice *out);
 
+void shard_plans_free(shard_state *s); /* plans that were kept for equal redistributions */
 /* A row of the next note, for an exchange that was not planned. */
 bool shard_note_exchange(shard_state *s, const ir_spec *from, const ir_spec *to, ir_ref exchange);
+
+/* lattice.c: of each axis of an array, the elements first + k step, for k < size, that an index can reach;
+ * whole: the axis. Functions return 0 after failing. */
+typedef struct shard_lattice {
+  uint32_t rank;
+  int64_t first[IR_MAX_RANK], step[IR_MAX_RANK];
+  ir_ref size[IR_MAX_RANK], whole[IR_MAX_RANK];
+} shard_lattice;
+void shard_lattice_of(ir_graph *g, const pass_point *p, const ir_ref *dims, shard_lattice *out);
+/* The first k whose element is not before index `at`, or the last whose element is not behind it. */
+ir_ref shard_lattice_index(ir_graph *g, const shard_lattice *l, uint32_t d, ir_ref at, bool up);
+/* What the part x, which begins at at[], has of it; at[] becomes where that begins. */
+ir_ref shard_lattice_part(shard_state *s, ir_ref x, const shard_lattice *l, ir_ref *at);
+/* x, which begins at start[] of it, in an array of all sizes. */
+ir_ref shard_lattice_whole(shard_state *s, ir_ref x, const shard_lattice *l, const ir_ref *start);
 
 /* ordered.c: the axis of a cumulative operation, or one that searches, stays divided; where one sorts,
  * another is divided. wanted: of the result, or NULL. */
@@ -167,14 +186,19 @@ ir_ref shard_indirect(shard_state *s, ir_ref node, const shard_choice *choice, i
  * is read? specs[]: of its operands, and what the rule would make of them. *out: the spec of the view. */
 bool shard_defers_view(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                        const shard_choice *choice);
+bool shard_is_joined(ir_op op); /* CONCAT, STACK */
+bool shard_is_deferred(const shard_state *s, ir_ref node);
 bool shard_view_spec(shard_state *s, ir_ref node, ir_spec *out); /* false after failing */
 /* Where the views below x, which has been made, begin at an array of fewer bytes: marks them as deferred, and
  * returns the number of views; `kept` takes their parts, for shard_unsink. 0: there is none. */
 enum { SHARD_SUNK = 8 };
 uint32_t shard_sink(shard_state *s, ir_ref x, ir_ref kept[SHARD_SUNK]);
 void shard_unsink(shard_state *s, ir_ref x, const ir_ref *kept, uint32_t count);
-/* The part of a deferred view under that spec: each array that it is a view of is exchanged for the box that
- * the part reads. *from: the spec of one of them; *exchange: the last, 0: none. 0 after failing. */
+/* The point of operand i that a point of a joined array reads, if it reads that operand: where what is added
+ * to the guards is 0. */
+void shard_joined_point(ir_graph *g, ir_ref node, uint32_t i, pass_point *p, pass_point *guards);
+/* read.c: the part of a deferred view under that spec: each array that it is a view of is exchanged for the
+ * box that the part reads. *from: the spec of one of them; *exchange: the last, 0: none. 0 after failing. */
 ir_ref shard_view_part(shard_state *s, ir_ref node, const ir_spec *to, ir_spec *from, ir_ref *exchange);
 
 /* local.c: the operation on the parts of its operands, which are those of `choice`. 0 after failing. */

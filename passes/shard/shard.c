@@ -206,7 +206,8 @@ static ir_ref constraint(shard_state *s, ir_ref node, ir_spec *out) {
 
 /* The part that an exchange made, with a note. */
 static ir_ref permuted(shard_state *s, ir_ref node, const ir_spec *spec, ir_ref made) {
-  return made && note(s, node, 0, SHARD_READS, spec, spec, made) ? made : 0;
+  if (!made || !shard_note_exchange(s, spec, spec, made)) return 0;
+  return note(s, node, 0, SHARD_READS, spec, spec, made) ? made : 0;
 }
 
 static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_spec *out) {
@@ -219,7 +220,7 @@ static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_
     return leaf(s, node, out);
   }
   if (ir_only_divides(op)) return constraint(s, node, out);
-  if (op == IR_OP_GATHER) {
+  if (op == IR_OP_GATHER && ir_op_of(g, ir_src(g, node, 1)) == IR_OP_DATA) {
     ir_ref x = ir_src(g, node, 0), made;
     *out = shard_spec_of(s, x);
     if (shard_known_gather(s, node, out, part_of(s, x), &made)) return permuted(s, node, out, made);
@@ -341,6 +342,7 @@ bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_cou
   ir_free(g->mem, s.given, s.nodes);
   ir_free(g->mem, s.deferred, s.nodes);
   ir_free(g->mem, s.readers, s.nodes * sizeof *s.readers);
+  shard_plans_free(&s);
   ir_free(g->mem, s.named, s.named_cap * sizeof *s.named);
   ir_free(g->mem, s.results, s.result_cap * sizeof *s.results);
   ir_free(g->mem, s.parts, s.part_cap * sizeof *s.parts);

@@ -1,6 +1,8 @@
 /* From one division of a value to another, in the steps that passes/reshard plans. */
 #include "impl.h"
 
+#include <string.h>
+
 enum { USUAL = 4096 /* elements of a dimension of any size, that all devices divide */ };
 
 /* A size to plan for: the size, or one that a variable may have. */
@@ -25,6 +27,42 @@ static void one_exchange(const ir_spec *to, pass_reshard_plan *out) {
   ir_spec_init(&out->steps[0].on, 1);
 }
 
+/* A plan that was made, and what for. */
+struct shard_planned {
+  int64_t shape[IR_MAX_RANK];
+  ir_spec from, to;
+  uint64_t item;
+  bool at_once;
+  pass_reshard_plan plan;
+};
+enum { MOST_PLANS = 128 /* that are kept: of 35 KB each; graphs of alike layers have few */ };
+
+static const pass_reshard_plan *planned(const shard_state *s, const pass_reshard_ask *ask) {
+  for (size_t i = 0; i < s->planned_count; i++) {
+    const struct shard_planned *p = &s->planned[i];
+    if (p->item == (uint64_t)ask->item && p->at_once == ask->at_once && ir_spec_equal(&p->from, ask->from) &&
+        ir_spec_equal(&p->to, ask->to) && !memcmp(p->shape, ask->shape, ask->from->rank * sizeof *ask->shape))
+      return &p->plan;
+  }
+  return NULL;
+}
+
+static bool keep(shard_state *s, const pass_reshard_ask *ask, const pass_reshard_plan *plan) {
+  if (s->planned_count == MOST_PLANS) return true;
+  if (!IR_RESERVE(s->g->mem, s->planned, s->planned_cap, s->planned_count + 1))
+    return ir_fail(s->g->error, IR_ERR_MEMORY, "shard: out of memory") == IR_OK;
+  struct shard_planned *p = &s->planned[s->planned_count++];
+  *p = (struct shard_planned){.from = *ask->from,
+                              .to = *ask->to,
+                              .item = (uint64_t)ask->item,
+                              .at_once = ask->at_once,
+                              .plan = *plan};
+  memcpy(p->shape, ask->shape, ask->from->rank * sizeof *ask->shape);
+  return true;
+}
+
+void shard_plans_free(shard_state *s) { ir_free(s->g->mem, s->planned, s->planned_cap * sizeof *s->planned); }
+
 static bool plan(shard_state *s, ir_dtype dtype, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
                  pass_reshard_plan *out) {
   int64_t shape[IR_MAX_RANK];
@@ -37,11 +75,12 @@ static bool plan(shard_state *s, ir_dtype dtype, const ir_ref *dims, const ir_sp
                           .to = to,
                           .at_once = rounds,
                           .mode = shard_mesh_is_calibrated(s->mesh) ? PASS_RESHARD_TIME : PASS_RESHARD_BYTES};
+  const pass_reshard_plan *known = planned(s, &ask);
+  if (known) return *out = *known, true;
   ir_status status = pass_reshard(s->g->mem, &ask, out, s->g->error);
-  if (status != IR_ERR_UNSUPPORTED) return status == IR_OK;
-  ir_error_clear(s->g->error);
-  one_exchange(to, out);
-  return true;
+  if (status != IR_OK && status != IR_ERR_UNSUPPORTED) return false;
+  if (status != IR_OK) ir_error_clear(s->g->error), one_exchange(to, out);
+  return keep(s, &ask, out);
 }
 
 static bool note(shard_state *s, const pass_reshard_step *step, const ir_spec *from, ir_ref exchange) {

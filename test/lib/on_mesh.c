@@ -63,7 +63,8 @@ static bool fail(on_mesh *c, const shard_value *v, int64_t device, const char *w
 static bool same(const on_mesh *c, ir_dtype t, ir_value a, ir_value b, double largest) {
   if (!ir_is_float(t)) return a.i == b.i;
   if (memcmp(&a, &b, sizeof a) == 0 || (isnan(a.f) && isnan(b.f))) return true;
-  if (a.f == 0 && b.f == 0) return true; /* -(a + b) is -0 where (-a) + (-b) is 0 */
+  if (a.f == 0 && b.f == 0) return true;     /* -(a + b) is -0 where (-a) + (-b) is 0 */
+  if (isinf(a.f) && isinf(b.f)) return true; /* what such a zero divides */
   return c->near && (a.f == b.f || fabs(a.f - b.f) <= 1e-3 * largest + 1e-5 || isinf(largest));
 }
 
