@@ -30,6 +30,13 @@ typedef struct shard_moved {
   uint32_t next;
 } shard_moved;
 
+/* The spec of a result of a call. */
+typedef struct shard_result {
+  ir_ref node;
+  uint32_t slot;
+  ir_spec spec;
+} shard_result;
+
 typedef struct shard_state {
   ir_graph *g;
   const ir_mesh *mesh;
@@ -40,6 +47,8 @@ typedef struct shard_state {
   size_t part_count, part_cap;
   shard_named *named;
   size_t named_count, named_cap;
+  shard_result *results; /* of calls, in the order in which they were made */
+  size_t result_count, result_cap;
   struct shard_planned *planned; /* steps.c */
   size_t planned_count, planned_cap;
   shard_moved *moves;
@@ -53,6 +62,20 @@ typedef struct shard_state {
   size_t nodes;
 } shard_state;
 
+/* shard.c. The spec of a value, as far as the pass has come; whole where it has none. */
+ir_spec shard_spec_of(const shard_state *s, ir_ref node);
+/* Makes the node on parts; its sources are made. False after failing. */
+bool shard_visit(shard_state *s, ir_ref node);
+/* As if the pass had not come to the node, whose function is entered again. */
+void shard_forget(shard_state *s, ir_ref node);
+/* The part of a value under a spec, and why `operand` of a node (-1: its result) needs it. 0 after failing.
+ */
+ir_ref shard_take(shard_state *s, ir_ref x, const ir_spec *to, ir_ref node, int operand, shard_reason reason);
+
+/* control.c: a condition or a loop on parts, and one of its results. 0 after failing. */
+ir_ref shard_call(shard_state *s, ir_ref node);
+ir_ref shard_call_result(shard_state *s, ir_ref node, ir_spec *out);
+
 /* parts.c: positions and sizes of parts, as index expressions. 0 after failing. */
 ir_ref shard_position(shard_state *s, const ir_subaxis *axes, uint32_t count);
 ir_ref shard_size(shard_state *s, ir_ref size, const ir_subaxis *axes, uint32_t count);
@@ -62,6 +85,9 @@ bool shard_divides(shard_state *s, ir_ref size, int64_t parts);
 /* Sizes of the part of a value, and its first index along each axis; false after failing. */
 bool shard_local_shape(shard_state *s, const ir_ref *dims, const ir_spec *spec, ir_ref *out);
 bool shard_local_start(shard_state *s, const ir_ref *dims, const ir_spec *spec, ir_ref *out);
+/* The spec without an axis, and with one that is whole. */
+void shard_drop_axis(const ir_spec *spec, uint32_t axis, ir_spec *out);
+void shard_insert_axis(const ir_spec *spec, uint32_t axis, ir_spec *out);
 /* Are the axes of a place in another spec all there, in that order, or the first of them? */
 bool shard_is_prefix(const ir_spec *a, const ir_spec *b, uint32_t place);
 
@@ -167,6 +193,20 @@ ir_ref shard_cumulative(shard_state *s, ir_ref node, ir_ref x, const ir_spec *sp
 ir_ref shard_search(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec);     /* argmax, argmin */
 /* indirect.c: a gather or scatter of parts, also along the axis that it indexes. 0 after failing. */
 ir_ref shard_indirect(shard_state *s, ir_ref node, const shard_choice *choice, ir_ref *operands);
+
+/* take.c. Functions return 0 or false after failing. */
+bool shard_note_move(shard_state *s, ir_ref node, int operand, shard_reason reason, const ir_spec *from,
+                     const ir_spec *to, ir_ref exchange);
+/* The part of a value that the pass has come to; of a deferred view, it is made now. */
+ir_ref shard_part_of(shard_state *s, ir_ref x);
+/* The part of x, a node of the graph or its local counterpart, under another spec, with a note. */
+ir_ref shard_bring_to(shard_state *s, ir_ref x, ir_ref local, const ir_spec *from, const ir_spec *to,
+                      ir_ref node, int operand, shard_reason reason);
+/* The spec `to`, with what is pending in `have`, along whose axes nothing is divided yet. */
+ir_spec shard_still_pending(const ir_spec *have, const ir_spec *to);
+/* The part of a deferred view of the spec `have`, made under another spec at once. */
+ir_ref shard_make_under(shard_state *s, ir_ref x, const ir_spec *have, const ir_spec *to, ir_ref node,
+                        int operand, shard_reason reason);
 
 /* views.c: views that read elements of other parts. Does the pass make the part of this view only where it
  * is read? specs[]: of its operands, and what the rule would make of them. *out: the spec of the view. */
