@@ -78,9 +78,9 @@ void propagate_expand(const propagate_state *s, const propagate_op *op, const pr
 uint32_t propagate_join(const propagate_state *s, const propagate_op *op, const propagate_dim *dim,
                         const propagate_axes *of, ir_subaxis *out);
 
-/* step.c: one step of an operation. most: dimensions of a larger priority do not count; settle: settle
- * contradictions. False after failing. */
-bool propagate_step(propagate_state *s, propagate_op *op, uint32_t most, bool settle);
+/* step.c: one step of an operation. most: dimensions of a larger priority do not count. False after failing.
+ */
+bool propagate_step(propagate_state *s, propagate_op *op, uint32_t most);
 /* propagate.c: the value has changed: its operations are queued. */
 void propagate_changed(propagate_state *s, uint32_t value);
 

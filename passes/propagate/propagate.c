@@ -15,7 +15,7 @@ void propagate_changed(propagate_state *s, uint32_t value) {
 }
 
 /* All steps of one strength, to a fixed point. */
-static bool run(propagate_state *s, uint32_t most, propagate_class cls, bool settle) {
+static bool run(propagate_state *s, uint32_t most, propagate_class cls) {
   bool good = true;
   for (size_t i = 0; i < s->op_count; i++) queue_op(s, (uint32_t)i);
   while (s->queued) {
@@ -23,7 +23,7 @@ static bool run(propagate_state *s, uint32_t most, propagate_class cls, bool set
     s->head = (s->head + 1) % s->queue_cap;
     s->queued--;
     op->queued = false;
-    if (good && op->cls <= cls) good = propagate_step(s, op, most, settle);
+    if (good && op->cls <= cls) good = propagate_step(s, op, most);
   }
   return good;
 }
@@ -64,9 +64,7 @@ bool pass_propagate(ir_graph *g, ir_ref root, propagate_notes *notes) {
   if (!good && g->error->status == IR_OK) ir_fail(g->error, IR_ERR_MEMORY, "propagation: out of memory");
   uint32_t count = good ? priorities(&s, found) : 0;
   for (uint32_t p = 0; p < count && good; p++)
-    for (int cls = 0; cls < PROPAGATE_CLASSES && good; cls++)
-      for (int settle = 0; settle < 2 && good; settle++)
-        good = run(&s, found[p], (propagate_class)cls, settle);
+    for (int cls = 0; cls < PROPAGATE_CLASSES && good; cls++) good = run(&s, found[p], (propagate_class)cls);
   good = good && seal(&s);
   if (s.value_of) ir_free(g->mem, s.value_of, s.nodes * sizeof *s.value_of);
   ir_free(g->mem, s.values, s.value_cap * sizeof *s.values);

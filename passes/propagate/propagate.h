@@ -14,7 +14,7 @@
  * alone that have the value.
  *
  * What is stronger is propagated first: smaller priorities before larger ones; operations that pass axes on
- * before contractions, reductions and those that move data anyway; what is not contradicted before what is.
+ * before contractions, reductions and those that move data anyway; the first before later ones.
  * Of axes that contradict each other at equal priority those win whose loss would move more bytes, then
  * those of the earlier operand; each such choice is a note.
  *

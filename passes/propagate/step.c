@@ -15,7 +15,6 @@ typedef struct step {
   propagate_op *op;
   candidate factors[OP_FACTORS_MAX];
   uint32_t most;
-  bool settle;
 } step;
 
 static const propagate_term *term_at(const step *t, uint32_t i) {
@@ -67,13 +66,9 @@ static bool resolve(step *t, uint32_t factor, const candidate *new) {
     return true;
   }
   candidate old = *have;
-  bool wins = new->priority < have->priority ||
-              (new->priority == have->priority && t->settle &&new->bytes > have->bytes);
+  bool wins = new->priority < have->priority || (new->priority == have->priority &&new->bytes > have->bytes);
   if (wins) *have = *new;
-  else if (new->priority == have->priority && !t->settle) have->axes.count = (uint8_t)same;
-  if (new->priority != old.priority || t->settle)
-    return note(t, factor, factor, wins ? new : &old, wins ? &old : new);
-  return true;
+  return note(t, factor, factor, wins ? new : &old, wins ? &old : new);
 }
 
 static bool collect(step *t) {
@@ -96,7 +91,7 @@ static bool collect(step *t) {
 }
 
 /* An axis that two factors want goes to the one of the stronger priority, then of the larger value, then of
- * the earlier operand; without settling, to neither. */
+ * the earlier operand. */
 static bool separate(step *t) {
   for (uint32_t a = 0; a < t->op->factors; a++)
     for (uint32_t b = a + 1; b < t->op->factors; b++) {
@@ -107,10 +102,9 @@ static bool separate(step *t) {
           bool equal = x->priority == y->priority;
           bool first = equal ? x->bytes > y->bytes || (x->bytes == y->bytes && x->term <= y->term)
                              : x->priority < y->priority;
-          bool both = equal && !t->settle;
-          if (!both && !(first ? note(t, a, b, x, y) : note(t, b, a, y, x))) return false;
-          if (both || !first) x->axes.count = (uint8_t)i;
-          if (both || first) y->axes.count = (uint8_t)k;
+          if (!(first ? note(t, a, b, x, y) : note(t, b, a, y, x))) return false;
+          if (first) y->axes.count = (uint8_t)k;
+          else x->axes.count = (uint8_t)i;
         }
     }
   return true;
@@ -159,9 +153,9 @@ static bool update_dim(step *t, uint32_t term, uint32_t d) {
   return v->changed = true;
 }
 
-bool propagate_step(propagate_state *s, propagate_op *op, uint32_t most, bool settle) {
+bool propagate_step(propagate_state *s, propagate_op *op, uint32_t most) {
   step t;
-  t.s = s, t.op = op, t.most = most, t.settle = settle;
+  t.s = s, t.op = op, t.most = most;
   for (uint32_t i = 0; i < op->factors; i++) t.factors[i].axes.count = 0, t.factors[i].bytes = 0;
   if (!collect(&t) || !separate(&t)) return false;
   for (uint32_t k = 0; k < op->terms; k++) {

@@ -19,6 +19,11 @@ static bool add_value(propagate_state *s, ir_ref node) {
   propagate_value *v = &s->values[s->value_count++];
   *v = (propagate_value){.node = node, .bytes = ir_dtypes[ir_dtype_of(g, node)].bytes};
   for (uint32_t d = 0; d < ir_rank(g, node); d++) v->bytes *= (double)ir_bounds_of(g, ir_dim(g, node, d)).hi;
+  const ir_node *n = ir_get(g, node); /* a view that repeats elements is made again of what it is a view of */
+  if (n->op == IR_OP_EXPAND || n->op == IR_OP_RESHAPE || n->op == IR_OP_PERMUTE || n->op == IR_OP_PAD) {
+    double below = s->values[s->value_of[n->src[0]] - 1].bytes;
+    if (below < v->bytes) v->bytes = below;
+  }
   s->value_of[node] = (uint32_t)s->value_count;
   if (given) {
     ir_spec_canonical(given, &v->spec);

@@ -15,12 +15,19 @@ typedef struct factors {
   bool whole[OP_FACTORS_MAX]; /* never split here */
   bool even[OP_FACTORS_MAX];  /* only into equal parts: an axis has it beside others */
   bool contracted[OP_FACTORS_MAX];
+  shard_axes late; /* along which operands stay pending: no factor takes them */
 } factors;
 
 static int64_t parts_of(const shard_axes *a) {
   int64_t parts = 1;
   for (uint32_t i = 0; i < a->count; i++) parts *= a->axes[i].size;
   return parts;
+}
+
+static bool is_late(const factors *f, ir_subaxis x) {
+  for (uint32_t k = 0; k < f->late.count; k++)
+    if (ir_subaxes_overlap(f->late.axes[k], x)) return true;
+  return false;
 }
 
 static bool is_used(const factors *f, ir_subaxis x, int except) {
@@ -43,6 +50,7 @@ static void claim(factors *f, uint32_t factor, const shard_axes *axes) {
   shard_axes taken = {0};
   if (f->whole[factor] || !continues(have, axes)) return;
   for (uint32_t i = 0; i < axes->count && !is_used(f, axes->axes[i], (int)factor); i++) {
+    if (is_late(f, axes->axes[i])) break;
     taken.axes[taken.count++] = axes->axes[i];
     if (f->even[factor] && !shard_divides(f->s, f->rule->factors[factor].size, parts_of(&taken))) {
       taken.count--;
@@ -177,11 +185,20 @@ static void keep_extrema(factors *f, ir_ref node) {
   }
 }
 
-/* Bytes of a value at the largest sizes, for comparison. */
 double shard_bytes(ir_graph *g, ir_ref x) {
   double bytes = ir_dtypes[ir_dtype_of(g, x)].bytes;
   for (uint32_t d = 0; d < ir_rank(g, x); d++) bytes *= (double)ir_bounds_of(g, ir_dim(g, x, d)).hi;
   return bytes;
+}
+
+double shard_least_bytes(ir_graph *g, ir_ref x) {
+  double least = shard_bytes(g, x);
+  while (ir_op_of(g, x) == IR_OP_EXPAND || ir_op_of(g, x) == IR_OP_RESHAPE ||
+         ir_op_of(g, x) == IR_OP_PERMUTE) {
+    double bytes = shard_bytes(g, x = ir_src(g, x, 0));
+    if (bytes < least) least = bytes;
+  }
+  return least;
 }
 
 static void claim_operands(factors *f, ir_ref node, const ir_spec *const *specs) {
@@ -190,7 +207,7 @@ static void claim_operands(factors *f, ir_ref node, const ir_spec *const *specs)
   double bytes[SHARD_OPERANDS];
   for (uint32_t i = 0; i < count; i++) {
     uint32_t at = i;
-    double b = shard_bytes(f->s->g, n->src[i]);
+    double b = shard_least_bytes(f->s->g, n->src[i]);
     for (; at > 0 && bytes[at - 1] < b; at--) order[at] = order[at - 1], bytes[at] = bytes[at - 1];
     order[at] = i, bytes[at] = b;
   }
@@ -250,15 +267,25 @@ static void choose_pending(factors *f, ir_ref node, const ir_spec *const *specs,
 }
 
 /* Ways to choose: what the result is to have before what operands have, or behind; the indexed axis of a
- * gather divided, or whole. */
+ * gather divided, or whole; operands pending as long as that is possible, or at once divided along these
+ * axes. */
 typedef struct way {
-  bool operands_first, whole_index;
+  bool operands_first, whole_index, late, whole_sum;
 } way;
+
+static void find_late(const op_sharding *rule, const ir_spec *const *specs, shard_axes *out) {
+  for (uint32_t i = 0; i < rule->operands && !out->count; i++) {
+    const ir_subaxis *axes = ir_spec_axes(specs[i], IR_PLACE_PENDING, &out->count);
+    memcpy(out->axes, axes, out->count * sizeof *axes);
+  }
+}
 
 static bool choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                    const ir_spec *wanted, way w, shard_choice *out) {
   factors f = {.s = s, .rule = rule};
   find_whole(&f, node, w.whole_index);
+  for (uint32_t i = 0; i < rule->factor_count; i++) f.whole[i] |= w.whole_sum && f.contracted[i];
+  if (w.late) find_late(rule, specs, &f.late);
   if (wanted && !w.operands_first) claim_term(&f, &rule->terms[rule->operands], wanted);
   claim_operands(&f, node, specs);
   if (wanted && w.operands_first) claim_term(&f, &rule->terms[rule->operands], wanted);
@@ -296,12 +323,18 @@ static double cost_of(shard_state *s, ir_ref node, const op_sharding *rule, cons
 
 bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                   const ir_spec *wanted, shard_choice *out) {
-  static const way ways[] = {{false, false}, {true, false}, {false, true}, {true, true}};
+  static const way ways[] = {{.late = false},       {.operands_first = true},
+                             {.whole_index = true}, {.operands_first = true, .whole_index = true},
+                             {.late = true},        {.whole_sum = true}};
+  bool pending = false;
+  for (uint32_t i = 0; i < rule->operands; i++) pending |= ir_spec_count(specs[i], IR_PLACE_PENDING) > 0;
   double least = 0;
   if (wanted && ir_spec_is_whole(wanted)) wanted = NULL;
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
     shard_choice other;
     if (ways[i].operands_first && !wanted) continue;
+    if (ways[i].late && !pending) continue;
+    if (ways[i].whole_sum && ir_op_of(s->g, node) != IR_OP_MATMUL) continue;
     if (ways[i].whole_index && ir_op_of(s->g, node) != IR_OP_GATHER) continue;
     if (!choose(s, node, rule, specs, wanted, ways[i], &other)) return false;
     double bytes = cost_of(s, node, rule, specs, wanted, &other);

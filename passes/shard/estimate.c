@@ -30,7 +30,7 @@ static bool divides_along(const ir_spec *spec, ir_subaxis x) {
 /* A part of `to` is met by one of `from` as far as they agree, and elsewhere by chance. Summands come from
  * each device; where the new parts are not divided along the summands, their sums are gathered as well. */
 double shard_move_bytes(ir_graph *g, ir_ref x, const ir_spec *from, const ir_spec *to) {
-  double part = shard_bytes(g, x), met = 1, summands = 1;
+  double part = shard_least_bytes(g, x), met = 1, summands = 1;
   bool scattered = true;
   for (uint32_t d = 0; d < to->rank; d++) {
     part /= parts_from(to, d, 0);

@@ -23,6 +23,20 @@ typedef struct shard_named {
   ir_ref value, var;
 } shard_named;
 
+/* A part that was moved; `next`: another one of the same value, from 1. */
+typedef struct shard_moved {
+  ir_ref local, made;
+  ir_spec to;
+  uint32_t next;
+} shard_moved;
+
+/* The spec of a result of a call. */
+typedef struct shard_result {
+  ir_ref node;
+  uint32_t slot;
+  ir_spec spec;
+} shard_result;
+
 typedef struct shard_state {
   ir_graph *g;
   const ir_mesh *mesh;
@@ -33,14 +47,34 @@ typedef struct shard_state {
   size_t part_count, part_cap;
   shard_named *named;
   size_t named_count, named_cap;
+  shard_result *results; /* of calls, in the order in which they were made */
+  size_t result_count, result_cap;
   struct shard_planned *planned; /* steps.c */
   size_t planned_count, planned_cap;
+  shard_moved *moves;
+  size_t move_count, move_cap;
+  uint32_t *moved;   /* by node: the last of its entries in moves, from 1 */
   ir_ref *local;     /* by node: its part; 0: not made so far */
   uint8_t *given;    /* by node: did it have a spec before the pass? */
+  uint8_t *held;     /* by node: does a deferred view take it as it is? */
   uint8_t *deferred; /* by node: is it a view whose part is made where it is read (views.c)? */
   uint32_t *readers; /* by node: how often it is an operand or a result */
   size_t nodes;
 } shard_state;
+
+/* shard.c. The spec of a value, as far as the pass has come; whole where it has none. */
+ir_spec shard_spec_of(const shard_state *s, ir_ref node);
+/* Makes the node on parts; its sources are made. False after failing. */
+bool shard_visit(shard_state *s, ir_ref node);
+/* As if the pass had not come to the node, whose function is entered again. */
+void shard_forget(shard_state *s, ir_ref node);
+/* The part of a value under a spec, and why `operand` of a node (-1: its result) needs it. 0 after failing.
+ */
+ir_ref shard_take(shard_state *s, ir_ref x, const ir_spec *to, ir_ref node, int operand, shard_reason reason);
+
+/* control.c: a condition or a loop on parts, and one of its results. 0 after failing. */
+ir_ref shard_call(shard_state *s, ir_ref node);
+ir_ref shard_call_result(shard_state *s, ir_ref node, ir_spec *out);
 
 /* parts.c: positions and sizes of parts, as index expressions. 0 after failing. */
 ir_ref shard_position(shard_state *s, const ir_subaxis *axes, uint32_t count);
@@ -51,6 +85,9 @@ bool shard_divides(shard_state *s, ir_ref size, int64_t parts);
 /* Sizes of the part of a value, and its first index along each axis; false after failing. */
 bool shard_local_shape(shard_state *s, const ir_ref *dims, const ir_spec *spec, ir_ref *out);
 bool shard_local_start(shard_state *s, const ir_ref *dims, const ir_spec *spec, ir_ref *out);
+/* The spec without an axis, and with one that is whole. */
+void shard_drop_axis(const ir_spec *spec, uint32_t axis, ir_spec *out);
+void shard_insert_axis(const ir_spec *spec, uint32_t axis, ir_spec *out);
 /* Are the axes of a place in another spec all there, in that order, or the first of them? */
 bool shard_is_prefix(const ir_spec *a, const ir_spec *b, uint32_t place);
 
@@ -122,7 +159,8 @@ enum { SHARD_OWN_VARIABLES = 64 /* of a graph, whose sizes are counted with */ }
 enum { SHARD_OPERANDS = OP_SHARDING_OPERANDS }; /* an operation of more is done on whole operands */
 /* estimate.c: bytes that a device receives about. */
 double shard_move_bytes(ir_graph *g, ir_ref x, const ir_spec *from, const ir_spec *to);
-double shard_bytes(ir_graph *g, ir_ref x); /* of the value, at the largest sizes */
+double shard_least_bytes(ir_graph *g, ir_ref x); /* of what it is a view of, if these are fewer */
+double shard_bytes(ir_graph *g, ir_ref x);       /* of the value, at the largest sizes */
 /* specs[]: of the operands; wanted: of the result, or NULL. False after failing. */
 bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                   const ir_spec *wanted, shard_choice *out);
@@ -156,10 +194,25 @@ ir_ref shard_search(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec);
 /* indirect.c: a gather or scatter of parts, also along the axis that it indexes. 0 after failing. */
 ir_ref shard_indirect(shard_state *s, ir_ref node, const shard_choice *choice, ir_ref *operands);
 
+/* take.c. Functions return 0 or false after failing. */
+bool shard_note_move(shard_state *s, ir_ref node, int operand, shard_reason reason, const ir_spec *from,
+                     const ir_spec *to, ir_ref exchange);
+/* The part of a value that the pass has come to; of a deferred view, it is made now. */
+ir_ref shard_part_of(shard_state *s, ir_ref x);
+/* The part of x, a node of the graph or its local counterpart, under another spec, with a note. */
+ir_ref shard_bring_to(shard_state *s, ir_ref x, ir_ref local, const ir_spec *from, const ir_spec *to,
+                      ir_ref node, int operand, shard_reason reason);
+/* The spec `to`, with what is pending in `have`, along whose axes nothing is divided yet. */
+ir_spec shard_still_pending(const ir_spec *have, const ir_spec *to);
+/* The part of a deferred view of the spec `have`, made under another spec at once. */
+ir_ref shard_make_under(shard_state *s, ir_ref x, const ir_spec *have, const ir_spec *to, ir_ref node,
+                        int operand, shard_reason reason);
+
 /* views.c: views that read elements of other parts. Does the pass make the part of this view only where it
  * is read? specs[]: of its operands, and what the rule would make of them. *out: the spec of the view. */
 bool shard_defers_view(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                        const shard_choice *choice);
+bool shard_same_pending(const ir_spec *a, const ir_spec *b);
 bool shard_is_joined(ir_op op); /* CONCAT, STACK */
 bool shard_is_deferred(const shard_state *s, ir_ref node);
 bool shard_view_spec(shard_state *s, ir_ref node, ir_spec *out); /* false after failing */

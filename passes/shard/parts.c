@@ -145,6 +145,24 @@ bool shard_local_start(shard_state *s, const ir_ref *dims, const ir_spec *spec, 
   return true;
 }
 
+/* The spec with places from `axis` on moved by one. */
+static void shift_axes(const ir_spec *spec, uint32_t axis, bool insert, ir_spec *out) {
+  uint32_t rank = insert ? spec->rank + 1u : spec->rank - 1u;
+  ir_spec_init(out, rank);
+  for (uint32_t place = 0; place < IR_PLACES; place++) {
+    uint32_t count, to = place < axis || place >= spec->rank ? place : insert ? place + 1 : place - 1;
+    const ir_subaxis *axes = ir_spec_axes(spec, place, &count);
+    if (!insert && place == axis) continue;
+    for (uint32_t i = 0; i < count; i++) ir_spec_push(out, to, axes[i]);
+  }
+  out->joined_by = spec->joined_by;
+}
+
+void shard_drop_axis(const ir_spec *spec, uint32_t axis, ir_spec *out) { shift_axes(spec, axis, false, out); }
+void shard_insert_axis(const ir_spec *spec, uint32_t axis, ir_spec *out) {
+  shift_axes(spec, axis, true, out);
+}
+
 bool shard_is_prefix(const ir_spec *a, const ir_spec *b, uint32_t place) {
   uint32_t n, m;
   const ir_subaxis *x = ir_spec_axes(a, place, &n), *y = ir_spec_axes(b, place, &m);

@@ -9,94 +9,6 @@ static bool no_memory(shard_state *s) {
   return false;
 }
 
-/* The spec of a value, as far as the pass has come; whole where it has none. */
-static ir_spec spec_of(const shard_state *s, ir_ref node) {
-  const ir_spec *given = ir_spec_of(s->g, node);
-  ir_spec out;
-  if (given) ir_spec_canonical(given, &out);
-  else ir_spec_init(&out, ir_rank(s->g, node));
-  return out;
-}
-
-static bool note(shard_state *s, ir_ref node, int operand, shard_reason reason, const ir_spec *from,
-                 const ir_spec *to, ir_ref exchange) {
-  shard_program *p = s->program;
-  if (!IR_RESERVE(p->mem, p->notes, p->note_cap, p->note_count + 1)) return no_memory(s);
-  p->notes[p->note_count++] = (shard_note){node, operand, reason, *from, *to, exchange};
-  return true;
-}
-
-/* The part of a deferred view. Pending reductions stay. */
-static ir_ref made_view(shard_state *s, ir_ref x, const ir_spec *to) {
-  ir_spec from;
-  ir_ref exchange, made = shard_view_part(s, x, to, &from, &exchange);
-  if (!made || !exchange) return made;
-  return note(s, x, -1, SHARD_READS, &from, to, exchange) ? made : 0;
-}
-
-/* The part of a value that the pass has come to; of a deferred view, it is made now. */
-static ir_ref part_of(shard_state *s, ir_ref x) {
-  ir_spec spec = spec_of(s, x);
-  if (!s->local[x] && s->deferred[x]) s->local[x] = made_view(s, x, &spec);
-  return s->local[x];
-}
-
-/* The part of x, a node of the graph or its local counterpart, under another spec, with a note. */
-static ir_ref moved(shard_state *s, ir_ref x, ir_ref local, const ir_spec *from, const ir_spec *to,
-                    ir_ref node, int operand, shard_reason reason) {
-  ir_ref exchange;
-  if (!local || ir_spec_same_parts(from, to)) return local;
-  ir_ref made = shard_move(s, local, op_dims(s->g, x), from, to, &exchange);
-  return made && note(s, node, operand, reason, from, to, exchange) ? made : 0;
-}
-
-/* The spec `to`, with what is pending in `have`, along whose axes nothing is divided yet. */
-static ir_spec still_pending(const ir_spec *have, const ir_spec *to) {
-  ir_spec out;
-  uint32_t count, pending;
-  const ir_subaxis *late = ir_spec_axes(have, IR_PLACE_PENDING, &pending);
-  ir_spec_init(&out, to->rank);
-  for (uint32_t d = 0; d < to->rank; d++) {
-    const ir_subaxis *axes = ir_spec_axes(to, d, &count);
-    bool free = true;
-    for (uint32_t i = 0; i < count && free; i++) {
-      for (uint32_t k = 0; k < pending; k++) free &= !ir_subaxes_overlap(axes[i], late[k]);
-      if (free) ir_spec_push(&out, d, axes[i]);
-    }
-  }
-  for (uint32_t k = 0; k < pending; k++) ir_spec_push(&out, IR_PLACE_PENDING, late[k]);
-  out.joined_by = have->joined_by;
-  return out;
-}
-
-/* The part of a deferred view of the spec `have`, made under another spec at once. */
-static ir_ref made_under(shard_state *s, ir_ref x, const ir_spec *have, const ir_spec *to, ir_ref node,
-                         int operand, shard_reason reason) {
-  ir_spec at = still_pending(have, to);
-  return moved(s, x, made_view(s, x, &at), &at, to, node, operand, reason);
-}
-
-/* Are there parts of the one that need elements of several parts of the other? */
-static bool must_move(const ir_spec *from, const ir_spec *to) {
-  for (uint32_t d = 0; d < from->rank; d++)
-    if (!shard_is_prefix(from, to, d)) return true;
-  return false;
-}
-
-/* The part of an operand under a spec. A view of a smaller array is made again of what it is a view of. */
-static ir_ref taken(shard_state *s, ir_ref x, const ir_spec *to, ir_ref node, int operand,
-                    shard_reason reason) {
-  ir_spec from = spec_of(s, x);
-  if (!s->local[x] && s->deferred[x] && s->readers[x] == 1)
-    return made_under(s, x, &from, to, node, operand, reason);
-  ir_ref local = part_of(s, x), kept[SHARD_SUNK];
-  uint32_t sunk = local && must_move(&from, to) ? shard_sink(s, x, kept) : 0;
-  if (!sunk) return moved(s, x, local, &from, to, node, operand, reason);
-  local = made_under(s, x, &from, to, node, operand, reason);
-  shard_unsink(s, x, kept, sunk);
-  return local;
-}
-
 /* Why an operand is not taken as it is. */
 static shard_reason reason_of(const op_sharding *rule, uint32_t operand, const ir_spec *from,
                               const ir_spec *to) {
@@ -119,12 +31,10 @@ static ir_ref whole(shard_state *s, ir_ref node) {
     if (!ir_shape(g, x) || (!s->local[x] && !s->deferred[x])) continue;
     ir_spec to;
     ir_spec_init(&to, ir_rank(g, x));
-    src[i] = taken(s, x, &to, node, (int)i, SHARD_WHOLE);
+    src[i] = shard_take(s, x, &to, node, (int)i, SHARD_WHOLE);
     good = src[i] != 0;
   }
-  if (good && n->op == IR_OP_RESULT)
-    made = ir_result(g, src[0], (uint32_t)ir_arg_int(n), (ir_dtype)n->dtype, ir_shape(g, node));
-  else if (good) made = ir_remake(g, node, src, n->nsrc);
+  if (good) made = ir_remake(g, node, src, n->nsrc);
   if (src) ir_free(g->mem, src, n->nsrc * sizeof *src);
   return made;
 }
@@ -138,7 +48,9 @@ static ir_ref on_parts(shard_state *s, ir_ref node, const op_sharding *rule, con
   if ((cls == IR_CLASS_ORDERED || searches) && ir_spec_count(&choice->operands[0], (uint32_t)ir_arg_int(n))) {
     ir_ref made = searches ? shard_search(s, node, operands[0], &choice->operands[0])
                            : shard_cumulative(s, node, operands[0], &choice->operands[0]);
-    return made && note(s, node, -1, SHARD_TOTALS, &choice->operands[0], &choice->result, made) ? made : 0;
+    return made && shard_note_move(s, node, -1, SHARD_TOTALS, &choice->operands[0], &choice->result, made)
+               ? made
+               : 0;
   }
   if (cls == IR_CLASS_INDIRECT && n->op != IR_OP_ASSIGN) return shard_indirect(s, node, choice, operands);
   return shard_local(s, node, rule, choice, operands);
@@ -153,25 +65,26 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
   const ir_spec *at[SHARD_OPERANDS];
   ir_ref operands[SHARD_OPERANDS];
   shard_choice choice;
-  for (uint32_t i = 0; i < rule->operands; i++) specs[i] = spec_of(s, n->src[i]), at[i] = &specs[i];
+  for (uint32_t i = 0; i < rule->operands; i++) specs[i] = shard_spec_of(s, n->src[i]), at[i] = &specs[i];
   if (!shard_choose(s, node, rule, at, wanted, &choice)) return 0;
   if (shard_defers_view(s, node, rule, at, &choice)) {
     s->deferred[node] = 1;
+    for (uint32_t i = 0; i < rule->operands; i++) s->held[n->src[i]] = 1;
     if (wanted && !s->given[node] && !ir_spec_is_whole(wanted))
-      return *out = still_pending(&specs[0], wanted), node;
+      return *out = shard_still_pending(&specs[0], wanted), node;
     return shard_view_spec(s, node, out) ? node : 0;
   }
   if (rule->operands == 1) shard_choose_ordered(s, node, &specs[0], wanted, &choice);
   for (uint32_t i = 0; i < rule->operands; i++) {
     shard_reason reason = reason_of(rule, i, &specs[i], &choice.operands[i]);
-    operands[i] = taken(s, n->src[i], &choice.operands[i], node, (int)i, reason);
+    operands[i] = shard_take(s, n->src[i], &choice.operands[i], node, (int)i, reason);
     if (!operands[i]) return 0;
   }
   *out = choice.result;
   if (n->op == IR_OP_MEAN && ir_spec_count(out, IR_PLACE_PENDING)) {
     ir_ref sum = shard_mean_sum(s, node, operands[0]);
     ir_spec_clear(out, IR_PLACE_PENDING);
-    sum = moved(s, node, sum, &choice.result, out, node, -1, SHARD_QUOTIENT);
+    sum = shard_bring_to(s, node, sum, &choice.result, out, node, -1, SHARD_QUOTIENT);
     return sum ? shard_mean_of_sum(s, node, sum) : 0;
   }
   return on_parts(s, node, rule, &choice, operands);
@@ -190,25 +103,27 @@ static ir_ref leaf(shard_state *s, ir_ref node, const ir_spec *spec) {
 /* The value itself, under the spec that a constraint asks for. */
 static ir_ref constraint(shard_state *s, ir_ref node, ir_spec *out) {
   ir_ref x = ir_src(s->g, node, 0);
-  ir_spec from = spec_of(s, x), to;
+  ir_spec from = shard_spec_of(s, x), to;
   const ir_spec *found = ir_spec_of(s->g, node); /* open dimensions may have gained axes */
   if (ir_op_of(s->g, node) != IR_OP_SHARD) {
-    if (!shard_collective_spec(s, node, &from, out)) return 0;
-  } else {
-    if (found) to = *found;
-    else if (!ir_shard_spec(s->g, node, &to)) return no_memory(s);
-    ir_spec_canonical(&to, out);
+    if (!shard_collective_spec(s, node, &from, &to)) return 0;
+  } else if (found) {
+    to = *found;
+  } else if (!ir_shard_spec(s->g, node, &to)) {
+    return no_memory(s);
   }
+  ir_spec_canonical(&to, out);
   if (out->rank < from.rank) { /* of batch axes, which were added in front, it says nothing */
     return op_refuse(s->g, "shard: the spec has %u dimensions; the value has %u", (unsigned)out->rank,
                      (unsigned)from.rank);
   }
-  return taken(s, x, out, node, 0, SHARD_ASKED);
+  return shard_take(s, x, out, node, 0, SHARD_ASKED);
 }
 
 /* The part that an exchange made, with a note. */
 static ir_ref permuted(shard_state *s, ir_ref node, const ir_spec *spec, ir_ref made) {
-  return made && note(s, node, 0, SHARD_READS, spec, spec, made) ? made : 0;
+  if (!made || !shard_note_exchange(s, spec, spec, made)) return 0;
+  return shard_note_move(s, node, 0, SHARD_READS, spec, spec, made) ? made : 0;
 }
 
 static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_spec *out) {
@@ -223,9 +138,11 @@ static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_
   if (ir_only_divides(op)) return constraint(s, node, out);
   if (op == IR_OP_GATHER && ir_op_of(g, ir_src(g, node, 1)) == IR_OP_DATA) {
     ir_ref x = ir_src(g, node, 0), made;
-    *out = spec_of(s, x);
-    if (shard_known_gather(s, node, out, part_of(s, x), &made)) return permuted(s, node, out, made);
+    *out = shard_spec_of(s, x);
+    if (shard_known_gather(s, node, out, shard_part_of(s, x), &made)) return permuted(s, node, out, made);
   }
+  if (ir_ops[op].cls == IR_CLASS_CONTROL) return shard_call(s, node);
+  if (op == IR_OP_RESULT) return shard_call_result(s, node, out);
   if (!op_sharding_known(g, node)) return whole(s, node);
   if (!op_sharding_of(g, node, &rule)) return 0;
   ir_ref made = divided(s, node, &rule, wanted, out);
@@ -236,15 +153,16 @@ static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_
 /* A view that is made where it is read: now, where it was given a spec, or several read it. */
 static bool defer(shard_state *s, ir_ref node, const ir_spec *wanted, const ir_spec *have) {
   if (!wanted && !ir_set_spec(s->g, node, have)) return no_memory(s);
-  if (wanted) s->local[node] = made_under(s, node, have, wanted, node, -1, SHARD_ASKED);
-  else if (s->readers[node] > 1) part_of(s, node);
+  if (wanted) s->local[node] = shard_make_under(s, node, have, wanted, node, -1, SHARD_ASKED);
+  else if (s->readers[node] > 1) shard_part_of(s, node);
   return s->local[node] || (!wanted && s->readers[node] <= 1);
 }
 
-static bool visit(shard_state *s, ir_ref node) {
+bool shard_visit(shard_state *s, ir_ref node) {
   ir_graph *g = s->g;
   if (!ir_shape(g, node) && !ir_has_results(ir_op_of(g, node))) return true; /* sizes, functions, lists */
   const ir_spec *hint = ir_spec_of(g, node);
+  if (hint && !s->given[node] && ir_only_divides(ir_op_of(g, node))) hint = NULL; /* it says what it is */
   bool given = hint && s->given[node];
   ir_spec wanted, have;
   if (hint) ir_spec_canonical(hint, &wanted);
@@ -256,7 +174,7 @@ static bool visit(shard_state *s, ir_ref node) {
     return good;
   }
   if (given && made) {
-    made = moved(s, node, made, &have, &wanted, node, -1, SHARD_ASKED);
+    made = shard_bring_to(s, node, made, &have, &wanted, node, -1, SHARD_ASKED);
     have = wanted;
   }
   s->local[node] = ir_cause_leave(g, before, node, made);
@@ -266,9 +184,9 @@ static bool visit(shard_state *s, ir_ref node) {
 
 /* A result has no pending reduction, unless its spec says so. */
 static bool put_result(shard_state *s, ir_ref node, shard_value *out) {
-  ir_spec from = spec_of(s, node), to = from;
+  ir_spec from = shard_spec_of(s, node), to = from;
   if (!s->given[node]) ir_spec_clear(&to, IR_PLACE_PENDING), to.joined_by = IR_OP_ADD;
-  ir_ref local = taken(s, node, &to, node, -1, SHARD_RESULT);
+  ir_ref local = shard_take(s, node, &to, node, -1, SHARD_RESULT);
   *out = (shard_value){local, node, to};
   return local != 0;
 }
@@ -284,7 +202,7 @@ static bool fill(shard_state *s, ir_ref root, const ir_ref *inputs, size_t input
     if (good) locals[i] = p->results[i].local;
   }
   for (size_t i = 0; i < input_count && good; i++) {
-    ir_spec spec = spec_of(s, inputs[i]);
+    ir_spec spec = shard_spec_of(s, inputs[i]);
     ir_ref local =
         inputs[i] < s->nodes && s->local[inputs[i]] ? s->local[inputs[i]] : leaf(s, inputs[i], &spec);
     p->inputs[i] = (shard_value){local, inputs[i], spec};
@@ -296,17 +214,26 @@ static bool fill(shard_state *s, ir_ref root, const ir_ref *inputs, size_t input
   return good && p->root;
 }
 
+void shard_forget(shard_state *s, ir_ref node) {
+  s->local[node] = 0, s->deferred[node] = 0, s->held[node] = 0, s->moved[node] = 0;
+  if (!s->given[node]) ir_sharding_drop(s->g, node);
+}
+
 static void begin(shard_state *s) {
   memset(s->local, 0, s->nodes * sizeof *s->local);
   memset(s->readers, 0, s->nodes * sizeof *s->readers);
-  memset(s->given, 0, s->nodes);
+  memset(s->moved, 0, s->nodes * sizeof *s->moved);
   memset(s->deferred, 0, s->nodes);
+  memset(s->held, 0, s->nodes);
+  s->given[0] = 0;
+  for (ir_ref i = 1; i < s->nodes; i++)
+    s->given[i] = ir_spec_of(s->g, i) || ir_only_divides(ir_op_of(s->g, i));
 }
 
 static void count_reads(shard_state *s, ir_ref node) {
   const ir_node *n = ir_get(s->g, node);
-  s->given[node] = ir_spec_of(s->g, node) || ir_only_divides((ir_op)n->op);
   for (uint32_t i = 0; i < n->nsrc; i++) s->readers[n->src[i]]++;
+  if (ir_only_divides((ir_op)n->op)) s->held[n->src[0]] = 1; /* what a collective does depends on the spec */
 }
 
 bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_count, int64_t device,
@@ -322,21 +249,28 @@ bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_cou
   s.local = ir_alloc(g->mem, s.nodes * sizeof *s.local);
   s.given = ir_alloc(g->mem, s.nodes);
   s.deferred = ir_alloc(g->mem, s.nodes);
+  s.held = ir_alloc(g->mem, s.nodes);
   s.readers = ir_alloc(g->mem, s.nodes * sizeof *s.readers);
-  bool good = out->inputs && out->results && s.local && s.given && s.deferred && s.readers;
+  s.moved = ir_alloc(g->mem, s.nodes * sizeof *s.moved);
+  bool good =
+      out->inputs && out->results && s.local && s.given && s.deferred && s.held && s.readers && s.moved;
   if (good) begin(&s);
   else no_memory(&s);
   good = good && ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
   for (size_t i = 0; i < count && good; i++) count_reads(&s, live[i]);
   good = good && pass_propagate(g, root, &out->conflicts);
-  for (size_t i = 0; i < count && good; i++) good = visit(&s, live[i]);
+  for (size_t i = 0; i < count && good; i++) good = shard_visit(&s, live[i]);
   good = good && fill(&s, root, inputs, input_count);
   ir_free(g->mem, s.local, s.nodes * sizeof *s.local);
   ir_free(g->mem, s.given, s.nodes);
   ir_free(g->mem, s.deferred, s.nodes);
+  ir_free(g->mem, s.held, s.nodes);
   ir_free(g->mem, s.readers, s.nodes * sizeof *s.readers);
+  ir_free(g->mem, s.moved, s.nodes * sizeof *s.moved);
+  ir_free(g->mem, s.moves, s.move_cap * sizeof *s.moves);
   shard_plans_free(&s);
   ir_free(g->mem, s.named, s.named_cap * sizeof *s.named);
+  ir_free(g->mem, s.results, s.result_cap * sizeof *s.results);
   ir_free(g->mem, s.parts, s.part_cap * sizeof *s.parts);
   ir_free(g->mem, live, cap * sizeof *live);
   if (!good) shard_program_free(out);

@@ -95,6 +95,14 @@ bool shard_view_spec(shard_state *s, ir_ref node, ir_spec *out) {
   return g->error->status == IR_OK;
 }
 
+bool shard_same_pending(const ir_spec *a, const ir_spec *b) {
+  uint32_t n, m;
+  const ir_subaxis *x = ir_spec_axes(a, IR_PLACE_PENDING, &n), *y = ir_spec_axes(b, IR_PLACE_PENDING, &m);
+  bool same = n == m && a->joined_by == b->joined_by;
+  for (uint32_t i = 0; i < n && same; i++) same = ir_subaxes_equal(x[i], y[i]);
+  return same;
+}
+
 uint32_t shard_sink(shard_state *s, ir_ref x, ir_ref kept[SHARD_SUNK]) {
   ir_graph *g = s->g;
   double least = shard_bytes(g, x);
@@ -102,11 +110,11 @@ uint32_t shard_sink(shard_state *s, ir_ref x, ir_ref kept[SHARD_SUNK]) {
   ir_ref below = x;
   while (count < SHARD_SUNK && s->local[below] && ir_ops[ir_op_of(g, below)].cls == IR_CLASS_VIEW &&
          !shard_is_joined(ir_op_of(g, below)) && s->local[ir_src(g, below, 0)]) {
-    bool pending = ir_spec_count(ir_spec_of(g, below), IR_PLACE_PENDING) > 0;
     ir_ref next = ir_src(g, below, 0);
-    if (pending != (ir_spec_count(ir_spec_of(g, next), IR_PLACE_PENDING) > 0)) break;
+    if (!shard_same_pending(ir_spec_of(g, below), ir_spec_of(g, next))) break;
     kept[count++] = s->local[below];
-    double bytes = shard_bytes(g, below = next);
+    double bytes = ir_spec_is_whole(ir_spec_of(g, next)) ? 0 : shard_bytes(g, below = next);
+    below = next;
     if (bytes < least) least = bytes, best = count;
   }
   below = x;

@@ -3,6 +3,7 @@
  * by MATMUL. The batch axes of the MATMUL are the remaining axes that both have; its rows and columns are the
  * axes that only one has. */
 #include "einsum_parse.h"
+#include "ir/mesh/sharding.h"
 
 typedef struct work {
   ir_graph *g;
@@ -150,6 +151,11 @@ static ir_ref sizes_of(work *w, const uint8_t *labels, size_t n) {
   return op_numel(w->g, dims, n);
 }
 
+/* Do the rows stay axes of their own? On a mesh, since merged axes are divided along the outer one alone. */
+static bool keeps_rows(const work *w, const groups *p) {
+  return ir_graph_mesh(w->g) && p->batches + p->owns[0] + 1 <= IR_MAX_RANK;
+}
+
 /* [batch..., rows, summed] of the first, [batch..., summed, columns] of the second. */
 static ir_ref matrix(work *w, const einsum_term *t, const groups *p, int side) {
   ir_graph *g = w->g;
@@ -164,6 +170,18 @@ static ir_ref matrix(work *w, const einsum_term *t, const groups *p, int side) {
   if (!x) return 0;
   for (size_t i = 0; i < n; i++) dims[i] = i < p->batches ? ir_dim(g, x, (uint32_t)i) : w->size[order[i]];
   x = op_expand(g, x, dims, n); /* a size of 1 that is summed with n */
+  if (keeps_rows(w, p) && side == 0) {
+    dims[p->batches + own] = sizes_of(w, p->summed, p->sums);
+    return op_reshape(g, x, dims, p->batches + own + 1);
+  }
+  if (keeps_rows(w, p) && p->owns[0] > 1 &&
+      p->batches) { /* the same for all rows but the last axis of them */
+    size_t at = p->batches;
+    for (size_t i = 1; i < p->owns[0]; i++) dims[at++] = ir_index(g, 1);
+    dims[at++] = sizes_of(w, p->summed, p->sums);
+    dims[at++] = sizes_of(w, p->own[1], own);
+    return op_reshape(g, x, dims, at);
+  }
   dims[p->batches + (side == 0 ? 0 : 1)] = sizes_of(w, p->own[side], own);
   dims[p->batches + (side == 0 ? 1 : 0)] = sizes_of(w, p->summed, p->sums);
   return op_reshape(g, x, dims, p->batches + 2);
@@ -200,6 +218,11 @@ static ir_ref contract_terms(work *w, const einsum_term *t, const einsum_term *m
 static void contract(work *w, einsum_term *t, size_t next) {
   ir_graph *g = w->g;
   groups p = grouped(w, t, next);
+  if (ir_graph_mesh(g) && p.owns[1] > p.owns[0]) { /* more axes stay their own as rows */
+    einsum_term first = t[0];
+    t[0] = t[1], t[1] = first;
+    p = grouped(w, t, next);
+  }
   einsum_term made = {.rank = 0};
   if (p.batches + p.owns[0] + p.owns[1] > IR_MAX_RANK) {
     t->x = op_refuse(

@@ -1,4 +1,5 @@
 /* The sharding rule of a recorded node: its row's template applied to its shapes and attributes. */
+#include "ir/mesh/sharding.h"
 #include "passes/ops/custom.h"
 #include "sharding.h"
 
@@ -66,6 +67,7 @@ bool op_sharding_of(ir_graph *g, ir_ref node, op_sharding *out) {
 bool op_sharding_known(const ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   ir_class cls = (ir_class)ir_ops[n->op].cls;
+  if (ir_only_divides((ir_op)n->op)) return n->op == IR_OP_SHARD; /* a collective says what its result is */
   return cls != IR_CLASS_LEAF && cls != IR_CLASS_CONTROL && cls != IR_CLASS_CUSTOM && cls != IR_CLASS_META &&
          ir_operand_count(n) <= OP_SHARDING_OPERANDS && op_registry[n->op].sharding &&
          strcmp(op_registry[n->op].sharding, "own") != 0;

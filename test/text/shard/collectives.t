@@ -24,7 +24,6 @@ check o: 4 elements, bit-equal
 $ viewfold dump --stage=shard sums.vf | sed 's/^# /- /'
 - %r, operand 0: [-]+x to [-], all_reduce: asked for
 - %s, operand 0: [-]+x to [x], reduce_scatter: asked for
-- %o, operand 0: [-]+x to [-], all_reduce: asked for
 mesh @m [x=2]
 graph @g(%a: f32[2,4] @m[x,-]) {
   %0 = sum %a axes=[0] : f32[4] @m[-]+x

@@ -1,4 +1,4 @@
-# Specs of all values from those of some. spec: P20 P24 P26 P27 P28 P29 P30 P31
+# Specs of all values from those of some. spec: P20 P21 P22 P23 P24 P26 P27 P28 P29 P30 P31 P33 PS6 V24.shard
 
 <<< p.sh
 # the specs of parameters and values of the graph in $1, of which each ';' ends a line
@@ -77,4 +77,36 @@ graph @g on mesh @m [x=2,y=4]: 1 collective; a device receives 16 bytes at most,
 expand: [-,y] to [-,x]: a part reads elements of other parts
   exchange y to [-,x]                         receives 16, all 96, peak 24
 \
-%y: factor d1 takes x before factor d1 y of expand, priority 0, 2048 bytes
+%y: factor d1 takes x before factor d1 y of expand, priority 0, 32 bytes
+
+== an axis that two factors want; a closed value that is whole; two sums are one
+$ sh p.sh 'graph @g(%a: f32[8,8] @m[x,-], %b: f32[8,8] @m[x,-]) {; %y = matmul %a, %b; return %y; }'
+%a: f32[8,8] @m[x,-], %b: f32[8,8] @m[x,-]
+%y: f32[8,8] @m[x,-]
+$ sh p.sh 'graph @g(%a: f32[8] @m[x], %b: f32[8] @m[-]) {; %y = add %a, %b; return %y; }'
+%a: f32[8] @m[x], %b: f32[8] @m[-]
+%y: f32[8] @m[x]
+<<< sums.vf
+mesh @m [x=4]
+graph @g(%a: f32[16,32] @m[-,x], %b: f32[32,16], %c: f32[16,32] @m[-,x], %d: f32[32,16]) {
+  %p = matmul %a, %b
+  %q = matmul %c, %d
+  %y = add %p, %q
+  %z = shard %y to=[x,-]
+  return %z
+}
+>>>
+$ viewfold explain --mesh sums.vf | grep receives
+graph @g on mesh @m [x=4]: 1 collective; a device receives 768 bytes at most, all of them 3072
+  reduce_scatter x to [x,-]                   receives 768, all 3072, peak 2048
+
+== halos and padding move what is read, no more
+<<< halo.vf
+mesh @m [x=4]
+graph @g(%a: f32[2,3,32,32] @m[-,-,x,-], %w: f32[8,3,3,3]) {
+  %y = conv %a, %w padding=[[1,1],[1,1]]
+  return %y
+}
+>>>
+$ viewfold explain --mesh halo.vf | grep exchange
+  exchange x to [-,-,-,-,x,-,-,-]             receives 1536, all 4608, peak 13824
