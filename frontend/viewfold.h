@@ -330,6 +330,7 @@ typedef struct vf_map {
    * mapped argument. NULL: 0 for all. */
   const int *in_axes, *out_axes;
   int64_t axis_size; /* of the axis; -1: as the arguments say */
+  const char *over;  /* mesh axes that divide it, as "[x]"; NULL: none */
 } vf_map;
 /* Apply function to every element along the mapped axes, and stack the results. function is called once, with
  * values that have one axis less. It may call vf_vmap and the derivatives in turn: inside, those are of each

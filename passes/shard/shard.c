@@ -40,12 +40,24 @@ static ir_ref part_of(shard_state *s, ir_ref x) {
   return s->local[x];
 }
 
+static bool is_noted(const shard_state *s, ir_ref exchange) {
+  const shard_program *p = s->program;
+  for (size_t i = p->note_count; i-- > 0;)
+    if (p->notes[i].exchange == exchange) return true;
+  return false;
+}
+
 /* The part of x, a node of the graph or its local counterpart, under another spec, with a note. */
 static ir_ref moved(shard_state *s, ir_ref x, ir_ref local, const ir_spec *from, const ir_spec *to,
                     ir_ref node, int operand, shard_reason reason) {
   ir_ref exchange;
+  size_t before = s->program->collective_count;
   if (!local || ir_spec_same_parts(from, to)) return local;
   ir_ref made = shard_move(s, local, op_dims(s->g, x), from, to, &exchange);
+  if (made && exchange && is_noted(s, exchange)) { /* for another operand: it is the same node */
+    s->program->collective_count = before;
+    return made;
+  }
   return made && note(s, node, operand, reason, from, to, exchange) ? made : 0;
 }
 
