@@ -7,6 +7,7 @@
 #   make python     the package of Python, in build/package
 #   make unit|text|property|conform|python-test|opencl|campaign|style   one part of the tests, without installing anything
 #                   (ONLY=name picks some)
+#   make cross-test ARCH=aarch64    the unit and property tests, built for another processor and run in its emulator
 #   make soak-short soak    more of everything that is drawn at random: half an hour of processor time, a day
 #   make bench      small programs that measure, then all workloads: a table, pictures, a history
 #   make fuzz prove clean
@@ -14,6 +15,8 @@
 #
 # Variables: CC, CFLAGS, LDFLAGS, WERROR= (warnings stay warnings), V=1 (show commands), SEED=n,
 # SAN=address|thread|undefined (sanitized, in build/san-...), CHECK=1 (verifier between passes, in build/check).
+# ARCH=aarch64 (another processor, in build/aarch64, against the libraries that test/cross.sh has put there; HOSTCC for what
+# runs while it is built).
 # ROOMS='ir runtime' (only these folders: for the unit tests of one room). Sources are found by folder: adding a .c
 # file, or a folder, to a room needs no change here.
 
@@ -51,20 +54,37 @@ ifneq ($(SAN),)
 B := build/san-$(SAN)
 SANFLAGS := -fsanitize=$(if $(filter address,$(SAN)),address$(comma)undefined,$(SAN)) -fno-sanitize-recover=all \
   -fno-omit-frame-pointer $(UNSURE)
-else ifneq ($(CHECK),)
-B := build/check
 else
-B := build
+B := build$(addprefix /,$(ARCH))$(if $(CHECK),$(if $(ARCH),-,/)check)
 endif
 GEN := build/gen
+HOSTCC := $(CC)
+AR := ar
+
+# For another processor: its compiler, its libraries with their headers, and what runs its programs.
+ifneq ($(ARCH),)
+HOSTCC := cc
+CC := $(ARCH)-linux-gnu-gcc
+AR := $(ARCH)-linux-gnu-ar
+SYSROOT := $(CURDIR)/build/$(ARCH)/root
+LIBRARIES := $(SYSROOT)/usr/lib/$(ARCH)-linux-gnu
+CPPFLAGS += $(addprefix -isystem ,$(SYSROOT)/usr/include $(SYSROOT)/usr/include/$(ARCH)-linux-gnu)
+LIBRARY_PATH := $(LIBRARIES):$(SYSROOT)/lib/$(ARCH)-linux-gnu
+# Programs name their loader, and the emulator their libraries: one that is told of a root shows it to them in place of ours.
+LDFLAGS += -L$(LIBRARIES) -Wl,-rpath-link,$(LIBRARY_PATH) \
+  -Wl,--dynamic-linker=$(wildcard $(SYSROOT)/lib/ld-linux-$(ARCH).so.*)
+LLVM_HERE := $(wildcard $(LIBRARIES)/libLLVM.so.19.1)
+LLVM_LIBS := -l:libLLVM.so.19.1
+EMULATOR := $(shell command -v qemu-$(ARCH)) -E LD_LIBRARY_PATH=$(LIBRARY_PATH)
+endif
 
 # Tools are asked once, and only when a recipe needs the answer: a bare machine can still parse this file.
 once = $(eval $(1) := $(2))$($(1))
 LLVM_CONFIG ?= $(call once,LLVM_CONFIG,$(shell \
   for c in llvm-config-19 /usr/lib/llvm-19/bin/llvm-config; do command -v $$c && break; done))
-LLVM_HERE = $(call once,LLVM_HERE,$(if $(LLVM_CONFIG),$(shell command -v $(LLVM_CONFIG))))
+LLVM_HERE ?= $(call once,LLVM_HERE,$(if $(LLVM_CONFIG),$(shell command -v $(LLVM_CONFIG))))
 LLVM_CFLAGS = $(call once,LLVM_CFLAGS,-isystem $(shell $(LLVM_CONFIG) --includedir))
-LLVM_LIBS = $(call once,LLVM_LIBS,$(shell $(LLVM_CONFIG) --link-shared --ldflags --libs))
+LLVM_LIBS ?= $(call once,LLVM_LIBS,$(shell $(LLVM_CONFIG) --link-shared --ldflags --libs))
 
 BASE := -std=gnu17 -Wall -Wextra $(WERROR) -fPIC -fvisibility=hidden -ffp-contract=off -pthread \
   -ffile-prefix-map=$(CURDIR)=. -I. -I$(GEN) -DVIEWFOLD_VERSION='"$(VERSION)"' -DVF_NO_PLACES \
@@ -158,26 +178,26 @@ $(B)/flags: FORCE | tools
 	  printf '%s\n' $(call quote,$(COMPILE) $(LINK)) > $@
 quote = '$(subst ','\'',$(1))'
 
-$(LLVM_OBJ) $(B)/obj/test/lib/heap_llvm.o: EXTRA = $(LLVM_CFLAGS)
+$(LLVM_OBJ) $(addprefix $(B)/obj/test/lib/,heap_llvm.o llvm_object.o): EXTRA = $(LLVM_CFLAGS)
 
 # Cache keys name what made the code: the sources that shape it, and the libLLVM that the module is linked with.
-SHAPING_SRC := $(call below,*.c *.h *.def *.rules,ir passes codegen runtime)
+SHAPING_SRC := $(call below,*.c *.h *.def *.inc *.rules,ir passes codegen runtime)
 $(GEN)/source_id: FORCE
 	@mkdir -p $(@D)
 	@id=$$(cat $(SHAPING_SRC) | sha256sum | cut -c1-32); echo $$id | cmp -s - $@ || echo $$id > $@
-$(GEN)/llvm_file: FORCE
+LLVM_FILE := $(GEN)/llvm_file$(addprefix _,$(ARCH))
+$(LLVM_FILE): FORCE
 	@mkdir -p $(@D)
-	@file=$(if $(LLVM_HERE),$$(realpath $$($(LLVM_CONFIG) --link-shared --libfiles))); echo $$file | cmp -s - $@ || \
+	@file=$(if $(LLVM_HERE),$$(realpath $(if $(ARCH),$(LLVM_HERE),$$($(LLVM_CONFIG) --link-shared --libfiles)))); echo $$file | cmp -s - $@ || \
 	  echo $$file > $@
-$(B)/obj/runtime/cache/identity.o: $(GEN)/source_id $(GEN)/llvm_file
+$(B)/obj/runtime/cache/identity.o: $(GEN)/source_id $(LLVM_FILE)
 $(B)/obj/runtime/cache/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source_id)\" \
-  -DVIEWFOLD_LLVM_FILE=\"$$(cat $(GEN)/llvm_file)\"
+  -DVIEWFOLD_LLVM_FILE=\"$$(cat $(LLVM_FILE))\"
 $(B)/obj/frontend/cli/bench/oracle%.o $(B)/obj/frontend/cli/bench/stream.o: EXTRA = -O3
 $(B)/obj/test/%.o: EXTRA = -Wno-unused-parameter
 $(B)/obj/test/unit/%.o $(B)/obj/test/property/%.o $(B)/obj/test/campaign/%.o: private CFLAGS := $(TEST_CFLAGS)
 # The C library declares its functions for vectors where this is defined; nothing else of fast mathematics is wanted.
-$(B)/obj/test/lib/ulp_double.o: EXTRA = -O3 -march=native -fno-math-errno -fno-trapping-math -D__FAST_MATH__
-$(B)/obj/test/unit/test_image.o: EXTRA = -Wno-unused-parameter $(LLVM_CFLAGS)
+$(B)/obj/test/lib/ulp_double.o: EXTRA = -O3 $(if $(ARCH),,-march=native) -fno-math-errno -fno-trapping-math -D__FAST_MATH__
 $(B)/obj/%.o: %.c $(B)/flags | $(GEN_SRC)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -202,7 +222,7 @@ $(B)/libviewfold.so: $(SO)
 $(B)/libviewfold-internal.a: $(LIB_OBJ) $(B)/list
 	$(call say,AR,$@)
 	@rm -f $@
-	$(Q)ar rcs $@ $(LIB_OBJ)
+	$(Q)$(AR) rcs $@ $(LIB_OBJ)
 
 # The threads of the library, for objects built ahead of time that run without it. Sections that nothing refers to are left
 # out of a program.
@@ -210,7 +230,7 @@ POOL_OBJ := $(call obj,frontend/api/pool.c runtime/system/pool.c runtime/system/
 $(B)/libviewfold-pool.a: $(POOL_OBJ)
 	$(call say,AR,$@)
 	@rm -f $@
-	$(Q)ar rcs $@ $(POOL_OBJ)
+	$(Q)$(AR) rcs $@ $(POOL_OBJ)
 
 # Loaded by the library when something must be compiled, and only then; it brings its own copy of what it uses.
 $(B)/viewfold-llvm.so: $(LLVM_OBJ) $(B)/libviewfold-internal.a $(filter %.o,$(WRAP_MODULE))
@@ -222,6 +242,9 @@ $(B)/viewfold-llvm.so: $(LLVM_OBJ) $(B)/libviewfold-internal.a $(filter %.o,$(WR
 $(B)/viewfold-compile: $(SERVE_OBJ) $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -Wl,--as-needed $^ $(LIB_LIBS) -o $@
+	$(emulated)
+# A program for another processor that other programs start: a script that has the emulator run it.
+emulated = $(if $(ARCH),@mv $@ $@.elf && printf '\043!/bin/sh\nexec $(EMULATOR) -0 "$$0" $(abspath $@).elf "$$@"\n' > $@ && chmod +x $@)
 
 # The package of Python, as it is installed but for the library, which is linked to. One module for all versions of
 # Python from 3.11 on (the limited API); left out where Python's headers are not here.
@@ -268,8 +291,14 @@ $(GEN)/workloads.h: $(call find,frontend/workloads/*.vf)
 	@mkdir -p $(@D)
 	@$(call as_arrays,workload_,sed 's/[.]vf$$//') > $@
 $(B)/obj/frontend/cli/bench/workload.o: $(GEN)/workloads.h
+# What a model in C begins with: c_prelude, c_vectors.
+$(GEN)/c_prelude.h: $(call find,codegen/c/*.inc)
+	$(call say,PAGE,$@)
+	@mkdir -p $(@D)
+	@$(call as_arrays,c_,sed 's/[.]inc$$//') > $@
+$(B)/obj/codegen/c/prelude.o: $(GEN)/c_prelude.h
 # The files of a recipe as arrays, called PREFIX and what a filter makes of the file's name.
-as_arrays = for f in $(filter %.html %.css %.js %.vf,$^); do printf 'static const char %s[] = {\n' "$(1)$$(echo "$${f\#\#*/}" | $(2))"; \
+as_arrays = for f in $(filter %.html %.css %.js %.vf %.inc,$^); do printf 'static const char %s[] = {\n' "$(1)$$(echo "$${f\#\#*/}" | $(2))"; \
   od -An -v -tu1 "$$f" | sed 's/  *\([0-9][0-9]*\)/(char)\1,/g'; echo '0};'; done
 
 # ------------------------------------------------------------------------------------------- rules compiled to tables
@@ -278,7 +307,7 @@ as_arrays = for f in $(filter %.html %.css %.js %.vf,$^); do printf 'static cons
 build/rulec: $(RULEC_SRC) $(RULES)/rulec.h | tools
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g -I. $(filter %.c,$^) -o $@
+	$(Q)$(HOSTCC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g -I. $(filter %.c,$^) -o $@
 $(GEN)/%_rules.c: $(RULES)/%.rules build/rulec
 	$(call say,RULES,$<)
 	@mkdir -p $(@D)
@@ -287,11 +316,14 @@ $(GEN)/%_rules.c: $(RULES)/%.rules build/rulec
 # ------------------------------------------------------------------------------------------------------------- tests
 # A test may need more libraries: LIBS_<name> := -lmpfr
 LIBS_test_image = $(LLVM_LIBS)
+LIBS_test_relocation = $(LLVM_LIBS)
 LIBS_test_pool = -Wl,--wrap=pthread_cond_wait,--wrap=pthread_cond_signal
 # The library looks for its module, and its compiler process, beside itself; in a test, "itself" is the executable.
 BESIDE = $(addprefix $(B)/$(1)/,$(notdir $(MODULE) $(COMPILER)))
-tests: $(UNIT) $(PROPERTY) $(CAMPAIGN) $(if $(COMPILER),$(addsuffix /compile_faults,$(addprefix $(B)/,unit campaign))) \
-  $(foreach d,unit property campaign,$(call BESIDE,$(d))) build/opencl/shim.icd build/campaign/file_calls.so
+tests: $(UNIT) $(PROPERTY) $(if $(ARCH),,native-tests) $(if $(COMPILER),$(addsuffix /compile_faults,$(addprefix $(B)/,unit campaign))) \
+  $(foreach d,unit property campaign,$(call BESIDE,$(d)))
+.PHONY: native-tests
+native-tests: $(CAMPAIGN) build/opencl/shim.icd build/campaign/file_calls.so
 
 # A driver between the OpenCL loader and the real one, for what fails seldom (test/opencl/shim.h). The loader finds it
 # where OCL_ICD_VENDORS names the folder.
@@ -314,7 +346,7 @@ $(foreach d,unit property campaign fuzz bench,$(call BESIDE,$(d))): $(MODULE) $(
 $(B)/libtest.a: $(call obj,$(TESTLIB_SRC))
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(Q)ar rcs $@ $(filter %.o,$^)
+	$(Q)$(AR) rcs $@ $(filter %.o,$^)
 
 TEST_LINK = $(LINK) $(sort $(filter %.o,$^ $(WRAP))) $(B)/libtest.a $(B)/libviewfold-internal.a $(LIBS_$(@F)) \
   $(filter-out %.o,$(WRAP)) $(LIB_LIBS)
@@ -333,6 +365,7 @@ $(B)/unit/compile_faults: $(B)/obj/test/double/compile_faults.o $(filter-out %/m
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $^ $(LLVM_LIBS) $(LIB_LIBS) -o $@
+	$(emulated)
 $(B)/campaign/compile_faults: $(B)/unit/compile_faults
 	@mkdir -p $(@D)
 	@ln -sfn ../unit/$(@F) $@
@@ -355,7 +388,7 @@ $(B)/campaign/%: $(B)/obj/test/campaign/%.o $(B)/libtest.a $(B)/libviewfold-inte
 $(B)/libprove.a: $(filter-out %/prove.o,$(call obj,$(PROVE_SRC)))
 	@mkdir -p $(@D)
 	@rm -f $@
-	$(Q)ar rcs $@ $(filter %.o,$^)
+	$(Q)$(AR) rcs $@ $(filter %.o,$^)
 LIBS_prop_rules = $(B)/libprove.a $(B)/libtest.a $(B)/libviewfold-internal.a -lz3 -ljansson
 LIBS_prop_steps = -lcmocka
 LIBS_prop_ulp = $(call once,LIBS_prop_ulp,$(shell pkg-config --libs mpfr 2>/dev/null))
@@ -390,10 +423,10 @@ $(B)/fuzz/%: $(B)/obj/test/fuzz/%.o $(B)/obj/test/fuzz/driver.o $(B)/libtest.a $
 build/run_text: test/run_text.c | tools
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g $< -o $@
+	$(Q)$(HOSTCC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g $< -o $@
 
-.PHONY: test test-build unit property text conform python-test opencl campaign style soak soak-short fuzz prove bench demo demo-run demo-minilm demo-minilm-run
-RUN_TESTS = SEED='$(SEED)' ONLY='$(ONLY)' CC='$(CC)' SOVERSION=$(SOVERSION) sh test/run.sh
+.PHONY: test test-build unit property cross-test text conform python-test opencl campaign style soak soak-short fuzz prove bench demo demo-run demo-minilm demo-minilm-run
+RUN_TESTS = $(if $(ARCH),EMULATOR='$(EMULATOR)' PATH="$(CURDIR)/build/$(ARCH)/tools:$$PATH") SEED='$(SEED)' ONLY='$(ONLY)' CC='$(CC)' SOVERSION=$(SOVERSION) sh test/run.sh
 PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
   build:style$(comma)text$(comma)conform$(comma)python$(comma)opencl build/check:unit$(comma)property \
   build/san-address:unit$(comma)property$(comma)text build:campaign)
@@ -419,7 +452,11 @@ endif
 unit property:
 	@CC='$(firstword $(CC))' sh .ci/deps check build llvm test
 	+$(Q)$(MAKE) --no-print-directory CHECK=$(if $(SAN),,1) tests
-	@$(RUN_TESTS) $(if $(SAN),$(B),build/check):$@
+	@$(RUN_TESTS) $(if $(SAN),$(B),build/$(addsuffix -,$(ARCH))check):$@
+cross-test:
+	+@sh test/cross.sh '$(ARCH)'; status=$$?; [ $$status = 77 ] && exit 0; [ $$status = 0 ] && \
+	  $(MAKE) --no-print-directory CHECK=1 tests && \
+	  $(RUN_TESTS) build/$(ARCH)-check:unit,property
 text: all build/run_text
 	@$(RUN_TESTS) $(B):text
 conform: all $(MINILM_HERE)

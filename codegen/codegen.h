@@ -30,7 +30,8 @@ typedef enum cg_output {
   CG_OBJECT, /* a relocatable object: position independent, refers to nothing outside itself, no unwind tables
               */
   CG_ASM,    /* the same as assembler text */
-  CG_LLVM    /* LLVM IR as text, before instsimplify and instruction selection */
+  CG_LLVM,   /* LLVM IR as text, before instsimplify and instruction selection */
+  CG_C       /* C, by no cg_entry (cg_c, cg_c_program) */
 } cg_output;
 
 typedef struct cg_request {
@@ -97,5 +98,11 @@ extern const cg_entry vf_codegen_llvm;
 ir_status cg_opencl_prelude(const ir_target *target, ir_text *out);
 ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, const ir_target *target,
                     cg_blob *out, ir_error *error);
+
+/* codegen/c/emit.c: kernels as a C file, in memory of `mem`, each a cg_kernel called `symbol`: C11, by the
+ * vector extensions of GCC and Clang where it is compiled with these. It has to be compiled without
+ * contraction (-ffp-contract=off). What *out says beside the text is said of the last one. Fails as compile
+ * does. */
+ir_status cg_c(const cg_request *requests, size_t count, const ir_mem *mem, cg_blob *out, ir_error *error);
 
 #endif

@@ -163,4 +163,8 @@ struct cg_program_request {
 };
 typedef struct cg_program_request cg_program_request;
 
+/* codegen/c/program.c: a program of one form as a C file, in memory of `mem`, which is compiled as cg_c says.
+ * Its functions are those of the object. */
+ir_status cg_c_program(const cg_program_request *request, const ir_mem *mem, cg_blob *out, ir_error *error);
+
 #endif

@@ -66,7 +66,8 @@ typedef enum vf_status {
   VF_ERR_DEVICE = 6,      /* device absent or failed */
   VF_ERR_RANGE = 7,       /* an index loaded at run time was out of range */
   VF_ERR_INTERNAL = 8,    /* a broken invariant inside viewfold: please report */
-  VF_ERR_VALUE = 9        /* an operation made a NaN or an infinity, in a run that stops there */
+  VF_ERR_VALUE = 9,       /* an operation made a NaN or an infinity, in a run that stops there */
+  VF_ERR_CANCELLED = 10   /* vf_cancel, or the function of vf_set_progress, has ended it */
 } vf_status;
 
 /* The reason why a function failed; VF_OK and an empty message where it did not. */

@@ -23,6 +23,9 @@ typedef struct vf_build_options {
                    shared */
   bool weights; /* the graph's constants are not in the object but in a file beside it (vf_object_weights),
                    whose address in memory the function takes */
+  bool c; /* C11 text instead of an object, for one target: one file, which is compiled with optimisation
+             and without contraction (cc -O2 -march=native -ffp-contract=off). It calls
+             at most functions of <math.h> and <string.h> */
 } vf_build_options;
 
 /* An object file and the C header that declares what is in it. */

@@ -22,6 +22,23 @@ VF_API vf_value vf_tap(vf_value x, const char *name);
  * 16 elements the text has minimum, maximum, mean and the first few. */
 VF_API vf_value vf_print(vf_value x, const char *text);
 
+/* Progress. What may take long (compiling, runs, vf_evaluate, imports, dumps, vf_build) tells how far it is,
+ * and can be ended: then it fails with VF_ERR_CANCELLED, as soon as the kernel that is being compiled, the
+ * node that is being evaluated, or a part of the kernel that runs (some milliseconds) is done. Nothing is
+ * broken: graphs, programs, tensors and caches are as before and can be used again, and kernels that were
+ * done are kept. Of a run that was ended, outputs, and references that it changes, hold some of what it
+ * computed; a session drops writes of references that were in progress. */
+
+/* what: a few words, as "compiling kernels", valid during the call; done of total are done, total 0 where
+ * nobody knows. Called now and then, at most 50 times a second, in a thread that works, never in two at once.
+ * It must not use the context, but for vf_cancel. Not 0: the call that works is ended. */
+typedef int (*vf_progress_function)(void *user, const char *what, int64_t done, int64_t total);
+/* NULL: nobody is told, as in the beginning. Nothing in the context may be in progress. */
+VF_API void vf_set_progress(vf_context *context, vf_progress_function progress, void *user);
+/* End all that is in progress in the context; what begins later is not affected. May be called from any
+ * thread, and in a signal handler. */
+VF_API void vf_cancel(vf_context *context);
+
 /* In a context with VF_STOP_AT_NAN or VF_STOP_AT_INF, vf_program_run fails with VF_ERR_VALUE where an
  * operation makes a NaN, or an infinity, from operands that have none of the kind, and says which operation,
  * at which index, from which elements. It looks at what each kernel writes, and where it finds one it

@@ -120,6 +120,10 @@ VF_API vf_status vf_npy_write(vf_tensor *tensor, const char *path, vf_error *err
  *   vf_sgd(count, weights, gradients, speeds, rate, 0.9);
  */
 
+/* vf_grad by all leaves of a tree of parameters, into a tree of the same form, as a dictionary of layers in
+ * Python. False after failing, with the reason noted in the graph. */
+VF_API bool vf_grad_tree(vf_value output, const vf_tree *parameters, vf_tree *gradients);
+
 /* Gradient descent: speed = momentum * speed + gradient; weight -= rate * speed. speeds NULL: without. */
 VF_API void vf_sgd(int count, vf_value *weights, const vf_value *gradients, vf_value *speeds, vf_value rate,
                    double momentum);

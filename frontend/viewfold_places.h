@@ -90,6 +90,12 @@ static inline void vf_grad_at(const char *file, int line, vf_value output, int i
   vf_grad(output, input_count, inputs, gradients);
   vf_call_place(output.graph, file, line);
 }
+static inline bool vf_grad_tree_at(const char *file, int line, vf_value output, const vf_tree *parameters,
+                                   vf_tree *gradients) {
+  bool made = vf_grad_tree(output, parameters, gradients);
+  vf_call_place(output.graph, file, line);
+  return made;
+}
 static inline int vf_topk_at(const char *file, int line, vf_value x, int k, int axis, bool largest,
                              vf_value *results) {
   int made = vf_topk(x, k, axis, largest, results);
@@ -138,6 +144,7 @@ static inline int vf_threefry2x32_at(const char *file, int line, const vf_value 
 #define vf_vjp(...) vf_vjp_at(__FILE__, __LINE__, __VA_ARGS__)
 #define vf_jvp(...) vf_jvp_at(__FILE__, __LINE__, __VA_ARGS__)
 #define vf_grad(...) vf_grad_at(__FILE__, __LINE__, __VA_ARGS__)
+#define vf_grad_tree(...) vf_grad_tree_at(__FILE__, __LINE__, __VA_ARGS__)
 #define vf_topk(...) vf_topk_at(__FILE__, __LINE__, __VA_ARGS__)
 #define vf_split(...) vf_split_at(__FILE__, __LINE__, __VA_ARGS__)
 #define vf_chunk(...) vf_chunk_at(__FILE__, __LINE__, __VA_ARGS__)

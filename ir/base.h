@@ -22,7 +22,8 @@ typedef enum ir_status {
   IR_ERR_DEVICE,      /* device absent or failed */
   IR_ERR_RANGE,       /* an index loaded at run time was out of range */
   IR_ERR_INTERNAL,    /* a broken invariant inside viewfold: please report */
-  IR_ERR_VALUE        /* a NaN or an infinity, in a run that stops there */
+  IR_ERR_VALUE,       /* a NaN or an infinity, in a run that stops there */
+  IR_ERR_CANCELLED    /* whoever asked for it does not want it any more (progress.h) */
 } ir_status;
 
 typedef struct ir_error {

@@ -153,6 +153,7 @@ static inline bool is_equal(const ir_node *a, const ir_node *b) {
 /* Adds the node, which the graph does not have yet. */
 static ir_ref add_node(ir_graph *g, const ir_node *like) {
   ir_ref *copy = NULL;
+  if (ir_task_ends(g->task)) return ir_cancelled(g->error), 0;
   if ((!has_room(g) && !reserve_node(g)) ||
       ((like->nsrc || BLOCK_PER_NODE) && !(copy = block_alloc(g, like->nsrc * sizeof *copy))))
     return out_of_memory(g);

@@ -23,7 +23,7 @@
 #ifndef VIEWFOLD_IR_IR_H
 #define VIEWFOLD_IR_IR_H
 
-#include "base.h"
+#include "progress.h"
 
 typedef uint32_t ir_ref;
 
@@ -126,6 +126,7 @@ typedef struct ir_graph {
   const struct ir_customs *customs; /* custom operations (custom.h); NULL: there are none */
   struct ir_sharding *sharding;     /* mesh and specs of values (mesh/sharding.h); NULL: there is no mesh */
   struct ir_causes *causes;         /* which statements nodes are for (cause.h); NULL: nobody asks */
+  ir_task *task;                    /* once it ends, no node can be made; NULL: nobody can end it */
 } ir_graph;
 
 /* graph.c: storage */

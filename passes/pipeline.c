@@ -261,7 +261,8 @@ static bool run_row(pass_state *s, const pass_info *row, int kernel) {
 static bool run_pass(pass_state *s, size_t *i, int kernel) {
   int64_t start = ir_timer_start(s->options->timer);
   const char *pass = pass_table[*i].pass;
-  bool done = true;
+  bool done = kernel >= 0 || ir_task_tell(s->g->task, pass, 0, 0);
+  if (!done) ir_cancelled(s->error);
   pass_index_begin(s->g);
   s->before = s->root;
   for (; *i < pass_count && strcmp(pass_table[*i].pass, pass) == 0; ++*i)
@@ -285,11 +286,11 @@ static void enter_step(const pass_state *s, uint32_t *slot_of, const ir_step *fr
     slot_of[b[to->first_stored + i].node] = b[to->first_stored + i].slot + 1;
 }
 
-/* Calls visit for each kernel step in order, with s->step and s->root set to it. Stops and returns false
- * where visit returns false or memory is short. */
-static bool each_kernel(pass_state *s, bool (*visit)(pass_state *, size_t k)) {
+/* Calls visit for each kernel step in order, with s->step and s->root set to it; `what` it does is told to
+ * whoever waits. Stops and returns false where visit returns false, the task ends or memory is short. */
+static bool each_kernel(pass_state *s, const char *what, bool (*visit)(pass_state *, size_t k)) {
   ir_plan *p = s->plan;
-  size_t nodes = s->g->count, params = p->slot_count + 1 + ALTERNATIVES_STORED;
+  size_t nodes = s->g->count, params = p->slot_count + ALTERNATIVES_APART + ALTERNATIVES_STORED;
   uint32_t *slot_of = ir_alloc(p->mem, nodes * sizeof *slot_of);
   s->slots = (pass_slots){.slot_of = slot_of, .count = nodes, .serial = s->strategy->steps & PASS_CPU};
   s->slot_of = slot_of;
@@ -300,6 +301,11 @@ static bool each_kernel(pass_state *s, bool (*visit)(pass_state *, size_t k)) {
   s->step = NULL;
   for (size_t k = 0; k < p->step_count && done; k++) {
     if (p->steps[k].kind != IR_STEP_KERNEL) continue;
+    if (!ir_task_tell(s->g->task, what, (int64_t)k, (int64_t)p->step_count)) {
+      ir_cancelled(s->error);
+      done = false;
+      break;
+    }
     enter_step(s, slot_of, s->step, &p->steps[k]);
     s->step = &p->steps[k];
     s->root = s->step->kernel;
@@ -372,7 +378,7 @@ static void regroup(pass_state *s) {
   do {
     size_t at = find_pass(again);
     s->refused = false;
-    done = done && each_kernel(s, try_row_group);
+    done = done && each_kernel(s, "grouping rows", try_row_group);
     s->root = done ? results : 0;
     if (!done || !s->refused) break;
     ir_plan_free(s->plan);
@@ -394,7 +400,7 @@ static bool lower_alone(void *user, ir_step *step, size_t number, pass_shaping *
   bool done = run_passes(s, PASS_ON_KERNEL, (int)number);
   s->options = own, s->step = at, s->root = at->kernel;
   /* an alternative that cannot be compiled is none; the kernel itself fails again when it is made */
-  if (!done && s->error->status != IR_ERR_MEMORY) ir_error_clear(s->error);
+  if (!done && !ir_gives_up(s->error->status)) ir_error_clear(s->error);
   return done;
 }
 
@@ -416,7 +422,8 @@ static void compare_alternatives(pass_state *s) {
                            .keeps = s->keeps_loops,
                            .always = shaping && shaping->compared == PASS_COMPARED_ALWAYS,
                            .nodes = s->g->count};
-  bool done = pass_alternatives_begin(a) && each_kernel(s, compare_kernel) && pass_alternatives_insert(a);
+  bool done = pass_alternatives_begin(a) && each_kernel(s, "comparing kernels", compare_kernel) &&
+              pass_alternatives_insert(a);
   pass_alternatives_free(a);
   s->root = done ? results : 0;
 }
@@ -456,7 +463,7 @@ static void write_in_place(pass_state *s) {
   for (int rounds = 0; done && again; rounds++) {
     s->writes = schedule_in_place_begin(s->g, s->plan, s->g->count, o->references, references, shared);
     pass_index_begin(s->g);
-    done = s->writes && each_kernel(s, visit_write);
+    done = s->writes && each_kernel(s, "placing writes", visit_write);
     bool moved = done && schedule_in_place_reorder(s->writes, rounds < MOST_ROUNDS),
          overlaps = done && !moved && stored && schedule_in_place_overlaps(s->writes, stored);
     again = moved || overlaps;
@@ -477,8 +484,11 @@ ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options
   s.keeps_loops = !options->observer && !options->shaping;
   *plan = (ir_plan){.mem = g->mem};
   if (options->shaping) options->shaping->kernel = 0;
-  bool done = results != 0 && run_passes(&s, PASS_ON_GRAPH, -1) && each_kernel(&s, run_on_kernel);
+  bool done =
+      results != 0 && run_passes(&s, PASS_ON_GRAPH, -1) && each_kernel(&s, "making loops", run_on_kernel);
   ir_free(g->mem, s.roots, (1 + options->input_count) * sizeof *s.roots);
+  /* a pass that could not make a node may have left what it found: no such plan is handed on */
+  if (done && ir_task_ends(g->task)) done = false, ir_cancelled(error);
   if (done) return IR_OK;
   ir_plan_free(plan);
   return ir_fail(error, IR_ERR_INTERNAL, "compilation failed without a message");
@@ -514,7 +524,7 @@ static bool run_from_plan(pass_state *s, const pass_info *row) {
     if (!(at->scope & PASS_OF_PLAN)) continue;
     s->row = at;
     s->options = at == row ? own : &quiet;
-    done = at->scope & PASS_ON_GRAPH ? run_row(s, at, -1) : each_kernel(s, run_its_row);
+    done = at->scope & PASS_ON_GRAPH ? run_row(s, at, -1) : each_kernel(s, "making kernels", run_its_row);
   }
   s->options = own;
   return done;

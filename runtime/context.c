@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/cache/identity.h"
+#include "runtime/compiler/cc.h"
 #include "runtime/cpu/target.h"
 #include "runtime/program/kernel_cache.h"
 #include "runtime/program/program.h"
@@ -36,6 +37,7 @@ static ir_status set_up(rt_context *c, ir_error *error) {
   c->options.no_disk |= c->options.ahead;
   ir_status status =
       rt_device_open(&c->mem, c->options.device, c->options.separate_arrays, &c->device, error);
+  c->by_cc = c->options.device && rt_device_is_c(c->options.device);
   c->options.device = NULL; /* copied into the device where it is needed */
   bool lock = pthread_mutex_init(&c->lock, NULL) == 0,
        arenas = lock && !status &&
@@ -63,6 +65,7 @@ ir_status rt_context_create(const ir_mem *mem, const rt_options *options, rt_con
   memset(c, 0, sizeof *c);
   c->mem = *mem;
   if (options) c->options = *options;
+  if (!c->options.progress) c->options.progress = &c->own_progress;
   ir_error limit = {0};
   ir_status status = c->options.cache_bytes > 0 || rt_disk_limit(&c->options.cache_bytes, &limit)
                          ? set_up(c, error)
@@ -159,6 +162,22 @@ static void describe_code(rt_context *c) {
   c->code.has_f16c = here.has_f16c;
 }
 
+/* Who compiles: LLVM or, where it is not there, the C compiler. Where there is neither, kernels that LLVM has
+ * compiled can be found in the cache. */
+static ir_status describe_compiler(rt_context *c, ir_error *error) {
+  char path[4096];
+  bool asked = c->by_cc, missing = !asked && !rt_is_remote(c->device) && !c->options.compile &&
+                                   !c->options.ahead && !rt_module_find(RT_MODULE_FILE, path, sizeof path);
+  if (asked || missing) c->by_cc = rt_cc_identity(&c->identity);
+  if (asked && !c->by_cc)
+    return ir_fail(error, IR_ERR_COMPILE,
+                   "device c: there is no C compiler: `cc`, or what the environment calls CC, cannot be run; "
+                   "install one (Debian: apt install gcc)");
+  if (c->by_cc) ir_textf(&c->identity, " source=%s", rt_source_id());
+  else rt_identity_text(&c->identity);
+  return IR_OK;
+}
+
 /* Under the lock: determine the target and the identity, once. Code also depends on LLVM's optimisation
  * level, which follows from the target (rt_level_for). */
 static ir_status look_up(rt_context *c, ir_error *error) {
@@ -175,7 +194,8 @@ static ir_status look_up(rt_context *c, ir_error *error) {
   ir_text_init(&c->identity, &c->mem);
   rt_target_text(&c->target, &c->identity);
   ir_text_str(&c->identity, " ");
-  rt_identity_text(&c->identity);
+  status = describe_compiler(c, error);
+  if (status) return status;
   if (c->identity.failed || c->machine.failed)
     return ir_fail(error, IR_ERR_MEMORY, "out of memory describing the target");
   c->looked_up = true;

@@ -16,6 +16,7 @@ struct rt_context {
   rt_options options; /* strings are copies */
   rt_device *device;
   rt_module codegen; /* used by the CPU alone */
+  bool by_cc;        /* the CPU's kernels are compiled by the C compiler (runtime/compiler/cc.h) */
   rt_pool *pool;
   rt_arenas arenas;
   rt_constants constants;
@@ -28,8 +29,9 @@ struct rt_context {
   bool measured;   /* the target has settings that were */
   ir_text identity;
   rt_disk *disk;
-  rt_memo programs; /* caller's key -> rt_program, one reference each */
-  rt_memo kernels;  /* kernel's bytes -> rt_kernel */
+  ir_progress own_progress; /* for programs, where rt_options has none */
+  rt_memo programs;         /* caller's key -> rt_program, one reference each */
+  rt_memo kernels;          /* kernel's bytes -> rt_kernel */
   rt_lookups lookups;
   bool tuned_known;
   uint64_t tuned; /* stamp of the tuned schedules (runtime/program/tuned.c), if tuned_known */

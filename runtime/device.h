@@ -42,8 +42,9 @@ typedef struct rt_device_table {
   ir_status (*compile)(rt_context *context, const ir_graph *graph, ir_ref kernel, const char *symbol,
                        rt_flat *image, ir_error *error);
   /* The same in a compiler process: ask sends a request without waiting, so that many can be in progress, and
-   * await waits for its answer. ask returns false where this process compiles. NULL: it always does. */
-  bool (*ask)(rt_context *context, const rt_kernel_key *key, rt_compile_request *request);
+   * await waits for its answer, or until the task ends. ask returns false where this process compiles. NULL:
+   * it always does. */
+  bool (*ask)(rt_context *context, const rt_kernel_key *key, ir_task *task, rt_compile_request *request);
   ir_status (*await)(rt_context *context, rt_compile_request *request, rt_flat *image, ir_error *error);
   /* Make the images of all `kernels` kernels of a program, packed, ready to run. `name` is the graph's. load
    * copies the image. adopt gets the payload of a cache entry, whose image begins at `offset`. It may take
@@ -91,7 +92,9 @@ struct rt_device {
 /* Does the device run programs itself, by the operations of the second half of the table? */
 static inline bool rt_is_remote(const rt_device *device) { return device->table->run != NULL; }
 
-/* Opens the device of that name; NULL or "cpu" is the CPU. `separate_arrays`: as in rt_options.
+/* Is it the CPU with kernels that the C compiler compiles? */
+bool rt_device_is_c(const char *name);
+/* Opens the device of that name; NULL, "cpu" or "c" is the CPU. `separate_arrays`: as in rt_options.
  * IR_ERR_INVALID: the name is ill-formed (rt_device_is_name). */
 ir_status rt_device_open(const ir_mem *mem, const char *name, bool separate_arrays, rt_device **out,
                          ir_error *error);

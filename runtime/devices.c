@@ -65,8 +65,10 @@ ir_status rt_devices_text(rt_context *context, ir_text *out, ir_error *error) {
   return out->failed ? ir_fail(error, IR_ERR_MEMORY, "out of memory describing the devices") : IR_OK;
 }
 
+bool rt_device_is_c(const char *name) { return strcmp(name, "c") == 0; }
+
 bool rt_device_is_name(const char *name) {
-  return strcmp(name, "cpu") == 0 || strcmp(name, "opencl") == 0 ||
+  return strcmp(name, "cpu") == 0 || rt_device_is_c(name) || strcmp(name, "opencl") == 0 ||
          (strncmp(name, "opencl:", 7) == 0 && name[7]);
 }
 
@@ -75,8 +77,9 @@ ir_status rt_device_open(const ir_mem *mem, const char *name, bool separate_arra
   *out = NULL;
   if (name && !rt_device_is_name(name))
     return ir_fail(error, IR_ERR_INVALID,
-                   "device '%.80s' is none; there are cpu, opencl, opencl:NUMBER and opencl:PART OF NAME",
+                   "device '%.80s' is none; there are cpu, c, opencl, opencl:NUMBER and opencl:PART OF NAME",
                    name);
-  if (name && strcmp(name, "cpu") != 0) return rt_opencl_open(mem, name, separate_arrays, out, error);
+  if (name && strcmp(name, "cpu") != 0 && !rt_device_is_c(name))
+    return rt_opencl_open(mem, name, separate_arrays, out, error);
   return rt_cpu_open(mem, out, error);
 }

@@ -88,6 +88,7 @@ typedef struct rt_options {
   void *compile_user;
   rt_calls calls;        /* find NULL: there are no custom operations */
   const ir_timer *timer; /* of compilations; must outlive the context; may be NULL */
+  ir_progress *progress; /* of runs, which it may end; must outlive the context; may be NULL */
 } rt_options;
 
 /* Reads nothing from the system but the cap of the cache: the target and the caches are examined when first

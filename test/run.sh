@@ -7,7 +7,7 @@
 # LEVEL is test (make test, and when unset), short (make soak-short) or full (make soak): it chooses how much
 # is tried. Environment: ONLY=TEXT runs only tests whose file name holds TEXT; SEED=N is the seed of random
 # tests (1 when unset, so that a run can be repeated; a fresh one for `full`); TEST_JOBS=N runs that many
-# executables at once (default: cores).
+# executables at once (default: cores); EMULATOR=WORDS runs them by another program.
 #
 # Each cmocka function, text case, property run, conformance case, OpenCL job, campaign and style check counts
 # as one test. The output of a failed test is shown, all output is kept in DIR/log/ (DIR/soak-short/,
@@ -97,7 +97,7 @@ one_result() {
   [ "$1" = 0 ] || echo "exit status $1" >>"$2"
 }
 
-# Under a sanitizer a tenth of the cases: the results are those of the other builds, and memory errors show
+# Under a sanitizer, and in an emulator, a tenth of the cases: the results are those of the other builds, and memory errors show
 # early.
 run_property() { # EXECUTABLE LOG RESULT
   exe=$1 log=$2 result=$3
@@ -105,7 +105,7 @@ run_property() { # EXECUTABLE LOG RESULT
   set -- $(counts_for "${exe##*/}")
   count=$1
   shift
-  case $dir:$LEVEL in *san-*:test) count=$(((count + 9) / 10)) ;; esac
+  case $dir:$LEVEL:${EMULATOR:+emulated} in *san-*:test:* | *:test:emulated) count=$(((count + 9) / 10)) ;; esac
   echo "${exe##*/} --seed $SEED --count $count $*" >"$log"
   limited "$result" $prefix "$exe" --seed "$SEED" --count "$count" "$@" >>"$log" 2>&1
   one_result $? "$log" "$result"
@@ -126,6 +126,7 @@ if [ "${1:-}" = --one ]; then
   kind=$2 dir=$3 exe=$4
   prefix=
   [ "$LEVEL" = full ] && prefix='nice -n 10'
+  prefix="$prefix ${EMULATOR:-}"
   case $dir in *san-thread) prefix="$prefix setarch $(uname -m) -R" ;; esac
   VIEWFOLD_CACHE_DIR=$(mktemp -d) || exit 2
   export VIEWFOLD_CACHE_DIR POCL_CACHE_DIR="$VIEWFOLD_CACHE_DIR/pocl"

@@ -132,7 +132,7 @@ awk -v edges="$work/edges" -v foreign="$work/foreign" -v standard="^($standard)\
       beside = file; sub(/[^\/]*$/, "", beside); beside = normal(beside header)
       if (exists(header)) target = header
       else if (exists(beside)) target = beside
-      else target = "passes/" header            # generated from a rule file
+      else target = room "/" header             # generated from files of the room
       sub(/\/.*/, "", target)
       if (!((room, target) in may)) print place room "/ may not include " target "/ (" header ")"
     }
@@ -359,6 +359,11 @@ rm -f "$work/unseen"
 
 sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.md' '*.vf' '*.t' '*.1' | xargs grep -nwE 'TO''DO|FIX''ME|X''XX|HA''CK' /dev/null |
   check "nothing is left open in the sources"
+if command -v python3 >/dev/null; then
+  python3 test/messages.py | sed '$d' | check "every message is named by a test (test/messages.py, test/messages.list)"
+else
+  echo "skip every message is named by a test: there is no python3"
+fi
 # docs/extending.md makes some of the files that it names.
 sed -nE 's/^```[a-z]+ ([^ ]+)$/\1/p' docs/extending.md >"$work/made"
 { sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.py' '*.md' '*.vf' '*.t' '*.1'; ls Makefile README.md CONTRIBUTING.md CHANGELOG.md; } |

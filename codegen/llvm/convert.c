@@ -1,11 +1,11 @@
 /* Casts, bit casts, and the narrow floats.
  *
  * f16 and bf16 live as f32 values. LLVM's half and bfloat arithmetic is never used, since it would call
- * library functions; its half type serves conversion alone, where the target has F16C. Everything else is
- * integer operations on the bits. A conversion that would round twice goes through a value rounded to odd:
- * that value has one or two digits more than the result needs, and its last bit is 1 if any bit behind it was
- * dropped, so that only the second rounding has an effect (S. Boldo, G. Melquiond, "Emulation of FMA and
- * correctly rounded sums", IEEE TC 2008). */
+ * library functions; the two types serve conversion alone, where the target has instructions for it.
+ * Everything else is integer operations on the bits. A conversion that would round twice goes through a value
+ * rounded to odd: that value has one or two digits more than the result needs, and its last bit is 1 if any
+ * bit behind it was dropped, so that only the second rounding has an effect (S. Boldo, G. Melquiond,
+ * "Emulation of FMA and correctly rounded sums", IEEE TC 2008). */
 #include "codegen/llvm/llvm.h"
 
 #include <math.h>
@@ -29,6 +29,12 @@ enum { F32_INFINITY = 0x7f800000, F32_QUIET = 0x00400000, F32_SIZE = 0x7fffffff 
 /* f32 rounded to bf16, still as f32: nearest even by carrying into the upper half; a NaN keeps its upper
  * payload. */
 static LLVMValueRef round_bf16(cg_emitter *e, uint32_t width, LLVMValueRef a) {
+  if (cg_target_rounds_bf16(e->target)) {
+    LLVMTypeRef narrow = cg_vector(LLVMBFloatTypeInContext(e->context), width);
+    LLVMValueRef stored =
+        LLVMBuildBitCast(e->b, LLVMBuildFPTrunc(e->b, a, narrow, ""), cg_int(e, 16, width), "");
+    return IS_F32(SHL(LLVMBuildZExt(e->b, stored, cg_int(e, 32, width), ""), 16));
+  }
   LLVMValueRef bits = IS_INT(a), tie = AND(SHR(bits, 16), INT(32, 1));
   LLVMValueRef near = ADD(bits, ADD(tie, INT(32, 0x7fff)));
   LLVMValueRef is_nan = UNSIGNED_GT(AND(bits, INT(32, F32_SIZE)), INT(32, F32_INFINITY));
@@ -174,7 +180,8 @@ static LLVMValueRef from_64_by_halves(cg_emitter *e, bool is_signed, uint32_t wi
 static LLVMValueRef int_to_float(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, LLVMValueRef a) {
   unsigned bits = cg_bits_of(a);
   bool is_signed = cg_is_signed(from), halves = bits == 64 && width > 1 && e->halves_64;
-  ir_dtype first = to == IR_F64 || halves || (cg_is_narrow(to) && bits == 64) ? IR_F64 : IR_F32;
+  bool by_f64 = halves || cg_is_narrow(to) || (width > 1 && cg_target_rounds_64_twice(e->target));
+  ir_dtype first = to == IR_F64 || (bits == 64 && by_f64) ? IR_F64 : IR_F32;
   unsigned digits = first == IR_F64 ? 53 : 24;
   if (bits > digits && first != to && (first == IR_F64 || cg_is_narrow(to)))
     a = int_to_odd(e, is_signed, digits, width, a);

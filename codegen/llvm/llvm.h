@@ -32,6 +32,17 @@ typedef struct cg_anchor {
 } cg_anchor;
 enum { CG_ANCHORS = 8 }; /* anchors that are remembered: of so many streams at a time */
 
+/* A loop whose stores are aligned when it runs (align.c). */
+enum { CG_MOST_ALIGNED = 9 /* accesses of a loop: a store and those that it is computed of; see align.c */ };
+typedef struct cg_aligned {
+  ir_ref param[CG_MOST_ALIGNED], index[CG_MOST_ALIGNED]; /* accesses of the open loop */
+  LLVMValueRef memory[CG_MOST_ALIGNED];                  /* where they find their elements */
+  uint32_t count;
+  bool masked;        /* the first and the last iteration store parts of vectors */
+  LLVMValueRef ahead; /* elements in front of the first aligned address */
+  LLVMValueRef end;   /* the iteration, while the first and the last are emitted; else NULL */
+} cg_aligned;
+
 typedef struct cg_emitter {
   cg_order order;
   cg_nest *nest; /* the order's */
@@ -54,6 +65,7 @@ typedef struct cg_emitter {
   unsigned invariant, weights, nontemporal; /* metadata kinds */
   cg_anchor anchors[CG_ANCHORS];            /* the last ones, in turn */
   uint32_t next_anchor;
+  cg_aligned aligned;
 } cg_emitter;
 
 /* llvm.c: modules. cg_open_module returns NULL after failing; the machine is made where there is none. */
@@ -74,13 +86,18 @@ ir_status cg_build_program(const cg_program_request *request, const ir_mem *mem,
 /* target.c: the only place that knows processors by name */
 ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachineRef *out, ir_error *error);
 void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
+bool cg_target_is_x86(const ir_target *target); /* x86-64 */
 /* The function's stack is aligned to vectors. */
 void cg_target_align_stack(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
-bool cg_target_rounds(const ir_target *target);  /* floor, ceil, trunc and round in one instruction */
-bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
+bool cg_target_rounds(const ir_target *target);      /* floor, ceil, trunc and round in one instruction */
+bool cg_target_rounds_bf16(const ir_target *target); /* f32 to bf16 in one instruction, with our bits */
+bool cg_target_gathers(const ir_target *target);     /* masked gathers of 4- and 8-byte elements */
 /* Are vectors of 64-bit integers and of floats converted by halves? No instruction converts them, and four
  * elements by halves take fewer instructions than one by one; two do not. */
 bool cg_target_halves_64(const ir_target *target);
+/* Are vectors of 64-bit integers rounded to f64 on the way to f32? LLVM 19 does so for AArch64, whose vectors
+ * have no instruction for it. */
+bool cg_target_rounds_64_twice(const ir_target *target);
 bool cg_target_picks_bytes(
     const ir_target *target); /* four lanes are not truncated to bytes: see cg_resize */
 const char *cg_target_dot2(const ir_target *target,
@@ -88,6 +105,8 @@ const char *cg_target_dot2(const ir_target *target,
 /* The intrinsic that multiplies `width` floats of `bytes` bytes by powers of two; or NULL. */
 const char *cg_target_scale(const ir_target *target, unsigned bytes, uint32_t width);
 const char *cg_target_store_fence(const ir_target *target); /* orders nontemporal stores; or NULL */
+/* Are vectors of elements of so many bytes stored under a mask in one instruction? */
+bool cg_target_masks_stores(const ir_target *target, unsigned bytes);
 
 /* loop.c: as cg_emits says */
 void cg_emit_running(void *emitter, uint32_t loop);
@@ -171,6 +190,15 @@ LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref);
 void cg_write(cg_emitter *e, const cg_place *place, LLVMValueRef stored, LLVMValueRef to);
 void cg_emit_store(void *emitter, ir_ref ref); /* all its unrolled values */
 void cg_finish_stores(cg_emitter *e);          /* at the kernel's end */
+
+/* align.c: loops of contiguous stores */
+/* Behind the guard of a loop that runs: aligns its stores, if it is worth it; sets the end of the iterations
+ * that are left. */
+void cg_open_aligned(cg_emitter *e, uint32_t loop, LLVMValueRef *end);
+/* The memory of an access of the open loop; of another access the parameter's. */
+LLVMValueRef cg_aligned_memory(cg_emitter *e, ir_ref param, ir_ref index);
+/* Stores of the first or the last iteration what the others do not. */
+void cg_write_end(cg_emitter *e, const cg_place *place, LLVMValueRef stored, LLVMValueRef to);
 
 /* tile.c: all unrolled values of a load at once, where these are contiguous and the vector lanes are not
  * (cg_tile_of); false where there is no such tile */

@@ -68,7 +68,8 @@ static void **close_carried(cg_emitter *e, const cg_loop *loop, void **phis) {
 }
 
 /* Opens the loop. What is emitted from here on runs only if the loop runs at least once. */
-static void enter_loop(cg_emitter *e, const cg_loop *loop, running *r) {
+static void enter_loop(cg_emitter *e, uint32_t number, running *r) {
+  const cg_loop *loop = &e->nest->loops[number];
   bool thread = loop->binding == IR_THREAD;
   r->first = thread ? e->begin : LLVMConstInt(e->i64, 0, 0);
   r->end = thread ? e->end : cg_fetch_index(e, ir_src(e->g, loop->range, 0), 1, 64);
@@ -80,6 +81,7 @@ static void enter_loop(cg_emitter *e, const cg_loop *loop, running *r) {
     LLVMPositionBuilderAtEnd(e->b, inside);
     cg_hoist(&e->order, loop, true);
   }
+  cg_open_aligned(e, number, &r->end);
   r->entry = LLVMGetInsertBlock(e->b);
   r->body = cg_block(e);
   LLVMBuildBr(e->b, r->body);
@@ -117,7 +119,7 @@ void cg_emit_running(void *emitter, uint32_t number) {
   if (!cg_before_loop(&e->order, loop)) return;
   size_t scope = e->order.log_count;
   running r = {0};
-  enter_loop(e, loop, &r);
+  enter_loop(e, number, &r);
   void **phis = open_carried(e, loop, r.entry);
   LLVMValueRef *counter = cg_array(&e->order, 1);
   if (e->order.failed) return;
@@ -131,6 +133,7 @@ void cg_emit_running(void *emitter, uint32_t number) {
   if (e->order.failed) return;
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->b);
   leave_loop(e, &r);
+  e->aligned.count = 0;
   e->order.open[number] = false;
   cg_forget_since(&e->order, scope);
   LLVMPositionBuilderAtEnd(e->b, r.after);

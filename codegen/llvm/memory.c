@@ -51,7 +51,7 @@ cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width) 
   ir_dtype dtype = ir_dtype_of(e->g, param);
   cg_place a = {.dtype = dtype,
                 .width = width,
-                .memory = cg_value(e, param),
+                .memory = cg_aligned_memory(e, param, index),
                 .element = cg_storage_type(e, dtype, 1),
                 .bytes = ir_dtypes[dtype].bytes,
                 .affine = how.affine,

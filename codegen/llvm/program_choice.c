@@ -9,31 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LEAF_1, LEAF_7, LEAF_7_1, LEAF_EXT1, LEAF_COUNT }; /* of CPUID, as ir/x86_features.def names them */
-enum { EAX, EBX, ECX, EDX, REGISTERS };
-/* Bits of XCR0, by the Intel SDM volume 1, section 13.1. */
-enum {
-  PLAIN = 0,       /* needs no registers but the general ones and XMM */
-  NEEDS_YMM = 0x6, /* bits 1 and 2: XMM and YMM are saved */
-  NEEDS_ZMM = 0xe6 /* and bits 5 to 7, the three parts of the AVX-512 state */
-};
-enum { OSXSAVE = 1 << 27 }; /* bit 27 of ECX of leaf 1: XGETBV is there, since the system uses XSAVE */
-
-typedef struct feature {
-  const char *name;
-  int leaf, reg, bit;
-  uint32_t state;
-} feature;
-
-static const feature features[] = {
-#define FEATURE(name, leaf, reg, bit, state) {name, leaf, reg, bit, state},
-#include "ir/x86_features.def"
-#undef FEATURE
-};
+#include "ir/x86.h"
 
 /* What a processor must say to have all features of a form. */
 typedef struct demand {
-  uint32_t bits[LEAF_COUNT][REGISTERS];
+  uint32_t bits[IR_X86_LEAVES][IR_X86_REGISTERS];
   uint32_t state;
 } demand;
 
@@ -45,36 +25,31 @@ typedef struct chooser {
   LLVMBuilderRef b;
   LLVMTypeRef i8, i32, i64, pointer, cpuid_type;
   LLVMValueRef cpuid; /* inline assembler */
-  LLVMValueRef words[LEAF_COUNT][REGISTERS];
+  LLVMValueRef words[IR_X86_LEAVES][IR_X86_REGISTERS];
   LLVMValueRef function;
 } chooser;
 
-static bool is_x86(const ir_target *target) { return !strncmp(target->triple, "x86_64-", 7); }
-
 static bool demand_of(const ir_target *target, demand *out, ir_error *error) {
   *out = (demand){0};
-  if (!is_x86(target)) {
+  if (!cg_target_is_x86(target)) {
     ir_fail(error, IR_ERR_UNSUPPORTED,
             "build: %s among several targets: only processors of x86-64 are told apart where the object runs",
             target->triple);
     return false;
   }
   for (const char *at = target->features; *at;) {
-    size_t length = strcspn(at, ","), i = 0;
-    enum { COUNT = sizeof features / sizeof *features };
-    while (i < COUNT &&
-           (strlen(features[i].name) != length - 1 || memcmp(features[i].name, at + 1, length - 1)))
-      i++;
-    if (*at == '+' && i == COUNT) {
+    size_t length = strcspn(at, ",");
+    const ir_x86_feature *f = *at == '+' ? ir_x86_find(at + 1, length - 1) : NULL;
+    if (*at == '+' && !f) {
       ir_fail(error, IR_ERR_UNSUPPORTED,
               "build: %.*s among the features of several targets: how a processor says that it has it is not "
               "known",
               (int)(length < 80 ? length : 80), at);
       return false;
     }
-    if (*at == '+') {
-      out->bits[features[i].leaf][features[i].reg] |= UINT32_C(1) << features[i].bit;
-      out->state |= features[i].state;
+    if (f) {
+      out->bits[f->leaf][f->reg] |= UINT32_C(1) << f->bit;
+      out->state |= f->state;
     }
     at += length + (at[length] == ',');
   }
@@ -128,34 +103,29 @@ static LLVMValueRef assembler(LLVMTypeRef type, const char *text, const char *co
                           LLVMInlineAsmDialectATT, 0);
 }
 
-static void ask(chooser *c, uint32_t leaf, uint32_t sub, LLVMValueRef out[REGISTERS]) {
+static void ask(chooser *c, uint32_t leaf, uint32_t sub, LLVMValueRef out[IR_X86_REGISTERS]) {
   LLVMValueRef args[] = {number32(c, leaf), number32(c, sub)};
   LLVMValueRef all = LLVMBuildCall2(c->b, c->cpuid_type, c->cpuid, args, 2, "");
-  for (unsigned i = 0; i < REGISTERS; i++) out[i] = LLVMBuildExtractValue(c->b, all, i, "");
+  for (unsigned i = 0; i < IR_X86_REGISTERS; i++) out[i] = LLVMBuildExtractValue(c->b, all, i, "");
 }
 
 /* All words of a leaf that the processor does not have are 0. */
-static void keep_where(chooser *c, LLVMValueRef last, uint32_t leaf, LLVMValueRef words[REGISTERS]) {
-  LLVMValueRef is_there = LLVMBuildICmp(c->b, LLVMIntUGE, last, number32(c, leaf), "");
-  for (unsigned i = 0; i < REGISTERS; i++)
+static void keep_where(chooser *c, LLVMValueRef last, uint32_t least, LLVMValueRef words[IR_X86_REGISTERS]) {
+  LLVMValueRef is_there = LLVMBuildICmp(c->b, LLVMIntUGE, last, number32(c, least), "");
+  for (unsigned i = 0; i < IR_X86_REGISTERS; i++)
     words[i] = LLVMBuildSelect(c->b, is_there, words[i], number32(c, 0), "");
 }
 
 static void ask_all(chooser *c) {
-  enum { EXTENDED = 0x80000000 }; /* the extended leaves begin there: AMD APM volume 3, appendix E */
-  LLVMTypeRef members[REGISTERS] = {c->i32, c->i32, c->i32, c->i32}, args[] = {c->i32, c->i32};
-  LLVMValueRef last[REGISTERS], last_extended[REGISTERS];
-  c->cpuid_type = LLVMFunctionType(LLVMStructTypeInContext(c->context, members, REGISTERS, 0), args, 2, 0);
+  LLVMTypeRef members[IR_X86_REGISTERS] = {c->i32, c->i32, c->i32, c->i32}, args[] = {c->i32, c->i32};
+  c->cpuid_type =
+      LLVMFunctionType(LLVMStructTypeInContext(c->context, members, IR_X86_REGISTERS, 0), args, 2, 0);
   c->cpuid = assembler(c->cpuid_type, "cpuid", "={ax},={bx},={cx},={dx},{ax},{cx}");
-  ask(c, 0, 0, last);
-  ask(c, EXTENDED, 0, last_extended);
-  ask(c, 1, 0, c->words[LEAF_1]);
-  ask(c, 7, 0, c->words[LEAF_7]);
-  keep_where(c, last[EAX], 7, c->words[LEAF_7]);
-  ask(c, 7, 1, c->words[LEAF_7_1]);
-  keep_where(c, c->words[LEAF_7][EAX], 1, c->words[LEAF_7_1]);
-  ask(c, EXTENDED + 1u, 0, c->words[LEAF_EXT1]);
-  keep_where(c, last_extended[EAX], EXTENDED + 1u, c->words[LEAF_EXT1]);
+  for (unsigned i = 0; i < IR_X86_LEAVES; i++) {
+    const ir_x86_leaf *l = &ir_x86_leaves[i];
+    ask(c, l->leaf, l->sub, c->words[i]);
+    if (l->counter != i) keep_where(c, c->words[l->counter][IR_X86_EAX], l->least, c->words[i]);
+  }
 }
 
 static LLVMBasicBlockRef new_block(const chooser *c) {
@@ -167,7 +137,8 @@ static LLVMValueRef saved_registers(chooser *c) {
   LLVMTypeRef members[] = {c->i32, c->i32};
   LLVMTypeRef type = LLVMFunctionType(LLVMStructTypeInContext(c->context, members, 2, 0), &c->i32, 1, 0);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(c->b), there = new_block(c), after = new_block(c);
-  LLVMValueRef bit = LLVMBuildAnd(c->b, c->words[LEAF_1][ECX], number32(c, OSXSAVE), ""),
+  LLVMValueRef bit = LLVMBuildAnd(c->b, c->words[IR_X86_LEAF_1][IR_X86_ECX],
+                                  number32(c, 1u << IR_X86_OSXSAVE_BIT), ""),
                zero = number32(c, 0);
   LLVMBuildCondBr(c->b, LLVMBuildICmp(c->b, LLVMIntNE, bit, zero, ""), there, after);
   LLVMPositionBuilderAtEnd(c->b, there);
@@ -197,8 +168,9 @@ static LLVMValueRef choose(chooser *c) {
     demand d;
     LLVMValueRef ok = NULL;
     if (!demand_of(c->request->forms[i].target, &d, c->error)) return chosen;
-    for (int leaf = 0; leaf < LEAF_COUNT; leaf++)
-      for (int reg = 0; reg < REGISTERS; reg++) ok = and_has(c, ok, c->words[leaf][reg], d.bits[leaf][reg]);
+    for (int leaf = 0; leaf < IR_X86_LEAVES; leaf++)
+      for (int reg = 0; reg < IR_X86_REGISTERS; reg++)
+        ok = and_has(c, ok, c->words[leaf][reg], d.bits[leaf][reg]);
     ok = and_has(c, ok, saved, d.state);
     LLVMValueRef number = number32(c, (uint32_t)i);
     chosen = ok ? LLVMBuildSelect(c->b, ok, number, chosen, "") : number;

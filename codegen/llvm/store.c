@@ -165,7 +165,9 @@ void cg_emit_store(void *emitter, ir_ref ref) {
   int64_t mode = ir_arg_mode(ir_get(e->g, ref));
   bool streams = mode != IR_NO_STREAM && bytes == (unsigned)e->target->vector_bytes && w.count == unrolled &&
                  fills_lines(&w, bytes, alternating);
-  if (streams) stream(e, &w, mode, are_aligned_together(e, ref, alternating, w.place.bytes, bytes), bytes);
+  if (e->aligned.masked && e->aligned.end) cg_write_end(e, &w.place, w.value[0], w.to[0]);
+  else if (streams)
+    stream(e, &w, mode, are_aligned_together(e, ref, alternating, w.place.bytes, bytes), bytes);
   else write_all(e, &w, 0);
 }
 

@@ -23,21 +23,30 @@ static bool has_feature(const ir_target *target, const char *name) {
   return false;
 }
 
-static bool is_x86(const ir_target *target) { return !strncmp(target->triple, "x86_64", 6); }
+bool cg_target_is_x86(const ir_target *target) { return !strncmp(target->triple, "x86_64-", 7); }
 
 bool cg_target_rounds(const ir_target *target) {
   static const char *const enough[] = {"sse4.1", "sse4.2", "avx", "avx2", "avx512f"};
   for (size_t i = 0; i < sizeof enough / sizeof *enough; i++)
     if (has_feature(target, enough[i])) return true;
-  return !is_x86(target);
+  return !cg_target_is_x86(target);
 }
+
+static bool is_aarch64(const ir_target *target) { return !strncmp(target->triple, "aarch64-", 8); }
+
+/* BFCVT of AArch64. VCVTNEPS2BF16 of AVX-512 gives zeros for subnormal results. */
+bool cg_target_rounds_bf16(const ir_target *target) {
+  return is_aarch64(target) && has_feature(target, "bf16");
+}
+
+bool cg_target_rounds_64_twice(const ir_target *target) { return is_aarch64(target); }
 
 bool cg_target_gathers(const ir_target *target) {
   return has_feature(target, "avx512f") && has_feature(target, "avx512vl");
 }
 
 bool cg_target_halves_64(const ir_target *target) {
-  return is_x86(target) && !has_feature(target, "avx512dq") && target->vector_bytes > 16 &&
+  return cg_target_is_x86(target) && !has_feature(target, "avx512dq") && target->vector_bytes > 16 &&
          cg_target_rounds(target);
 }
 
@@ -50,11 +59,15 @@ const char *cg_target_dot2(const ir_target *target, uint32_t width) {
   } table[] = {{4, NULL, "llvm.x86.sse2.pmadd.wd"},
                {8, "avx2", "llvm.x86.avx2.pmadd.wd"},
                {16, "avx512bw", "llvm.x86.avx512.pmaddw.d.512"}};
-  for (size_t i = 0; is_x86(target) && i < sizeof table / sizeof *table; i++)
+  for (size_t i = 0; cg_target_is_x86(target) && i < sizeof table / sizeof *table; i++)
     if (table[i].width == width && 4 * width <= (uint32_t)target->vector_bytes &&
         (!table[i].feature || has_feature(target, table[i].feature)))
       return table[i].intrinsic;
   return NULL;
+}
+
+bool cg_target_masks_stores(const ir_target *target, unsigned bytes) {
+  return has_feature(target, "avx512bw") || (bytes >= 4 && has_feature(target, "avx2"));
 }
 
 const char *cg_target_scale(const ir_target *target, unsigned bytes, uint32_t width) {
@@ -66,7 +79,7 @@ const char *cg_target_scale(const ir_target *target, unsigned bytes, uint32_t wi
                {4, 8, "avx512vl", "llvm.x86.avx512.mask.scalef.ps.256"},
                {8, 4, "avx512vl", "llvm.x86.avx512.mask.scalef.pd.256"},
                {4, 4, "avx512vl", "llvm.x86.avx512.mask.scalef.ps.128"}};
-  for (size_t i = 0; is_x86(target) && i < sizeof table / sizeof *table; i++)
+  for (size_t i = 0; cg_target_is_x86(target) && i < sizeof table / sizeof *table; i++)
     if (table[i].bytes == bytes && table[i].width == width &&
         bytes * width <= (unsigned)target->vector_bytes && has_feature(target, table[i].feature))
       return table[i].intrinsic;
@@ -74,7 +87,7 @@ const char *cg_target_scale(const ir_target *target, unsigned bytes, uint32_t wi
 }
 
 const char *cg_target_store_fence(const ir_target *target) {
-  return is_x86(target) ? "llvm.x86.sse.sfence" : NULL;
+  return cg_target_is_x86(target) ? "llvm.x86.sse.sfence" : NULL;
 }
 
 ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachineRef *out, ir_error *error) {
@@ -104,7 +117,7 @@ void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const i
   unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
   LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
                           LLVMCreateEnumAttribute(context, nounwind, 0));
-  if (!is_x86(target)) return;
+  if (!cg_target_is_x86(target)) return;
   char bits[16];
   snprintf(bits, sizeof bits, "%d", target->vector_bytes * 8);
   attribute(context, function, "prefer-vector-width", bits);
@@ -113,5 +126,5 @@ void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const i
 
 /* Costs a register and a few instructions; without it vectors on the stack lie across two lines each. */
 void cg_target_align_stack(LLVMContextRef context, LLVMValueRef function, const ir_target *target) {
-  if (is_x86(target)) attribute(context, function, "stackrealign", "");
+  if (cg_target_is_x86(target)) attribute(context, function, "stackrealign", "");
 }

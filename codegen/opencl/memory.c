@@ -88,7 +88,7 @@ static const char *low_address(oc_emitter *e, const place *a) {
   return address(e, &low);
 }
 
-static oc_value memory_order(oc_emitter *e, const place *a, oc_value v) {
+static oc_value order_in_memory(oc_emitter *e, const place *a, oc_value v) {
   static const char *const reversed[] = {
       [2] = "s10", [4] = "s3210", [8] = "s76543210", [16] = "sfedcba9876543210"};
   if (a->stride != -1) return v;
@@ -98,9 +98,9 @@ static oc_value memory_order(oc_emitter *e, const place *a, oc_value v) {
 static bool is_whole(const place *a) { return a->affine && (a->stride == 1 || a->stride == -1); }
 
 static oc_value read_whole(oc_emitter *e, const place *a) {
-  return memory_order(e, a,
-                      oc_make(e, a->kind, a->width, OC_ATOM, "VF_LOAD(%s, %s, %u, %s)", a->space,
-                              oc_type(a->kind, 1).text, a->width, low_address(e, a)));
+  return order_in_memory(e, a,
+                         oc_make(e, a->kind, a->width, OC_ATOM, "VF_LOAD(%s, %s, %u, %s)", a->space,
+                                 oc_type(a->kind, 1).text, a->width, low_address(e, a)));
 }
 
 /* Declares a variable whose elements later statements assign. */
@@ -230,7 +230,7 @@ static const char *has_memory_to_itself(oc_emitter *e, ir_ref ref, const char *o
 }
 
 static void store_vector(oc_emitter *e, ir_ref ref, const place *a, uint32_t lanes, oc_value value) {
-  value = memory_order(e, a, value);
+  value = order_in_memory(e, a, value);
   if (!streams(e, ref, a, lanes)) {
     oc_line(e, "VF_STORE(%s, %s, %u, %s, %s)", a->space, oc_type(a->kind, 1).text, a->width, value.text,
             low_address(e, a));

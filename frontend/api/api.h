@@ -31,8 +31,9 @@ struct vf_context {
   fe_watch watch;    /* observes the rewrites of every graph */
   vf_graph *session; /* NULL until first used */
   fe_lazy lazy;
-  fe_customs customs; /* registered operations */
-  unsigned watched;   /* rt_watch.kinds of runs */
+  fe_customs customs;                  /* registered operations */
+  unsigned watched;                    /* rt_watch.kinds of runs */
+  ir_progress own_progress, *progress; /* &own_progress, or of the command, for all its contexts */
 };
 
 /* A constant that a graph uses, and its RESOURCE node. */
@@ -68,13 +69,16 @@ struct vf_graph {
   size_t reference_count, reference_cap;
   fe_constant *constants;
   size_t constant_count, constant_cap;
+  ir_task task;       /* of the call in progress that may take long; ir.task is NULL between them */
   fe_pending pending; /* taps of the function that is being recorded, or of the graph itself */
 };
 
 /* context.c */
 /* One more reference to the context, and one less: the last frees it, with its session. */
-/* vf_context_create with settings for rt_target_override; NULL: the device as it is. */
-vf_context *fe_context_create(const vf_options *options, const char *target, vf_error *error);
+/* vf_context_create with settings for rt_target_override, where NULL stands for the device as it is; and with
+ * a progress that outlives it, in place of its own. */
+vf_context *fe_context_create(const vf_options *options, const char *target, ir_progress *progress,
+                              vf_error *error);
 void fe_context_retain(vf_context *context);
 void fe_context_release(vf_context *context);
 /* Copy the error to the caller's record `out`, which may be NULL. Returns the status. */
@@ -102,8 +106,12 @@ bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, 
  * them after the taps that nothing else needs. The caller frees the list, of *count entries; NULL when memory
  * is short. */
 ir_named *fe_graph_results(vf_graph *graph, size_t *count);
-/* The request that compiles them. False after failing: a builder's error, or no outputs. Free the
- * request before adding names to the graph, whose counts give its size. */
+/* Begin and end a call that may take long: the task of the graph, which vf_cancel ends. */
+void fe_graph_begin_task(vf_graph *graph);
+void fe_graph_end_task(vf_graph *graph);
+/* The request that compiles them, as the task of the graph until it is freed. False after failing: a
+ * builder's error, or no outputs. Free the request before adding names to the graph, whose counts give its
+ * size. */
 bool fe_graph_request(vf_graph *graph, fe_request *out, ir_error *error);
 void fe_graph_request_free(vf_graph *graph, fe_request *request);
 

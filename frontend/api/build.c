@@ -26,6 +26,10 @@ static bool read_options(const vf_build_options *given, vf_build_options *out, i
   return false;
 }
 
+static cg_output want_of(const vf_build_options *options) {
+  return options->c ? CG_C : options->assembler ? CG_ASM : CG_OBJECT;
+}
+
 /* The contexts of the object's targets get constants from that of the graph. */
 static void build(vf_graph *g, const vf_build_options *options, fe_built *out, ir_error *error) {
   fe_request request;
@@ -33,8 +37,8 @@ static void build(vf_graph *g, const vf_build_options *options, fe_built *out, i
   if (!fe_graph_request(g, &request, error)) return;
   request.constants = g->context->runtime;
   fe_ports ports = {&request, g->inputs, g->outputs, g->output_count};
-  fe_build_options how = {options->name, options->assembler ? CG_ASM : CG_OBJECT, options->threads,
-                          options->weights, &g->context->mem};
+  fe_build_options how = {options->name, want_of(options), options->threads, options->weights,
+                          &g->context->mem};
   if (fe_targets_open(g->context->runtime, options->target, &targets, error) == IR_OK)
     fe_build(&targets, &ports, &how, out, error);
   fe_targets_close(&targets);

@@ -88,6 +88,7 @@ ir_status fe_request_copy(const fe_request *r, fe_copy *out, ir_error *error) {
   *out = (fe_copy){.request = *r};
   if (ir_graph_init(&out->graph, mem, error) != IR_OK) return error->status;
   out->graph.observer = r->observer;
+  out->graph.task = r->graph->task;
   if (r->causes) ir_causes_open(&out->causes, &out->graph);
   out->count = 1 + r->input_count + r->var_count;
   out->refs = ir_alloc(mem, out->count * sizeof *out->refs);
@@ -295,6 +296,8 @@ ir_status fe_compile(rt_context *context, const fe_request *request, rt_program 
   if (!error->status && !*program)
     rt_stack_run(build_here, &(building){context, r, &key, program, error}, error);
   if (!error->status) bind_program(context, &bound, program, error);
+  ir_say_cancelled(error, "graph @%.60s: cancelled while it was compiled; compile it again to go on",
+                   r->name);
   if (error->status) { /* it may have been set although there is a program */
     rt_program_release(*program);
     *program = NULL;

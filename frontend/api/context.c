@@ -17,6 +17,7 @@ SAME(VF_ERR_DEVICE, IR_ERR_DEVICE);
 SAME(VF_ERR_RANGE, IR_ERR_RANGE);
 SAME(VF_ERR_INTERNAL, IR_ERR_INTERNAL);
 SAME(VF_ERR_VALUE, IR_ERR_VALUE);
+SAME(VF_ERR_CANCELLED, IR_ERR_CANCELLED);
 #define DTYPE(name, text, bytes, kind, npy, ctype) SAME(VF_##name, IR_##name);
 #include "ir/dtype.def"
 #undef DTYPE
@@ -27,9 +28,9 @@ int vf_version_number(void) { return VF_VERSION_NUMBER; }
 
 const char *vf_status_text(vf_status status) {
   static const char *const texts[] = {
-      "success",        "invalid argument",    "out of memory", "input or output failed",
-      "not supported",  "compilation failed",  "device failed", "index out of range",
-      "internal error", "a NaN or an infinity"};
+      "success",        "invalid argument",     "out of memory", "input or output failed",
+      "not supported",  "compilation failed",   "device failed", "index out of range",
+      "internal error", "a NaN or an infinity", "cancelled"};
   return (unsigned)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
 }
 
@@ -187,7 +188,8 @@ void fe_context_release(vf_context *c) {
   c->allocator(c->allocator_user, c, sizeof *c, 0);
 }
 
-vf_context *fe_context_create(const vf_options *options, const char *target, vf_error *error) {
+vf_context *fe_context_create(const vf_options *options, const char *target, ir_progress *progress,
+                              vf_error *error) {
   ir_error failure = {0};
   vf_options o;
   fe_debug debug;
@@ -204,6 +206,7 @@ vf_context *fe_context_create(const vf_options *options, const char *target, vf_
     atomic_init(&c->failures, 0);
     atomic_init(&c->uses, 1);
     fe_watch_init(&c->watch, &debug);
+    c->progress = progress ? progress : &c->own_progress;
     fe_customs_init(&c->customs, c, &o);
     c->watched =
         (o.flags & VF_STOP_AT_NAN ? RT_WATCH_NAN : 0) | (o.flags & VF_STOP_AT_INF ? RT_WATCH_INF : 0);
@@ -220,6 +223,7 @@ vf_context *fe_context_create(const vf_options *options, const char *target, vf_
                                         .program = o.compile_program,
                                         .seconds = o.compile_seconds,
                                         .bytes = o.compile_bytes},
+                          .progress = c->progress,
                           .no_compile = (o.flags & VF_NO_COMPILE) != 0,
                           .perf_map = (o.flags & VF_PERF_MAP) != 0};
     if (rt_context_create(&c->mem, &runtime, &c->runtime, &failure) != IR_OK ||
@@ -235,9 +239,19 @@ vf_context *fe_context_create(const vf_options *options, const char *target, vf_
 }
 
 vf_context *vf_context_create(const vf_options *options, vf_error *error) {
-  return fe_context_create(options, NULL, error);
+  return fe_context_create(options, NULL, NULL, error);
 }
 
 void vf_context_destroy(vf_context *c) {
   if (c) fe_context_release(c);
+}
+
+/* progress */
+
+void vf_cancel(vf_context *c) {
+  if (c) ir_cancel(c->progress);
+}
+
+void vf_set_progress(vf_context *c, vf_progress_function progress, void *user) {
+  if (c) ir_progress_set(c->progress, progress, user);
 }

@@ -159,9 +159,13 @@ vf_status vf_evaluate(vf_graph *g, const void *const *inputs, void *const *outpu
   if (!failure.status) {
     unsigned failures = fe_failures(g->context);
     g->ir.error = &failure;
+    fe_graph_begin_task(g);
     if (allocate_bindings(g, &b)) evaluate(g, &b, inputs, outputs, variables, &failure);
     else ir_fail(&failure, IR_ERR_MEMORY, "out of memory evaluating graph @%.60s", g->name);
     release_bindings(g, &b);
+    fe_graph_end_task(g);
+    ir_say_cancelled(&failure, "graph @%.60s: cancelled while it was evaluated; outputs are unspecified",
+                     g->name);
     g->ir.error = &g->error;
     fe_report_as_memory(g->context, failures, &failure);
   }

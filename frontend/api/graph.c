@@ -186,6 +186,16 @@ static ir_ref firm_results(vf_graph *g, ir_ref *refs, pass_reference *references
   return made;
 }
 
+void fe_graph_begin_task(vf_graph *g) {
+  ir_task_begin(&g->task, g->context->progress);
+  g->ir.task = &g->task;
+}
+
+void fe_graph_end_task(vf_graph *g) {
+  g->ir.task = NULL;
+  if (g->error.status == IR_ERR_CANCELLED) ir_error_clear(&g->error); /* no error of recording */
+}
+
 bool fe_graph_request(vf_graph *g, fe_request *out, ir_error *error) {
   *out = (fe_request){.graph = &g->ir,
                       .name = g->name,
@@ -193,6 +203,7 @@ bool fe_graph_request(vf_graph *g, fe_request *out, ir_error *error) {
                       .var_count = g->variable_count,
                       .observer = fe_watch_observer(&g->context->watch)};
   if (!can_compile(g, error)) return false;
+  fe_graph_begin_task(g);
   size_t inputs = g->input_count, variables = g->variable_count;
   ir_ref *refs = ir_alloc(g->ir.mem, (inputs + variables + result_count(g)) * sizeof *refs);
   pass_reference *references = ir_alloc(g->ir.mem, inputs * sizeof *references);
@@ -214,6 +225,7 @@ bool fe_graph_request(vf_graph *g, fe_request *out, ir_error *error) {
 
 void fe_graph_request_free(vf_graph *g, fe_request *request) {
   size_t count = g->input_count + g->variable_count + result_count(g);
+  fe_graph_end_task(g);
   ir_free(g->ir.mem, (ir_ref *)request->inputs, count * sizeof(ir_ref));
   ir_free(g->ir.mem, (pass_reference *)request->references, g->input_count * sizeof *request->references);
 }
@@ -364,7 +376,11 @@ char *vf_graph_dump(vf_graph *g, const char *stage, vf_error *error) {
     ir_text text;
     ir_text_init(&text, g->ir.mem);
     unsigned failures = fe_failures(g->context);
+    fe_graph_begin_task(g);
     dump_stage(g, stage, &text, &failure);
+    fe_graph_end_task(g);
+    ir_say_cancelled(&failure, "graph @%.60s: cancelled while its stage '%.20s' was made; ask for it again",
+                     g->name, stage);
     fe_report_as_memory(g->context, failures, &failure);
     if (failure.status) ir_text_free(&text);
     else made = fe_text_out(g->context, &text, &failure);

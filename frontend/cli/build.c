@@ -9,6 +9,7 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/progress.h"
 #include "frontend/files/atomic_file.h"
 
 static const char help_text[] =
@@ -36,8 +37,8 @@ static const char help_text[] =
     "blur_arena_bytes().\n"
     "\n"
     "Options:\n"
-    "  -o FILE            an object; by the end of its name also an archive (.a), a shared object (.so) or\n"
-    "                     assembler (.s)\n"
+    "  -o FILE            an object; by the end of its name also an archive (.a), a shared object (.so),\n"
+    "                     assembler (.s) or C (.c)\n"
     "  --header FILE      the header\n"
     "  --name NAME        what public names begin with, a C identifier; otherwise the graph's name\n"
     "  --graph NAME       which graph, if the file holds several\n"
@@ -68,16 +69,18 @@ static bool ends_with(const char *text, const char *end) {
   return length > tail && !strcmp(text + length - tail, end);
 }
 
+static cg_output want_of(const char *name) {
+  return ends_with(name, ".s") ? CG_ASM : ends_with(name, ".c") ? CG_C : CG_OBJECT;
+}
+
 static int check(const build *b) {
   if (!b->word) return cli_usage("build", "no file given; for example: viewfold build blur.vf -o blur.o");
   if (!b->object) return cli_usage("build", "-o FILE is missing: where the object goes");
-  if (ends_with(b->object, ".c"))
-    return cli_usage("build", "-o %s: models are not built as C; .o, .a, .so and .s are there", b->object);
   if (!ends_with(b->object, ".o") && !ends_with(b->object, ".s") && !ends_with(b->object, ".a") &&
-      !ends_with(b->object, ".so"))
+      !ends_with(b->object, ".so") && !ends_with(b->object, ".c"))
     return cli_usage("build",
                      "-o %s: the name must end with .o for an object, .a for an archive, .so for a shared "
-                     "object or .s for assembler",
+                     "object, .s for assembler or .c for C",
                      b->object);
   if (b->name && !fe_is_identifier(b->name))
     return cli_usage("build", "--name %s: a C identifier is needed, of letters, digits and _", b->name);
@@ -114,8 +117,8 @@ static void build_block(build *b, const ir_parsed_graph *block, ir_ref results) 
     request.reference_count = fe_list_references(block->params, block->param_count, block->results,
                                                  block->result_count, references);
     fe_ports ports = {&request, block->params, block->results, outputs};
-    fe_build_options options = {b->name, ends_with(b->object, ".s") ? CG_ASM : CG_OBJECT, b->threads != NULL,
-                                b->weights != NULL, &ir_mem_libc};
+    fe_build_options options = {b->name, want_of(b->object), b->threads != NULL, b->weights != NULL,
+                                &ir_mem_libc};
     fe_build(&b->targets, &ports, &options, &b->built, &b->s.error);
   } else {
     ir_fail(&b->s.error, IR_ERR_MEMORY, "out of memory");
@@ -174,8 +177,11 @@ static int build_command(build *b) {
   ir_ref results = cli_graph_results(&b->s, block);
   if (!results) return CLI_BAD_INPUT;
   status = open_targets(b);
+  cli_work_show();
   if (!status && !b->s.error.status) build_block(b, block, results);
+  cli_work_hide();
   if (status) return status;
+  if (cli_interrupted()) ir_cancelled(&b->s.error);
   if (!b->s.error.status) pack(b);
   return b->s.error.status ? cli_failure("build", &b->s.error) : write_files(b);
 }

@@ -7,6 +7,7 @@
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/pass.h"
+#include "frontend/cli/progress.h"
 #include "frontend/report/dump.h"
 #include "frontend/text/loop_schedule.h"
 #include "frontend/text/nearest.h"
@@ -89,7 +90,9 @@ static int dump_all(dump *d, const char *word, const char *name, bool trace) {
   ir_text_init(&d->out, &ir_mem_libc);
   int status = cli_graph_open(&d->s, "dump", word, trace, d->given);
   d->options.observer = fe_watch_observer(&d->s.watch);
+  cli_work_show();
   if (!status) status = all_graphs(d, word, name);
+  cli_work_hide();
   if (d->out.len) fwrite(d->out.data, 1, d->out.len, stdout);
   ir_text_free(&d->out);
   cli_graph_close(&d->s);
@@ -129,15 +132,16 @@ static int choose_device(fe_stage stage, const char **device) {
 static int dump_command(int argc, char **argv, cli_pairs *given) {
   const char *word = NULL, *stage = NULL, *after = NULL, *name = NULL, *target = NULL, *device = NULL,
              *schedule = NULL, *trace = NULL;
-  const cli_option options[] = {
-      {"--stage", "graph, shard, spmd, rank:N, kernels, index, loops, llvm, asm, opencl", cli_last, &stage},
-      {"--print-after", "a pass, or all", cli_last, &after},
-      {"--graph", "a name", cli_last, &name},
-      {"--target", "settings", cli_last, &target},
-      {"--device", "a device", cli_last, &device},
-      {"--schedule", "a file", cli_last, &schedule},
-      {"--in", "NAME=VALUE", cli_pairs_add, given},
-      {"--trace-rules", NULL, cli_last, &trace}};
+  const cli_option options[] = {{"--stage",
+                                 "graph, shard, spmd, rank:N, kernels, index, loops, llvm, asm, opencl, c",
+                                 cli_last, &stage},
+                                {"--print-after", "a pass, or all", cli_last, &after},
+                                {"--graph", "a name", cli_last, &name},
+                                {"--target", "settings", cli_last, &target},
+                                {"--device", "a device", cli_last, &device},
+                                {"--schedule", "a file", cli_last, &schedule},
+                                {"--in", "NAME=VALUE", cli_pairs_add, given},
+                                {"--trace-rules", NULL, cli_last, &trace}};
   const cli_syntax syntax = {.put_help = help,
                              .options = options,
                              .option_count = sizeof options / sizeof *options,
@@ -146,7 +150,8 @@ static int dump_command(int argc, char **argv, cli_pairs *given) {
                              .more = "one file at a time, found '%s' as well"};
   int status = cli_read(&syntax, argc, argv);
   if (status != CLI_END) return status;
-  if (!stage == !after) return cli_usage("dump", "exactly one of --stage and --print-after is needed");
+  if (!stage == !after)
+    return cli_usage("dump", "exactly one of --stage and --print-after is needed, as in --stage=kernels");
   dump d = {.options = {.after = after}, .given = given};
   status = stage ? find_stage(stage, &d.options) : check_pass(after);
   rt_options settings;

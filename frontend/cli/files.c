@@ -28,8 +28,10 @@ static void interrupted(int number) {
   raise(number);
 }
 
+/* An interrupt ends the work (progress.h), after which the files are abandoned; a second one ends the
+ * process. */
 static void set_handlers(void (*handler)(int)) {
-  static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
+  static const int numbers[] = {SIGHUP, SIGTERM};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     struct sigaction now, wanted = {.sa_handler = handler};
     if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)

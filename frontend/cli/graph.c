@@ -1,5 +1,6 @@
 #include "frontend/cli/graph.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/trace.h"
+#include "frontend/cli/progress.h"
 #include "frontend/files/npy_header.h"
 #include "frontend/report/summary.h"
 #include "frontend/text/chain.h"
@@ -17,7 +19,13 @@
 
 int cli_failure(const char *command, const ir_error *error) {
   bool placed = strstr(error->text, ": error: ") != NULL; /* begins with a file's name */
-  if (placed) fprintf(stderr, "%s\n", error->text);
+  size_t length = strlen(command);
+  /* of the library's function of that name */
+  bool named = !strncmp(error->text, command, length) && error->text[length] == ':';
+  cli_work_erase();
+  if (error->status == IR_ERR_CANCELLED) fprintf(stderr, "viewfold %s: interrupted\n", command);
+  else if (placed) fprintf(stderr, "%s\n", error->text);
+  else if (named) fprintf(stderr, "viewfold %s\n", error->text);
   else fprintf(stderr, "viewfold %s: %s\n", command, error->text);
   switch (error->status) {
   case IR_OK:
@@ -30,6 +38,7 @@ int cli_failure(const char *command, const ir_error *error) {
   case IR_ERR_DEVICE:
   case IR_ERR_INTERNAL: return CLI_DEVICE;
   case IR_ERR_VALUE: return CLI_CHECK_FAILED;
+  case IR_ERR_CANCELLED: return CLI_SIGNAL + SIGINT;
   }
   return CLI_DEVICE;
 }
@@ -74,6 +83,7 @@ int cli_graph_open(cli_graph *s, const char *command, const char *word, bool tra
   if (status) return status;
   ir_graph_init(&s->g, &ir_mem_libc, &s->error);
   s->g.customs = &cli_taps()->base;
+  s->g.task = cli_task();
   s->module.mem = &ir_mem_libc;
   s->statements = &s->own;
   fe_statements_open(s->statements, &s->g);
@@ -160,6 +170,7 @@ static void print_tapped(void *user, const vf_tapped *t) {
   ir_text_init(&text, &ir_mem_libc);
   if (t->text) ir_textf(&text, "%s\n", t->text);
   else if (fe_shape_bytes(a.dtype, a.rank, a.shape, &a.bytes)) fe_summary(t->name, &a, &text);
+  cli_work_erase();
   fputs(ir_text_get(&text), stderr); /* one call, so that lines stay whole */
   ir_text_free(&text);
 }
@@ -185,9 +196,10 @@ int cli_context_options(const char *command, const char *threads, const char *de
   if (options->device && !*options->device) options->device = NULL;
   if (options->device && !rt_device_is_name(options->device))
     return cli_usage(command,
-                     "unknown device '%s'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME",
+                     "unknown device '%s'; expected cpu, c, opencl, opencl:NUMBER or opencl:PART OF NAME",
                      options->device);
   options->calls = fe_taps_calls(cli_taps());
+  options->progress = cli_work();
   options->perf_map = debug.perf;
   options->cache_report = fe_debug_cache;
   options->cache_entries = debug.cache;

@@ -30,8 +30,6 @@ typedef struct settings {
   int64_t sizes[VALUES_MOST][IR_MAX_RANK];
   vf_import_value values[VALUES_MOST];
   fe_array arrays[VALUES_MOST];
-  cli_progress line;
-  const char *path;
   char names[VALUES_MOST][256], names_of_shapes[VALUES_MOST][256];
   vf_import_options options;
 } settings;
@@ -40,12 +38,6 @@ static bool read_value(const cli_pair *pair, ir_dtype dtype, fe_array *out, ir_e
   if (cli_is_literal(pair->text)) return cli_read_literal(pair->name, pair->text, dtype, out, error);
   cli_read_file(pair->text, out, error);
   return error->status == IR_OK;
-}
-
-static void draw_progress(void *user, size_t done, size_t nodes) {
-  settings *s = user;
-  cli_progress_draw(&s->line, (double)done / (double)nodes, "reading %.100s: %zu of %zu nodes", s->path, done,
-                    nodes);
 }
 
 /* The value of an input that the importer asked for, if it is given. False where it is not, or with an error.
@@ -131,13 +123,8 @@ vf_graph *cli_model_import(vf_context *context, const char *path, cli_pairs *giv
     ir_fail(error, IR_ERR_MEMORY, "out of memory reading a model");
     return NULL;
   }
-  s->options = (vf_import_options){.size = sizeof s->options,
-                                   .values = s->values,
-                                   .shapes = s->shapes,
-                                   .progress = draw_progress,
-                                   .user = s};
-  s->path = path;
-  cli_progress_open(&s->line);
+  s->options = (vf_import_options){.size = sizeof s->options, .values = s->values, .shapes = s->shapes};
+  cli_work_show();
   graph = import_asking(context, path, s, given, weights_file, &asked, error);
   if (!graph && given && may_depend_on_sizes(error) && fix_shapes(s, given)) {
     const ir_error first = *error;
@@ -145,7 +132,7 @@ vf_graph *cli_model_import(vf_context *context, const char *path, cli_pairs *giv
     graph = import_asking(context, path, s, given, weights_file, &asked, error);
     if (error->status == IR_ERR_UNSUPPORTED && first.status == error->status) *error = first;
   }
-  cli_progress_close(&s->line);
+  cli_work_hide();
   if (!graph && *asked.name) ask_for(&asked, error);
   if (error->status == IR_ERR_UNSUPPORTED) error->status = IR_ERR_INVALID; /* a model is input */
   for (int i = 0; i < s->options.value_count; i++) fe_array_free(&cli_array_mem, &s->arrays[i]);
@@ -156,7 +143,7 @@ vf_graph *cli_model_import(vf_context *context, const char *path, cli_pairs *giv
 vf_context *cli_model_context(ir_error *error) {
   vf_error failure = {0};
   const vf_options options = {.size = sizeof options, .threads = 1, .device = "cpu"};
-  vf_context *made = vf_context_create(&options, &failure);
+  vf_context *made = fe_context_create(&options, NULL, cli_work(), &failure);
   if (!made) ir_fail(error, (ir_status)failure.status, "%s", failure.message);
   return made;
 }
@@ -172,6 +159,7 @@ void cli_model_open(cli_graph *s, const char *path, cli_pairs *given) {
   s->g = m->graph->ir;
   s->statements = &m->graph->statements;
   s->g.error = &s->error;
+  s->g.task = cli_task();
   if (!add_block(s, m->graph)) ir_fail(&s->error, IR_ERR_MEMORY, "out of memory reading a model");
 }
 

@@ -7,6 +7,7 @@
 
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
+#include "frontend/text/nearest.h"
 #include "passes/ops/ops.h"
 
 static const char help_text[] =
@@ -198,6 +199,14 @@ static void put_example(const char *name, ir_op op, ir_text *out) {
   out->data[before] = '\0';
 }
 
+static int unknown_operation(const char *name) {
+  const char *names[ROWS];
+  for (int k = 0; k < ROWS; k++) names[k] = rows[k].name ? rows[k].name : ir_ops[rows[k].op].text;
+  const char *near = fe_nearest(name, strlen(name), names, ROWS);
+  return near ? cli_usage("ops", "no operation '%s'; did you mean %s? `viewfold ops` lists all", name, near)
+              : cli_usage("ops", "no operation '%s'; `viewfold ops` lists them", name);
+}
+
 static int print_one(const char *name) {
   ir_text out;
   ir_text_init(&out, &ir_mem_libc);
@@ -218,7 +227,7 @@ static int print_one(const char *name) {
   if (known) fputs(ir_text_get(&out), stdout);
   ir_text_free(&out);
   if (failed) return fputs("viewfold ops: out of memory\n", stderr), CLI_DEVICE;
-  return known ? CLI_OK : cli_usage("ops", "no operation '%s'; `viewfold ops` lists them", name);
+  return known ? CLI_OK : unknown_operation(name);
 }
 
 int cli_ops(int argc, char **argv) {

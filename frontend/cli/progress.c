@@ -1,9 +1,12 @@
 #include "frontend/cli/progress.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "ir/timer.h"
 
 enum { WIDTH = 24, BETWEEN_NS = 100000000, AFTER_NS = 1000000000 };
 
@@ -30,27 +33,57 @@ void cli_progress_close(cli_progress *p) {
   if (p->shown && p->drawn_ns) fputs("\r\033[K", stderr), fflush(stderr);
 }
 
-/* The passes end with the loops of a kernel, code generation with the object that is closed. */
-static void note(void *user, const char *phase, int step, const char *symbol, int64_t ns) {
-  cli_compile_progress *p = user;
-  if (p->next) p->next->note(p->next->user, phase, step, symbol, ns);
-  pthread_mutex_lock(&p->lock);
-  p->kernels += !symbol && step >= 0 && strcmp(phase, "loops") == 0;
-  p->compiled += symbol && strcmp(phase, "close") == 0;
-  if (p->kernels)
-    cli_progress_draw(&p->line, p->compiled / (double)p->kernels, "compiling: %u of %u kernels", p->compiled,
-                      p->kernels);
-  else cli_progress_draw(&p->line, 0, "compiling");
-  pthread_mutex_unlock(&p->lock);
+/* work */
+
+static ir_progress work = {.lasting = true, .telling = ATOMIC_FLAG_INIT};
+static ir_task task;
+static cli_progress line;
+static int shown; /* calls of show without their hide */
+
+static void on_interrupt(int number) {
+  (void)number;
+  ir_cancel(&work);
 }
 
-const ir_timer *cli_compile_progress_open(cli_compile_progress *p, const ir_timer *next) {
-  *p = (cli_compile_progress){.next = next, .timer = {p, note}, .lock = PTHREAD_MUTEX_INITIALIZER};
-  cli_progress_open(&p->line);
-  return p->line.shown ? &p->timer : next;
+ir_progress *cli_work(void) {
+  static bool handled;
+  if (handled) return &work;
+  handled = true;
+  struct sigaction now,
+      wanted = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART | (int)SA_RESETHAND}; /* once */
+  if (sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler == SIG_DFL) sigaction(SIGINT, &wanted, NULL);
+  return &work;
 }
 
-void cli_compile_progress_close(cli_compile_progress *p) {
-  cli_progress_close(&p->line);
-  p->line.shown = false;
+ir_task *cli_task(void) {
+  if (!task.progress) ir_task_begin(&task, cli_work());
+  return &task;
+}
+
+bool cli_interrupted(void) { return ir_task_ends(cli_task()); }
+
+static int draw(void *user, const char *what, int64_t done, int64_t total) {
+  (void)user;
+  if (total > 0 && done <= total)
+    cli_progress_draw(&line, (double)done / (double)total, "%s: %lld of %lld", what, (long long)done,
+                      (long long)total);
+  else cli_progress_draw(&line, 0, "%s", what);
+  return 0;
+}
+
+void cli_work_show(void) {
+  if (shown++) return;
+  cli_progress_open(&line);
+  if (line.shown) ir_progress_set(cli_work(), draw, NULL);
+}
+
+void cli_work_hide(void) {
+  if (--shown) return;
+  ir_progress_set(&work, NULL, NULL);
+  cli_progress_close(&line);
+}
+
+void cli_work_erase(void) {
+  cli_progress_close(&line);
+  line.drawn_ns = 0;
 }

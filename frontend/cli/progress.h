@@ -1,12 +1,11 @@
-/* A line on standard error that says how far a command has come: only on a terminal, redrawn in place. */
+/* How far a command has come: a line on standard error, only on a terminal, redrawn in place; and Ctrl-C,
+ * which ends its work. */
 #ifndef VIEWFOLD_FRONTEND_CLI_PROGRESS_H
 #define VIEWFOLD_FRONTEND_CLI_PROGRESS_H
 
-#include <pthread.h>
 #include <stdint.h>
 
-#include "ir/base.h"
-#include "ir/timer.h"
+#include "ir/progress.h"
 
 typedef struct cli_progress {
   bool shown; /* standard error is a terminal */
@@ -19,18 +18,16 @@ void cli_progress_open(cli_progress *progress);
 void cli_progress_draw(cli_progress *progress, double share, const char *format, ...) IR_PRINTF(3, 4);
 void cli_progress_close(cli_progress *progress); /* erases the line */
 
-/* How far a compilation is: told by its timer, from several threads. Must not move while it is open. */
-typedef struct cli_compile_progress {
-  cli_progress line;
-  ir_timer timer;
-  const ir_timer *next; /* is told the same; or NULL */
-  pthread_mutex_t lock;
-  unsigned kernels, compiled; /* whose loops are made; whose code is */
-} cli_compile_progress;
+/* For contexts and graphs of the command. The first call sees to it that the first SIGINT ends their work,
+ * and whatever work they begin afterwards, with IR_ERR_CANCELLED; a second one ends the process. */
+ir_progress *cli_work(void);
+ir_task *cli_task(void); /* the one task that all of it is */
+bool cli_interrupted(void);
 
-/* The timer for the options of a context: `next` itself where standard error is no terminal. */
-const ir_timer *cli_compile_progress_open(cli_compile_progress *progress, const ir_timer *next);
-/* Erases the line. The timer may still be told afterwards: it draws nothing. Accepts one that is all zero. */
-void cli_compile_progress_close(cli_compile_progress *progress);
+/* From now on, until it is hidden as often as it was shown: a line on a terminal, once the work has taken a
+ * second. Hiding erases it. */
+void cli_work_show(void);
+void cli_work_hide(void);
+void cli_work_erase(void); /* before something else is printed; it may be drawn again afterwards */
 
 #endif

@@ -92,7 +92,7 @@ static const char help_text[] =
     "  --wire              hold messages back as latency and bandwidth of the mesh's axes in the text say\n"
     "  --schedule FILE     shape the kernels' loops as this says, in lines that `viewfold dump "
     "--stage=loops` prints\n"
-    "  --device DEVICE     cpu (the default), opencl, opencl:N or opencl:PART OF NAME; see `viewfold "
+    "  --device DEVICE     cpu (the default), c, opencl, opencl:N or opencl:PART OF NAME; see `viewfold "
     "devices`\n"
     "  --threads N         how many threads may be used\n"
     "  --target SETTINGS   compile for another machine, as `viewfold dump` does, if this one can run that "
@@ -132,7 +132,6 @@ typedef struct runner {
   fe_times phases; /* of the compilation, where VIEWFOLD_DEBUG asks for them */
   bool wants_phases;
   unsigned watched; /* rt_watch.kinds */
-  cli_compile_progress progress;
 } runner;
 
 static int fail_run(runner *r) { return cli_failure("run", &r->s.error); }
@@ -148,7 +147,8 @@ static int compile_graph(runner *r) {
   int status = cli_context_options("run", r->threads, r->device, &options);
   if (status) return status;
   options.target = r->target;
-  options.timer = cli_compile_progress_open(&r->progress, r->wants_phases ? &r->phases.timer : NULL);
+  options.timer = r->wants_phases ? &r->phases.timer : NULL;
+  cli_work_show();
   fe_request request = cli_request(&r->s, r->block, r->results, &r->inputs);
   request.observer = fe_watch_observer(&r->s.watch);
   if (r->schedule_file) request.schedule = ir_text_get(&r->schedule);
@@ -159,7 +159,7 @@ static int compile_graph(runner *r) {
     else if (fe_sharded_make(r->context, &request, r->wire != NULL, &r->sharded, &r->s.error) == IR_OK)
       rt_program_retain(r->program = r->sharded.program);
   }
-  cli_compile_progress_close(&r->progress);
+  cli_work_hide();
   if (r->s.error.status) return fail_run(r);
   r->compile_ns = rt_program_stats(r->program).compiled ? ir_now_ns() - before : 0;
   return CLI_OK;
@@ -341,7 +341,9 @@ static int run_command(runner *r) {
                : cli_buffers_open(&r->buffers, r->program, r->block, &r->inputs, &r->s.error)) != IR_OK)
     status = fail_run(r);
   if (!status) status = cli_files_open(&r->files, "run", &r->out, &r->s.error);
+  cli_work_show();
   if (!status) status = run_once(r);
+  cli_work_hide();
   r->cold_ns = ir_now_ns() - r->started;
   if (!status) status = print_report(r);
   int written = status == CLI_OK || status == CLI_CHECK_FAILED ? write_files(r) : CLI_OK;

@@ -181,6 +181,15 @@ static int check_sizes(cli_binder *b) {
   return status;
 }
 
+static int unknown_variable(const cli_binder *b, const cli_pair *pair) {
+  char names[200] = "no variables";
+  size_t used = 0;
+  for (size_t i = 0; i < b->out->var_count && used < sizeof names; i++)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%.60s", i ? ", " : "", var_name(b, i));
+  return cli_usage(b->s->command, "--size: @%s has no variable %.*s; it has %s", b->block->name,
+                   (int)pair->length, pair->name, names);
+}
+
 /* --size */
 static int read_sizes(cli_binder *b, const cli_pairs *sizes) {
   for (size_t i = 0; i < sizes->count; i++) {
@@ -188,9 +197,7 @@ static int read_sizes(cli_binder *b, const cli_pairs *sizes) {
     size_t var = 0;
     char *end, reason[200];
     while (var < b->out->var_count && !cli_is_called(pair, var_name(b, var))) var++;
-    if (var == b->out->var_count)
-      return cli_usage(b->s->command, "--size: @%s has no variable %.*s", b->block->name, (int)pair->length,
-                       pair->name);
+    if (var == b->out->var_count) return unknown_variable(b, pair);
     if (b->known[var]) return cli_usage(b->s->command, "--size %s is given twice", var_name(b, var));
     b->out->values[var] = strtoll(pair->text, &end, 10);
     if (*end) return cli_usage(b->s->command, "--size takes NAME=INTEGER, found '%s'", pair->name);

@@ -219,9 +219,12 @@ static void explain(onnx_node *n) {
 }
 
 bool onnx_record_nodes(onnx_import *m, onnx_frame *frame, const wire_list *nodes) {
-  bool tells = m->options && m->options->progress && !frame->scope.parent && !frame->function;
+  bool outermost = !frame->scope.parent && !frame->function;
   for (size_t i = 0; i < nodes->count; i++) {
-    if (tells) m->options->progress(m->options->user, i, nodes->count);
+    if (outermost && m->options && m->options->progress)
+      m->options->progress(m->options->user, i, nodes->count);
+    if (outermost && !ir_task_tell(m->g->task, "importing", (int64_t)i, (int64_t)nodes->count))
+      return ir_cancelled(m->error), false;
     onnx_node_proto proto = {0};
     onnx_node n = {.m = m, .g = m->g, .frame = frame, .proto = &proto};
     if (!wire_read(&m->arena, &onnx_node_message, m->whole, ((wire_bytes *)nodes->items)[i], &proto))
@@ -330,6 +333,7 @@ static void release_externals(onnx_import *m) {
 static void attempt(onnx_import *m) {
   m->g = &m->graph->ir;
   m->error = &m->graph->error;
+  fe_graph_begin_task(m->graph);
   if (!m->file.bytes.at) onnx_file_open(m, m->path, &m->file, m->error);
   m->whole = m->file.bytes;
   m->most_nodes = NODES_LEAST + NODES_TIMES * m->whole.size;
@@ -339,6 +343,8 @@ static void attempt(onnx_import *m) {
     ir_fail(m->error, IR_ERR_MEMORY, "out of memory");
   release_externals(m);
   wire_free(&m->arena);
+  m->g->task = NULL;
+  ir_say_cancelled(m->error, "cancelled while it was imported; import it again to go on");
 }
 
 /* A graph from an attempt with the limits and the file of `from`. */
@@ -371,7 +377,7 @@ static vf_graph *import(onnx_import *m, vf_context *c, ir_error *error) {
   }
   attempt(m);
   if (m->error->status) {
-    vf_graph *better = m->limit_count && m->error->status != IR_ERR_MEMORY ? try_again(m) : NULL;
+    vf_graph *better = m->limit_count && !ir_gives_up(m->error->status) ? try_again(m) : NULL;
     bool named = strncmp(m->error->text, m->path, strlen(m->path)) == 0; /* a message of opening a file */
     if (!better && named) *error = *m->error;
     else if (!better) fe_file_fail(error, m->error->status, m->path, "%s", m->error->text);

@@ -38,7 +38,8 @@ def _strip(source: pathlib.Path, to: pathlib.Path) -> None:
 def _files(work: pathlib.Path, with_llvm: bool) -> dict:
     """What goes into the package, by name there."""
     package = ROOT / "build" / "package" / "viewfold"
-    made = {f"viewfold/{p.name}": p for p in sorted(package.iterdir()) if p.suffix in (".py", ".pyi", ".typed")}
+    made = {f"viewfold/{p.relative_to(package)}": p for p in sorted(package.rglob("*"))
+            if p.suffix in (".py", ".pyi", ".typed") or p.name == "py.typed"}
     for name in ["_native.abi3.so"] + (LIBRARIES if with_llvm else LIBRARIES[:1]):
         if (package / name).exists():
             _strip((package / name).resolve(), work / name)
@@ -60,6 +61,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     files = _files(work, (config_settings or {}).get("llvm") != "no")
     contents = {name: path.read_bytes() for name, path in files.items()}
     contents[f"{info}/METADATA"] = _metadata().encode()
+    contents[f"{info}/entry_points.txt"] = b"[torch_dynamo_backends]\nviewfold = viewfold.torch:backend\n"
     contents[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: viewfold\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode()
     record = []
     for name, data in contents.items():

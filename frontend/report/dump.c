@@ -28,6 +28,7 @@ const fe_stage_info fe_stage_table[FE_STAGES] = {
     [FE_STAGE_LLVM] = {"llvm", "LLVM IR of each kernel"},
     [FE_STAGE_ASM] = {"asm", "assembler of each kernel"},
     [FE_STAGE_OPENCL] = {"opencl", "OpenCL C of all kernels, as one program"},
+    [FE_STAGE_C] = {"c", "C of all kernels, as one file"},
 };
 
 /* The pass after which a stage is printed; NULL: the stage is not the result of one pass. */
@@ -54,7 +55,7 @@ ir_status fe_stage_find(const char *name, fe_dump_options *options, ir_error *er
     return ir_fail(
         error, IR_ERR_INVALID,
         "dump: no stage '%.40s'; the stages are graph, shard, spmd, rank:N, kernels, index, loops, "
-        "llvm, asm, opencl",
+        "llvm, asm, opencl, c",
         name);
   return IR_OK;
 }
@@ -152,6 +153,20 @@ static void put_all_code(dump *d) {
     if (d->plan.steps[k].kind == IR_STEP_KERNEL) put_code(d, d->plan.steps[k].kernel);
 }
 
+static void put_c(dump *d) {
+  const ir_mem *mem = d->copy.graph.mem;
+  size_t most = d->plan.step_count + 1, count = 0;
+  rt_kernel_key *keys = ir_alloc(mem, most * sizeof *keys);
+  if (!keys) ir_fail(d->error, IR_ERR_MEMORY, "dump: out of memory for the code of %zu steps", most);
+  for (size_t k = 0; k < d->plan.step_count && !d->error->status; k++)
+    if (d->plan.steps[k].kind == IR_STEP_KERNEL &&
+        rt_kernel_key_make(mem, &d->copy.graph, d->plan.steps[k].kernel, &keys[count], d->error) == IR_OK)
+      count++;
+  if (!d->error->status) fe_put_c(keys, count, mem, d->options->target, d->out, d->error);
+  for (size_t k = 0; k < count; k++) rt_kernel_key_free(mem, &keys[k]);
+  if (keys) ir_free(mem, keys, most * sizeof *keys);
+}
+
 /* one graph */
 
 static void run_pipeline(dump *d) {
@@ -178,6 +193,7 @@ static void run_pipeline(dump *d) {
   case FE_STAGE_LLVM:
   case FE_STAGE_ASM:
   case FE_STAGE_OPENCL: put_all_code(d); break;
+  case FE_STAGE_C: put_c(d); break;
   default: break;
   }
 }

@@ -22,6 +22,7 @@ typedef enum fe_stage {
   FE_STAGE_LLVM,
   FE_STAGE_ASM,
   FE_STAGE_OPENCL,
+  FE_STAGE_C,
   FE_STAGES
 } fe_stage;
 

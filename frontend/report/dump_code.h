@@ -9,5 +9,8 @@
  * from the key. The stage is FE_STAGE_LLVM, FE_STAGE_ASM or FE_STAGE_OPENCL. */
 ir_status fe_put_code(const rt_kernel_key *key, const ir_mem *mem, fe_stage stage, const ir_target *target,
                       rt_module *module, ir_text *out, ir_error *error);
+/* The same of several kernels, each once, as one C file. */
+ir_status fe_put_c(const rt_kernel_key *keys, size_t count, const ir_mem *mem, const ir_target *target,
+                   ir_text *out, ir_error *error);
 
 #endif

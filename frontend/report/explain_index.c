@@ -52,7 +52,7 @@ static void put_views(explanation *e) {
                 pass_view_chain_simplify(e->g, &merged);
   if (!listed) {
     ir_textf(e->out, "views: none; %s\n", e->g->error->text);
-    if (e->g->error->status != IR_ERR_MEMORY) ir_error_clear(e->g->error);
+    if (!ir_gives_up(e->g->error->status)) ir_error_clear(e->g->error);
   } else {
     ir_textf(e->out, "views: %zu", merged.count);
     if (all.count > merged.count)
@@ -238,7 +238,7 @@ static bool before_reshape(explanation *e, pass_view *walked) {
     found = pass_view_chain_lower(e->g, &views, NULL, &e->index, &e->valid);
   }
   pass_view_chain_free(&views);
-  if (!listed && e->g->error->status != IR_ERR_MEMORY) ir_error_clear(e->g->error);
+  if (!listed && !ir_gives_up(e->g->error->status)) ir_error_clear(e->g->error);
   return found;
 }
 

@@ -562,15 +562,15 @@ static void run_program(vf_context *c, walk *w, size_t root_count, const rt_prog
 }
 
 static void realise_tensors(vf_context *c, vf_tensor *const *tensors, size_t count, ir_error *error) {
+  ir_task task;
   ir_graph scratch;
   walk w;
-  size_t root_count;
+  size_t root_count = 0;
   rt_program *program = NULL;
-  if (!walk_start(&w, c, &scratch, true) || !list_roots(c, tensors, count, &root_count)) {
-    no_memory(error);
-    return;
-  }
-  if (root_count == 0 || ir_graph_init(&scratch, &c->mem, error) != IR_OK) return;
+  bool good = walk_start(&w, c, &scratch, true) && list_roots(c, tensors, count, &root_count);
+  if (!good) no_memory(error);
+  if (root_count == 0 || !good || ir_graph_init(&scratch, &c->mem, error) != IR_OK) return;
+  ir_task_begin(scratch.task = &task, c->progress);
   if (compile_roots(c, &w, root_count, &program, error) == IR_OK)
     run_program(c, &w, root_count, program, error);
   rt_program_release(program);

@@ -125,7 +125,7 @@ void fe_schedule_refused(const fe_schedule *s, uint32_t kernel, ir_error *error)
   const fe_schedule_line *last = last_given(s, kernel);
   ir_error given = *error;
   ir_text text;
-  if (!last || given.status == IR_ERR_MEMORY) return;
+  if (!last || ir_gives_up(given.status)) return;
   ir_text_init(&text, s->mem);
   ir_textf(&text, "schedule:%u: ", last->line);
   if (given.status != IR_ERR_INVALID) { /* the message does not name kernel and nest */

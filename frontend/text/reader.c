@@ -99,7 +99,7 @@ static void learn_bounds(void *user, ir_graph *g, ir_ref node) {
   if (n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD) ir_bounds_tighten(g, n->src[1], 1, INT64_MAX);
   pass_rebuild(g, node, n->src, n->nsrc);
   g->error = error;
-  if (none.status == IR_ERR_MEMORY) ir_fail(error, IR_ERR_MEMORY, "%s", none.text);
+  if (ir_gives_up(none.status)) ir_fail(error, none.status, "%s", none.text);
 }
 
 static bool proven_equal(ir_graph *g, ir_ref a, ir_ref b) { return pass_proves(g, IR_OP_EQ, a, b); }

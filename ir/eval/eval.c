@@ -381,6 +381,8 @@ ir_status ir_eval_nodes(ir_eval_run *run, const ir_ref *roots, size_t n) {
   for (size_t i = 0; i < run->live_count; i++) {
     if (!run->slots[i].needed) continue;
     ir_ref ref = run->live[i];
+    if (!ir_task_tell(run->g->task, "evaluating", (int64_t)i, (int64_t)run->live_count))
+      return ir_cancelled(run->error);
     ir_status status = eval_node(run, ref, &run->slots[i]);
     const ir_node *node = ir_get(run->g, ref);
     if (!status && run->observer) status = ir_eval_show(run, ref, read_count(node), is_among(roots, n, ref));

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ir/progress.h"
+
 static bool is_letter(int c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 static bool is_digit(int c) { return c >= '0' && c <= '9'; }
 static bool is_name_char(int c) { return is_letter(c) || is_digit(c); }
@@ -44,7 +46,7 @@ bool ir_lex_fail_at(ir_lexer *lx, int line, int column, const char *format, ...)
 bool ir_lex_prefix_error(ir_lexer *lx, int line, int column) {
   char text[800];
   ir_status status = lx->error->status;
-  if (status == IR_ERR_MEMORY) return false;
+  if (ir_gives_up(status)) return false;
   size_t length = strlen(lx->error->text);
   if (length >= sizeof text) length = sizeof text - 1;
   memcpy(text, lx->error->text, length);
@@ -202,8 +204,9 @@ static void lex_sign(ir_lexer *lx) {
   if (c <= 0 || !strchr(ones, c)) {
     char found[200];
     quote(found, sizeof found, t->text, 1);
-    ir_lex_fail_at(lx, t->line, t->column,
-                   "unexpected character, found %s, expected a name, a number or a sign", found);
+    ir_lex_fail_at(lx, t->line, t->column, "unexpected character, found %s, expected %s", found,
+                   *t->text == ';' ? "the end of the line, which ends a statement"
+                                   : "a name, a number or a sign");
     return;
   }
   t->sign = c;

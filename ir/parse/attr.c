@@ -129,7 +129,7 @@ static bool list_value(ir_parser *p) {
       ir_lex_next(&p->lex);
       wants_item = false;
     } else if (!wants_item) {
-      if (!ir_lex_expect(&p->lex, ',', "bad list")) return false;
+      if (!ir_lex_accept(&p->lex, ',')) return ir_lex_fail(&p->lex, "bad list", "',' or ']'");
       wants_item = true;
     } else {
       ir_attr item;

@@ -129,20 +129,31 @@ static bool has_letters(const ir_letters *l) {
   return memcmp(l, &none, sizeof none) != 0;
 }
 
+/* Does `:` follow the token? */
+static bool is_typed(const ir_parser *p) {
+  ir_lexer ahead = p->lex;
+  ir_error ignored = {0};
+  ahead.error = &ignored;
+  ir_lex_next(&ahead);
+  return ir_lex_is(&ahead, ':');
+}
+
 /* `%x: f32[480,n]`, `%x: ref f32[480,n]`, or a variable declared ahead of its use: `n=1..64` */
 static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
   ir_token name = p->lex.token;
   ir_dtype dtype;
   ir_ref batch, shape;
+  if (name.kind == IR_TOKEN_WORD && is_typed(p))
+    return ir_lex_fail(&p->lex, "bad name of a parameter", "one that begins with %, as in %x: f32[2,3]");
   if (name.kind == IR_TOKEN_WORD) {
     ir_ref variable = ir_parse_expression(p);
     if (!variable || ir_op_of(p->graph, variable) == IR_OP_VAR) return variable != 0;
     return ir_lex_fail_at(&p->lex, name.line, name.column,
                           "bad parameters, found an expression, expected a variable as in n=1..8");
   }
-  if (!ir_parse_name(p, '%', &name, "bad parameter") ||
-      !ir_lex_expect(&p->lex, ':', "missing type of a parameter"))
-    return false;
+  if (!ir_parse_name(p, '%', &name, "bad parameter")) return false;
+  if (!ir_lex_accept(&p->lex, ':'))
+    return ir_lex_fail(&p->lex, "missing type of a parameter", "':' and a type, as in %x: f32[2,3]");
   bool reference = ir_lex_is_word(&p->lex, "ref");
   if (reference) ir_lex_next(&p->lex);
   if (!ir_parse_type(p, &dtype, &batch, &shape)) return false;
@@ -238,6 +249,7 @@ static bool read_leaf(ir_parser *p, const ir_token *op, ir_ref *made) {
       *made && !trial.status && (p->lex.token.first || ir_lex_is(&p->lex, ':') || ir_lex_is(&p->lex, '}'));
   p->lex.error = before.error;
   if (complete) return true;
+  if (trial.status == IR_ERR_CANCELLED) return ir_cancelled(p->lex.error), false;
   if (trial.status == IR_ERR_MEMORY) return ir_parse_memory(p);
   p->lex = before;
   *made = 0;
@@ -297,6 +309,10 @@ bool ir_parse_statement_end(ir_parser *p) {
         &p->lex, "a value has no brackets",
         "the end of the line; slice takes a part, as in slice %x start=[0] size=[2], and point "
         "one index");
+  for (const char *sign = "+-*/<>&|^"; *sign; sign++)
+    if (ir_lex_is(&p->lex, *sign) && !p->lex.token.first)
+      return ir_lex_fail(&p->lex, "an operation is a word before its operands",
+                         "the end of the line; what is %x + %y elsewhere is add %x, %y");
   return p->lex.token.first || ir_lex_is(&p->lex, '}') ||
          ir_lex_fail(&p->lex, "unexpected text after a statement", "the end of the line");
 }

@@ -25,19 +25,11 @@ static const double FAR = 1.6;
 static const double MIN_GAIN = 1.2;
 static const double MIN_NS = 1000; /* what is gained at least: a run of a program takes so long by itself */
 
-/* A kernel in place of one of the plan, or of a part of it. */
-typedef struct piece {
-  ir_step step;   /* as the plan has it */
-  ir_step shaped; /* with its loops */
-  double ns;      /* below 0: not known */
-  alternatives_order order;
-} piece;
-
 /* A value on trial: the kernel that computes it, unless an earlier step does, and the one that reads it. */
 typedef struct trial {
   ir_stored value; /* node 0: none */
   bool made;       /* an earlier step has stored it */
-  piece below, reader;
+  alternatives_piece below, reader;
   double ns; /* of both */
 } trial;
 
@@ -69,8 +61,7 @@ static void *copied(const ir_mem *mem, const void *from, size_t bytes) {
   return to;
 }
 
-/* A copy of the step, which has one stored value more where `also` is not NULL. */
-static bool copy_step(pass_alternatives *a, const ir_step *from, const ir_stored *also, ir_step *to) {
+bool alternatives_copy_step(pass_alternatives *a, const ir_step *from, const ir_stored *also, ir_step *to) {
   const ir_mem *mem = a->g->mem;
   const ir_row_group *row_group = &from->row_group;
   *to = *from;
@@ -89,42 +80,40 @@ static bool copy_step(pass_alternatives *a, const ir_step *from, const ir_stored
   return true;
 }
 
-/* The step that computes a value for a reader. */
-static bool step_below(pass_alternatives *a, const ir_step *reader, ir_stored value, ir_step *to) {
-  ir_step plain = *reader;
+bool alternatives_step_of(pass_alternatives *a, const ir_step *from, ir_stored value, bool own, ir_step *to) {
+  ir_step plain = *from;
   plain.slots = &value.slot, plain.slot_count = 1;
   plain.row_group = (ir_row_group){0};
   plain.kernel = value.node;
   plain.not_fused = IR_NOT_FUSED_NONE;
   plain.alternative = (ir_alternative){0};
-  return copy_step(a, &plain, &value, to);
+  return alternatives_copy_step(a, &plain, own ? &value : NULL, to);
 }
 
-static void show_own(pass_alternatives *a, const ir_step *step, bool stored) {
+void alternatives_show_own(pass_alternatives *a, const ir_step *step, bool stored) {
   for (uint32_t i = 0; i < step->own_count; i++)
     a->slot_of[step->own_stored[i].node] = stored ? step->own_stored[i].slot + 1 : 0;
 }
 
 /* pieces */
 
-static void free_piece(pass_alternatives *a, piece *p) {
+void alternatives_free_piece(pass_alternatives *a, alternatives_piece *p) {
   ir_step_free(a->g->mem, &p->step);
   ir_step_free(a->g->mem, &p->shaped);
-  *p = (piece){.ns = -1};
+  *p = (alternatives_piece){.ns = -1};
 }
 
 static void note_order(void *user, pass_sum_order sum) { alternatives_order_add(user, sum); }
 
-/* Makes the loops of p->step and predicts their time. False where no loops can be made of it. */
-static bool shape(pass_alternatives *a, size_t number, piece *p) {
+bool alternatives_shape(pass_alternatives *a, size_t number, alternatives_piece *p) {
   pass_kernel_time time;
   pass_shaping shaping = {.user = &p->order, .ordered = note_order};
   p->ns = -1;
   p->order.count = 0;
-  if (!copy_step(a, &p->step, NULL, &p->shaped)) return false;
-  show_own(a, &p->step, true);
+  if (!alternatives_copy_step(a, &p->step, NULL, &p->shaped)) return false;
+  alternatives_show_own(a, &p->step, true);
   bool good = a->lower(a->user, &p->shaped, number, &shaping);
-  show_own(a, &p->step, false);
+  alternatives_show_own(a, &p->step, false);
   if (good && pass_kernel_time_of(a->g, p->shaped.kernel, a->target, &time)) p->ns = time.ns;
   return good;
 }
@@ -132,8 +121,8 @@ static bool shape(pass_alternatives *a, size_t number, piece *p) {
 /* trials */
 
 static void free_trial(pass_alternatives *a, trial *t) {
-  free_piece(a, &t->below);
-  free_piece(a, &t->reader);
+  alternatives_free_piece(a, &t->below);
+  alternatives_free_piece(a, &t->reader);
   *t = (trial){0};
 }
 
@@ -141,6 +130,7 @@ static void free_trial(pass_alternatives *a, trial *t) {
 static bool made_before(const pass_alternatives *a, const ir_step *reader, ir_stored *value) {
   for (size_t i = a->inserted_count; i-- > 0;) {
     const ir_step *s = &a->inserted[i].step;
+    if (!s->own_count) continue;
     if (s->first_stored != reader->first_stored || s->stored_count != reader->stored_count) return false;
     const ir_stored *made = &s->own_stored[s->own_count - 1];
     if (made->node != value->node) continue;
@@ -151,29 +141,38 @@ static bool made_before(const pass_alternatives *a, const ir_step *reader, ir_st
 }
 
 /* Stores the value for trial. False where that cannot be compared, or changes the order of a sum. */
-static bool try_value(pass_alternatives *a, size_t number, const piece *fused, ir_ref value, trial *t) {
+static bool try_value(pass_alternatives *a, size_t number, const alternatives_piece *fused, ir_ref value,
+                      trial *t) {
   *t = (trial){.value = {value, (uint32_t)a->plan->slot_count}};
   t->made = made_before(a, &fused->step, &t->value);
-  if (!copy_step(a, &fused->step, &t->value, &t->reader.step) || !shape(a, number, &t->reader)) return false;
+  if (!alternatives_copy_step(a, &fused->step, &t->value, &t->reader.step) ||
+      !alternatives_shape(a, number, &t->reader))
+    return false;
   t->ns = t->reader.ns;
   if (t->reader.ns < 0 || (t->reader.ns > fused->ns && !a->always)) return false;
   if (!t->made) {
-    if (!step_below(a, &fused->step, t->value, &t->below.step) || !shape(a, number, &t->below)) return false;
+    if (!alternatives_step_of(a, &fused->step, t->value, true, &t->below.step) ||
+        !alternatives_shape(a, number, &t->below))
+      return false;
     t->ns += t->below.ns;
   }
   return (t->made || t->below.ns >= 0) && alternatives_order_keeps(&fused->order, &t->reader.order) &&
          alternatives_order_keeps(&fused->order, &t->below.order);
 }
 
+bool alternatives_list(pass_alternatives *a, const alternatives_piece *fused) {
+  alternatives_show_own(a, &fused->step, true);
+  bool listed = alternatives_find_fused(a, &fused->step);
+  alternatives_show_own(a, &fused->step, false);
+  bool far = fused->ns > FAR * a->fused.least_ns && fused->ns - a->fused.least_ns > MIN_NS;
+  return listed && (far || a->always);
+}
+
 /* The best of the values that promise most; none: value.node is 0. */
-static void best_trial(pass_alternatives *a, size_t number, const piece *fused, trial *best) {
+static void best_trial(pass_alternatives *a, size_t number, const alternatives_piece *fused, trial *best) {
   ir_ref values[ALTERNATIVES_TRIED];
   *best = (trial){0};
-  show_own(a, &fused->step, true);
-  bool listed = alternatives_find_fused(a, &fused->step);
-  bool far = fused->ns > FAR * a->fused.least_ns && fused->ns - a->fused.least_ns > MIN_NS;
-  uint32_t count = listed && (far || a->always) ? alternatives_candidates(a, values, ALTERNATIVES_TRIED) : 0;
-  show_own(a, &fused->step, false);
+  uint32_t count = alternatives_list(a, fused) ? alternatives_candidates(a, values, ALTERNATIVES_TRIED) : 0;
   for (uint32_t i = 0; i < count && !a->g->error->status; i++) {
     trial t;
     if (try_value(a, number, fused, values[i], &t) && (!best->value.node || t.ns < best->ns)) {
@@ -187,7 +186,7 @@ static void best_trial(pass_alternatives *a, size_t number, const piece *fused, 
 
 /* the plan */
 
-static bool add_slot(pass_alternatives *a, ir_ref value) {
+bool alternatives_add_slot(pass_alternatives *a, ir_ref value) {
   ir_plan *p = a->plan;
   ir_ref elements = pass_slot_elements(a->g, value);
   if (!elements || !IR_RESERVE(p->mem, p->slots, p->slot_cap, p->slot_count + 1)) {
@@ -199,15 +198,15 @@ static bool add_slot(pass_alternatives *a, ir_ref value) {
 }
 
 /* The step that the plan gets of the piece, which is then empty. */
-static ir_step taken(pass_alternatives *a, piece *p) {
+static ir_step taken(pass_alternatives *a, alternatives_piece *p) {
   ir_step *kept = a->keeps && p->shaped.kernel ? &p->shaped : &p->step, step = *kept;
   step.alternative = p->step.alternative;
   *kept = (ir_step){0};
-  free_piece(a, p);
+  alternatives_free_piece(a, p);
   return step;
 }
 
-static bool insert_before(pass_alternatives *a, size_t number, piece *p) {
+static bool insert_before(pass_alternatives *a, size_t number, alternatives_piece *p) {
   if (!IR_RESERVE(a->g->mem, a->inserted, a->inserted_cap, a->inserted_count + 1)) {
     out_of_memory(a);
     return false;
@@ -216,34 +215,36 @@ static bool insert_before(pass_alternatives *a, size_t number, piece *p) {
   return true;
 }
 
-static bool is_better(const pass_alternatives *a, const piece *fused, const trial *t) {
-  if (a->always) return t->value.node != 0;
-  return t->value.node && fused->ns > MIN_GAIN * t->ns && fused->ns - t->ns > MIN_NS / 2;
+bool alternatives_gain(const pass_alternatives *a, const alternatives_piece *fused, double ns) {
+  return a->always || (fused->ns > MIN_GAIN * ns && fused->ns - ns > MIN_NS / 2);
 }
 
 /* Puts the trial's kernels in place of the last piece of the list. */
-static bool take_trial(pass_alternatives *a, piece *pieces, uint32_t *count, trial *t) {
-  piece *last = &pieces[*count - 1];
+static bool take_trial(pass_alternatives *a, alternatives_piece *pieces, uint32_t *count, trial *t) {
+  alternatives_piece *last = &pieces[*count - 1];
   ir_alternative chosen = {t->value.node, last->ns, t->ns, true};
-  free_piece(a, last);
+  alternatives_free_piece(a, last);
   *last = t->reader;
   if (t->made) return true;
   t->below.step.alternative = chosen;
   pieces[(*count)++] = t->below;
-  return add_slot(a, t->value.node);
+  return alternatives_add_slot(a, t->value.node);
 }
 
 bool pass_alternatives_compare(pass_alternatives *a, size_t number) {
-  piece pieces[1 + ALTERNATIVES_STORED] = {{.ns = -1}}; /* those that run first come last */
+  alternatives_piece pieces[ALTERNATIVES_APART + ALTERNATIVES_STORED] = {
+      {.ns = -1}}; /* those that run first come last */
   uint32_t count = 1, stored = 0;
   ir_step *step = &a->plan->steps[number];
-  if (step->row_group.block || !copy_step(a, step, NULL, &pieces[0].step)) return !a->g->error->status;
-  bool good = shape(a, number, &pieces[0]), shaped = good;
+  if (step->row_group.block || !alternatives_copy_step(a, step, NULL, &pieces[0].step))
+    return !a->g->error->status;
+  bool good = alternatives_shape(a, number, &pieces[0]), shaped = good;
+  if (good && !alternatives_apart(a, number, pieces, &count)) good = false;
   while (good && count) {
-    piece *last = &pieces[count - 1];
+    alternatives_piece *last = &pieces[count - 1];
     trial t = {0};
     if (stored < ALTERNATIVES_STORED && last->ns >= 0) best_trial(a, number, last, &t);
-    if (is_better(a, last, &t)) {
+    if (t.value.node && alternatives_gain(a, last, t.ns)) {
       stored++;
       good = take_trial(a, pieces, &count, &t);
       continue;
@@ -259,7 +260,7 @@ bool pass_alternatives_compare(pass_alternatives *a, size_t number) {
     ir_step_free(a->g->mem, step);
     *step = taken(a, &pieces[0]);
   }
-  for (uint32_t i = 0; i < count; i++) free_piece(a, &pieces[i]);
+  for (uint32_t i = 0; i < count; i++) alternatives_free_piece(a, &pieces[i]);
   return good || (!shaped && !a->g->error->status);
 }
 

@@ -20,7 +20,9 @@ enum {
   ALTERNATIVES_FUSED = 768, /* nodes fused into one kernel: of more, nothing is compared (as fuse/stored.c) */
   ALTERNATIVES_TRIED = 3,   /* values that are stored for trial at a time, each of which takes two kernels */
   ALTERNATIVES_SUMS = 16, /* sums of a kernel that differ in extents or order: with more, it stays as it is */
-  ALTERNATIVES_STORED = 4 /* values that are stored in place of one kernel of the schedule */
+  ALTERNATIVES_STORED = 4, /* values that are stored in place of one kernel of the schedule */
+  /* values of a fused row group that get kernels of their own: of more, it stays one */
+  ALTERNATIVES_APART = 8
 };
 
 /* A node that is fused into a kernel. */
@@ -51,6 +53,14 @@ typedef struct alternatives_order {
   bool failed; /* there are more */
 } alternatives_order;
 
+/* A kernel in place of one of the plan, or of a part of it. */
+typedef struct alternatives_piece {
+  ir_step step;   /* as the plan has it */
+  ir_step shaped; /* with its loops */
+  double ns;      /* below 0: not known */
+  alternatives_order order;
+} alternatives_piece;
+
 typedef struct pass_alternatives {
   ir_graph *g;
   ir_plan *plan;
@@ -80,6 +90,25 @@ bool pass_alternatives_compare(pass_alternatives *a, size_t number);
 /* Inserts what was noted. False when memory is short. */
 bool pass_alternatives_insert(pass_alternatives *a);
 void pass_alternatives_free(pass_alternatives *a);
+
+/* A copy of the step, which has one stored value more where `also` is not NULL. */
+bool alternatives_copy_step(pass_alternatives *a, const ir_step *from, const ir_stored *also, ir_step *to);
+/* The step that computes one value of those of `from`; own: it is in memory for it alone. */
+bool alternatives_step_of(pass_alternatives *a, const ir_step *from, ir_stored value, bool own, ir_step *to);
+/* Sets or clears slot_of for what is in memory for the step alone. */
+void alternatives_show_own(pass_alternatives *a, const ir_step *step, bool stored);
+/* Makes the loops of p->step and predicts their time. False where no loops can be made of it. */
+bool alternatives_shape(pass_alternatives *a, size_t number, alternatives_piece *p);
+void alternatives_free_piece(pass_alternatives *a, alternatives_piece *p);
+/* Lists what is fused into the piece. Is it predicted to take so long that alternatives are looked at? */
+bool alternatives_list(pass_alternatives *a, const alternatives_piece *fused);
+/* Are kernels that take so long better by a margin? */
+bool alternatives_gain(const pass_alternatives *a, const alternatives_piece *fused, double ns);
+bool alternatives_add_slot(pass_alternatives *a, ir_ref value); /* false when memory is short */
+
+/* apart.c: where pieces[0] is a fused row group that takes long, and its values take less time in kernels of
+ * their own, pieces are these, the last one first, and *count their number. False when memory is short. */
+bool alternatives_apart(pass_alternatives *a, size_t number, alternatives_piece *pieces, uint32_t *count);
 
 /* candidates.c */
 /* Lists what is fused into the step; false where nothing is to be compared. */

@@ -198,6 +198,7 @@ static ir_ref guarded(ir_graph *g, ir_ref holds, ir_ref func, uint32_t kept, con
   ir_function f = ir_function_of(g, func);
   pass_refs own = {.g = g}, stay = {.g = g}, all = {.g = g};
   for (size_t i = 0; i < params->count; i++) pass_refs_add(&own, pass_param_like(g, params->at[i]));
+  own.failed |= params->failed; /* then some are missing */
   for (uint32_t i = 0; i < f.result_count && !own.failed; i++)
     pass_refs_add(&stay, i < kept ? own.at[i] : op_zeros_like(g, f.results[i]));
   ir_ref otherwise = func_of(&stay, &own), made = 0;

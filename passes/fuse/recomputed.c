@@ -230,12 +230,12 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results, const pass_strategy *s
   fuse_values v = {.g = g};
   size_t nodes = (size_t)results + 1;
   ir_ref root = 0, *map = ir_alloc(g->mem, nodes * sizeof *map);
-  enum { TABLES = 12 }; /* arrays by node: those whose sizes follow */
+  enum { TABLES = 13 }; /* arrays by node: those whose sizes follow */
   void *table[TABLES] = {NULL};
-  static const size_t sizes[TABLES] = {sizeof *v.evaluations, sizeof *v.cost,     sizeof *v.place,
-                                       sizeof *v.recomputed,  sizeof *v.epilogue, sizeof *v.kept,
-                                       sizeof *v.product,     sizeof *v.hard,     sizeof *v.stored,
-                                       sizeof *v.masks,       sizeof *v.looped,   sizeof *v.chained};
+  static const size_t sizes[TABLES] = {
+      sizeof *v.evaluations, sizeof *v.cost,    sizeof *v.place, sizeof *v.recomputed, sizeof *v.epilogue,
+      sizeof *v.kept,        sizeof *v.product, sizeof *v.hard,  sizeof *v.stored,     sizeof *v.masks,
+      sizeof *v.looped,      sizeof *v.chained, sizeof *v.sum};
   bool good = map != NULL;
   for (int i = 0; i < TABLES && good; i++) {
     good = (table[i] = ir_alloc(g->mem, nodes * sizes[i])) != NULL;
@@ -243,7 +243,7 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results, const pass_strategy *s
   }
   v.evaluations = table[0], v.cost = table[1], v.place = table[2], v.recomputed = table[3];
   v.epilogue = table[4], v.kept = table[5], v.product = table[6], v.hard = table[7], v.stored = table[8];
-  v.masks = table[9], v.looped = table[10], v.chained = table[11];
+  v.masks = table[9], v.looped = table[10], v.chained = table[11], v.sum = table[12];
   if (good && ir_reachable_inside(g, &results, 1, &v.live, &v.count, &v.cap) == IR_OK) {
     pass_epilogues(g, v.live, v.count, NULL, 0, v.epilogue);
     fuse_keep_masked(&v);

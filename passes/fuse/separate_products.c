@@ -15,28 +15,29 @@ static ir_ref narrowest(const fuse_values *v, ir_ref r) {
 }
 
 /* A kernel has tiles for one product. Where an elementwise operation combines several, as a gate and what it
- * lets through, all but the last are stored. So is one of few terms before an elementary function: that takes
- * most of the time, and its registers are the tile's. */
+ * lets through, all but the last are stored; not where both are made of one, as x sigmoid(x). So is one of
+ * few terms before an elementary function: that takes most of the time, and its registers are the tile's. */
 void fuse_separate_products(fuse_values *v) {
   for (size_t i = 0; i < v->count; i++) {
-    ir_ref r = v->live[i], last = 0;
+    ir_ref r = v->live[i], last = 0; /* its operand below views that holds a product */
     const ir_node *n = ir_get(v->g, r);
     if (n->op == IR_OP_SUM && pass_may_reuse(v->g, r))
-      v->product[r] =
-          pass_elements(v->g, n->src[0]) < MANY_TERMS * pass_elements(v->g, r) ? FUSE_SHORT : FUSE_PRODUCT;
+      v->sum[r] = r, v->product[r] = pass_elements(v->g, n->src[0]) < MANY_TERMS * pass_elements(v->g, r)
+                                         ? FUSE_SHORT
+                                         : FUSE_PRODUCT;
     bool view = ir_ops[n->op].cls == IR_CLASS_VIEW;
     for (uint32_t k = 0; k < ir_operand_count(n) && (view || pass_is_elementwise(n)); k++) {
       ir_ref below = n->src[k];
       if (!v->product[below]) continue;
       while (ir_ops[ir_op_of(v->g, below)].cls == IR_CLASS_VIEW) below = ir_src(v->g, below, 0);
       if (v->product[below] == FUSE_SEPARATE) continue;
-      if (last && last != below) v->product[last] = FUSE_SEPARATE;
+      if (last && v->sum[last] != v->sum[below]) v->product[last] = FUSE_SEPARATE;
       if (v->product[below] == FUSE_SHORT && fuse_is_elementary(n)) {
         v->product[narrowest(v, below)] = FUSE_SEPARATE;
         continue;
       }
       last = below;
-      v->product[r] = v->product[below];
+      v->product[r] = v->product[below], v->sum[r] = v->sum[below];
     }
   }
 }

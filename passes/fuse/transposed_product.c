@@ -209,7 +209,7 @@ bool fuse_transpose(fuse_plan *p, fuse_group *group) {
   int64_t copied = 0, most = s->strategy->transposed_locals_bytes;
   if (!group->count || group->block || !most || group->rows * 8 < MIN_COLUMN_BYTES || !is_even(s->g, group) ||
       !find_products(&t) || !apply_transposition(&t, &with))
-    return s->g->error->status != IR_ERR_MEMORY;
+    return !ir_gives_up(s->g->error->status);
   for (uint32_t i = 0; i < t.count; i++) copied += fuse_elements(s->g, t.products[i].panels);
   int64_t locals = measure_locals(&t, &with, true);
   if (measure_locals(&t, &with, false) > copied || locals > most || locals > fuse_local_room(s)) return true;

@@ -36,6 +36,7 @@ typedef struct fuse_values {
   uint8_t *kept;       /* why it is not stored here; 0: it may be */
   uint8_t *product;    /* FUSE_PRODUCT, FUSE_SHORT: one is fused into it; FUSE_SEPARATE: it is stored for the
                           sake of lanes */
+  ir_ref *sum;         /* the product that is fused into it */
   uint8_t *chained;    /* what is fused into it: FUSE_ELEMENTARY, FUSE_OF_SEVERAL */
   uint8_t *hard;       /* an elementary function of it is in the same kernel */
   uint8_t *stored;     /* PACK_STORED */

@@ -457,7 +457,7 @@ static ir_ref make_division(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   if (by.lo < 1) return refuse_divisor(b->g, op, y, by);
   if (!pass_enter(b)) return plain_division(b, op, x, y);
   ir_ref r = pass_index_rules(b, op, (ir_ref[]){x, y}, 2);
-  if (!r && b->g->error->status != IR_ERR_MEMORY) {
+  if (!r && !ir_gives_up(b->g->error->status)) {
     if (fixed) r = op == IR_OP_FLOORDIV ? quotient_of(b, x, y, d) : remainder_of(b, x, y, d);
     else
       r = op == IR_OP_FLOORDIV ? symbolic_division(b, IR_OP_FLOORDIV, x, y)

@@ -33,7 +33,7 @@ static bool add_variable(trial *t, ir_ref var, int64_t *all) {
 static bool value_of(const trial *t, ir_ref x, int64_t *out) {
   ir_error error = {0};
   ir_status status = ir_eval_index(t->g, x, t->var, t->count, NULL, 0, out, &error);
-  if (status == IR_ERR_MEMORY) ir_fail(t->g->error, status, "%s", error.text);
+  if (ir_gives_up(status)) ir_fail(t->g->error, status, "%s", error.text);
   return status == IR_OK;
 }
 

@@ -274,7 +274,7 @@ static ir_ref order_result(ir_graph *g, ir_ref node, const use_counts *uses) {
   if (!is_reordering(ir_op_of(g, node)) || !is_stored_by_readers(uses, node) || !find_path(g, node, uses, &p))
     return node;
   ir_ref made = reordered(g, &p);
-  return made || g->error->status == IR_ERR_MEMORY ? made : node;
+  return made || ir_gives_up(g->error->status) ? made : node;
 }
 
 ir_ref pass_order_results(ir_graph *g, ir_ref results) {

@@ -43,7 +43,7 @@ static ir_ref expanded(const pass_contraction *c, const pass_operand *o, ir_ref 
 static ir_ref mark_stored(ir_graph *g, ir_ref x) { return x ? ir_unary(g, IR_OP_STORED, x) : 0; }
 
 /* The order of axes in memory: kept ones, then those summed over; `column` last of the kept ones. */
-static void memory_order(const pass_contraction *c, uint32_t column, uint32_t *order) {
+static void order_in_memory(const pass_contraction *c, uint32_t column, uint32_t *order) {
   uint32_t count = 0;
   for (int reduced = 0; reduced < 2; reduced++) {
     for (uint32_t i = 0; i < c->rank; i++)
@@ -136,7 +136,7 @@ ir_ref pack_rows(const pass_contraction *c, const pass_operand *o) {
   pass_operand from = materialized(c, o);
   ir_ref between = from.value ? rows_between(c, &from) : 0;
   if (between) return between;
-  memory_order(c, UINT32_MAX, order);
+  order_in_memory(c, UINT32_MAX, order);
   ir_ref x = mark_stored(c->g, permuted(c->g, pack_unexpanded(c, &from), order, c->rank));
   return expanded(c, o, permuted_back(c->g, x, order, c->rank));
 }
@@ -287,7 +287,7 @@ ir_ref pack_sum(const pass_contraction *c, ir_ref product, uint32_t reduced) {
 ir_ref pack_transposed_sum(const pass_contraction *c, uint32_t column, ir_ref a, ir_ref b) {
   ir_graph *g = c->g;
   uint32_t order[IR_MAX_RANK], kept[IR_MAX_RANK], place[IR_MAX_RANK], rank = 0, reduced = 0;
-  memory_order(c, column, order);
+  order_in_memory(c, column, order);
   for (uint32_t i = 0; i < c->rank; i++)
     if (!has_axis(c->reduced, i)) place[i] = rank++;
   for (uint32_t i = 0; i < c->rank; i++) {

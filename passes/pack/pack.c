@@ -32,9 +32,10 @@
 /* The machine that choices are made for, a server processor of 2017 to 2023; not the one at hand, as said
  * above. */
 enum {
-  VECTOR_BYTES = 64,  /* of AVX-512 */
-  L2_BYTES = 1 << 20, /* for each core */
-  L2_WAYS = 16,       /* lines of one set of the L2 cache */
+  VECTOR_BYTES = 64,   /* of AVX-512 */
+  L1_BYTES = 32 << 10, /* for each core */
+  L2_BYTES = 1 << 20,  /* for each core */
+  L2_WAYS = 16,        /* lines of one set of the L2 cache */
   /* pages whose addresses are translated without delay, or nearly: a first level has 64 to 96 */
   TLB_ENTRIES = 128
 };
@@ -73,12 +74,10 @@ enum {
 
 /* Factors of estimated costs. */
 static const double MIN_GAIN = 1.05; /* how much better than the usual order, which has one kernel less */
-/* The same where what is copied into panels for it is a constant, which takes no time in a run. What the
- * estimate leaves out, tiles of rows that lie far apart, takes up to a quarter more: time with lanes along
- * the channels by that with lanes along the positions, of 1 x 1 convolutions on 7 x 7, 10 x 10, 12 x 12, 14 x
- * 14, 17 x 17 and 28 x 28 positions (f32, AVX-512, one thread): 0.67 to 0.78, 1.0, 1.09, 0.88 to 1.17, 1.27
- * and 1.0 to 1.1; estimated, 0.77 to 0.81 for 7 x 7, and 0.91 to 0.94 for the others. */
-static const double MIN_GAIN_CONSTANT = 1.2;
+/* rows that are neighbours in memory, and whose terms are lines apart, as positions of a 1 x 1 convolution: a
+ * tile takes a few elements of each line. Time of a copy in rows by that as it is, of 1 x 1 convolutions on 7
+ * x 7 and 13 x 13 positions (f32, AVX-512, one thread), the copy excluded: 0.88 to 0.94 */
+static const double APART = 1.1;
 /* vectors that are not aligned: those of 64 bytes cross a line, and take two reads of the cache */
 static const double UNALIGNED = 1.25;
 static const double GATHERED = 4; /* columns that are not contiguous: each takes a load of its own */
@@ -213,6 +212,27 @@ static bool has_lanes_along_terms(const packing *k) {
   return k->columns_form == AS_IS && axis_stride(k->c, k->columns, k->column) != 1;
 }
 
+/* How much longer than from cache to cache it takes to copy so many elements. */
+static double far_copy(const pass_contraction *c, double elements) {
+  return elements * ir_dtypes[c->dtype].bytes > FAR_BYTES ? FAR_COPY : 1;
+}
+
+/* Are neighbouring rows neighbours in memory, so that each of their terms lies in another line, and more than
+ * the L1 cache holds? */
+static bool has_rows_apart(const packing *k) {
+  const pass_contraction *c = k->c;
+  int64_t count, least, bytes = pass_contraction_size(c, k->rows->varies) * ir_dtypes[c->dtype].bytes;
+  longest_stride(c, k->rows, &count, &least);
+  return k->columns_form == PANELS && least > PACK_MAX_STRIDE && bytes > L1_BYTES && !is_window(c, k->rows);
+}
+
+/* Does a copy in rows, whose terms are neighbours, take less time than tiles of rows that lie apart lose? */
+static bool rows_pay(const packing *k) {
+  double elements = (double)pass_contraction_size(k->c, k->rows->varies);
+  return has_rows_apart(k) && TRANSPOSE_COST * far_copy(k->c, elements) * elements <
+                                  (APART - 1) * (double)pass_contraction_size(k->c, UINT32_MAX);
+}
+
 static form form_of_rows(const packing *k) {
   const pass_contraction *c = k->c;
   const pass_operand *o = k->rows;
@@ -222,6 +242,7 @@ static form form_of_rows(const packing *k) {
   if (gathered &&
       TRANSPOSE_COST < (GATHERED - 1) * (double)pass_contraction_size(c, ~c->reduced & ~o->varies))
     return ROWS;
+  if (rows_pay(k)) return ROWS;
   if (least <= PACK_MAX_STRIDE || is_window(c, o) || stays_in_cache(c, count, step))
     return is_masked(c, o) ? PLAIN : AS_IS;
   return ROWS;
@@ -230,18 +251,13 @@ static form form_of_rows(const packing *k) {
 /* Does a copy of the operand cost nothing? One of a constant is made once. It is priced all the same where
  * columns are not contiguous and rows are many, since the transposed form, which then wins, is faster: panels
  * of constant weights of 4096 by 4096 took 1.66, 1.77 and 1.61 times as long for 8, 16 and 32 rows (f32,
- * AVX-512, one thread), 0.77 and 0.51 for 2 and 4. Panels for the transposed form have a price of their own,
- * MIN_GAIN_CONSTANT, unless the rows are windows, whose alternative reads vectors that are not aligned. */
+ * AVX-512, one thread), 0.77 and 0.51 for 2 and 4. Panels for the transposed form are not, unless the rows
+ * are windows, whose alternative reads vectors that are not aligned. */
 static bool copies_for_nothing(const packing *k, const pass_operand *o) {
   int64_t reuse = pass_contraction_size(k->c, ~k->c->reduced & ~o->varies);
-  bool has_gain = k->transposed && !is_window(k->c, k->rows);
+  bool transposed = k->transposed && !is_window(k->c, k->rows);
   return is_constant(k, o) &&
-         (reuse < MIN_REUSE_GATHERED || has_gain || axis_stride(k->c, o, k->column) == 1);
-}
-
-/* How much longer than from cache to cache it takes to copy so many elements. */
-static double far_copy(const pass_contraction *c, double elements) {
-  return elements * ir_dtypes[c->dtype].bytes > FAR_BYTES ? FAR_COPY : 1;
+         (reuse < MIN_REUSE_GATHERED || transposed || axis_stride(k->c, o, k->column) == 1);
 }
 
 static double copying(const packing *k, const pass_operand *o, form f) {
@@ -288,6 +304,7 @@ static double cost(const packing *k) {
   double all = (double)pass_contraction_size(c, UINT32_MAX),
          work = all * (double)(vectors * lanes) / (double)size;
   if (is_window(c, k->columns)) work *= UNALIGNED;
+  if (k->rows_form == AS_IS && has_rows_apart(k)) work *= APART;
   if (!in_order && reads_terms_in_order(k))
     work = ALONG_TERMS * all + COMBINED * (double)pass_contraction_size(c, ~c->reduced);
   else if (!in_order) work *= GATHERED;
@@ -351,9 +368,7 @@ static bool choose_column(packing *k) {
     other.columns = has_axis(a->varies, i) ? a : b, other.rows = has_axis(a->varies, i) ? b : a;
     other.column = i, other.transposed = true;
     choose_forms(&other);
-    bool once = other.columns_form == PANELS && copies_for_nothing(&other, other.columns);
-    double gain = once ? MIN_GAIN_CONSTANT : MIN_GAIN;
-    if (cost(&other) * gain < cost(k)) *k = other;
+    if (cost(&other) * MIN_GAIN < cost(k)) *k = other;
   }
   return true;
 }
@@ -530,7 +545,7 @@ static bool pack_all(packer *p, ir_ref *map, const ir_ref *live, size_t count, c
     ir_cause before = ir_cause_enter(g, live[i]);
     if (made && sum) made = pack_sum_node(p, made, live[i], live, count);
     ir_cause_leave(g, before, live[i], made);
-    if (g->error->status == IR_ERR_MEMORY) made = 0; /* what is known of an operand may be incomplete */
+    if (ir_gives_up(g->error->status)) made = 0; /* what is known of an operand may be incomplete */
     good = (map[live[i]] = made) != 0 && (!(epilogues[live[i]] & PASS_EPILOGUE) || mark_epilogue(p, made));
   }
   return good;

@@ -289,7 +289,7 @@ bool schedule_in_place_reorder(in_place *f, bool move) {
   if (!schedule_list_control(f, (uint32_t)f->plan->step_count)) return false;
   for (size_t i = f->count; i-- > 0;) { /* what later versions become decides about a reference */
     copied *c = &f->copies[i];
-    if (schedule_fits(f, c, false)) f->slots[c->from].is = c->to;
+    if (schedule_fits(f, c, false)) f->slots[c->from].is = schedule_become(f, c->to);
   }
   for (size_t i = 0; i < f->count && move; i++) {
     copied *c = &f->copies[i];
@@ -354,7 +354,8 @@ static bool mark_late_reads(in_place *f, uint8_t *stored) {
     uint32_t last = UINT32_MAX;
     if (c->from == SCHEDULE_NO_SLOT || !schedule_last_use(f, c, &last)) {
       if (!schedule_fits(f, c, false)) continue;
-      f->slots[c->from].is = c->to; /* what later versions become decides about a reference */
+      f->slots[c->from].is =
+          schedule_become(f, c->to); /* what later versions become decides about a reference */
       if (schedule_is_free(f, c)) continue;
     }
     if (!f->late_count || !knows_late_reads(f, i, last)) continue;
@@ -373,7 +374,8 @@ bool schedule_in_place_overlaps(in_place *f, uint8_t *stored) {
     if (c->from != SCHEDULE_NO_SLOT)
       extend(f, c->from, c->at); /* earlier writes of the same value have to leave it as it is */
     if (!shares) continue;
-    f->slots[c->from].is = c->to; /* as if the copy were left out: what later versions become counts */
+    f->slots[c->from].is =
+        schedule_become(f, c->to); /* as if the copy were left out: what later versions become counts */
     if (c->kept) found |= mark_overlapping(f, f->plan->steps[c->end].kernel, stored);
     for (size_t k = schedule_next_inside(f, c, 0); k < f->count; k = schedule_next_inside(f, c, k + 1))
       if (f->copies[k].kept) found |= mark_overlapping(f, f->plan->steps[f->copies[k].end].kernel, stored);

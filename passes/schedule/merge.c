@@ -18,6 +18,10 @@ static uint32_t around(const ir_plan *p, uint32_t k, bool condition) {
 
 uint32_t schedule_loop_around(const ir_plan *p, uint32_t k) { return around(p, k, false); }
 
+static uint32_t loop_around(const in_place *f, uint32_t k) {
+  return f->any_loop ? schedule_loop_around(f->plan, k) : UINT32_MAX;
+}
+
 uint32_t schedule_become(const in_place *f, uint32_t slot) {
   while (f->slots[slot].is != slot) slot = f->slots[slot].is;
   return slot;
@@ -39,7 +43,7 @@ bool schedule_list_control(in_place *f, uint32_t k) {
     bool condition = s->kind == IR_STEP_COND, loop = ir_is_loop_step(s->kind);
     uint32_t first = condition ? 1 : schedule_first_carry(s);
     uint32_t count = condition ? s->slot_count - 1 : s->carries;
-    f->conditions |= condition;
+    f->any_loop |= loop, f->conditions |= condition;
     for (uint32_t i = 0; i < count && (condition || loop) && f->loops; i++) {
       uint32_t place = condition ? first + i : first + SCHEDULE_CARRY * i;
       if (!IR_RESERVE(f->g->mem, f->copies, f->cap, f->count + 1))
@@ -64,7 +68,7 @@ static bool is_reference(const in_place *f, uint32_t from, uint32_t to) {
 }
 
 uint32_t schedule_find_carry(const in_place *f, const copied *c, uint32_t to) {
-  uint32_t loop = f->loops ? schedule_loop_around(f->plan, c->at) : UINT32_MAX;
+  uint32_t loop = f->loops ? loop_around(f, c->at) : UINT32_MAX;
   const ir_step *s = loop == UINT32_MAX ? NULL : &f->plan->steps[loop];
   uint32_t place = s ? schedule_first_carry(s) : 0;
   for (uint32_t k = 0; s && k < s->carries; k++, place += SCHEDULE_CARRY)
@@ -97,7 +101,7 @@ static bool is_initial_alone(const ir_step *loop, uint32_t place) {
 /* The innermost condition around step `at`, in the same loop, or UINT32_MAX. */
 static uint32_t condition_around(const in_place *f, uint32_t at) {
   if (!f->conditions) return UINT32_MAX;
-  uint32_t loop = schedule_loop_around(f->plan, at), k = around(f->plan, at, true);
+  uint32_t loop = loop_around(f, at), k = around(f->plan, at, true);
   return k != UINT32_MAX && (loop == UINT32_MAX || k > loop) ? k : UINT32_MAX;
 }
 
@@ -198,8 +202,8 @@ bool schedule_fits(in_place *f, copied *c, bool strict) {
       (!is_in_place(f, &p->steps[c->at], c->place) || !is_initial_alone(&p->steps[c->at], c->place)))
     return false;
   ir_slot_kind from = p->slots[c->from].kind, to = p->slots[c->to].kind;
-  uint32_t loop = schedule_loop_around(p, c->at), first = f->slots[c->from].first,
-           newest = schedule_become(f, c->to), condition = condition_around(f, c->at);
+  uint32_t loop = loop_around(f, c->at), first = f->slots[c->from].first, newest = schedule_become(f, c->to),
+           condition = condition_around(f, c->at);
   if (to != IR_SLOT_TEMP && to != IR_SLOT_OUTPUT && to != IR_SLOT_ALIAS) return false;
   /* what a function hands on of outside depends on the other function, too: the condition hands it on */
   if (condition != UINT32_MAX && !is_local(f, c->from, condition)) return false;

@@ -45,9 +45,9 @@ struct in_place {
   usage *slots;
   copied *copies;
   size_t count, cap;
-  uint32_t met;    /* steps whose handing on is listed */
-  bool conditions; /* has the plan any? */
-  uint32_t *seen;  /* by node: step that has met it, + 1 */
+  uint32_t met;              /* steps whose handing on is listed */
+  bool any_loop, conditions; /* has the plan any? */
+  uint32_t *seen;            /* by node: step that has met it, + 1 */
   size_t nodes;
   ir_ref *stack;
   size_t stack_cap;

@@ -13,9 +13,9 @@
  * seconds. It is enough for a child that gets a fiftieth of a processor. */
 enum { WALL_FACTOR = 50, WALL_LEAST = 600 };
 
-/* Why a child is given up: its end of the socket is closed, it sent an invalid message, or it sent nothing
- * before the wall-clock limit. */
-typedef enum fault { HUNG_UP, NONSENSE, SILENT } fault;
+/* Why a child is given up: its end of the socket is closed, it sent an invalid message, it sent nothing
+ * before the wall-clock limit, or somebody does not want an answer any more. */
+typedef enum fault { HUNG_UP, NONSENSE, SILENT, UNWANTED } fault;
 
 ir_status rt_compiler_init(rt_compiler *c, const rt_compiling *how, ir_error *error) {
   *c = (rt_compiler){.how = *how, .socket = -1, .stderr_file = -1};
@@ -127,9 +127,15 @@ static rt_compile_request *oldest(rt_compile_request *list) {
   return found;
 }
 
+static void fail_unwanted(rt_compile_request *a) {
+  if (ir_task_ends(a->task)) fail_request(a, ir_cancelled(&a->error));
+  else a->state = RT_REQUEST_RETRY;
+}
+
 /* Under the lock: ends the child and decides what becomes of every waiting request. Where the child named the
- * request that ended it, that one fails; where the child was silent, the oldest fails. The other requests are
- * then sent again (RT_REQUEST_RETRY). In all other cases every waiting request fails. */
+ * request that ended it, that one fails; where the child was silent, the oldest fails; and those whose task
+ * has ended. The other requests are then sent again (RT_REQUEST_RETRY). In all other cases every waiting
+ * request fails. */
 static void finish_requests(rt_compiler *c, fault why) {
   rt_ending ending;
   rt_compiler_end(c, why != HUNG_UP, &ending);
@@ -139,7 +145,8 @@ static void finish_requests(rt_compiler *c, fault why) {
     named |= a->state == RT_REQUEST_WAITS && a->number == ending.number;
   for (rt_compile_request *a = c->requests; a; a = a->next) {
     if (a->state != RT_REQUEST_WAITS) continue;
-    if (why == HUNG_UP && named && a->number != ending.number) a->state = RT_REQUEST_RETRY;
+    if (why == UNWANTED) fail_unwanted(a);
+    else if (why == HUNG_UP && named && a->number != ending.number) a->state = RT_REQUEST_RETRY;
     else if (why == SILENT && a != slowest) a->state = RT_REQUEST_RETRY;
     else if (why == SILENT) fail_silent(c, a);
     else if (why == NONSENSE) fail_nonsense(c, a);
@@ -204,6 +211,24 @@ static rt_compile_request *find_request(rt_compiler *c, uint32_t number) {
   while (a && (a->number != number || a->state != RT_REQUEST_WAITS)) a = a->next;
   pthread_mutex_unlock(&c->lock);
   return a;
+}
+
+/* Does anybody not want an answer any more? */
+static bool any_unwanted(rt_compiler *c) {
+  bool found = false;
+  pthread_mutex_lock(&c->lock);
+  for (rt_compile_request *a = c->requests; a && !found; a = a->next)
+    found = a->state == RT_REQUEST_WAITS && ir_task_ends(a->task);
+  pthread_mutex_unlock(&c->lock);
+  return found;
+}
+
+/* Waits for the beginning of an answer, until somebody does not want his. Tells that the task waits. */
+static bool await_bytes(rt_compiler *c, ir_task *task, int64_t until, fault *why) {
+  *why = UNWANTED;
+  while (!rt_wire_ready(c->socket, ir_now_ns() + IR_TELL_NS) && ir_now_ns() < until)
+    if (!ir_task_tell_again(task) || any_unwanted(c)) return false;
+  return true;
 }
 
 /* Receives an answer; *out is its request. On failure *why says what is wrong. */
@@ -293,7 +318,7 @@ static void await_answer(rt_compiler *c, rt_compile_request *a) {
     int64_t until = c->until;
     c->reading = true;
     pthread_mutex_unlock(&c->lock);
-    bool good = receive_answer(c, until, &answered, &why);
+    bool good = await_bytes(c, a->task, until, &why) && receive_answer(c, until, &answered, &why);
     if (!good && why == HUNG_UP && ir_now_ns() >= until) why = SILENT;
     pthread_mutex_lock(&c->lock);
     c->reading = false;

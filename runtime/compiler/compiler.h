@@ -60,6 +60,7 @@ typedef struct rt_compile_request {
   cg_output want;
   int level;
   const ir_timer *timer; /* may be NULL */
+  ir_task *task;         /* may end it; or NULL */
   const ir_mem *mem;     /* of the output */
 
   /* Used by the compiler alone. */
@@ -102,7 +103,8 @@ void rt_compiler_free(rt_compiler *compiler);
 void rt_compiler_ask(rt_compiler *compiler, rt_compile_request *request);
 /* Waits for the answer; *out as in rt_module_request. IR_ERR_COMPILE where the program is missing, cannot be
  * started or was built from other sources, and where a crash, a signal, LLVM or the limit of processor time
- * ended it; IR_ERR_MEMORY where it ran out of memory. */
+ * ended it; IR_ERR_MEMORY where it ran out of memory; IR_ERR_CANCELLED where the task of the request ended:
+ * the child is killed then, and what others wait for is asked of a new one. */
 ir_status rt_compiler_await(rt_compiler *compiler, rt_compile_request *request, cg_blob *out,
                             ir_error *error);
 /* Asks and awaits. */

@@ -55,6 +55,8 @@ bool rt_wire_send(int fd, struct iovec *parts, int count, int64_t until) {
   return true;
 }
 
+bool rt_wire_ready(int fd, int64_t until) { return wait_for(fd, POLLIN, until); }
+
 bool rt_wire_receive(int fd, void *to, size_t size, int64_t until) {
   for (char *at = to; size > 0;) {
     ssize_t done = recv(fd, at, size, 0);

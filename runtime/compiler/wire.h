@@ -81,5 +81,7 @@ typedef struct rt_wire_answer {
  * when time is up. Never raises a signal. */
 bool rt_wire_send(int fd, struct iovec *parts, int count, int64_t until);
 bool rt_wire_receive(int fd, void *to, size_t size, int64_t until);
+/* Wait until there is something to receive, or the other end is closed. False where time is up before. */
+bool rt_wire_ready(int fd, int64_t until);
 
 #endif

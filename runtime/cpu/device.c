@@ -1,6 +1,7 @@
 /* The CPU as a device: machine code runs in this process, on its memory. */
 #include "runtime/cpu/device.h"
 
+#include "runtime/compiler/cc.h"
 #include "runtime/context.h"
 #include "runtime/cpu/target.h"
 
@@ -36,20 +37,23 @@ static ir_status compile_kernel(rt_context *c, const ir_graph *graph, ir_ref ker
                                 rt_flat *image, ir_error *error) {
   cg_blob object = {0};
   cg_request request = {graph, kernel, symbol, &c->code, CG_OBJECT, rt_level_for(&c->code), c->options.timer};
-  ir_status status = c->options.compile ? c->options.compile(c->options.compile_user, graph, kernel, symbol,
-                                                             &c->code, &object, error)
-                                        : rt_module_request(&c->codegen, &request, &object, error);
+  ir_status status;
+  if (c->options.compile)
+    status = c->options.compile(c->options.compile_user, graph, kernel, symbol, &c->code, &object, error);
+  else if (c->by_cc) status = rt_cc_compile(&request, &c->mem, &object, error);
+  else status = rt_module_request(&c->codegen, &request, &object, error);
   return link_object(c, status, &object, symbol, image, error);
 }
 
-static bool ask(rt_context *c, const rt_kernel_key *key, rt_compile_request *request) {
-  if (c->options.compile || !c->codegen.compiler) return false;
+static bool ask(rt_context *c, const rt_kernel_key *key, ir_task *task, rt_compile_request *request) {
+  if (c->options.compile || c->by_cc || !c->codegen.compiler) return false;
   *request = (rt_compile_request){.key = key,
                                   .symbol = key->symbol,
                                   .target = &c->code,
                                   .want = CG_OBJECT,
                                   .level = rt_level_for(&c->code),
                                   .timer = c->options.timer,
+                                  .task = task,
                                   .mem = &c->mem};
   rt_compiler_ask(c->codegen.compiler, request);
   return true;

@@ -1,10 +1,13 @@
-/* Describes the processor. On x86-64 a feature counts when its bit of CPUID is set and the operating system
- * saves the registers it uses (XGETBV). */
+/* Describes the processor: what it says of itself (host_ARCHITECTURE.c), or else what every processor of its
+ * architecture has; its caches. */
 #include "runtime/cpu/target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "runtime/cpu/host.h"
+#include "runtime/cpu/processors.h"
 
 enum {
   BATCH_STREAM_BYTES = 2 << 20,
@@ -70,126 +73,14 @@ static const char *triple(void) {
 #endif
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <cpuid.h>
-
-enum { LEAF_1, LEAF_7, LEAF_7_1, LEAF_EXT1, LEAF_COUNT };
-enum { EAX, EBX, ECX, EDX };
-enum { PLAIN, NEEDS_YMM, NEEDS_ZMM };
-typedef struct feature {
-  const char *name;
-  uint8_t leaf, reg, bit, state;
-} feature;
-
-static const feature features[] = {
-#define FEATURE(name, leaf, reg, bit, state) {name, leaf, reg, bit, state},
-#include "ir/x86_features.def"
-#undef FEATURE
-};
-
-typedef unsigned leaves[LEAF_COUNT][4];
-
-static void cpuid(unsigned leaf, unsigned sub, unsigned r[4]) {
-  __cpuid_count(leaf, sub, r[0], r[1], r[2], r[3]);
-}
-
-static bool bit(leaves words, int leaf, int reg, int index) { return (words[leaf][reg] >> index) & 1; }
-
-/* Which register files the operating system saves: PLAIN, NEEDS_YMM or NEEDS_ZMM. */
-static int saved_state(leaves words) {
-  if (!bit(words, LEAF_1, ECX, 27)) return PLAIN;
-  unsigned low, high;
-  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  if ((low & 0xe6) == 0xe6) return NEEDS_ZMM;
-  return (low & 6) == 6 ? NEEDS_YMM : PLAIN;
-}
-
-/* 512-bit vectors are used only if F, CD, BW, DQ and VL are all present. */
-static bool whole_avx512(leaves words) {
-  return bit(words, LEAF_7, EBX, 16) && bit(words, LEAF_7, EBX, 28) && bit(words, LEAF_7, EBX, 30) &&
-         bit(words, LEAF_7, EBX, 17) && bit(words, LEAF_7, EBX, 31);
-}
-
-/* Cache sizes by level from the deterministic cache parameters: leaf 0x8000001d (AMD) or 4 (Intel), same
- * layout. CPUID is slow in virtual machines (microseconds), so only the leaves that are needed are read. */
-static bool caches_from_leaf(unsigned leaf, int64_t size[4]) {
-  bool found = false;
-  for (unsigned sub = 0; sub < 16; sub++) {
-    unsigned r[4];
-    cpuid(leaf, sub, r);
-    unsigned type = r[EAX] & 31, level = (r[EAX] >> 5) & 7;
-    if (type == 0) break;
-    if (type == 2 || level < 1 || level > 3) continue;
-    size[level] = (int64_t)((r[EBX] >> 22) + 1) * (((r[EBX] >> 12) & 0x3ff) + 1) * ((r[EBX] & 0xfff) + 1) *
-                  ((int64_t)r[ECX] + 1);
-    found = true;
-    if (level == 3) break;
-  }
-  return found;
-}
-
-static void processor(ir_target *out, int64_t cache[4], unsigned *signature) {
-  leaves words = {{0}};
-  unsigned top[4], extended[4];
-  cpuid(0, 0, top);
-  cpuid(0x80000000u, 0, extended);
-  cpuid(1, 0, words[LEAF_1]);
-  *signature = words[LEAF_1][EAX];
-  if (top[EAX] >= 7) {
-    cpuid(7, 0, words[LEAF_7]);
-    if (words[LEAF_7][EAX] >= 1) cpuid(7, 1, words[LEAF_7_1]);
-  }
-  if (extended[EAX] >= 0x80000001u) cpuid(0x80000001u, 0, words[LEAF_EXT1]);
-  int state = saved_state(words);
-  if (state == NEEDS_ZMM && !whole_avx512(words)) state = NEEDS_YMM;
-
-  size_t used = 0;
-  for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
-    const feature *f = &features[i];
-    if (f->state > state || !bit(words, f->leaf, f->reg, f->bit)) continue;
-    used += (size_t)snprintf(out->features + used, sizeof out->features - used, "%s+%s", used ? "," : "",
-                             f->name);
-  }
-  out->hoists = true;
-  out->sorts = true;
-  out->has_dot2 = true; /* every x86-64 has pmaddwd */
-  bool avx2 = state >= NEEDS_YMM && bit(words, LEAF_7, EBX, 5);
-  out->has_masks = avx2;
-  out->vector_bytes = state == NEEDS_ZMM ? 64 : avx2 ? 32 : 16;
-  out->registers = state == NEEDS_ZMM ? 32 : 16;
-  out->has_fma = state >= NEEDS_YMM && bit(words, LEAF_1, ECX, 12);
-  out->has_f16c = state >= NEEDS_YMM && bit(words, LEAF_1, ECX, 29);
-
-  /* On a hybrid processor CPUID describes the core that executes it; the target must not depend on which core
-   * that is. */
-  bool hybrid = bit(words, LEAF_7, EDX, 15);
-  if (hybrid) return;
-  bool topology = bit(words, LEAF_EXT1, ECX, 22);
-  if (topology && extended[EAX] >= 0x8000001du && caches_from_leaf(0x8000001du, cache)) return;
-  if (top[EAX] >= 4) caches_from_leaf(4, cache);
-}
-#else
-static void processor(ir_target *out, int64_t cache[4], unsigned *signature) {
-  (void)cache, (void)signature;
-#if defined(__aarch64__)
-  out->registers = 32;
-  out->has_fma = true;
-#else
-  out->registers = 16;
-#endif
-  out->vector_bytes = 16;
-}
-#endif
-
 ir_status rt_target_machine(ir_target *out, ir_text *machine, ir_error *error) {
-  memset(out, 0, sizeof *out);
   if (sizeof(void *) != 8)
     return ir_fail(error, IR_ERR_UNSUPPORTED,
                    "target: this processor has %zu-bit pointers; 64-bit ones are needed", 8 * sizeof(void *));
   int64_t cache[4] = {0};
   unsigned signature = 0;
-  snprintf(out->triple, sizeof out->triple, "%s", triple());
-  processor(out, cache, &signature);
+  rt_processor_of_triple(triple(), out);
+  rt_host_processor(out, cache, &signature);
   if (!cache[1] || !cache[2]) caches_from_sysfs(cache);
   int64_t l3 = cache[3] ? cache[3] : 4 << 20;
   out->l1_bytes = power_of_two_below(cache[1] ? cache[1] : 32 << 10);

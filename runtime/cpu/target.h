@@ -5,8 +5,8 @@
 
 #include "ir/target.h"
 
-/* Describe the processor this process runs on. On x86-64 the features are those that both the processor and
- * the operating system support; elsewhere the feature list is empty and vectors are 16 bytes wide. */
+/* Describe the processor this process runs on. On x86-64 and AArch64 the features are those that both the
+ * processor and the operating system support; elsewhere what every processor of the architecture has. */
 ir_status rt_target_host(ir_target *out, ir_error *error);
 
 /* The same. machine, which may be NULL, receives what tells this machine from others, as the key of what was

@@ -1,8 +1,8 @@
 /* The linker: one ELF64 relocatable object becomes one flat image.
  *
  * Code sections come first, then constants, each in the object's order. Unwind tables, notes and sections
- * that would not be loaded are dropped. The relocations, which depend on the processor, are in
- * runtime/image/reloc.c. Source: System V ABI, chapter 4.
+ * that would not be loaded are dropped. The relocations are in relocate.c, and what depends on the processor
+ * in reloc_*.c. Source: System V ABI, chapter 4.
  *
  * Every number in the object is checked before use; fields are copied out, so the object may lie at any
  * address. */
@@ -13,60 +13,41 @@
 #include <string.h>
 
 #include "runtime/image/format.h"
-#include "runtime/image/reloc.h"
+#include "runtime/image/linker.h"
 
-enum { NOT_PLACED = 0, IMAGE_LIMIT = 1 << 30 };
+enum { IMAGE_LIMIT = 1 << 30 };
 
-typedef struct linker {
-  const uint8_t *object;
-  size_t size;
-  rt_terms terms;
-  const rt_machine *machine;
-  const ir_mem *mem;
-  ir_error *error;
-  uint64_t section_table;
-  uint32_t sections, name_section;
-  uint32_t *place; /* offset of each section in the image, or NOT_PLACED (offset 0 holds the head) */
-  Elf64_Shdr symtab, strtab;
-  uint64_t symbols;
-  uint32_t entries, code;
-  uint64_t name_bytes;
-  uint8_t *image;
-  uint64_t image_size;
-} linker;
-
-static ir_status refuse_object(linker *l, const char *what) {
+ir_status rt_link_refuse(rt_linker *l, const char *what) {
   return ir_fail(l->error, IR_ERR_COMPILE, "linking: the object file (%zu bytes) is damaged: %s", l->size,
                  what);
 }
 
-static bool is_inside(uint64_t size, uint64_t offset, uint64_t length) {
+bool rt_link_inside(uint64_t size, uint64_t offset, uint64_t length) {
   return offset <= size && length <= size - offset;
 }
 
-static Elf64_Shdr section(const linker *l, uint32_t index) {
+Elf64_Shdr rt_link_section(const rt_linker *l, uint32_t index) {
   Elf64_Shdr s;
   memcpy(&s, l->object + l->section_table + (uint64_t)index * sizeof s, sizeof s);
   return s;
 }
 
-static Elf64_Sym symbol(const linker *l, uint64_t index) {
+Elf64_Sym rt_link_symbol(const rt_linker *l, uint64_t index) {
   Elf64_Sym s;
   memcpy(&s, l->object + l->symtab.sh_offset + index * sizeof s, sizeof s);
   return s;
 }
 
-/* A string in a string table whose range has been checked; NULL when it does not end inside the table. */
-static const char *string(const linker *l, const Elf64_Shdr *table, uint64_t at) {
+const char *rt_link_string(const rt_linker *l, const Elf64_Shdr *table, uint64_t at) {
   if (at >= table->sh_size) return NULL;
   const char *text = (const char *)l->object + table->sh_offset + at;
   return memchr(text, 0, table->sh_size - at) ? text : NULL;
 }
 
-static const char *section_name(const linker *l, const Elf64_Shdr *s) {
+const char *rt_link_section_name(const rt_linker *l, const Elf64_Shdr *s) {
   if (l->name_section == 0) return "";
-  Elf64_Shdr names = section(l, l->name_section);
-  const char *name = string(l, &names, s->sh_name);
+  Elf64_Shdr names = rt_link_section(l, l->name_section);
+  const char *name = rt_link_string(l, &names, s->sh_name);
   return name ? name : "";
 }
 
@@ -74,62 +55,65 @@ static bool starts_with(const char *text, const char *prefix) {
   return !strncmp(text, prefix, strlen(prefix));
 }
 
-static ir_status read_header(linker *l) {
+static ir_status read_header(rt_linker *l) {
   Elf64_Ehdr head;
-  if (l->size < sizeof head) return refuse_object(l, "shorter than an ELF header");
+  if (l->size < sizeof head) return rt_link_refuse(l, "shorter than an ELF header");
   memcpy(&head, l->object, sizeof head);
   if (memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
       head.e_ident[EI_DATA] != ELFDATA2LSB || head.e_type != ET_REL)
-    return refuse_object(l, "not a little-endian ELF64 relocatable object");
+    return rt_link_refuse(l, "not a little-endian ELF64 relocatable object");
   l->machine = rt_machine_find(head.e_machine);
   if (!l->machine)
-    return ir_fail(l->error, IR_ERR_UNSUPPORTED,
-                   "linking: objects for ELF machine %u cannot be linked; x86-64 (62) can", head.e_machine);
-  if (head.e_shentsize != sizeof(Elf64_Shdr) || !is_inside(l->size, head.e_shoff, sizeof(Elf64_Shdr)))
-    return refuse_object(l, "no section table");
+    return ir_fail(
+        l->error, IR_ERR_UNSUPPORTED,
+        "linking: objects for ELF machine %u cannot be linked; those for x86-64, AArch64 and RISC-V can",
+        head.e_machine);
+  if (head.e_shentsize != sizeof(Elf64_Shdr) || !rt_link_inside(l->size, head.e_shoff, sizeof(Elf64_Shdr)))
+    return rt_link_refuse(l, "no section table");
   l->section_table = head.e_shoff;
-  Elf64_Shdr first = section(l, 0);
+  Elf64_Shdr first = rt_link_section(l, 0);
   uint64_t count = head.e_shnum ? head.e_shnum : first.sh_size;
-  if (count == 0 || count > UINT32_MAX || !is_inside(l->size, head.e_shoff, count * sizeof(Elf64_Shdr)))
-    return refuse_object(l, "the section table runs past the end");
+  if (count == 0 || count > UINT32_MAX || !rt_link_inside(l->size, head.e_shoff, count * sizeof(Elf64_Shdr)))
+    return rt_link_refuse(l, "the section table runs past the end");
   l->sections = (uint32_t)count;
   l->name_section = head.e_shstrndx == SHN_XINDEX ? first.sh_link : head.e_shstrndx;
-  if (l->name_section >= l->sections) return refuse_object(l, "the section names are in no section");
+  if (l->name_section >= l->sections) return rt_link_refuse(l, "the section names are in no section");
   return IR_OK;
 }
 
 /* Check that every section lies inside the file, and find the one symbol table and its names. */
-static ir_status read_sections(linker *l) {
+static ir_status read_sections(rt_linker *l) {
   bool found = false;
   for (uint32_t i = 1; i < l->sections; i++) {
-    Elf64_Shdr s = section(l, i);
+    Elf64_Shdr s = rt_link_section(l, i);
     if (s.sh_type == SHT_NULL || s.sh_type == SHT_NOBITS) {
-      if (i == l->name_section) return refuse_object(l, "the section names are in no section");
+      if (i == l->name_section) return rt_link_refuse(l, "the section names are in no section");
       continue;
     }
-    if (!is_inside(l->size, s.sh_offset, s.sh_size)) return refuse_object(l, "a section runs past the end");
-    if (s.sh_type == SHT_SYMTAB_SHNDX) return refuse_object(l, "too many sections");
+    if (!rt_link_inside(l->size, s.sh_offset, s.sh_size))
+      return rt_link_refuse(l, "a section runs past the end");
+    if (s.sh_type == SHT_SYMTAB_SHNDX) return rt_link_refuse(l, "too many sections");
     if (s.sh_type != SHT_SYMTAB) continue;
-    if (found) return refuse_object(l, "two symbol tables");
+    if (found) return rt_link_refuse(l, "two symbol tables");
     found = true;
     if (s.sh_entsize != sizeof(Elf64_Sym) || s.sh_link == 0 || s.sh_link >= l->sections)
-      return refuse_object(l, "an ill-formed symbol table");
+      return rt_link_refuse(l, "an ill-formed symbol table");
     l->symtab = s;
-    l->strtab = section(l, s.sh_link);
-    if (l->strtab.sh_type != SHT_STRTAB) return refuse_object(l, "the symbols have no names");
+    l->strtab = rt_link_section(l, s.sh_link);
+    if (l->strtab.sh_type != SHT_STRTAB) return rt_link_refuse(l, "the symbols have no names");
     l->symbols = s.sh_size / sizeof(Elf64_Sym);
   }
-  return found ? IR_OK : refuse_object(l, "no symbol table");
+  return found ? IR_OK : rt_link_refuse(l, "no symbol table");
 }
 
-static ir_status refuse_section(linker *l, const char *name, const char *why) {
+static ir_status refuse_section(rt_linker *l, const char *name, const char *why) {
   return ir_fail(l->error, IR_ERR_COMPILE,
                  "linking: section '%.200s' %s; an image holds code and constants only", name, why);
 }
 
 /* Decides whether the section goes into the image (*keep); fails if an image cannot hold it. */
-static ir_status choose_section(linker *l, const Elf64_Shdr *s, bool *keep) {
-  const char *name = section_name(l, s);
+static ir_status choose_section(rt_linker *l, const Elf64_Shdr *s, bool *keep) {
+  const char *name = rt_link_section_name(l, s);
   *keep = false;
   if (!(s->sh_flags & SHF_ALLOC) || s->sh_type == SHT_NULL || s->sh_type == SHT_NOTE ||
       s->sh_type == SHT_X86_64_UNWIND || starts_with(name, ".eh_frame") || starts_with(name, ".note") ||
@@ -151,18 +135,18 @@ static ir_status choose_section(linker *l, const Elf64_Shdr *s, bool *keep) {
   return IR_OK;
 }
 
-static bool is_entry(const linker *l, const Elf64_Sym *s) {
+static bool is_entry(const rt_linker *l, const Elf64_Sym *s) {
   return ELF64_ST_TYPE(s->st_info) == STT_FUNC && ELF64_ST_BIND(s->st_info) != STB_LOCAL &&
          s->st_shndx < l->sections && s->st_shndx != SHN_UNDEF;
 }
 
 /* Refuse symbols that an image cannot hold; count the entries and the bytes of their names. */
-static ir_status read_symbols(linker *l) {
+static ir_status read_symbols(rt_linker *l) {
   for (uint64_t i = 1; i < l->symbols; i++) {
-    Elf64_Sym s = symbol(l, i);
-    const char *name = string(l, &l->strtab, s.st_name);
+    Elf64_Sym s = rt_link_symbol(l, i);
+    const char *name = rt_link_string(l, &l->strtab, s.st_name);
     unsigned type = ELF64_ST_TYPE(s.st_info);
-    if (!name) return refuse_object(l, "a symbol's name runs past the end");
+    if (!name) return rt_link_refuse(l, "a symbol's name runs past the end");
     if (s.st_shndx == SHN_UNDEF)
       return ir_fail(l->error, IR_ERR_COMPILE,
                      "linking: the code refers to '%.200s', which it does not define; an image may call "
@@ -180,12 +164,12 @@ static ir_status read_symbols(linker *l) {
   return IR_OK;
 }
 
-static ir_status refuse_size(linker *l) {
+static ir_status refuse_size(rt_linker *l) {
   return ir_fail(l->error, IR_ERR_COMPILE, "linking: more than %d bytes of code and constants", IMAGE_LIMIT);
 }
 
 /* Assign an offset in the image to every kept section, code first. */
-static ir_status lay_out(linker *l) {
+static ir_status lay_out(rt_linker *l) {
   uint64_t at = sizeof(rt_image_head) + (uint64_t)l->entries * sizeof(rt_image_row) + l->name_bytes;
   for (int pass = 0; pass < 2; pass++) {
     bool code = pass == 0;
@@ -193,7 +177,7 @@ static ir_status lay_out(linker *l) {
     if (at > IMAGE_LIMIT) return refuse_size(l);
     if (code) l->code = (uint32_t)at;
     for (uint32_t i = 1; i < l->sections; i++) {
-      Elf64_Shdr s = section(l, i);
+      Elf64_Shdr s = rt_link_section(l, i);
       bool keep;
       ir_status status = choose_section(l, &s, &keep);
       if (status) return status;
@@ -209,27 +193,27 @@ static ir_status lay_out(linker *l) {
   return IR_OK;
 }
 
-static void copy_sections(linker *l) {
+static void copy_sections(rt_linker *l) {
   memset(l->image, 0, l->code);
   memset(l->image + l->code, l->machine->pad, l->image_size - l->code);
   for (uint32_t i = 1; i < l->sections; i++) {
-    if (l->place[i] == NOT_PLACED) continue;
-    Elf64_Shdr s = section(l, i);
+    if (l->place[i] == RT_NOT_PLACED) continue;
+    Elf64_Shdr s = rt_link_section(l, i);
     memcpy(l->image + l->place[i], l->object + s.sh_offset, s.sh_size);
   }
 }
 
-static ir_status write_table(linker *l) {
+static ir_status write_table(rt_linker *l) {
   rt_image_head head = {RT_IMAGE_MAGIC, l->image_size, l->entries, l->code};
   memcpy(l->image, &head, sizeof head);
   uint8_t *at = l->image + sizeof head, *name_at = at + l->entries * sizeof(rt_image_row);
   for (uint64_t i = 1; i < l->symbols; i++) {
-    Elf64_Sym s = symbol(l, i);
+    Elf64_Sym s = rt_link_symbol(l, i);
     if (!is_entry(l, &s)) continue;
-    Elf64_Shdr home = section(l, s.st_shndx);
-    const char *name = string(l, &l->strtab, s.st_name);
-    if (l->place[s.st_shndx] == NOT_PLACED || !(home.sh_flags & SHF_EXECINSTR) ||
-        !is_inside(home.sh_size, s.st_value, s.st_size))
+    Elf64_Shdr home = rt_link_section(l, s.st_shndx);
+    const char *name = rt_link_string(l, &l->strtab, s.st_name);
+    if (l->place[s.st_shndx] == RT_NOT_PLACED || !(home.sh_flags & SHF_EXECINSTR) ||
+        !rt_link_inside(home.sh_size, s.st_value, s.st_size))
       return ir_fail(l->error, IR_ERR_COMPILE, "linking: function '%.200s' lies outside its section", name);
     rt_image_row row = {(uint32_t)(name_at - l->image),
                         l->place[s.st_shndx] + (uint32_t)s.st_value,
@@ -247,68 +231,7 @@ static ir_status write_table(linker *l) {
   return IR_OK;
 }
 
-static const char *symbol_name(const linker *l, const Elf64_Sym *s) {
-  if (ELF64_ST_TYPE(s->st_info) == STT_SECTION && s->st_shndx < l->sections) {
-    Elf64_Shdr home = section(l, s->st_shndx);
-    return section_name(l, &home);
-  }
-  const char *name = string(l, &l->strtab, s->st_name);
-  return name ? name : "";
-}
-
-static ir_status refuse_reloc(linker *l, const char *kind, const char *name, const char *why) {
-  return ir_fail(l->error, IR_ERR_COMPILE,
-                 "linking: relocation %s against '%.200s' %s; code must be position-independent", kind, name,
-                 why);
-}
-
-/* Apply one relocation of section `target`, whose header is `home`. */
-static ir_status apply_relocation(linker *l, uint32_t target, const Elf64_Shdr *home, const Elf64_Rela *r) {
-  uint64_t index = ELF64_R_SYM(r->r_info);
-  if (index >= l->symbols) return refuse_object(l, "a relocation names no symbol");
-  Elf64_Sym s = symbol(l, index);
-  const char *name = symbol_name(l, &s);
-  const rt_reloc *kind = rt_reloc_find(l->machine, ELF64_R_TYPE(r->r_info));
-  if (!kind)
-    return ir_fail(l->error, IR_ERR_COMPILE, "linking: relocation type %u against '%.200s' is not known",
-                   (unsigned)ELF64_R_TYPE(r->r_info), name);
-  if (kind->action == RT_RELOC_NOTHING) return IR_OK;
-  if (kind->action == RT_RELOC_ABSOLUTE)
-    return refuse_reloc(l, kind->name, name, "needs an absolute address");
-  if (kind->action == RT_RELOC_OUTSIDE)
-    return refuse_reloc(l, kind->name, name, "needs a table outside the image");
-  if (!is_inside(home->sh_size, r->r_offset, rt_reloc_width(kind)))
-    return refuse_object(l, "a relocation lies outside its section");
-  if (s.st_shndx >= l->sections || l->place[s.st_shndx] == NOT_PLACED)
-    return refuse_reloc(l, kind->name, name, "refers to something that is not part of the image");
-  Elf64_Shdr there = section(l, s.st_shndx);
-  if (s.st_value > there.sh_size) return refuse_object(l, "a symbol lies outside its section");
-
-  uint64_t place = l->place[target] + r->r_offset;
-  uint64_t value = l->place[s.st_shndx] + s.st_value + (uint64_t)r->r_addend - place;
-  const char *why = rt_reloc_apply(kind, l->image + place, r->r_offset, r->r_addend, (int64_t)value);
-  return why ? refuse_reloc(l, kind->name, name, why) : IR_OK;
-}
-
-static ir_status relocate_all(linker *l) {
-  for (uint32_t i = 1; i < l->sections; i++) {
-    Elf64_Shdr s = section(l, i);
-    if (s.sh_type != SHT_RELA && s.sh_type != SHT_REL) continue;
-    if (s.sh_info >= l->sections || l->place[s.sh_info] == NOT_PLACED) continue;
-    if (s.sh_type == SHT_REL || s.sh_entsize != sizeof(Elf64_Rela))
-      return refuse_object(l, "relocations without addends");
-    Elf64_Shdr home = section(l, s.sh_info);
-    for (uint64_t k = 0; k < s.sh_size / sizeof(Elf64_Rela); k++) {
-      Elf64_Rela r;
-      memcpy(&r, l->object + s.sh_offset + k * sizeof r, sizeof r);
-      ir_status status = apply_relocation(l, s.sh_info, &home, &r);
-      if (status) return status;
-    }
-  }
-  return IR_OK;
-}
-
-static ir_status link_image(linker *l) {
+static ir_status link_image(rt_linker *l) {
   ir_status status = read_sections(l);
   if (!status) status = read_symbols(l);
   if (!status) status = lay_out(l);
@@ -319,12 +242,12 @@ static ir_status link_image(linker *l) {
                    l->image_size);
   copy_sections(l);
   status = write_table(l);
-  return status ? status : relocate_all(l);
+  return status ? status : rt_link_relocate(l);
 }
 
 ir_status rt_image_link(const void *object, size_t size, rt_terms terms, const ir_mem *mem, rt_flat *out,
                         ir_error *error) {
-  linker l = {.object = object, .size = size, .terms = terms, .mem = mem, .error = error};
+  rt_linker l = {.object = object, .size = size, .terms = terms, .mem = mem, .error = error};
   *out = (rt_flat){NULL, 0};
   ir_status status = read_header(&l);
   if (status) return status;

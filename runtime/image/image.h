@@ -38,11 +38,11 @@ typedef struct rt_entry {
   rt_terms terms;
 } rt_entry;
 
-/* Link one ELF64 relocatable object for x86-64 (position-independent, small code model, without references to
- * anything outside the object) into an image. Its entries are the object's global functions in symbol order,
- * each with these `terms`. Refused with IR_ERR_COMPILE and a message that names the symbol or section:
- * undefined symbols, absolute relocations, writable data, thread-local storage, anything malformed. The
- * object is not trusted. The same object always gives the same bytes. */
+/* Link one ELF64 relocatable object for x86-64, AArch64 or RISC-V (position-independent, small code model,
+ * without references to anything outside the object) into an image. Its entries are the object's global
+ * functions in symbol order, each with these `terms`. Refused with IR_ERR_COMPILE and a message that names
+ * the symbol or section: undefined symbols, absolute relocations, writable data, thread-local storage,
+ * anything malformed. The object is not trusted. The same object always gives the same bytes. */
 ir_status rt_image_link(const void *object, size_t size, rt_terms terms, const ir_mem *mem, rt_flat *out,
                         ir_error *error);
 void rt_flat_free(const ir_mem *mem, rt_flat *flat);

@@ -1,21 +1,13 @@
 /* Turns C source text into a function: compiled in a temporary directory, or found in the cache on disk. */
 #include "runtime/native/source.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "runtime/cache/digest.h"
 #include "runtime/context.h"
 #include "runtime/native/library.h"
-#include "runtime/system/command.h"
-#include "runtime/system/files.h"
+#include "runtime/system/tool.h"
 
-enum { PATH_ROOM = 512, SAID_ROOM = 600 };
 static const char kind[] = "shared";
 
 typedef struct bytes {
@@ -24,66 +16,22 @@ typedef struct bytes {
   size_t size;
 } bytes;
 
-static bool write_file(const char *path, const char *text) {
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  bool good = fd >= 0 && rt_write_all(fd, text, strlen(text));
-  return fd >= 0 && close(fd) == 0 && good;
-}
-
-static bool read_file(const char *path, bytes *out) {
-  struct stat status;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  bool good = fd >= 0 && fstat(fd, &status) == 0 && status.st_size > 0;
-  if (good) good = (out->at = ir_alloc(out->mem, (size_t)status.st_size)) != NULL;
-  if (good) out->size = (size_t)status.st_size;
-  for (size_t done = 0; good && done < out->size;) {
-    ssize_t n = read(fd, out->at + done, out->size - done);
-    if (n < 0 && errno == EINTR) continue;
-    good = n > 0;
-    done += n > 0 ? (size_t)n : 0;
-  }
-  if (fd >= 0) close(fd);
-  return good;
-}
-
-/* The compiler's messages, as much as fits. */
-static void read_said(const char *path, char *out) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t n = fd >= 0 ? read(fd, out, SAID_ROOM - 1) : 0;
-  out[n > 0 ? n : 0] = '\0';
-  if (fd >= 0) close(fd);
-}
-
-/* Runs `cc`, with its messages in the file `said`. Returns its wait status, or -1 if it cannot be run. */
-static int run_compiler(const char *source, const char *object, const char *said, rt_digest id) {
-  char identity[RT_LIBRARY_ID_ROOM];
-  rt_library_id_option(id, identity);
-  char *arguments[] = {"cc",           "-shared",      "-fPIC", "-O2", "-ffp-contract=off", identity, "-o",
-                       (char *)object, (char *)source, "-lm",   NULL};
-  return rt_run_command(arguments, said);
-}
-
 static ir_status compile_source(const char *who, const char *source, rt_digest id, bytes *object,
                                 ir_error *error) {
-  char place[PATH_ROOM], from[PATH_ROOM + 16], to[PATH_ROOM + 16], said[PATH_ROOM + 16],
-      words[SAID_ROOM] = "";
-  const char *root = getenv("TMPDIR");
-  int length = snprintf(place, sizeof place, "%s/viewfold-XXXXXX", root && *root ? root : "/tmp");
-  if (length < 0 || (size_t)length >= sizeof place || !mkdtemp(place))
-    return ir_fail(error, IR_ERR_IO, "%s: cannot make a temporary directory in %.200s: %s", who,
-                   root && *root ? root : "/tmp", strerror(errno));
-  snprintf(from, sizeof from, "%s/kernel.c", place);
-  snprintf(to, sizeof to, "%s/kernel.so", place);
-  snprintf(said, sizeof said, "%s/said", place);
-  bool written = write_file(from, source);
-  int status = written ? run_compiler(from, to, said, id) : -1;
-  read_said(said, words);
-  if (!written) ir_fail(error, IR_ERR_IO, "%s: cannot write %.200s: %s", who, from, strerror(errno));
-  else if (status == -1) ir_fail(error, IR_ERR_COMPILE, "%s: cannot run the compiler `cc`; install one", who);
-  else if (status != 0) ir_fail(error, IR_ERR_COMPILE, "%s: `cc` cannot compile its source: %s", who, words);
-  else if (!read_file(to, object)) ir_fail(error, IR_ERR_COMPILE, "%s: `cc` left no shared object", who);
-  unlink(from), unlink(to), unlink(said), rmdir(place);
-  return error->status;
+  char identity[RT_LIBRARY_ID_ROOM];
+  rt_library_id_option(id, identity);
+  const char *const words[] = {"cc",     "-shared", "-fPIC",        "-O2",         "-ffp-contract=off",
+                               identity, "-o",      RT_TOOL_OUTPUT, RT_TOOL_INPUT, "-lm",
+                               NULL};
+  rt_tool compiler = {.who = who,
+                      .words = words,
+                      .input_name = "kernel.c",
+                      .input = source,
+                      .input_size = strlen(source),
+                      .output_name = "kernel.so",
+                      .missing = "cannot run the compiler `cc`; install one",
+                      .failed = "`cc` cannot compile its source"};
+  return rt_tool_run(&compiler, object->mem, &object->at, &object->size, error);
 }
 
 /* Load the object that the cache on disk holds for the key. False if it must be compiled. `only`: compiling
@@ -118,7 +66,7 @@ ir_status rt_source_load(rt_context *context, const char *who, const char *sourc
     if (rt_library_load(who, object.at, object.size, id, symbol, library, function, error) == IR_OK && disk)
       rt_disk_put(disk, kind, key.bytes, key.size, object.at, object.size);
   }
-  ir_free(object.mem, object.at, object.size);
+  if (object.at) ir_free(object.mem, object.at, object.size + 1);
   rt_full_key_free(&key);
   return error->status;
 }

@@ -89,7 +89,9 @@ static ir_status build_forms(rt_describer *describers, const rt_object_request *
     forms[i] = (cg_form){&describers[i].program, &request->forms[i].program->context->target, 0};
   }
   if (!status && request->weights) status = join_weights(describers, forms, request, out, error);
-  return status ? status : rt_module_build(&c->codegen, &whole, request->mem, &out->code, error);
+  if (status) return status;
+  return request->want == CG_C ? cg_c_program(&whole, request->mem, &out->code, error)
+                               : rt_module_build(&c->codegen, &whole, request->mem, &out->code, error);
 }
 
 ir_status rt_object_build(const rt_object_request *request, rt_object *out, ir_error *error) {

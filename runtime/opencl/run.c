@@ -314,7 +314,10 @@ static ir_status run_steps(rt_program *p, rt_run *r, const rt_frame *f, void *co
                                  [IR_SLOT_TEMP] = r->temps,
                                  [IR_SLOT_DATA] = p->data};
   const rt_cl_state *s = r->device;
-  rt_run_context run_context = {p, f, r, bases, r->buffers, error, a->recording, a->watch, a->endpoint};
+  rt_pace pace;
+  rt_run_context run_context = {p,        f,           r,    bases, r->buffers, error, a->recording,
+                                a->watch, a->endpoint, &pace};
+  rt_pace_begin(&pace, p);
   ir_status status = s->staging ? run_noting(&run_context, f)
                                 : rt_run_steps(&run_context, f->steps, f->steps + f->step_count);
   for (size_t i = 0; i < p->copy_count && !status; i++) {

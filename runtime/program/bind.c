@@ -55,7 +55,7 @@ static void list_files(rt_program *p) {
     while (k < p->file_count && p->files[k] != file) k++;
     if (file && k == p->file_count) p->files[p->file_count++] = file;
   }
-  if (p->file_count) p->plain = false;
+  if (p->file_count) p->plain = p->brief = false;
 }
 
 static ir_status check_entries(const rt_program *p, ir_error *error) {
@@ -99,6 +99,7 @@ static ir_status bind(rt_program *p, rt_constant *const *constants, size_t count
   list_files(p);
   if (!status) status = rt_run_hoisted(p, error);
   p->plain &= !p->failed_step && !p->maps_entries; /* the one only fails, the other checks them */
+  p->brief &= p->plain;
   return status;
 }
 

@@ -1,6 +1,6 @@
 /* The sizes that depend on the values of the variables: counts of steps, offsets of temporaries, bytes of
  * copies. */
-#include "runtime/program/program.h"
+#include "runtime/program/pace.h"
 
 #include <string.h>
 
@@ -134,7 +134,10 @@ static rt_step kernel_step(const rt_program *p, const rt_frame *f, const rt_plan
 static rt_step other_step(const rt_frame *f, const rt_plan_step *s, uint32_t number) {
   const uint32_t *place = f->step_index + number + 1;
   uint32_t first = s->inside[0], both = rt_inside(s);
-  return (rt_step){.grain = RT_GRAIN_OTHER, .inside = {place[first] - place[0], place[both] - place[first]}};
+  bool may_be_long = !first && !both; /* custom operations, sorts */
+  return (rt_step){.grain = RT_GRAIN_OTHER,
+                   .least_ns = may_be_long ? RT_PACE_BUDGET << RT_PACE_UNIT : 0,
+                   .inside = {place[first] - place[0], place[both] - place[first]}};
 }
 
 /* Does the step have work to do for these sizes? */

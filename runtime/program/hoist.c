@@ -241,8 +241,11 @@ static ir_status compute(const hoisting *h, uint32_t number, ir_error *error) {
                   .scratch_each = each};
   rt_split(&step, count, work, flops, (int)threads);
   h->buffers[s->slot_count] = &status;
-  rt_launch(p, &step, h->buffers, scratch.base);
+  rt_pace pace;
+  rt_pace_begin(&pace, p);
+  rt_launch(p, &step, h->buffers, scratch.base, &pace);
   rt_arena_release(&p->context->arenas, &scratch);
+  if (rt_pace_ended(&pace)) return rt_pace_cancelled(p, error);
   if (status && !p->failed_step) p->failed_step = number + 1;
   return IR_OK;
 }

@@ -103,18 +103,26 @@ static void compile_job(rt_context *c, job *j) {
 
 typedef struct batch {
   rt_context *context;
+  ir_task *task;
   job **jobs;
   size_t count;
-  atomic_size_t next;
+  atomic_size_t next, done;
 } batch;
 
 /* Each thread compiles one job after the other until none is left: a job takes milliseconds, and some take
- * many times as long as others. */
+ * many times as long as others. Once the task ends, only what a compiler process has been asked for is still
+ * fetched. */
 static void compile_some(void *argument, int worker, int64_t begin, int64_t end) {
   batch *b = argument;
   (void)worker, (void)begin, (void)end;
-  for (size_t i; (i = atomic_fetch_add_explicit(&b->next, 1, memory_order_relaxed)) < b->count;)
-    compile_job(b->context, b->jobs[i]);
+  for (size_t i; (i = atomic_fetch_add_explicit(&b->next, 1, memory_order_relaxed)) < b->count;) {
+    job *j = b->jobs[i];
+    size_t done = atomic_load_explicit(&b->done, memory_order_relaxed);
+    if (ir_task_tell(b->task, "compiling kernels", (int64_t)done, (int64_t)b->count) || j->is_asked)
+      compile_job(b->context, j);
+    else ir_cancelled(&j->error);
+    atomic_fetch_add_explicit(&b->done, 1, memory_order_relaxed);
+  }
 }
 
 /* Sort the kernels that probably take longest to the front. */
@@ -123,8 +131,8 @@ static int larger_first(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-static ir_status compile_all(rt_context *c, const char *name, job **jobs, size_t count, rt_stats *stats,
-                             ir_error *error) {
+static ir_status compile_all(rt_context *c, const char *name, ir_task *task, job **jobs, size_t count,
+                             rt_stats *stats, ir_error *error) {
   if (count == 0) return IR_OK;
   if (c->options.no_compile)
     return ir_fail(
@@ -133,11 +141,12 @@ static ir_status compile_all(rt_context *c, const char *name, job **jobs, size_t
         "once without VIEWFOLD_COMPILE=0 to compile and keep them",
         name, count, count == 1 ? "" : "s", jobs[0]->key->symbol);
   int64_t start = ir_now_ns();
-  batch b = {.context = c, .jobs = jobs, .count = count};
+  batch b = {.context = c, .task = task, .jobs = jobs, .count = count};
   atomic_init(&b.next, 0);
+  atomic_init(&b.done, 0);
   qsort(jobs, count, sizeof *jobs, larger_first);
   for (size_t i = 0; i < count && c->device->table->ask; i++)
-    jobs[i]->is_asked = c->device->table->ask(c, jobs[i]->key, &jobs[i]->asked);
+    jobs[i]->is_asked = c->device->table->ask(c, jobs[i]->key, task, &jobs[i]->asked);
   rt_pool_run(c->pool, compile_some, &b, (int64_t)count, 1, RT_POOL_LONG);
   stats->compile_ns += ir_now_ns() - start;
   stats->compiled += (uint32_t)count;
@@ -147,8 +156,8 @@ static ir_status compile_all(rt_context *c, const char *name, job **jobs, size_t
   return IR_OK;
 }
 
-static ir_status get_images(rt_context *c, const char *name, job *jobs, job **missing, size_t count,
-                            rt_stats *stats, ir_error *error) {
+static ir_status get_images(rt_context *c, const char *name, ir_task *task, job *jobs, job **missing,
+                            size_t count, rt_stats *stats, ir_error *error) {
   rt_disk *disk = rt_context_disk(c, NULL);
   size_t missing_count = 0;
   if (!rt_context_target(c, error)) return error ? error->status : IR_ERR_UNSUPPORTED;
@@ -167,7 +176,7 @@ static ir_status get_images(rt_context *c, const char *name, job *jobs, job **mi
     }
     missing[missing_count++] = j;
   }
-  ir_status status = compile_all(c, name, missing, missing_count, stats, error);
+  ir_status status = compile_all(c, name, task, missing, missing_count, stats, error);
   for (size_t i = 0; i < missing_count; i++) { /* also where another kernel failed */
     job *j = missing[i];
     if (!j->image->bytes) continue;
@@ -179,15 +188,15 @@ static ir_status get_images(rt_context *c, const char *name, job *jobs, job **mi
   return status;
 }
 
-ir_status rt_kernels_get(rt_context *c, const char *name, const rt_kernel_key *keys, size_t count,
-                         rt_flat *images, rt_stats *stats, ir_error *error) {
+ir_status rt_kernels_get(rt_context *c, const char *name, ir_task *task, const rt_kernel_key *keys,
+                         size_t count, rt_flat *images, rt_stats *stats, ir_error *error) {
   stats->kernels += (uint32_t)count;
   job *jobs = ir_alloc(&c->mem, count * sizeof *jobs), **missing = ir_alloc(&c->mem, count * sizeof(job *));
   memset(images, 0, count * sizeof *images);
   ir_status status = IR_ERR_MEMORY;
   if (jobs && missing) {
     for (size_t i = 0; i < count; i++) jobs[i] = (job){.key = &keys[i], .image = &images[i]};
-    status = get_images(c, name, jobs, missing, count, stats, error);
+    status = get_images(c, name, task, jobs, missing, count, stats, error);
     for (size_t i = 0; i < count; i++) rt_full_key_free(&jobs[i].full);
   } else {
     ir_fail(error, status, "graph @%s: out of memory compiling", name);

@@ -5,6 +5,7 @@
 
 #include "runtime/context.h"
 #include "runtime/device.h"
+#include "runtime/program/pace.h"
 
 /* Lays out every array of a program but those of its frame. */
 static uintptr_t lay_out_program(rt_program *p, uintptr_t at) {
@@ -125,6 +126,12 @@ size_t rt_scratch_of(const rt_program *p, uint32_t step) {
   return ((size_t)entry.terms.scratch + RT_SCRATCH_ALIGN - 1) & ~(size_t)(RT_SCRATCH_ALIGN - 1);
 }
 
+static bool is_brief(const rt_frame *f) {
+  bool brief = f->step_count <= RT_PACE_STEPS;
+  for (size_t i = 0; i < f->step_count && brief; i++) brief = f->steps[i].grain == RT_GRAIN_WHOLE;
+  return brief;
+}
+
 static ir_status prepare_program(rt_program *p, ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
   for (uint32_t i = 0; i < p->plan.head->slots; i++) p->kinds[i] = p->plan.slots[i].kind;
@@ -147,6 +154,7 @@ static ir_status prepare_program(rt_program *p, ir_error *error) {
     if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
     rt_frame_lay_out(p, &p->frame, memory);
     status = rt_frame_fill(p, &p->frame, NULL, error);
+    p->brief = p->plain && !status && is_brief(&p->frame);
   }
   return p->remote && !status ? p->context->device->table->prepare(p, error) : status;
 }
@@ -193,6 +201,7 @@ static ir_status make_program(rt_context *context, rt_program *base, const void 
   p->base = base;
   if (base) rt_program_retain(base);
   p->pool = context->pool;
+  p->progress = context->options.progress;
   p->remote = rt_is_remote(context->device);
   p->boundary = p->remote ? context->device->table->boundary(context->device) : 0;
   p->code = *code;
@@ -390,6 +399,12 @@ static void add_given(const rt_program *p, const rt_frame *f, rt_cost *sum) {
     if (kind == IR_SLOT_INPUT || kind == IR_SLOT_OUTPUT)
       add_clamped(&sum->caller_bytes, (int64_t)f->bytes[i]);
   }
+}
+
+int64_t rt_frame_steps(const rt_program *p, const rt_frame *f) {
+  rt_cost cost = {0};
+  add_cost(p, f, 0, p->plan.head->steps, &cost);
+  return cost.steps;
 }
 
 ir_status rt_program_cost(const rt_program *p, const int64_t *vars, rt_cost *out, ir_error *error) {

@@ -29,11 +29,12 @@ enum { RT_SOURCE_SHIFT = 30 };
 /* A step with everything that launching it needs. */
 enum { RT_GRAIN_WHOLE = 0, RT_GRAIN_OTHER = -1 }; /* the loop is not split; the step is no kernel */
 typedef struct rt_step {
-  cg_kernel function;           /* of a kernel */
-  const uint32_t *sources;      /* sources of its buffers */
-  uint32_t params, number;      /* buffers of a kernel, else 0; index of the step in the plan */
-  int64_t count, grain;         /* grain: least iterations of a chunk, or as above */
-  int64_t least_ns;             /* that it surely takes on one thread, if it is split */
+  cg_kernel function;      /* of a kernel */
+  const uint32_t *sources; /* sources of its buffers */
+  uint32_t params, number; /* buffers of a kernel, else 0; index of the step in the plan */
+  int64_t count, grain;    /* grain: least iterations of a chunk, or as above */
+  int64_t least_ns;        /* of a kernel that is split: what it surely takes on one thread; of a step that
+                              is no kernel and has none inside: so that the run asks how it goes on */
   size_t scratch, scratch_each; /* bytes: offset of its scratch in the arena; per thread */
   union {
     const int64_t *vars; /* of a kernel */
@@ -87,6 +88,7 @@ struct rt_program {
   size_t boundary; /* no temporary lies across a multiple of it in the arena; 0: no limit */
   bool plain;      /* fixed sizes, no temporaries with memory of their own, no scratch, few parameters, only
                       kernels: a run needs no rt_run */
+  bool brief; /* plain, and a few kernels that are not split: a run ends before anybody would cancel it */
   size_t scratch_steps; /* number of kernels and sorts that need scratch memory */
   rt_frame frame;
   rt_copy *copies;
@@ -95,6 +97,7 @@ struct rt_program {
   _Atomic(rt_run *) spare;
 
   rt_pool *pool;
+  ir_progress *progress; /* the context's */
   rt_plan plan;
   rt_code code;
   rt_stats stats;
@@ -181,6 +184,9 @@ void rt_exchange_boxes(const rt_program *program, const int64_t *values, uint32_
                        ir_box *own);
 bool rt_exchange_fits(const rt_program *program, const int64_t *values, uint32_t step);
 size_t rt_exchange_bytes(const rt_program *program, uint32_t step);
+
+/* Defined in program.c: rt_cost.steps for the sizes of a frame. */
+int64_t rt_frame_steps(const rt_program *program, const rt_frame *frame);
 
 /* Defined in program.c: bytes of scratch memory that each thread needs for this kernel step, a multiple of
  * RT_SCRATCH_ALIGN. */

@@ -90,7 +90,7 @@ ir_status rt_program_find(rt_context *c, const void *key, size_t size, rt_progra
     rt_program *p;
     status = load_program(c, &found, &p, &own);
     if (!status) *out = keep_in_memory(c, key, size, p);
-    else if (status == IR_ERR_MEMORY || (status != IR_ERR_INVALID && rt_is_remote(c->device)))
+    else if (ir_gives_up(status) || (status != IR_ERR_INVALID && rt_is_remote(c->device)))
       ir_fail(error, status, "%s", own.text);
     else { /* unusable: a miss */ status = IR_OK;
       rt_disk_remove(disk, kind, full.bytes, full.size);
@@ -138,10 +138,10 @@ static ir_status load_code(rt_context *c, const char *name, const rt_plan_bytes 
 
 /* Gets the code of all kernels, and makes the entry and the program. images: room for the kernels' images and
  * one more. */
-static ir_status assemble(rt_context *c, const char *name, const rt_plan_bytes *plan, rt_flat *images,
-                          rt_flat *entry, rt_program **out, ir_error *error) {
+static ir_status assemble(rt_context *c, const char *name, ir_task *task, const rt_plan_bytes *plan,
+                          rt_flat *images, rt_flat *entry, rt_program **out, ir_error *error) {
   rt_stats stats = {0};
-  ir_status status = rt_kernels_get(c, name, plan->kernels, plan->kernel_count, images, &stats, error);
+  ir_status status = rt_kernels_get(c, name, task, plan->kernels, plan->kernel_count, images, &stats, error);
   if (status) return status;
   int64_t start = ir_timer_start(c->options.timer);
   rt_code code = {0};
@@ -188,7 +188,8 @@ ir_status rt_program_build(rt_context *c, const char *name, const ir_graph *g, c
   if (!status) {
     size_t room = (bytes.kernel_count + 1) * sizeof(rt_flat);
     rt_flat entry = {0}, *images = ir_alloc(&c->mem, room);
-    if (images) memset(images, 0, room), status = assemble(c, name, &bytes, images, &entry, out, &own);
+    if (images)
+      memset(images, 0, room), status = assemble(c, name, g->task, &bytes, images, &entry, out, &own);
     else status = ir_fail(&own, IR_ERR_MEMORY, "graph @%s: out of memory building it", name);
     if (!status && c->options.ahead) keep_kernels(&bytes, *out);
     if (!status) {

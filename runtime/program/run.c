@@ -14,12 +14,26 @@ typedef struct chunk_args {
   const int64_t *vars;
   uint8_t *scratch; /* scratch of worker 0; NULL: none */
   size_t scratch_each;
+  rt_pace *pace;
+  int64_t part; /* iterations after which the pace is asked again */
 } chunk_args;
 
 static void run_chunk(void *argument, int worker, int64_t begin, int64_t end) {
   const chunk_args *a = argument;
   uint8_t *own = a->scratch ? a->scratch + (size_t)worker * a->scratch_each : NULL;
-  a->function(a->buffers, a->vars, begin, end, own);
+  bool tells = worker == 0 && rt_pace_is_watched(a->pace); /* in the thread of the run */
+  for (int64_t next; begin < end && !rt_pace_ended(a->pace); begin = next) {
+    next = end - begin > a->part ? begin + a->part : end;
+    if (tells && !ir_task_tell_again(&a->pace->task)) return;
+    a->function(a->buffers, a->vars, begin, next, own);
+  }
+}
+
+/* The iterations of a part of a long step, a multiple of its grain. */
+static int64_t part_of(const rt_step *s) {
+  if (s->least_ns <= RT_PACE_PART) return s->count;
+  int64_t part = s->count / (s->least_ns / RT_PACE_PART);
+  return part > s->grain ? part - part % s->grain : s->grain;
 }
 
 ir_status rt_out_of_range(const rt_program *p, uint32_t step, ir_error *error) {
@@ -35,24 +49,32 @@ ir_status rt_out_of_range(const rt_program *p, uint32_t step, ir_error *error) {
       rt_program_name(p), launch, p->launch_count, entry.name);
 }
 
-static inline void launch(const rt_program *p, const rt_step *s, void **buffers, uint8_t *scratch) {
-  if (!s->grain) {
-    s->function(buffers, s->vars, 0, s->count, scratch);
-    return;
-  }
-  chunk_args args = {s->function, buffers, s->vars, scratch, s->scratch_each};
+/* Out of line, so that runs of short kernels are inlined as a whole. */
+__attribute__((noinline)) static void launch_parts(const rt_program *p, const rt_step *s, void **buffers,
+                                                   uint8_t *scratch, rt_pace *pace) {
+  chunk_args args = {s->function, buffers, s->vars, scratch, s->scratch_each, pace, part_of(s)};
   rt_pool_run(p->pool, run_chunk, &args, s->count, s->grain, s->least_ns);
 }
 
-void rt_launch(const rt_program *p, const rt_step *s, void **buffers, uint8_t *scratch) {
-  launch(p, s, buffers, scratch);
+void rt_launch(const rt_program *p, const rt_step *s, void **buffers, uint8_t *scratch, rt_pace *pace) {
+  if (s->grain) launch_parts(p, s, buffers, scratch, pace);
+  else s->function(buffers, s->vars, 0, s->count, scratch);
 }
 
-static inline void run_kernel(const rt_program *p, const rt_step *s, void *const *const bases[4],
-                              void **buffers, uint8_t *arena, int64_t *status) {
+/* The parameters of the step's kernel, then the address of its status word. */
+static inline void fill_buffers(const rt_step *s, void *const *const bases[4], void **buffers,
+                                int64_t *status) {
   for (uint32_t i = 0; i < s->params; i++) buffers[i] = rt_address(bases, s->sources[i]);
   buffers[s->params] = status;
-  launch(p, s, buffers, s->scratch_each ? arena + s->scratch : NULL);
+}
+
+__attribute__((always_inline)) static inline void run_kernel(const rt_program *p, const rt_step *s,
+                                                             void *const *const bases[4], void **buffers,
+                                                             uint8_t *arena, int64_t *status, rt_pace *pace) {
+  fill_buffers(s, bases, buffers, status);
+  uint8_t *scratch = s->scratch_each ? arena + s->scratch : NULL;
+  if (s->grain) launch_parts(p, s, buffers, scratch, pace);
+  else s->function(buffers, s->vars, 0, s->count, scratch);
 }
 
 static void copy_results(const rt_program *p, const rt_frame *f, void *const *const bases[4]) {
@@ -63,14 +85,38 @@ static void copy_results(const rt_program *p, const rt_frame *f, void *const *co
   }
 }
 
+/* Does a run ask whether it goes on, before this step? And how many are done since the last time, about. */
+static inline bool must_ask(const rt_step *s) { return s->grain || rt_pace_asks(s->number + 1); }
+static inline int64_t steps_since(const rt_step *s) { return s->grain ? 1 : RT_PACE_STEPS; }
+
 /* Runs a program of kernels only. bases: the addresses of each kind of slot. buffers: room for the parameters
  * of any kernel and one more. */
-static inline ir_status run_kernels(const rt_program *p, const rt_frame *f, void *const *const bases[4],
-                                    void **buffers, uint8_t *arena, ir_error *error) {
+static ir_status run_kernels(const rt_program *p, const rt_frame *f, void *const *const bases[4],
+                             void **buffers, uint8_t *arena, ir_error *error) {
   int64_t status = 0;
   const rt_step *end = f->steps + f->step_count;
+  rt_pace pace;
+  rt_pace_begin(&pace, p);
   for (const rt_step *s = f->steps; s < end; s++) {
-    run_kernel(p, s, bases, buffers, arena, &status);
+    if (must_ask(s) && rt_pace_ends(&pace, p, f, s->least_ns, steps_since(s)))
+      return rt_pace_cancelled(p, error);
+    run_kernel(p, s, bases, buffers, arena, &status, &pace);
+    if (status) return rt_out_of_range(p, s->number, error);
+    if (s->grain && rt_pace_ended(&pace)) return rt_pace_cancelled(p, error); /* parts were left out */
+  }
+  if (p->copy_count) copy_results(p, f, bases);
+  return IR_OK;
+}
+
+/* The same of a brief program. */
+static inline ir_status run_brief(const rt_program *p, void *const *const bases[4], ir_error *error) {
+  void *buffers[RT_FEW_PARAMS + 1];
+  int64_t status = 0;
+  const rt_frame *f = &p->frame;
+  const rt_step *end = f->steps + f->step_count;
+  for (const rt_step *s = f->steps; s < end; s++) {
+    fill_buffers(s, bases, buffers, &status);
+    s->function(buffers, s->vars, 0, s->count, NULL);
     if (status) return rt_out_of_range(p, s->number, error);
   }
   if (p->copy_count) copy_results(p, f, bases);
@@ -85,11 +131,14 @@ static inline void lap(rt_recording *recording, const rt_step *s, int64_t *befor
   *before = now;
 }
 
-static inline ir_status run_steps(const rt_run_context *r, const rt_step *s, const rt_step *end,
-                                  rt_recording *recording, bool watched) {
+__attribute__((always_inline)) static inline ir_status run_steps(const rt_run_context *r, const rt_step *s,
+                                                                 const rt_step *end, rt_recording *recording,
+                                                                 bool watched) {
   int64_t word = 0, before = recording ? ir_now_ns() : 0;
   while (s < end) {
     const rt_step *step = s;
+    if (must_ask(s) && rt_pace_ends(r->pace, r->program, r->frame, s->least_ns, steps_since(s)))
+      return rt_pace_cancelled(r->program, r->error);
     if (watched && rt_watch_before(r, s) != IR_OK) return r->error->status;
     if (s->grain == RT_GRAIN_OTHER) {
       ir_status status = rt_run_control_step(r, s);
@@ -97,9 +146,10 @@ static inline ir_status run_steps(const rt_run_context *r, const rt_step *s, con
       lap(recording, s, &before);
       s += s->inside[0] + s->inside[1];
     } else {
-      run_kernel(r->program, s, r->bases, r->buffers, r->run->block.base, &word);
+      run_kernel(r->program, s, r->bases, r->buffers, r->run->block.base, &word, r->pace);
       lap(recording, s, &before);
       if (word) return rt_out_of_range(r->program, s->number, r->error);
+      if (s->grain && rt_pace_ended(r->pace)) return rt_pace_cancelled(r->program, r->error);
     }
     if (watched && rt_watch_after(r, step) != IR_OK) return r->error->status;
     s++;
@@ -112,6 +162,8 @@ static ir_status run_remote_steps(const rt_run_context *r, const rt_step *s, con
   const rt_device_table *device = r->program->context->device->table;
   for (; s < end; s++) {
     const rt_step *step = s;
+    if (rt_pace_ends(r->pace, r->program, r->frame, s->least_ns, 1))
+      return rt_pace_cancelled(r->program, r->error);
     int64_t before = r->recording ? ir_now_ns() : 0;
     if (r->watch && rt_watch_before(r, s) != IR_OK) return r->error->status;
     ir_status status = s->grain == RT_GRAIN_OTHER ? rt_run_control_step(r, s) : device->launch(r, s);
@@ -279,7 +331,10 @@ static ir_status run_with_state(rt_program *p, const rt_arguments *a, ir_error *
   if (!status && !a->recording && !a->watch && p->launch_count == p->plan.head->steps) {
     status = run_kernels(p, f, bases, r->buffers, r->block.base, error);
   } else if (!status) {
-    rt_run_context run_context = {p, f, r, bases, r->buffers, error, a->recording, a->watch, a->endpoint};
+    rt_pace pace;
+    rt_run_context run_context = {p,        f,           r,    bases, r->buffers, error, a->recording,
+                                  a->watch, a->endpoint, &pace};
+    rt_pace_begin(&pace, p);
     status = rt_run_steps(&run_context, f->steps, f->steps + f->step_count);
     if (!status && p->copy_count) copy_results(p, f, bases);
   }
@@ -310,14 +365,18 @@ static ir_status run_any(const rt_program *program, const rt_arguments *a, ir_er
   return p->file_count || p->maps_entries ? run_mapped(p, a, error) : run_unmapped(p, a, error);
 }
 
+static ir_status run_plain(const rt_program *p, void *const *const bases[4], ir_error *error) {
+  void *buffers[RT_FEW_PARAMS + 1];
+  return run_kernels(p, &p->frame, bases, buffers, NULL, error);
+}
+
 ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
                          ir_error *error) {
-  if (!p->plain)
-    return run_any(p, &(rt_arguments){.inputs = inputs, .outputs = outputs, .vars = vars}, error);
-  void *buffers[RT_FEW_PARAMS + 1];
   void *const *const bases[4] = {
       [IR_SLOT_INPUT] = inputs, [IR_SLOT_OUTPUT] = outputs, [IR_SLOT_TEMP] = NULL, [IR_SLOT_DATA] = p->data};
-  return run_kernels(p, &p->frame, bases, buffers, NULL, error);
+  if (p->brief) return run_brief(p, bases, error);
+  if (p->plain) return run_plain(p, bases, error);
+  return run_any(p, &(rt_arguments){.inputs = inputs, .outputs = outputs, .vars = vars}, error);
 }
 
 ir_status rt_program_run_timed(const rt_program *p, void *const *inputs, void *const *outputs,

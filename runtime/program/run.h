@@ -4,7 +4,7 @@
 
 #include "runtime/device.h"
 #include "runtime/mesh.h"
-#include "runtime/program/program.h"
+#include "runtime/program/pace.h"
 
 typedef struct rt_run_context {
   const rt_program *program;
@@ -16,6 +16,7 @@ typedef struct rt_run_context {
   rt_recording *recording; /* of a recorded run, else NULL */
   rt_watch *watch;         /* of a watched run, else NULL */
   rt_endpoint *endpoint;   /* of a run on a device of a mesh, else NULL */
+  rt_pace *pace;
 } rt_run_context;
 
 /* The address of the buffer that a source names (program.h); bases: a table of addresses for each kind of
@@ -41,8 +42,11 @@ static inline const rt_frame *rt_run_frame(const rt_program *program, const rt_r
 }
 
 /* Defined in run.c: runs a kernel step on buffers that are its parameters, then the address of its status
- * word. scratch: step->scratch_each bytes for each thread, or NULL. */
-void rt_launch(const rt_program *program, const rt_step *step, void **buffers, uint8_t *scratch);
+ * word. scratch: step->scratch_each bytes for each thread, or NULL. Parts are left out once the pace has
+ * ended.
+ */
+void rt_launch(const rt_program *program, const rt_step *step, void **buffers, uint8_t *scratch,
+               rt_pace *pace);
 
 /* Defined in run.c: as rt_program_run, on a device of a mesh. */
 ir_status rt_program_run_on(const rt_program *program, rt_endpoint *endpoint, void *const *inputs,

@@ -116,6 +116,12 @@ static ir_status run_cond(const rt_run_context *r, const rt_step *s) {
   return yes ? run_first(r, s) : run_second(r, s);
 }
 
+/* Is the run to end before this iteration of a loop? */
+static bool ends_before(const rt_run_context *r, const rt_step *s, int64_t iteration) {
+  int64_t steps = RT_PACE_STEPS * (1 + (int64_t)s->inside[0]);
+  return rt_pace_asks((uint32_t)iteration) && rt_pace_ends(r->pace, r->program, r->frame, 0, steps);
+}
+
 static ir_status run_while(const rt_run_context *r, const rt_step *s) {
   const rt_plan_step *plan = plan_step(r, s);
   uint32_t first = rt_first_carry(plan), next = RT_CARRY_RESULT;
@@ -123,6 +129,7 @@ static ir_status run_while(const rt_run_context *r, const rt_step *s) {
   ir_status begun = begin_carries(r, s, first, plan->carries, next);
   if (begun) return begun;
   for (int64_t iteration = 0; s->count < 0 || iteration < s->count; iteration++) {
+    if (ends_before(r, s, iteration)) return rt_pace_cancelled(r->program, r->error);
     ir_status status = run_first(r, s);
     if (status) return status;
     bool yes;
@@ -146,6 +153,7 @@ static ir_status run_scan(const rt_run_context *r, const rt_step *s) {
   if (begun) return begun;
   if (s->count > 0) begin_slices(r, s, plan);
   for (int64_t left = s->count - 1; left >= 0; left--) {
+    if (ends_before(r, s, left)) return rt_pace_cancelled(r->program, r->error);
     ir_status status = run_first(r, s);
     if (status) return status;
     rotate_carries(r, carries, plan->carries, buffer_before(left - 1));

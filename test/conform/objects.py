@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Objects of `viewfold build` against programs: every workload of `viewfold bench`, an encoder layer among them, and a
-network for digits with its weights in the object.
+network for digits with its weights in the object; and casts of large integers.
 
   objects.py --build DIR [--seed N] [--count N]
 
@@ -13,7 +13,6 @@ when there is no C compiler.
 import glob
 import json
 import os
-import shutil
 import sys
 import tempfile
 
@@ -24,8 +23,8 @@ except ImportError as missing:
     sys.exit(77)
 
 from arguments import arguments
-from linked.machines import MACHINES
-from linked.program import build, check, command, members
+from linked.comparison import Comparison, missing
+from linked.program import command, members
 
 LONGEST = 120          # seconds of one workload on one machine: longer ones are left out there
 INDICES = 1000         # indices are below: every workload's axis has more, or 10 of classes
@@ -45,12 +44,25 @@ DIGITS = """graph @digits(%x: f32[n=1..64,64]) {
   return %p
 }
 """
+CASTS = """graph @casts(%wide: i64[512]) {
+  %a = cast %wide dtype=f32
+  %b = cast %wide dtype=f64
+  %c = cast %wide dtype=u64
+  %d = cast %c dtype=f32
+  %e = cast %wide dtype=f16
+  %f = cast %c dtype=bf16
+  return %a, %b, %d, %e, %f
+}
+"""
 SIZES = {"digits": {"n": 17}}
 DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "bool": np.bool_,
           "f16": np.float16}
 
 
 def elements(rng, name, dtype, shape):
+    if name == "wide":  # few bits, so that many are halfway between floats, or next to that
+        bits = rng.integers(0, 63, (*shape, 3))
+        return np.left_shift(np.int64(1), bits).sum(axis=-1) * rng.choice([-1, 1], shape)
     if dtype in ("i32", "i64"):
         return rng.integers(0, 10 if name == "label" else INDICES, shape).astype(DTYPES[dtype])
     return (rng.random(shape) - 0.4).astype(DTYPES[dtype])
@@ -92,43 +104,23 @@ def workloads(count):
 def main():
     options = arguments(seed=1, count=6)
     viewfold = os.path.abspath(os.path.join(options.build, "viewfold"))
-    if not shutil.which("cc") or os.uname().machine != "x86_64":
-        print("skip: a C compiler for x86-64 is needed")
+    if missing():
+        print("skip: " + missing())
         return 77
+    comparison = Comparison(viewfold)
     rng = np.random.default_rng(options.seed)
-    failed = passed = 0
-    left_out = []
     with tempfile.TemporaryDirectory() as folder:
         np.savez(os.path.join(folder, "digits.npz"), w1=(rng.random((64, 32)) - 0.5).astype(np.float32),
                  b1=rng.random(32).astype(np.float32), w2=(rng.random((32, 10)) - 0.5).astype(np.float32),
                  b2=rng.random(10).astype(np.float32))
         with open(os.path.join(folder, "digits.vf"), "w") as file:
             file.write(DIGITS)
+        with open(os.path.join(folder, "casts.vf"), "w") as file:
+            file.write(CASTS)
         models = [Model(path, viewfold, folder, rng)
-                  for path in [os.path.join(folder, "digits.vf"), *workloads(options.count)]]
-        for machine in MACHINES:
-            if machine.lacks():
-                left_out.append(machine.target)
-                continue
-            try:
-                program = build(models, viewfold, folder, machine)
-            except RuntimeError as error:
-                print(f"{machine.target}: {error}")
-                failed += 1
-                continue
-            for number, model in enumerate(models):
-                if model.flops / machine.speed > LONGEST:
-                    left_out.append(f"{model.name} on {machine.target}")
-                    continue
-                wrong = check(model, number, program, machine, folder)
-                failed += wrong is not None
-                passed += wrong is None
-                if wrong:
-                    print(f"{machine.target}: {model.name}: {wrong}")
-    if left_out:
-        print("left out: " + ", ".join(left_out))
-    print(f"objects: {passed} passed, {failed} failed")
-    return failed != 0
+                  for path in [os.path.join(folder, "digits.vf"), os.path.join(folder, "casts.vf"), *workloads(options.count)]]
+        comparison.run(models, folder, lambda model, machine: model.flops / machine.speed > LONGEST)
+    return comparison.report("objects")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ Exit status: 0, 1 after a failure, 77 when there is no C compiler.
 """
 import ctypes
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,8 +25,7 @@ from arguments import arguments
 from binding import DTYPES, NUMPY, Refused
 from graphs import judge
 from graphs.build import build as random_graph
-from linked.machines import MACHINES
-from linked.program import build, check
+from linked.comparison import Comparison, missing
 
 EACH = 25          # objects of one program
 RANGE = 7          # the status of a run with an index out of range, of the library and of objects
@@ -107,35 +105,19 @@ def main():
     options = arguments(seed=1, count=12)
     viewfold = os.path.abspath(os.path.join(options.build, "viewfold"))
     writer = os.path.abspath(os.path.join(options.build, "check", "property", "prop_object"))
-    if not shutil.which("cc") or os.uname().machine != "x86_64" or not os.path.exists(writer):
-        print("skip: a C compiler for x86-64 is needed, and prop_object (make CHECK=1 tests)")
+    lacks = missing() or (None if os.path.exists(writer) else "prop_object is needed (make CHECK=1 tests)")
+    if lacks:
+        print("skip: " + lacks)
         return 77
     context = binding.Context(options.build)
     judge.declare(context)
-    here = [m for m in MACHINES if not m.lacks()]
-    left_out = [m.target for m in MACHINES if m.lacks()]
-    tried = failed = refused = 0
+    comparison, refused = Comparison(viewfold, loads=True), 0
     for first in range(0, options.count, EACH):
         with tempfile.TemporaryDirectory() as folder:
             models, no = draw(min(EACH, options.count - first), options.seed * 1000003 + first, folder, context, writer)
             refused += no
-            for machine in here:
-                try:
-                    program = build(models, viewfold, folder, machine)
-                except RuntimeError as error:
-                    print(f"{machine.target}: graphs from {first} on: {error}")
-                    failed += 1
-                    continue
-                for number, model in enumerate(models):
-                    wrong = check(model, number, program, machine, folder)
-                    tried += 1
-                    failed += wrong is not None
-                    if wrong:
-                        print(f"{machine.target}: {wrong}:\n{model.text}")
-    if left_out:
-        print("left out: " + ", ".join(left_out))
-    print(f"objects_random: {tried - failed} passed, {failed} failed; {options.count} graphs, {refused} refused")
-    return failed != 0
+            comparison.run(models, folder)
+    return comparison.report("objects_random", f"; {options.count} graphs, {refused} refused")
 
 
 if __name__ == "__main__":

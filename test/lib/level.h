@@ -1,5 +1,6 @@
 /* How many of the similar cases a test tries: all in the soak tests, some in `make test` (test/run.sh sets
- * TEST_LEVEL), and fewer of these under a sanitizer, with which each takes several times as long. */
+ * TEST_LEVEL), and fewer of these under a sanitizer or in an emulator, with which each takes several times as
+ * long. */
 #ifndef VIEWFOLD_TEST_LEVEL_H
 #define VIEWFOLD_TEST_LEVEL_H
 
@@ -9,7 +10,7 @@
 /* Of cases 0, 1, 2, ... the test tries the multiples of the result, which is `step` or more, or 1. */
 static inline int level_step(int step) {
   const char *level = getenv("TEST_LEVEL");
-  int slower = 1;
+  int slower = getenv("EMULATOR") ? 4 : 1;
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
   slower = 4;

@@ -4,13 +4,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/compiler/cc.h"
+#include "runtime/cpu/target.h"
+
 enum { GUARD = 64, MARK = 0x5a };
 
-bool built_object_link(const void *bytes, size_t size, const char *name, built_object *out, ir_error *error) {
+bool built_as_c(void) {
+  const char *device = getenv("VIEWFOLD_DEVICE");
+  return device && !strcmp(device, "c");
+}
+
+static ir_status link_any(const void *bytes, size_t size, const ir_target *target, rt_flat *image,
+                          ir_error *error) {
+  ir_target here;
+  cg_blob object = {.bytes = (char *)(uintptr_t)bytes, .size = size};
+  bool is_text = size < 4 || memcmp(bytes, "\177ELF", 4) != 0;
+  if (!target && rt_target_host(&here, error) != IR_OK) return error->status;
+  if (is_text && rt_cc_object(bytes, size, target ? target : &here, &ir_mem_libc, &object, error) != IR_OK)
+    return error->status;
+  ir_status status = rt_image_link(object.bytes, object.size, (rt_terms){0}, &ir_mem_libc, image, error);
+  if (is_text) cg_blob_free(&object);
+  return status;
+}
+
+bool built_object_link(const void *bytes, size_t size, const char *name, const ir_target *target,
+                       built_object *out, ir_error *error) {
   rt_flat image;
   *out = (built_object){0};
   snprintf(out->name, sizeof out->name, "%s", name);
-  if (rt_image_link(bytes, size, (rt_terms){0}, &ir_mem_libc, &image, error) != IR_OK) return false;
+  if (link_any(bytes, size, target, &image, error) != IR_OK) return false;
   rt_image_map(image.bytes, image.size, &out->code, error);
   rt_flat_free(&ir_mem_libc, &image);
   return error->status == IR_OK;

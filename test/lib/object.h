@@ -2,6 +2,7 @@
 #ifndef VIEWFOLD_TEST_LIB_OBJECT_H
 #define VIEWFOLD_TEST_LIB_OBJECT_H
 
+#include "ir/target.h"
 #include "runtime/image/image.h"
 
 typedef struct built_object {
@@ -9,9 +10,13 @@ typedef struct built_object {
   char name[64];
 } built_object;
 
-/* name: of the functions. False, with the reason in *error: the object refers outside itself, or more. Unmap
- * the code with rt_image_unmap. */
-bool built_object_link(const void *bytes, size_t size, const char *name, built_object *out, ir_error *error);
+/* bytes: an object, or C text (vf_build_options.c), which the C compiler compiles for the target, NULL: for
+ * this machine. name: of the functions. False, with the reason in *error: the object refers outside itself,
+ * or more. Unmap the code with rt_image_unmap. */
+bool built_object_link(const void *bytes, size_t size, const char *name, const ir_target *target,
+                       built_object *out, ir_error *error);
+/* Are objects built as C? Where VIEWFOLD_DEVICE is c. */
+bool built_as_c(void);
 
 /* Calls NAME_run with an arena of exactly as many bytes as it asks for, `offset` bytes behind an aligned
  * address. arena_bytes: NAME_ARENA_BYTES; -1: NAME_arena_bytes tells, and sizes are given. Returns NAME_run's

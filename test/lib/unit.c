@@ -64,6 +64,8 @@ void unit_shell(const char *format, ...) {
   if (system(command) != 0) fail_msg("%s", command);
 }
 
+bool unit_is_emulated(void) { return getenv("EMULATOR") != NULL; }
+
 size_t unit_read_file(const char *path, void *bytes, size_t room) {
   FILE *file = fopen(path, "rb");
   assert_non_null(file);

@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +16,9 @@
 
 /* Carry out a command of the shell, which must succeed. */
 void unit_shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Does an emulator run this program? Then what the system says of the process is of the emulator: its
+ * threads, for one. */
+bool unit_is_emulated(void);
 /* Read at most `room` bytes of a file, and write one; the number of bytes. */
 size_t unit_read_file(const char *path, void *bytes, size_t room);
 void unit_write_file(const char *path, const void *bytes, size_t size);

@@ -7,8 +7,9 @@
  * Each case records a random graph (test/lib/random_graph.h: sizes that are variables, constants among its
  * inputs), or one with control flow (test/lib/random_control.h), builds it as an object for one of several
  * processors, links the object as an image, which may refer to nothing outside itself, and runs it twice.
- * Every element of its results must have the bits that the program computes, NaNs as a class. The arena is of
- * the size that the object asks for, at any address; nothing around it may change. */
+ * With VIEWFOLD_DEVICE=c it is built as C, which the C
+ * compiler compiles. Every element of its results must have the bits that the program computes, NaNs as a
+ * class. The arena is of the size that the object asks for, at any address; nothing around it may change. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,12 +156,13 @@ static bool run_graph(graph_case *c, uint64_t seed, uint64_t data, const rt_prog
   return good;
 }
 
-static bool check_built(graph_case *c, uint64_t seed, const rt_program *program, const fe_built *built) {
+static bool check_built(graph_case *c, uint64_t seed, const rt_program *program, const ir_target *target,
+                        const fe_built *built) {
   ir_error error = {0};
   built_object object;
   int64_t arena =
       built_object_constant(ir_text_get((ir_text *)(uintptr_t)&built->header), "random_ARENA_BYTES");
-  bool good = built_object_link(built->object.bytes, built->object.size, "random", &object, &error) ||
+  bool good = built_object_link(built->object.bytes, built->object.size, "random", target, &object, &error) ||
               report(seed, "linking", error.text);
   for (uint64_t k = 0; k < 2 && good; k++)
     good = run_graph(c, seed, seed + 7919 * k, program, &object, arena);
@@ -181,14 +183,15 @@ static bool check_graph(uint64_t seed) {
   make_graph(&c, seed);
   fe_ports ports = {&c.request, c.inputs, c.outputs, c.count};
   fe_targets targets = {.contexts = {ahead}, .count = 1};
+  fe_build_options how = {.want = built_as_c() ? CG_C : CG_OBJECT, .mem = &ir_mem_libc};
   bool good =
       fe_compile(the.here, &c.request, &program, &error) == IR_OK || report(seed, "compiling", error.text);
-  if (good && fe_build(&targets, &ports, &(fe_build_options){.mem = &ir_mem_libc}, &built, &error) != IR_OK) {
+  if (good && fe_build(&targets, &ports, &how, &built, &error) != IR_OK) {
     bool lacks = error.status == IR_ERR_UNSUPPORTED || error.status == IR_ERR_RANGE;
     the.refused += lacks;
     good = lacks || report(seed, "building", error.text);
   } else if (good) {
-    good = check_built(&c, seed, program, &built);
+    good = check_built(&c, seed, program, rt_context_target(ahead, &error), &built);
   }
   fe_built_free(&built);
   rt_program_release(program);
@@ -236,7 +239,7 @@ static bool run_control(uint64_t seed, uint64_t *state, const control_case *t, c
   int64_t arena = built_object_constant(vf_object_header(built), "control_ARENA_BYTES");
   if (vf_program_run(program, inputs, outputs, NULL, &error) != VF_OK)
     return report(seed, "running", error.message);
-  if (!built_object_link(bytes, size, "control", &object, &failure))
+  if (!built_object_link(bytes, size, "control", NULL, &object, &failure))
     return report(seed, "linking", failure.text);
   int status = built_object_run(&object, arrays, NULL, arena, 0);
   rt_image_unmap(&object.code);
@@ -250,10 +253,11 @@ static bool check_control(uint64_t seed) {
   control_case t = control_case_make(seed, &state);
   vf_graph *g = record_control(&t);
   vf_error error = {0};
+  vf_build_options how = {.size = sizeof how, .c = built_as_c()};
   bool good = true;
   if (vf_graph_status(g) == VF_OK) {
     vf_program *program = vf_compile(g, &error);
-    vf_object *object = program ? vf_build(g, NULL, &error) : NULL;
+    vf_object *object = program ? vf_build(g, &how, &error) : NULL;
     good = object ? run_control(seed, &state, &t, program, object) : report(seed, "building", error.message);
     vf_object_destroy(object);
     vf_program_destroy(program);

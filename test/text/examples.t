@@ -35,6 +35,10 @@ f(0.9602, 0.9221) = 0.00158
 f(1.0000, 0.9984) = 0.0002497
 f(1.0000, 1.0000) = 2.505e-17
 
+== a training step of two layers, whose parameters are one tree
+$ sh build.sh train_tree && ./train_tree
+learnt the product
+
 == a training step with weights in place
 $ sh build.sh train && ./train
 w = 2.00 -1.00 0.50, b = 3.00, loss 0.0000

@@ -44,7 +44,7 @@ static void test_options(void **state) {
        "options: threads is negative; 0 stands for the default"},
       {{.size = sizeof(vf_options), .device = "gpu"},
        VF_ERR_INVALID,
-       "device 'gpu' is none; there are cpu, opencl, opencl:NUMBER and opencl:PART OF NAME"},
+       "device 'gpu' is none; there are cpu, c, opencl, opencl:NUMBER and opencl:PART OF NAME"},
       {{.size = sizeof(vf_options), .device = "opencl:no such name"},
        VF_ERR_DEVICE,
        ""}, /* the devices differ from machine to machine */
@@ -393,7 +393,7 @@ static void test_dumps(void **state) {
   }
   assert_null(vf_graph_dump(g, "bytes", &error));
   assert_string_equal(error.message, "dump: no stage 'bytes'; the stages are graph, shard, spmd, rank:N, "
-                                     "kernels, index, loops, llvm, asm, opencl");
+                                     "kernels, index, loops, llvm, asm, opencl, c");
   char *line = vf_value_text(vf_graph_find(g, "y"));
   assert_string_equal(line, "%1 = mul %0, 0.5 : f32[3,2]");
   vf_text_free(c, line);

@@ -187,7 +187,7 @@ static void many_at_once(void **state) {
     assert_non_null(folder);
     for (struct dirent *e; (e = readdir(folder));) tasks += e->d_name[0] != '.';
     closedir(folder);
-    assert_in_range(tasks, 2, threads + 1); /* the first thread listens */
+    if (!unit_is_emulated()) assert_in_range(tasks, 2, threads + 1); /* the first thread listens */
     assert_int_equal(vf_program_run(program, (const void *[]){in}, out, NULL, &error), VF_OK);
     for (int k = 0; k < KERNELS; k++)
       for (int i = 0; i < (k % 2 ? 3 : 5); i++) /* sums of the numbers 0..14 by column or by row */
@@ -398,7 +398,7 @@ static bool is_gone(void *user) {
  * process holds a copy of the socket. */
 static void ends_with_its_host(void **state) {
   static const char *const faults[] = {"loop", "wait", "loop", "wait"};
-  assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1) && unit_is_emulated()) skip(); /* qemu 7.2 does not hand that on */
   for (int variant = 0; variant < 4; variant++) {
     int ends[2], status;
     pid_t said[2];

@@ -434,6 +434,29 @@ static void test_any_allocation_may_fail(void **state) {
   record_short_of_memory(differentiates, lines, sizeof lines / sizeof *lines, true);
 }
 
-UNIT_TESTS(test_every_operation_has_a_row, test_kinks, test_zeros, test_views_and_indices, test_along_an_axis,
-           test_batches, test_full_rank, test_infinities_stay, test_higher, test_inputs, test_narrow,
-           test_refused, test_session, test_long_chains, test_many_operands, test_any_allocation_may_fail)
+/* A tree of parameters gives what the list of its leaves does. */
+static void test_trees(void **state) {
+  (void)state;
+  vf_graph *g = api_graph(api_context(), "trees");
+  vf_value w = vf_input(g, "w", VF_F32, VF_LIST(3)), b = vf_input(g, "b", VF_F32, VF_ALL), listed[2];
+  vf_tree layer[2] = {{.count = VF_LEAF, .value = w}, {.count = VF_LEAF, .value = b}}, slopes[2],
+          all = {.count = 2, .children = layer}, got = {.count = 2, .children = slopes},
+          one = {.count = 1, .children = slopes};
+  vf_value y = vf_sum(vf_mul(vf_exp(w), b), VF_ALL, false);
+  memcpy(slopes, layer, sizeof slopes);
+  assert_true(vf_grad_tree(y, &all, &got));
+  vf_grad(y, 2, (vf_value[]){w, b}, listed);
+  for (int i = 0; i < 2; i++) assert_int_equal(slopes[i].value.id, listed[i].id);
+  assert_false(vf_grad_tree(y, &all, &one));
+  api_check_reason(vf_graph_message(g),
+                   "grad: the tree of gradients has 1 leaves, that of parameters 2; both "
+                   "have the same form");
+  vf_graph_clear_error(g);
+  assert_false(vf_grad_tree(y, NULL, &got));
+  assert_non_null(strstr(vf_graph_message(g), "grad: the tree of parameters is NULL"));
+}
+
+UNIT_TESTS(test_every_operation_has_a_row, test_trees, test_kinks, test_zeros, test_views_and_indices,
+           test_along_an_axis, test_batches, test_full_rank, test_infinities_stay, test_higher, test_inputs,
+           test_narrow, test_refused, test_session, test_long_chains, test_many_operands,
+           test_any_allocation_may_fail)

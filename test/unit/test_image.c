@@ -1,6 +1,7 @@
 /* The linker and loader, on objects that LLVM makes: what they run, what they refuse and with which messages,
  * and that no damaged object or image does any harm. */
 #include "runtime/image/image.h"
+#include "test/lib/llvm_object.h"
 #include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
@@ -10,63 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <llvm-c/Core.h>
-#include <llvm-c/IRReader.h>
-#include <llvm-c/Target.h>
-#include <llvm-c/TargetMachine.h>
+/* ---- making images */
 
-/* ---- making objects */
-
-static LLVMTargetMachineRef machine;
-
-static int start_llvm(void **state) {
-#if defined(__x86_64__)
-  LLVMInitializeX86TargetInfo();
-  LLVMInitializeX86Target();
-  LLVMInitializeX86TargetMC();
-  LLVMInitializeX86AsmPrinter();
-  LLVMInitializeX86AsmParser();
-  LLVMTargetRef target;
-  char *message = NULL;
-  if (LLVMGetTargetFromTriple("x86_64-unknown-linux-gnu", &target, &message)) return 1;
-  machine = LLVMCreateTargetMachine(target, "x86_64-unknown-linux-gnu", "x86-64", "", LLVMCodeGenLevelDefault,
-                                    LLVMRelocPIC, LLVMCodeModelSmall);
-#endif
-  return 0;
-}
-
-static int stop_llvm(void **state) {
-  if (machine) LLVMDisposeTargetMachine(machine);
-  LLVMShutdown();
-  return 0;
-}
-
-typedef struct object {
-  uint8_t *bytes; /* exactly `size` of them, so that a sanitizer sees reads past the end */
-  size_t size;
-} object;
-
-static object compile(const char *ir) {
-  if (!machine) skip();
-  LLVMContextRef context = LLVMContextCreate();
-  LLVMMemoryBufferRef text = LLVMCreateMemoryBufferWithMemoryRangeCopy(ir, strlen(ir), "test");
-  LLVMModuleRef module;
-  char *message = NULL;
-  if (LLVMParseIRInContext(context, text, &module, &message)) fail_msg("%s", message);
-  LLVMSetTarget(module, "x86_64-unknown-linux-gnu");
-  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
-  LLVMSetModuleDataLayout(module, layout);
-  LLVMDisposeTargetData(layout);
-  LLVMMemoryBufferRef made;
-  if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &message, &made))
-    fail_msg("%s", message);
-  object o = {malloc(LLVMGetBufferSize(made)), LLVMGetBufferSize(made)};
-  memcpy(o.bytes, LLVMGetBufferStart(made), o.size);
-  LLVMDisposeMemoryBuffer(made);
-  LLVMDisposeModule(module);
-  LLVMContextDispose(context);
-  return o;
-}
+static object compile(const char *ir) { return object_compile(OBJECT_HOST, ir); }
 
 static rt_flat link_good(object o) {
   rt_flat flat;
@@ -97,30 +44,7 @@ static void refused(const char *ir, ir_status status, const char *message) {
   free(o.bytes);
 }
 
-/* ---- objects with one of each kind: constants of several sizes, a table, a jump table, calls */
-
-static const char everything[] =
-    "@table = private unnamed_addr constant [4 x i32] [i32 11, i32 22, i32 33, i32 44], align 16\n"
-    "define i32 @look(i64 %i) {\n"
-    "  %p = getelementptr [4 x i32], ptr @table, i64 0, i64 %i\n"
-    "  %v = load i32, ptr %p\n  ret i32 %v\n}\n"
-    "define internal i32 @hidden(i32 %x) noinline {\n  %y = mul i32 %x, 7\n  ret i32 %y\n}\n"
-    "define i32 @choose(i32 %k, i32 %x) {\n"
-    "  switch i32 %k, label %d [i32 0, label %a\n i32 1, label %b\n i32 2, label %c\n i32 3, label %e\n"
-    "    i32 4, label %f\n i32 5, label %g]\n"
-    "a: %ra = add i32 %x, 100\n ret i32 %ra\n"
-    "b: %rb = xor i32 %x, 255\n ret i32 %rb\n"
-    "c: %rc = call i32 @hidden(i32 %x)\n ret i32 %rc\n"
-    "e: %re = call i32 @look(i64 2)\n ret i32 %re\n"
-    "f: %rf = mul i32 %x, %x\n ret i32 %rf\n"
-    "g: %rg = sdiv i32 %x, 3\n ret i32 %rg\n"
-    "d: ret i32 -1\n}\n"
-    "define void @scale(ptr %p) {\n"
-    "  %v = load <4 x float>, ptr %p, align 4\n"
-    "  %w = fmul <4 x float> %v, <float 1.5, float 2.5, float 3.5, float 4.5>\n"
-    "  %x = fadd <4 x float> %w, <float 0.25, float 0.5, float 0.75, float 1.0>\n"
-    "  store <4 x float> %x, ptr %p, align 4\n  ret void\n}\n"
-    "define double @wide(double %x) {\n  %y = fmul double %x, 3.14159\n  ret double %y\n}\n";
+/* ---- objects with one of each kind of constant */
 
 static void run_everything(const rt_code *code) {
   int (*look)(int64_t) = (int (*)(int64_t))rt_code_find(code, "look");
@@ -138,9 +62,9 @@ static void run_everything(const rt_code *code) {
 }
 
 static void runs_code_with_constants(void **state) {
-  rt_code code = load(everything);
+  rt_code code = load(object_of_all_kinds);
   run_everything(&code);
-  rt_code again = load(everything); /* at another address */
+  rt_code again = load(object_of_all_kinds); /* at another address */
   assert_ptr_not_equal(code.base, again.base);
   run_everything(&again);
   rt_image_unmap(&code);
@@ -150,7 +74,7 @@ static void runs_code_with_constants(void **state) {
 
 static void lists_global_functions(void **state) {
   static const char *const names[] = {"look", "choose", "scale", "wide"};
-  rt_flat flat = link_good(compile(everything));
+  rt_flat flat = link_good(compile(object_of_all_kinds));
   rt_entry entry;
   for (uint32_t i = 0; i < 4; i++) {
     assert_true(rt_image_entry(flat.bytes, flat.size, i, &entry));
@@ -164,46 +88,11 @@ static void lists_global_functions(void **state) {
 }
 
 static void same_object_same_bytes(void **state) {
-  rt_flat a = link_good(compile(everything)), b = link_good(compile(everything));
+  rt_flat a = link_good(compile(object_of_all_kinds)), b = link_good(compile(object_of_all_kinds));
   assert_int_equal(a.size, b.size);
   assert_memory_equal(a.bytes, b.bytes, a.size);
   rt_flat_free(&ir_mem_libc, &a);
   rt_flat_free(&ir_mem_libc, &b);
-}
-
-static void rewrites_got_accesses(void **state) {
-  rt_code code = load("module asm \".globl target, via_call, via_jump, via_load\"\n"
-                      "module asm \".type target,@function\"\n"
-                      "module asm \".type via_call,@function\"\n"
-                      "module asm \".type via_jump,@function\"\n"
-                      "module asm \".type via_load,@function\"\n"
-                      "module asm \"target: leal 1(%rdi), %eax; ret; .size target, .-target\"\n"
-                      "module asm \"via_call: push %rbx; call *target@GOTPCREL(%rip); pop %rbx; ret\"\n"
-                      "module asm \".size via_call, .-via_call\"\n"
-                      "module asm \"via_jump: jmp *target@GOTPCREL(%rip); .size via_jump, .-via_jump\"\n"
-                      "module asm \"via_load: movq target@GOTPCREL(%rip), %r11; jmp *%r11\"\n"
-                      "module asm \".size via_load, .-via_load\"\n");
-  static const char *const names[] = {"target", "via_call", "via_jump", "via_load"};
-  for (int i = 0; i < 4; i++) {
-    int (*f)(int) = (int (*)(int))rt_code_find(&code, names[i]);
-    assert_non_null(f);
-    assert_int_equal(f(41), 42);
-  }
-  rt_image_unmap(&code);
-}
-
-static void far_constants_are_reached(void **state) {
-  rt_code code = load(
-      "module asm \".globl f; .type f,@function\"\n"
-      "module asm \"f: leaq there(%rip), %rax; movslq (%rax), %rcx; addq %rcx, %rax; movl (%rax), %eax\"\n"
-      "module asm \"ret; .size f, .-f; .fill 70000, 1, 0x90\"\n"
-      "module asm \".section .rodata.a, \\22a\\22; .p2align 5; .byte 1; .p2align 5\"\n"
-      "module asm \"there: .long answer-there\"\n"
-      "module asm \".section .rodata.b, \\22a\\22; .fill 70001,1,0; .p2align 6; answer: .long 4711\"\n"
-      "module asm \".section .rodata.c, \\22a\\22; .quad answer-.\"\n");
-  int (*f)(void) = (int (*)(void))rt_code_find(&code, "f");
-  assert_int_equal(f(), 4711);
-  rt_image_unmap(&code);
 }
 
 static void refuses_with_a_reason(void **state) {
@@ -222,24 +111,8 @@ static void refuses_with_a_reason(void **state) {
       IR_ERR_COMPILE, "linking: symbol 'w' needs a full loader (thread-local)");
   refused("module asm \".section .tdata, \\22awT\\22, @progbits; .long 5\"\n", IR_ERR_COMPILE,
           "linking: section '.tdata' is thread-local; an image holds code and constants only");
-  refused("@p = constant ptr @f\ndefine void @f() {\n ret void\n}\n", IR_ERR_COMPILE,
-          "linking: relocation R_X86_64_64 against 'f' needs an absolute address; code must be "
-          "position-independent");
-  refused("module asm \"f: movl $f, %eax\"\n", IR_ERR_COMPILE,
-          "linking: relocation R_X86_64_32 against '.text' needs an absolute address; code must be "
-          "position-independent");
-  refused("module asm \".globl f; f: cmpq f@GOTPCREL(%rip), %rax\"\n", IR_ERR_COMPILE,
-          "linking: relocation R_X86_64_REX_GOTPCRELX against 'f' is on an instruction that needs a table "
-          "outside the "
-          "image; code must be position-independent");
-  refused("module asm \".globl f; f: vmovups f@GOTPCREL(%rip), %xmm0\"\n", IR_ERR_COMPILE,
-          "linking: relocation R_X86_64_GOTPCREL against 'f' needs a table outside the image; code must be "
-          "position-independent");
   refused("@c = constant [300 x i8] zeroinitializer, align 256\n", IR_ERR_COMPILE,
           "linking: section '.rodata' asks for alignment 256; at most 64 is given");
-  refused("module asm \".globl f; f: leaq f+0x7ffffff0(%rip), %rax; nop; leaq f-0x7fffffff(%rip), %rax\"\n",
-          IR_ERR_COMPILE,
-          "linking: relocation R_X86_64_PC32 against 'f' is out of reach; code must be position-independent");
   refused("@c = common global i32 0\n", IR_ERR_COMPILE, "linking: symbol 'c' needs a full loader (common)");
 }
 
@@ -261,7 +134,7 @@ static ir_status link_quietly(const uint8_t *bytes, size_t size) {
 }
 
 static void other_machines_are_refused(void **state) {
-  object o = compile(everything);
+  object o = compile(object_of_all_kinds);
   Elf64_Ehdr head;
   memcpy(&head, o.bytes, sizeof head);
   head.e_machine = EM_S390;
@@ -270,7 +143,9 @@ static void other_machines_are_refused(void **state) {
   ir_error error = {0};
   assert_int_equal(rt_image_link(o.bytes, o.size, (rt_terms){0}, &ir_mem_libc, &flat, &error),
                    IR_ERR_UNSUPPORTED);
-  assert_string_equal(error.text, "linking: objects for ELF machine 22 cannot be linked; x86-64 (62) can");
+  assert_string_equal(
+      error.text,
+      "linking: objects for ELF machine 22 cannot be linked; those for x86-64, AArch64 and RISC-V can");
   ir_error_clear(&error);
   assert_int_equal(rt_image_link("no object", 9, (rt_terms){0}, &ir_mem_libc, &flat, &error), IR_ERR_COMPILE);
   assert_string_equal(error.text,
@@ -279,7 +154,7 @@ static void other_machines_are_refused(void **state) {
 }
 
 static void truncated_objects_are_refused(void **state) {
-  object o = compile(everything);
+  object o = compile(object_of_all_kinds);
   Elf64_Ehdr head; /* the section table comes last, so every shorter file lacks part of it */
   memcpy(&head, o.bytes, sizeof head);
   assert_int_equal(head.e_shoff + head.e_shnum * sizeof(Elf64_Shdr), o.size);
@@ -303,7 +178,7 @@ static uint64_t random_next(uint64_t *state) {
 static void damaged_objects_do_no_harm(void **state) {
   static const uint64_t nasty[] = {0,          1,          0x7fffffff,      0x80000000,
                                    0xffffffff, UINT64_MAX, UINT64_MAX - 63, 1ull << 63};
-  object o = compile(everything);
+  object o = compile(object_of_all_kinds);
   Elf64_Ehdr head;
   memcpy(&head, o.bytes, sizeof head);
   uint8_t *copy = malloc(o.size);
@@ -327,7 +202,7 @@ static void damaged_objects_do_no_harm(void **state) {
 }
 
 static void damaged_images_do_no_harm(void **state) {
-  rt_flat flat = link_good(compile(everything));
+  rt_flat flat = link_good(compile(object_of_all_kinds));
   rt_entry entry;
   for (size_t size = 0; size < flat.size; size++) {
     uint8_t *part = malloc(size + !size);
@@ -353,7 +228,7 @@ static void damaged_images_do_no_harm(void **state) {
 }
 
 static void short_of_memory(void **state) {
-  object o = compile(everything);
+  object o = compile(object_of_all_kinds);
   ir_status status = IR_ERR_MEMORY;
   for (int budget = 0; status; budget++) {
     test_budget a = {budget, 0};
@@ -389,7 +264,7 @@ static void permissions(const void *address, char text[5]) {
 
 static void code_is_never_writable(void **state) {
   char text[5];
-  rt_code code = load(everything);
+  rt_code code = load(object_of_all_kinds);
   permissions(code.base, text);
   assert_string_equal(text, "r-xp");
   rt_image_unmap(&code);
@@ -398,7 +273,7 @@ static void code_is_never_writable(void **state) {
 }
 
 static void adopts_private_memory(void **state) {
-  rt_flat flat = link_good(compile(everything));
+  rt_flat flat = link_good(compile(object_of_all_kinds));
   enum { HEAD = 192 };
   size_t size = HEAD + flat.size;
   for (int wrong = 0; wrong < 4; wrong++) {
@@ -430,7 +305,7 @@ static void perf_map_names_functions(void **state) {
   char path[64], line[200];
   snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
   unlink(path);
-  rt_code code = load(everything);
+  rt_code code = load(object_of_all_kinds);
   assert_true(rt_image_perf_map(&code, false));
   assert_int_not_equal(access(path, F_OK), 0);
   assert_true(rt_image_perf_map(&code, true));
@@ -455,7 +330,7 @@ static void perf_map_is_written_to_our_file_only(void **state) {
   snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
   snprintf(other, sizeof other, "%s.other", path);
   unlink(path);
-  rt_code code = load(everything);
+  rt_code code = load(object_of_all_kinds);
   int fd = open(other, O_WRONLY | O_CREAT | O_EXCL, 0600);
   assert_true(fd >= 0 && close(fd) == 0 && link(other, path) == 0);
   bool written = rt_image_perf_map(&code, true);
@@ -477,9 +352,8 @@ static void perf_map_is_written_to_our_file_only(void **state) {
   rt_image_unmap(&code);
 }
 
-UNIT_TESTS_BETWEEN(start_llvm, stop_llvm, runs_code_with_constants, lists_global_functions,
-                   same_object_same_bytes, rewrites_got_accesses, far_constants_are_reached,
-                   refuses_with_a_reason, other_machines_are_refused, truncated_objects_are_refused,
-                   damaged_objects_do_no_harm, damaged_images_do_no_harm, short_of_memory,
-                   code_is_never_writable, adopts_private_memory, perf_map_names_functions,
+UNIT_TESTS_BETWEEN(object_start, object_stop, runs_code_with_constants, lists_global_functions,
+                   same_object_same_bytes, refuses_with_a_reason, other_machines_are_refused,
+                   truncated_objects_are_refused, damaged_objects_do_no_harm, damaged_images_do_no_harm,
+                   short_of_memory, code_is_never_writable, adopts_private_memory, perf_map_names_functions,
                    perf_map_is_written_to_our_file_only)

@@ -39,7 +39,7 @@ static void an_object_computes_what_the_program_does(void **state) {
   const void *bytes = vf_object_bytes(object, &size);
   int64_t arena = built_object_constant(vf_object_header(object), "mine_ARENA_BYTES");
   assert_int_equal(built_object_constant(vf_object_header(object), "mine_y_SIZE1"), 4);
-  assert_true(built_object_link(bytes, size, "mine", &linked, &failure));
+  assert_true(built_object_link(bytes, size, "mine", NULL, &linked, &failure));
   assert_int_equal(vf_program_run(program, (const void *[]){input}, (void *[]){want}, NULL, &error), VF_OK);
   assert_int_equal(built_object_run(&linked, (void *[]){(void *)(uintptr_t)input, got}, NULL, arena, 1), 0);
   assert_memory_equal(want, got, sizeof want);
@@ -80,19 +80,22 @@ static void what_cannot_be_built_is_refused(void **state) {
     vf_status status;
     const char *message;
   } rows[] = {
-      {{1, NULL, NULL, false, false, false}, VF_ERR_INVALID, "build: the size of the options is 1"},
-      {{sizeof(vf_build_options), "a-b", NULL, false, false, false},
+      {{.size = 1}, VF_ERR_INVALID, "build: the size of the options is 1"},
+      {{.size = sizeof(vf_build_options), .name = "a-b"},
        VF_ERR_INVALID,
        "build: the name a-b is no C identifier"},
-      {{sizeof(vf_build_options), NULL, "x86-64-v9", false, false, false},
+      {{.size = sizeof(vf_build_options), .target = "x86-64-v9"},
        VF_ERR_INVALID,
        "target: 'x86-64-v9' is not a setting"},
-      {{sizeof(vf_build_options), NULL, "triple=s390x-linux-gnu", false, false, false},
+      {{.size = sizeof(vf_build_options), .target = "triple=s390x-linux-gnu"},
        VF_ERR_UNSUPPORTED,
        "is big-endian"},
-      {{sizeof(vf_build_options), NULL, "triple=pdp11-dec-bsd", false, false, false},
+      {{.size = sizeof(vf_build_options), .target = "triple=pdp11-dec-bsd"},
        VF_ERR_COMPILE,
        "LLVM cannot make code for pdp11"},
+      {{.size = sizeof(vf_build_options), .target = "x86-64-v2,x86-64-v4", .c = true},
+       VF_ERR_UNSUPPORTED,
+       "build: a C file is compiled for one processor; give one target, or build an object"},
   };
   vf_error error = {0};
   vf_context *c = context(NULL, &error);

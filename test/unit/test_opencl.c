@@ -219,7 +219,7 @@ static void names(void **state) {
   } cases[] = {
       {"opencl:99", "device 'opencl:99' is not there; there "},
       {"opencl:no such name", "device 'opencl:no such name' is not there; there "},
-      {"abacus", "device 'abacus' is none; there are cpu, opencl, "},
+      {"abacus", "device 'abacus' is none; there are cpu, c, opencl, "},
       {"opencl:", "device 'opencl:' is none; "},
   };
   opencl_set("%s", "");

@@ -1,4 +1,4 @@
-/* The line that says how far a command has come: where it is drawn, and what a compilation says on it. */
+/* The line that says how far a command has come: where it is drawn, and when work is told on it. */
 #define _GNU_SOURCE /* posix_openpt */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -67,42 +67,28 @@ static void test_line(void **state) {
   free((void *)early), free((void *)late), free((void *)closed);
 }
 
-static void tell(const ir_timer *timer, const char *phase, int step, const char *symbol) {
-  timer->note(timer->user, phase, step, symbol, 1);
-}
-
-static void count(void *user, const char *phase, int step, const char *symbol, int64_t ns) {
-  (void)phase, (void)step, (void)symbol;
-  *(int64_t *)user += ns;
-}
-
-static void test_compiling(void **state) {
+/* Work tells on a terminal alone, while it is shown. */
+static void test_work(void **state) {
   (void)state;
-  cli_compile_progress p;
-  int64_t told = 0;
-  const ir_timer next = {&told, count};
   begin(false);
-  const ir_timer *same = cli_compile_progress_open(&p, &next), *none = cli_compile_progress_open(&p, NULL);
-  cli_compile_progress_close(&p);
+  cli_work_show();
+  bool tells = cli_work()->tell != NULL;
+  cli_work_hide();
   end();
-  assert_ptr_equal(same, &next); /* no terminal: nothing between */
-  assert_null(none);
+  assert_false(tells);
   begin(true);
-  const ir_timer *timer = cli_compile_progress_open(&p, &next);
-  for (int i = 0; i < 4; i++) tell(timer, "loops", i, NULL);
-  tell(timer, "close", -1, "vf_a");
-  p.line.opened_ns -= hour_ns;
-  tell(timer, "select", -1, "vf_b");
-  const char *text = strdup(drawn());
-  cli_compile_progress_close(&p);
-  drawn();
-  tell(timer, "close", -1, "vf_c");
-  const char *after = strdup(drawn());
+  cli_work_show();
+  cli_work_show();
+  cli_work_hide();
+  ir_tell tell = cli_work()->tell; /* it is still shown once */
+  if (tell) tell(NULL, "compiling kernels", 1, 4);
+  const char *early = strdup(drawn());
+  cli_work_hide();
   end();
-  assert_non_null(strstr(text, "[######..................] compiling: 1 of 4 kernels"));
-  assert_string_equal(after, "");
-  assert_int_equal(told, 7);
-  free((void *)text), free((void *)after);
+  assert_non_null(tell);
+  assert_string_equal(early, ""); /* it has not taken a second */
+  assert_null(cli_work()->tell);
+  free((void *)early);
 }
 
-UNIT_TESTS(test_line, test_compiling)
+UNIT_TESTS(test_line, test_work)

@@ -28,12 +28,22 @@ static void keeps(void *const *buffers, const int64_t *vars, int64_t begin, int6
   }
 }
 
+/* A jump to the address that is put at ADDRESS_AT. */
+#if defined(__aarch64__)
+enum { ADDRESS_AT = 8 };
+static const uint8_t far_jump[16] = {0x50, 0, 0, 0x58, 0, 0x02, 0x1f, 0xd6}; /* ldr x16, .+8; br x16 */
+#else
+enum { ADDRESS_AT = 2 };
+static const uint8_t far_jump[12] = {0x48, 0xb8, [10] = 0xff, 0xe0}; /* movabs rax, imm64; jmp rax */
+#endif
+
 /* Puts a jump to `keeps` in place of the object's code, which has no relocations. */
 static bool divert(cg_blob *object) {
-  uint8_t jump[12] = {0x48, 0xb8, [10] = 0xff, 0xe0}; /* movabs rax, imm64; jmp rax */
+  uint8_t jump[sizeof far_jump];
   uint64_t to = (uintptr_t)keeps;
   Elf64_Ehdr head;
-  memcpy(jump + 2, &to, sizeof to);
+  memcpy(jump, far_jump, sizeof jump);
+  memcpy(jump + ADDRESS_AT, &to, sizeof to);
   memcpy(&head, object->bytes, sizeof head);
   for (int i = 0; i < head.e_shnum; i++) {
     Elf64_Shdr s;
@@ -54,7 +64,7 @@ static ir_status compile_diverted(void *user, const ir_graph *graph, ir_ref kern
 }
 
 static rt_context *context(int threads, uint64_t *needed) {
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) && !defined(__aarch64__)
   skip(); /* the jump is in this machine's code */
 #endif
   return p_context_with(

@@ -1,5 +1,6 @@
 /* The machine description: the detected values are plausible, its text is complete, and settings override
  * it. */
+#include "runtime/cpu/host.h"
 #include "runtime/cpu/target.h"
 #include "test/lib/unit.h"
 
@@ -31,12 +32,14 @@ static void host_is_plausible(void **state) {
   assert_true(t.l1_bytes >= 4096 && t.l1_bytes <= t.l2_bytes);
 }
 
+#if defined(__x86_64__)
 static bool has(const ir_target *t, const char *name) {
   char list[1100], wanted[64];
   snprintf(list, sizeof list, ",%s,", t->features);
   snprintf(wanted, sizeof wanted, ",+%s,", name);
   return strstr(list, wanted) != NULL;
 }
+#endif
 
 /* The compiler's run-time library detects the processor independently. */
 static void host_agrees_with_the_compiler(void **state) {
@@ -58,6 +61,26 @@ static void host_agrees_with_the_compiler(void **state) {
 #else
   skip();
 #endif
+}
+
+/* By the words of the auxiliary vector that Linux gives: of a Cortex-A53, a Neoverse N1 and a Neoverse V1,
+ * and of nothing. A feature of two bits is not there by the one. */
+static void aarch64_features_by_hwcap(void **state) {
+  static const struct {
+    uint64_t hwcap, hwcap2;
+    const char *features;
+  } rows[] = {{0xff, 0, "+neon,+crc"},
+              {0x119fff, 0, "+neon,+crc,+lse,+fullfp16,+rdm,+rcpc,+dotprod"},
+              {0xdfffffff, 0x8100 | 1 << 13 | 1 << 14,
+               "+neon,+crc,+lse,+fullfp16,+rdm,+rcpc,+dotprod,+fp16fml,+fptoint,+i8mm,+bf16"},
+              {1 << 1 | 1 << 9, 0, "+neon"},
+              {1 << 1 | 1 << 10, 0, "+neon"},
+              {0, 0, ""}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ir_target t = host();
+    rt_aarch64_features(rows[i].hwcap, rows[i].hwcap2, &t);
+    assert_string_equal(t.features, rows[i].features);
+  }
 }
 
 static void host_is_the_same_every_time(void **state) {
@@ -248,6 +271,6 @@ static void runs_on_what_has_as_much(void **state) {
   }
 }
 
-UNIT_TESTS(host_is_plausible, host_agrees_with_the_compiler, host_is_the_same_every_time, text_parses_back,
-           every_field_is_in_the_text, bad_settings_are_refused, processors_have_names, measured_settings,
-           runs_on_what_has_as_much)
+UNIT_TESTS(host_is_plausible, host_agrees_with_the_compiler, aarch64_features_by_hwcap,
+           host_is_the_same_every_time, text_parses_back, every_field_is_in_the_text,
+           bad_settings_are_refused, processors_have_names, measured_settings, runs_on_what_has_as_much)

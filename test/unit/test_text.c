@@ -298,7 +298,7 @@ static void test_graph_errors(void **state) {
        "t.vf:2:22: error: attribute given twice, found 'axis' again, expected each once"},
       {BODY("%a = neg %x then=@g"),
        "t.vf:2:20: error: unknown graph, found '@g', expected a graph defined above"},
-      {BODY("%a = neg %x shape=[1,2"), "t.vf:3:3: error: bad list, found 'return', expected ','"},
+      {BODY("%a = neg %x shape=[1,2"), "t.vf:3:3: error: bad list, found 'return', expected ',' or ']'"},
       {BODY("%a = neg %x shape=[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1"),
        "t.vf:2:53: error: lists nested too deep, found '[', expected at most 32 levels"},
       {BODY("%a = neg %x mode=\"edge"),

@@ -110,7 +110,7 @@ vf_value fe_end(fe_call *c, ir_ref made) {
     ir_fail(&g->error, IR_ERR_INTERNAL, "%s: recording failed without a reason", c->who);
   if (!made && !g->error.status) ir_fail(&g->error, IR_ERR_MEMORY, "%s: out of memory", c->who);
   if (!c->failed_before) fe_report_as_memory(g->context, c->failures, &g->error);
-  if (g->error.status && g->error.status != IR_ERR_MEMORY && !c->failed_before && !g->said_call) say_call(c);
+  if (g->error.status && !ir_gives_up(g->error.status) && !c->failed_before && !g->said_call) say_call(c);
   fe_statements_end(&g->statements, c->ir, c->statement, c->who, made, c->given, c->given_count);
   g->ended = c->statement;
   if (g->ir.batches_cap) fe_graph_note_batch(g, made);

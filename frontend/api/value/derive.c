@@ -1,5 +1,6 @@
 /* Builders of derivatives. */
 #include "frontend/api/api.h"
+#include "frontend/api/tree.h"
 #include "frontend/session/lazy.h"
 #include "passes/autodiff/derive.h"
 #include "passes/ops/ops.h"
@@ -90,6 +91,38 @@ void vf_jvp(int output_count, const vf_value *outputs, int input_count, const vf
 
 void vf_grad(vf_value output, int input_count, const vf_value *inputs, vf_value *gradients) {
   derive("grad", pass_vjp, true, 1, &output, input_count, inputs, NULL, gradients);
+}
+
+/* The gradients by the leaves of `from`, into those of `to`. False after failing. */
+static bool grad_leaves(fe_call *c, vf_value output, const fe_leaves *from, const fe_leaves *to) {
+  if (from->count != to->count)
+    return fe_refuse(c,
+                     "the tree of gradients has %zu leaves, that of parameters %zu; both have the same form",
+                     to->count, from->count);
+  size_t room = 2 * from->count * sizeof(vf_value);
+  vf_value *values = ir_alloc(c->ir->mem, room), *gradients = values + from->count;
+  if (!values) {
+    ir_fail(&c->graph->error, IR_ERR_MEMORY, "grad: out of memory for the leaves of a tree");
+    return false;
+  }
+  for (size_t i = 0; i < from->count; i++) values[i] = *from->items[i].value;
+  vf_grad(output, (int)from->count, values, gradients);
+  for (size_t i = 0; i < to->count; i++) *to->items[i].value = gradients[i];
+  ir_free(c->ir->mem, values, room);
+  return c->graph->error.status == IR_OK;
+}
+
+bool vf_grad_tree(vf_value output, const vf_tree *parameters, vf_tree *gradients) {
+  fe_call c;
+  fe_leaves from = {0}, to = {0};
+  bool good = fe_begin(&c, "grad", &output, 1);
+  if (good && (!parameters || !gradients))
+    good = fe_refuse(&c, "the tree of %s is NULL", parameters ? "gradients" : "parameters");
+  good = good && fe_tree_leaves(&c, "parameters", (vf_tree *)(uintptr_t)parameters, NULL, &from) &&
+         fe_tree_leaves(&c, "gradients", gradients, NULL, &to) && grad_leaves(&c, output, &from, &to);
+  if (c.ir) fe_leaves_free(c.ir, &from), fe_leaves_free(c.ir, &to);
+  if (!good) fe_end(&c, 0); /* notes an error where none was noted */
+  return good;
 }
 
 FE_BUILDER_OF_X(stop_gradient, (vf_value x), op_stop_gradient(c.ir, x.id))

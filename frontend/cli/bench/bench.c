@@ -12,6 +12,7 @@
 #include "frontend/cli/bench/settings.h"
 #include "frontend/cli/graph.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/progress.h"
 
 static const char help_text[] =
     "Usage: viewfold bench [--json] [--threads N] [OPTIONS] [ID ...]\n"
@@ -115,7 +116,7 @@ static int open_context(bench *b) {
   options.no_disk = b->given[NO_CACHE] != NULL;
   b->plan.threads = options.threads;
   if (b->given[ONCE] || bench_settings_ready(&options, &error) == IR_OK) {
-    b->plan.context = fe_context_create(&wanted, options.target, &failure);
+    b->plan.context = fe_context_create(&wanted, options.target, cli_work(), &failure);
     if (!b->plan.context) bench_fail(&error, &failure);
     else if (options.target) rt_context_runs_here(b->plan.context->runtime, &error);
   }
@@ -191,7 +192,7 @@ static int measure_all(bench *b) {
   b->results = calloc(count, sizeof *b->results);
   if (!b->results) return CLI_DEVICE;
   if (!b->given[JSON]) bench_table_head(&b->plan);
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count && !cli_interrupted(); i++) {
     int one = measure_one(b, b->word_count ? bench_workload_find(b->words[i]) : bench_workload_at(i));
     if (one > status) status = one;
   }
@@ -209,6 +210,10 @@ static int measure_workloads(bench *b) {
   start_peers(b);
   status = measure_all(b);
   for (int i = 0; i < b->plan.peer_count; i++) bench_peer_stop(&b->plan.peers[i]);
+  if (cli_interrupted()) {
+    ir_cancelled(&error);
+    return cli_failure("bench", &error);
+  }
   if (!b->given[JSON]) bench_table_foot(&b->plan, &b->history, b->results, b->result_count);
   bench_report_slower(&b->history, b->results, b->result_count, b->given[JSON] ? stderr : stdout);
   if (b->given[PICTURE] &&

@@ -33,7 +33,6 @@ typedef struct model_bench {
   cli_buffers buffers;
   rt_context *context;
   rt_program *program;
-  cli_compile_progress progress;
   int64_t read_ns, compile_ns, first_ns;
 } model_bench;
 
@@ -90,11 +89,11 @@ static int bench(model_bench *b) {
   if (bench_settings_ready(&options, &b->s.error) != IR_OK) return fail(b);
   fe_request request = cli_request(&b->s, block, results, &b->inputs);
   start = ir_now_ns();
-  options.timer = cli_compile_progress_open(&b->progress, NULL);
+  cli_work_show();
   bool good = rt_context_create(&ir_mem_libc, &options, &b->context, &b->s.error) == IR_OK &&
               (!b->target || rt_context_runs_here(b->context, &b->s.error) == IR_OK) &&
               fe_compile(b->context, &request, &b->program, &b->s.error) == IR_OK;
-  cli_compile_progress_close(&b->progress);
+  cli_work_hide();
   if (!good) return fail(b);
   b->compile_ns = rt_program_stats(b->program).compiled ? ir_now_ns() - start : 0;
   if (cli_buffers_open(&b->buffers, b->program, block, &b->inputs, &b->s.error) != IR_OK) return fail(b);

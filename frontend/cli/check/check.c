@@ -40,7 +40,6 @@ typedef struct check {
   cli_pairs in, sizes;
   cli_graph s;
   rt_context *context;
-  cli_compile_progress progress;
   const ir_parsed_graph *block; /* that is made smaller */
 } check;
 
@@ -141,12 +140,12 @@ static int run(check *x) {
   ir_error error = {0};
   int status = cli_context_options("check", x->threads, x->device, &options);
   if (status) return status;
-  options.timer = cli_compile_progress_open(&x->progress, NULL);
+  cli_work_show();
   if (rt_context_create(&ir_mem_libc, &options, &x->context, &error) != IR_OK)
     return cli_failure("check", &error);
   status = cli_graph_open(&x->s, "check", x->word, false, &x->in);
   if (!status) status = check_all(x);
-  cli_compile_progress_close(&x->progress);
+  cli_work_hide();
   return status;
 }
 

@@ -67,7 +67,6 @@ typedef struct explainer {
   cli_graph s;
   rt_context *context;
   ir_target target;
-  cli_compile_progress progress;
   ir_text out;
 } explainer;
 
@@ -156,14 +155,14 @@ static int explain(explainer *x) {
   const ir_target *target = NULL;
   if (!x->no_run && !x->settings && bench_settings_ready(&options, &error) != IR_OK)
     return cli_failure("explain", &error);
-  options.timer = cli_compile_progress_open(&x->progress, NULL);
+  cli_work_show();
   if (rt_context_create(&ir_mem_libc, &options, &x->context, &error) == IR_OK)
     target = rt_context_target(x->context, &error);
   if (target) x->target = *target;
   if (!target || (x->settings && rt_target_override(&x->target, x->settings, &error) != IR_OK))
     return cli_failure("explain", &error);
   status = explain_file(x);
-  cli_compile_progress_close(&x->progress);
+  cli_work_hide();
   return status;
 }
 

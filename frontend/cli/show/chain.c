@@ -57,7 +57,7 @@ static void put_views(show *s, ir_graph *g, ir_ref node, json_t *step) {
   } else {
     const char *colon = strstr(g->error->text, ": "), *why = colon ? colon + 2 : g->error->text;
     show_set(s, step, "no_views", show_text(why, strcspn(why, ";")));
-    s->failed |= g->error->status == IR_ERR_MEMORY;
+    s->failed |= ir_gives_up(g->error->status);
   }
   pass_view_chain_free(&chain);
   ir_error_clear(g->error);
@@ -75,7 +75,7 @@ static void put_access(show *s, const ir_graph *g, bool made, ir_ref index, ir_r
   json_decref(text);
   json_decref(where);
   show_set(s, out, "no_index", show_text(why, strlen(why)));
-  s->failed |= !made && g->error->status == IR_ERR_MEMORY;
+  s->failed |= !made && ir_gives_up(g->error->status);
   ir_error_clear(g->error);
 }
 

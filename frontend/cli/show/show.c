@@ -7,6 +7,7 @@
 #include "frontend/cli/bind.h"
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
+#include "frontend/cli/progress.h"
 #include "frontend/files/atomic_file.h"
 #include "runtime/cpu/target.h"
 
@@ -69,7 +70,9 @@ static int show_word(show *s, const char *word, const char *name, const char *pa
   ir_text page;
   int status = cli_graph_open(&s->s, "show", word, false, given);
   ir_text_init(&page, &ir_mem_libc);
+  cli_work_show();
   if (!status) status = make_page(s, word, name, &page);
+  cli_work_hide();
   if (!status) status = write_page(&page, path);
   ir_text_free(&page);
   cli_graph_close(&s->s);

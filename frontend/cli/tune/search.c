@@ -101,7 +101,7 @@ static ir_status try_neighbour(tune *t, const tune_list *neighbours, size_t numb
   t->override = neighbours->items[number];
   ir_status status = tune_compile(t, &f.program, &own);
   t->override.text = NULL;
-  if (status == IR_ERR_MEMORY) return ir_fail(error, status, "%s", own.text);
+  if (ir_gives_up(status)) return ir_fail(error, status, "%s", own.text);
   if (status) return IR_OK;
   t->kernels[t->searched_kernel].tried++;
   if (tune_check(t, f.program, &same, error) == IR_OK && same &&

@@ -63,7 +63,6 @@ typedef struct tuner {
   rt_context *cached_context; /* the context with a cache on disk */
   ir_text measured;           /* settings of its target that were measured */
   tune t;
-  cli_compile_progress compiling;
   rt_program *first; /* the program with the cost model's moves */
 } tuner;
 
@@ -88,7 +87,7 @@ static int compile_graph(tuner *r) {
   r->t.request.observer = fe_watch_observer(&r->s.watch);
   r->t.vars = r->inputs.values;
   ir_status status = tune_compile(&r->t, &r->first, &r->s.error);
-  cli_compile_progress_close(&r->compiling);
+  cli_work_hide();
   return status ? fail_tune(r) : CLI_OK;
 }
 
@@ -238,7 +237,7 @@ static int run_command(tuner *r) {
     rt_target_measured_text(rt_context_target(r->cached_context, NULL), &r->measured);
     options.target = ir_text_get(&r->measured);
   }
-  options.timer = cli_compile_progress_open(&r->compiling, NULL);
+  cli_work_show();
   if (rt_context_create(&ir_mem_libc, &options, &r->t.context, &r->s.error) != IR_OK) return fail_tune(r);
   status = open_graph(r);
   if (status) return status;

@@ -114,9 +114,9 @@ static PyObject *graph_compile(PyObject *self, PyObject *none) {
   py_graph *g = (py_graph *)self;
   vf_error error;
   vf_program *program;
-  Py_BEGIN_ALLOW_THREADS;
+  PY_BEGIN_WORK;
   program = vf_compile(g->graph, &error);
-  Py_END_ALLOW_THREADS;
+  PY_END_WORK;
   return program ? py_program_of(program) : py_raise_error(&error);
 }
 

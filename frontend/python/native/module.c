@@ -8,6 +8,7 @@ py_state py;
 /* exceptions */
 
 PyObject *py_raise(vf_status status, const char *message) {
+  if (status == VF_ERR_CANCELLED && PyErr_Occurred()) return NULL; /* what has cancelled it */
   PyObject *type = status > VF_OK && status <= VF_ERR_VALUE ? py.errors[status] : NULL;
   PyErr_SetString(type ? type : PyExc_RuntimeError, message);
   return NULL;
@@ -42,10 +43,39 @@ static void report(void *user, const vf_tapped *tapped) {
   PyGILState_Release(held);
 }
 
+/* Work goes on: signals are handled, and the function that Python has set is called, in the main thread
+ * alone. What either raises ends the work. */
+static int work_goes_on(void *user, const char *what, int64_t done, int64_t total) {
+  (void)user;
+  if (PyThread_get_thread_ident() != py.main) return 0;
+  PyGILState_STATE held = PyGILState_Ensure();
+  bool ends = PyErr_CheckSignals() < 0;
+  if (!ends && py.progress) {
+    PyObject *result = PyObject_CallFunction(py.progress, "sLL", what, (long long)done, (long long)total);
+    py.told = true;
+    ends = result == NULL;
+    Py_XDECREF(result);
+  }
+  PyGILState_Release(held);
+  return ends;
+}
+
+void py_end_work(void) {
+  PyObject *type, *value, *trace, *result;
+  py.told = false;
+  PyErr_Fetch(&type, &value, &trace);
+  result = py.progress ? PyObject_CallFunction(py.progress, NULL) : NULL;
+  if (!result && py.progress) PyErr_WriteUnraisable(py.progress);
+  Py_XDECREF(result);
+  PyErr_Restore(type, value, trace);
+}
+
 vf_context *py_context(void) {
   vf_error error;
   vf_options options = {.size = sizeof options, .tap = report, .flags = py.flags};
-  if (!py.context && !(py.context = vf_context_create(&options, &error))) py_raise_error(&error);
+  if (py.context) return py.context;
+  if (!(py.context = vf_context_create(&options, &error))) py_raise_error(&error);
+  vf_set_progress(py.context, work_goes_on, NULL);
   return py.context;
 }
 
@@ -87,9 +117,9 @@ const void *py_session_compute(vf_tensor *tensor) {
     data = vf_tensor_data(tensor, &error);
   } else {
     session_running = true;
-    Py_BEGIN_ALLOW_THREADS;
+    PY_BEGIN_WORK;
     data = vf_tensor_data(tensor, &error);
-    Py_END_ALLOW_THREADS;
+    PY_END_WORK;
     session_running = false;
   }
   return data ? data : py_raise_error(&error);
@@ -115,6 +145,14 @@ static PyObject *set_report(PyObject *module, PyObject *function) {
   (void)module;
   PyObject *before = py.report;
   py.report = Py_NewRef(function);
+  Py_XDECREF(before);
+  Py_RETURN_NONE;
+}
+
+static PyObject *set_progress(PyObject *module, PyObject *function) {
+  (void)module;
+  PyObject *before = py.progress;
+  py.progress = function == Py_None ? NULL : Py_NewRef(function);
   Py_XDECREF(before);
   Py_RETURN_NONE;
 }
@@ -156,6 +194,8 @@ static PyMethodDef functions[] = {
     PY_METHOD("set_up", set_up, METH_VARARGS,
               "The class of arrays, exceptions by status, dtypes, our folder."),
     PY_METHOD("set_report", set_report, METH_O, "What is called with (name, text, array) of taps."),
+    PY_METHOD("set_progress", set_progress, METH_O,
+              "What is called with (what, done, total) of work, with () when it has ended; or None."),
     PY_METHOD("set_flags", set_flags, METH_O, "Flags of the context."),
     PY_METHOD("collect", collect, METH_NOARGS, "Free what no array needs."),
     PY_METHOD("statistics", statistics, METH_NOARGS, "Counts of programs that were found and compiled."),
@@ -170,6 +210,7 @@ static PyMethodDef functions[] = {
     PY_METHOD("import_onnx", py_import_onnx, METH_O, "The graph of a model."),
     PY_METHOD("read_arrays", py_read_arrays, METH_O, "The arrays of a file, by name."),
     PY_METHOD("write_arrays", py_write_arrays, METH_VARARGS, "write_arrays(path, names, arrays)."),
+    PY_METHOD("run_into", py_run_into, METH_FASTCALL, "run_into(program, inputs, sizes, outputs, layouts)."),
     PY_METHOD("graph", py_graph_make, METH_O, "An empty graph of that name."),
     PY_METHOD("tracing", py_tracing, METH_VARARGS,
               "tracing([graph]): what operations record into; the one before."),
@@ -208,6 +249,7 @@ PyMODINIT_FUNC PyInit__native(void) {
   py.program = add_type(module, &py_program_spec, "Program");
   py.dispatcher = add_type(module, &py_dispatcher_spec, "Dispatcher");
   py.reference = add_type(module, &py_reference_spec, "Reference");
+  py.main = PyThread_get_thread_ident();
   PyModule_AddStringConstant(module, "version", vf_version());
   if (py.array && py.graph && py.program && py.dispatcher && py.reference) {
     py.array_class = Py_NewRef((PyObject *)py.array);

@@ -60,8 +60,11 @@ typedef struct py_state {
   PyObject *dtypes[VF_INDEX + 1];     /* objects of Python by vf_dtype */
   PyObject *inside;                   /* a folder: frames of files in it are not the user's */
   PyObject *report;                   /* called with (name, text, array) of a tap; or NULL */
-  uint32_t flags;                     /* of the context */
-  bool callbacks;                     /* programs may call functions of Python, in whatever thread */
+  PyObject *progress; /* called with (what, done, total) of work, with () when it has ended; or NULL */
+  bool told;          /* it has been called since work began last */
+  unsigned long main; /* the thread that imported the module: signals of Python are handled there */
+  uint32_t flags;     /* of the context */
+  bool callbacks;     /* programs may call functions of Python, in whatever thread */
 } py_state;
 extern py_state py;
 /* The graph that operations of this thread record into; NULL: the session's. */
@@ -72,6 +75,13 @@ PyObject *py_raise(vf_status status, const char *message);
 PyObject *py_raise_error(const vf_error *error);
 /* Raises and clears a graph's error. */
 PyObject *py_raise_graph(vf_graph *graph);
+/* Around work in which other threads of Python may run. It can be interrupted: py_raise_error then raises
+ * what the handler of a signal has raised. */
+#define PY_BEGIN_WORK Py_BEGIN_ALLOW_THREADS
+#define PY_END_WORK                                                                                          \
+  Py_END_ALLOW_THREADS;                                                                                      \
+  if (py.told) py_end_work()
+void py_end_work(void);
 /* One thread at a time uses the session, also one that has let others of Python run. False with an exception:
  * this thread computes arrays there. */
 bool py_session_enter(void);
@@ -168,6 +178,9 @@ bool py_program_run(const py_program *p, const void *const *inputs, void *const 
 /* The results of a run with these inputs, in memory that is made for them: an array, or a tuple of them. */
 PyObject *py_program_results(const py_program *p, const void *const *inputs, const int64_t *variables,
                              bool single);
+
+/* A function of the module. */
+PyObject *py_run_into(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* argument.c: an argument of a call */
 typedef struct py_argument {

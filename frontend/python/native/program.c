@@ -65,14 +65,17 @@ bool py_program_run(const py_program *p, const void *const *inputs, void *const 
                     const int64_t *variables) {
   vf_error error;
   if (!p->long_runs) {
-    if (vf_program_run(p->program, inputs, outputs, variables, NULL) == VF_OK) return true;
+    vf_status status = vf_program_run(p->program, inputs, outputs, variables, NULL);
+    if (py.told) py_end_work();
+    if (status == VF_OK) return true;
+    if (PyErr_Occurred()) return false; /* it was interrupted */
     /* the message is written only where it is wanted: once more, which fails again */
     if (vf_program_run(p->program, inputs, outputs, variables, &error) == VF_OK) return true;
   } else {
     vf_status status;
-    Py_BEGIN_ALLOW_THREADS;
+    PY_BEGIN_WORK;
     status = vf_program_run(p->program, inputs, outputs, variables, &error);
-    Py_END_ALLOW_THREADS;
+    PY_END_WORK;
     if (status == VF_OK) return true;
   }
   return py_raise_error(&error) != NULL;
@@ -117,6 +120,87 @@ PyObject *py_program_results(const py_program *p, const void *const *inputs, con
   for (int i = 0; i < p->outputs && arrays; i++) Py_XDECREF(arrays[i]);
   if (arrays != few_arrays) PyMem_Free(arrays);
   if (outputs != few_outputs) PyMem_Free(outputs);
+  return result;
+}
+
+/* Does an argument lie as `at` says: its rank, its sizes, its strides in elements? -1: any. */
+static bool lies_as(const py_argument *a, const int64_t *at) {
+  int64_t item = (int64_t)vf_dtype_bytes((vf_dtype)a->dtype), dense = 1;
+  if (a->rank != at[0]) return false;
+  for (int k = a->rank; k-- > 0; dense *= a->shape[k]) {
+    int64_t size = at[1 + k], stride = at[1 + a->rank + k];
+    if (size >= 0 && a->shape[k] != size) return false;
+    if (stride >= 0 && a->shape[k] != 1 && (a->strides ? a->strides[k] : dense * item) != stride * item)
+      return false;
+  }
+  return true;
+}
+
+typedef struct port_list {
+  PyObject *items;
+  Py_ssize_t count;
+  bool writable;
+} port_list;
+
+/* Addresses of the elements. layouts: how each array must lie, or NULL. -1, the number of the first that does
+ * not, or -2 with an exception. */
+static Py_ssize_t read_ports(const port_list *list, const int64_t *layouts, py_argument *arguments,
+                             void **data) {
+  for (Py_ssize_t i = 0; i < list->count; i++) {
+    PyObject *item = PySequence_GetItem(list->items, i);
+    bool good = item && py_argument_read(item, &arguments[i], list->writable);
+    Py_XDECREF(item); /* the list holds it */
+    if (!good) {
+      if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "%s %d has no elements in memory here",
+                     list->writable ? "output" : "input", (int)i);
+      return -2;
+    }
+    if (layouts && !lies_as(&arguments[i], layouts)) return i;
+    if (layouts) layouts += 1 + 2 * layouts[0];
+    data[i] = (void *)(uintptr_t)arguments[i].data;
+  }
+  return -1;
+}
+
+/* run_into(program, inputs, sizes, outputs, layouts): lists of arrays, of which the outputs are writable and
+ * as the program makes them; layouts: bytes, of each input its rank, sizes and strides as 64 bits each. The
+ * number of the first input that does not lie so, and nothing was run; or None. */
+PyObject *py_run_into(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+  (void)module;
+  enum { MOST_VARIABLES = 16 };
+  if (count != 5 || Py_TYPE(args[0]) != py.program || !PyBytes_Check(args[4])) {
+    PyErr_SetString(PyExc_TypeError, "run_into takes a program, inputs, sizes, outputs and layouts");
+    return NULL;
+  }
+  const py_program *p = (const py_program *)args[0];
+  const port_list in = {args[1], p->inputs, false}, out = {args[3], p->outputs, true};
+  int64_t variables[MOST_VARIABLES];
+  if (PySequence_Size(in.items) != in.count || PySequence_Size(out.items) != out.count ||
+      PySequence_Size(args[2]) != p->variables || p->variables > MOST_VARIABLES)
+    return PyErr_Format(PyExc_ValueError, "the program takes %d arrays and %d sizes, and gives %d", p->inputs,
+                        p->variables, p->outputs);
+  for (int v = 0; v < p->variables; v++) {
+    PyObject *size = PySequence_GetItem(args[2], v);
+    variables[v] = size ? PyLong_AsLongLong(size) : -1;
+    Py_XDECREF(size);
+    if (PyErr_Occurred()) return NULL;
+  }
+  size_t ports = (size_t)(in.count + out.count) + 1;
+  void **data = PyMem_Calloc(ports, sizeof *data);
+  py_argument *arguments = PyMem_Calloc(ports, sizeof *arguments);
+  PyObject *result = NULL;
+  if (!data || !arguments) PyErr_NoMemory();
+  else {
+    Py_ssize_t other = read_ports(&in, (const int64_t *)PyBytes_AsString(args[4]), arguments, data);
+    if (other >= 0) result = PyLong_FromSsize_t(other);
+    else if (other == -1 && read_ports(&out, NULL, arguments + in.count, data + in.count) == -1 &&
+             py_program_run(p, (const void *const *)data, data + in.count, variables))
+      result = Py_NewRef(Py_None);
+  }
+  if (arguments) py_arguments_release(arguments, (Py_ssize_t)ports);
+  PyMem_Free(arguments);
+  PyMem_Free(data);
   return result;
 }
 

@@ -52,6 +52,7 @@ from ._transform import (
     Dim, checkpoint, cond, fori_loop, grad, jit, jvp, scan, tracing, value_and_grad, vjp, vmap, while_loop,
 )
 from . import _tree as tree
+from . import _progress as _progress
 from . import linalg, nn, random
 from .linalg import einsum, matmul, outer, tensordot, vecdot
 

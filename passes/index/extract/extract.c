@@ -98,13 +98,13 @@ static bool extract_once(ir_graph *g, const pass_extract_costs *costs, ir_ref *r
   ir_ref made[EXTRACT_NEEDS];
   *again = false;
   for (uint32_t i = 0; i < count; i++) made[i] = roots[i];
-  if (!extract_read(&x, roots, count)) return g->error->status != IR_ERR_MEMORY;
+  if (!extract_read(&x, roots, count)) return !ir_gives_up(g->error->status);
   extract_find_alternatives(&x);
   if (!first_plan(&s)) return true;
   improve_plan(&s);
   if (s.plan[s.best].cost >= x.cost) return true;
-  if (!extract_emit(&x, &s.plan[s.best], made, count)) return g->error->status != IR_ERR_MEMORY;
-  if (!all_fit(&x, made, count)) return g->error->status != IR_ERR_MEMORY;
+  if (!extract_emit(&x, &s.plan[s.best], made, count)) return !ir_gives_up(g->error->status);
+  if (!all_fit(&x, made, count)) return !ir_gives_up(g->error->status);
   for (uint32_t i = 0; i < count; i++) roots[i] = made[i];
   *again = true;
   return true;

@@ -34,6 +34,17 @@ int64_t loop_panel_columns(const ir_target *target, const pass_product *product)
  * on how columns lie in memory, and must not depend on the machine. */
 int64_t loop_panel_multiple(const loop_nest *n, ir_ref reduce);
 
+/* window.c */
+/* Rows that share what a window loads: of a window of 3, six loads for 12. */
+enum { LOOP_WINDOW_ROWS = 4 };
+/* An axis besides that of the lanes along which neighbours read the same elements: a reduced range moves over
+ * these as well. NULL: there is none. */
+loop_axis *loop_window_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce, const ir_ref *loads,
+                            uint32_t count);
+/* For a reduction of a few terms without a tile, whose lanes are chosen: unrolls such an axis in place of the
+ * lanes', and lets vectors overlap where that makes fewer of them. */
+void loop_choose_window(loop_nest *n, loop_axis *vector, ir_ref reduce);
+
 /* dot_tile.c: chooses which results of a product whose lanes run along the terms are computed together, and
  * the order of the loops over them; false where no two share a load. */
 bool loop_choose_dot_tile(loop_nest *n, ir_ref reduce);

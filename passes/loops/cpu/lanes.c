@@ -287,13 +287,14 @@ static bool reads_near(loop_nest *n, ir_ref reduce, ir_ref range) {
   return count < LOOP_MAX_NODES;
 }
 
-/* Has the reduction's last range too few terms for lanes, while elements of the result have room for them, or
- * hardly any while there is no room anywhere? Windows with a stride, as of pooling, are read in small steps.
- */
+/* Has the reduction's last range too few terms for lanes, while elements of the result have room for them or
+ * are more, or hardly any while there is no room anywhere? Windows with a stride, as of pooling, are read in
+ * small steps. */
 static bool has_few_terms(loop_nest *n, ir_ref reduce, const loop_axis *last, int output_score) {
   const ir_node *r = ir_get(n->g, reduce);
   int64_t terms = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi;
-  bool room = last && ir_bounds_of(n->g, last->extent).hi >= MIN_LANE_TERMS;
+  int64_t elements = last ? ir_bounds_of(n->g, last->extent).hi : 0;
+  bool room = elements >= MIN_LANE_TERMS || (elements > terms && elements >= MIN_FILLED_TERMS);
   if (terms >= MIN_LANE_TERMS) return false;
   return output_score > 0 || (room ? reads_near(n, reduce, last->range) : terms < MIN_FILLED_TERMS);
 }
@@ -346,9 +347,10 @@ void loop_choose_vectors(loop_nest *n) {
     loop_choose_unroll(n, last);
     choose_interleaved(n, last, work.operations);
   } else if (triangle || !product || !loop_choose_tile(n, last, reduces[0])) {
+    bool single = reduce_count == 1 && !triangle && !is_index_reduction;
     if (!triangle) choose_columns(n, last, reduce_count, is_index_reduction);
-    if (reduce_count == 1 && !triangle && !is_index_reduction && work.operations < MIN_AHEAD)
-      widen_columns(n, last, reduces[0]);
+    if (single) loop_choose_window(n, last, reduces[0]);
+    if (single && work.operations < MIN_AHEAD) widen_columns(n, last, reduces[0]);
     choose_order(n, last, terms[0]);
   }
 }

@@ -10,8 +10,6 @@
 #include "passes/index/index.h"
 
 enum {
-  /* rows that share what a window of one operand loads: of a window of 3, six loads for 12 */
-  WINDOW_ROWS = 4,
   NARROWEST_PANEL_BYTES = 2 * 16, /* two of the narrowest vectors */
   MAX_ROWS = 12 /* ways of the L1 cache, for rows that are a power of two apart share one set of it */
 };
@@ -180,22 +178,6 @@ static int64_t window_along(loop_nest *n, const loop_axis *row, ir_ref reduce, c
   return 0;
 }
 
-/* Without rows: an axis along which neighbours read the same elements, a sliding window over which a reduced
- * range moves with the same stride. Unrolled along that axis, these elements are loaded once. */
-static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce, const ir_ref *loads,
-                              uint32_t count) {
-  const ir_node *r = ir_get(n->g, reduce);
-  int64_t step, other;
-  for (loop_axis *a = n->axes + n->axis_count; a-- > n->axes;)
-    for (uint32_t i = 0; i < count && a != vector; i++) {
-      ir_ref index = ir_src(n->g, loads[i], 1);
-      if (!affine_stride(n->g, index, a->range, &step) || step == 0) continue;
-      for (uint32_t k = 1; k < r->nsrc; k++)
-        if (affine_stride(n->g, index, r->src[k], &other) && other == step) return a;
-    }
-  return NULL;
-}
-
 /* Unrolls the rows, by `most` at most. */
 static void set_rows(loop_nest *n, const tile *t, loop_axis *row, int most, int columns) {
   int64_t height = ir_bounds_of(n->g, row->extent).hi, known;
@@ -307,7 +289,7 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   ir_ref loads[LOOP_MAX_TERM_LOADS];
   uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS);
   loop_axis *row = loop_row_axis_of(n, vector, loads, count),
-            *window = row ? NULL : window_axis(n, vector, reduce, loads, count);
+            *window = row ? NULL : loop_window_axis(n, vector, reduce, loads, count);
   if (!row && !window) return false;
   if (row) whole.window = window_along(n, row, reduce, loads, count);
   int sums = whole.rows * whole.columns, columns = whole.columns;
@@ -317,7 +299,7 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   else if (strides) columns = tile_columns(n, row, reduce, sums);
   int panel = window ? 0 : panel_vectors(n, vector, loads, count, whole.columns);
   vector->unroll = columns = panel ? panel : fitting(n, vector, columns);
-  if (window) set_rows(n, &whole, window, WINDOW_ROWS, 1);
+  if (window) set_rows(n, &whole, window, LOOP_WINDOW_ROWS, 1);
   if (row) {
     row->overlaps = repeatable && has_strides(n, row, loads, count);
     set_rows(n, &whole, row, most_rows(&whole, columns), columns);

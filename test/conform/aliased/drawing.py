@@ -5,9 +5,10 @@ import binding
 from aliased import windows
 from aliased.views import Source, View
 
-VIEWS = ["permute", "reshape", "shrink", "group", "group", "stride", "flip", "unsqueeze", "squeeze", "point", "pad", "gather",
-         "create_view"]
+VIEWS = ["permute", "reshape", "shrink", "group", "group", "group", "stride", "flip", "unsqueeze", "squeeze", "point", "pad",
+         "gather", "create_view"]
 MOST_RANK, MOST_ELEMENTS = 5, 400
+MOST_SIZE = {1: 40, 2: 30, 3: 9}  # of an axis, by the rank of the array
 
 
 def factored(random, size):
@@ -46,7 +47,8 @@ class Drawing:
     def drawn_shape(self):
         random = self.random
         if not self.chance(0.16):
-            shape = [int(k) for k in random.integers(1, 8, random.integers(1, 4))]
+            rank = int(random.choice([1, 2, 2, 3]))
+            shape = [int(k) for k in random.integers(1, MOST_SIZE[rank], rank)]
             if self.chance(0.3):
                 shape[int(random.integers(len(shape)))] = int(random.integers(8, 45))
             return tuple(shape)
@@ -81,7 +83,7 @@ class Drawing:
         elif kind == "shrink" and rank:
             self.make_windows(array, base)
         elif kind == "group" and rank and base.at.size:
-            self.make_group(array, base)
+            self.make_group(array, array.views[0] if self.chance(0.5) else base)
         elif kind == "stride" and rank:
             steps = [int(random.choice([1, 1, 2, 3, -1, -2])) for _ in shape]
             cut = tuple(slice(None, None, s) for s in steps)
@@ -204,7 +206,10 @@ class Drawing:
                 return np.clip(elements, 0, size - 1), value
         if self.chance(0.2):
             return self.make_regular_index(size)
-        index = self.random.integers(-size, size, tuple(int(k) for k in self.random.integers(1, 4, self.random.integers(1, 3))))
+        shape = tuple(int(k) for k in self.random.integers(1, 4, self.random.integers(1, 3)))
+        near = min(size, 3) if self.chance(0.5) else size  # of few positions some are named twice
+        index = self.random.integers(size - near + 1) + self.random.integers(0, near, shape)
+        index -= size * self.random.integers(0, 2, shape)
         self.indices.append((len(self.graph.inputs), size))
         return index, self.graph.input(index.astype(np.int64))
 

@@ -107,7 +107,7 @@ class Program(Drawing):
 
     def assign(self, array, flat, value):
         view, sources = self.one(array.views), None
-        if array.groups and self.chance(0.4):
+        if array.groups and self.chance(0.5):
             targets, sources = self.one(array.groups)
             view, *sources = (x[int(k)] for x, k in zip([targets, sources, sources], self.random.permutation(len(targets))))
         operations = ["set", "and", "or", "xor"] if self.dtype == "bool" else ORDINARY

@@ -26,16 +26,21 @@ def stretched(random, shape, begin, end):
 
 
 def alike(random, shape, count):
-    """Lattices (begin, end, steps) of one shape, which begin within two elements of each other where there is room."""
+    """Lattices (begin, end, steps) of one shape, which begin within two elements of each other where there is room. Often they have
+    one step along the first axis, so that all rows move alike, and each its own along the others."""
     lattices = [([], [], []) for _ in range(count)]
-    for size in shape:
-        steps = [int(k) for k in random.choice([1, 1, 1, 2, 3], count)]
+    in_rows = random.random() < 0.6
+    for axis, size in enumerate(shape):
+        steps = random.choice([1, 1, 1, 2, 3], count)
+        if in_rows:
+            steps = 1 + random.permutation(3 if size < 20 else 6)[:count] if axis else [1] * count
+        steps = [int(k) for k in steps]
         most = (size - 1) // max(steps) + 1
         length = int(random.integers(min(most, FEW if size < 20 else most // 2 + 1), most + 1))
         first = int(random.integers(0, size - (length - 1) * steps[0]))
         for k, (lattice, step) in enumerate(zip(lattices, steps)):
             span = (length - 1) * step + 1
-            begin = int(np.clip(first + (random.integers(-2, 3) if k else 0), 0, size - span))
+            begin = int(np.clip(first + (random.choice([-2, -1, -1, 0, 1, 1, 2]) if k else 0), 0, size - span))
             for numbers, number in zip(lattice, (begin, begin + span, step)):
                 numbers.append(number)
     return lattices

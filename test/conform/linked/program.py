@@ -25,6 +25,28 @@ int main(int argc, char **argv) {
   return fclose(to) ? 97 : status;
 }
 """
+# The functions of an object as kernels are loaded: by the library's own linker, at run time.
+LOADER = """#include "runtime/image/image.h"
+static void *loaded(const char *path, const char *name) {
+  static unsigned char object[1 << 24];
+  FILE *file = fopen(path, "rb");
+  size_t size = file ? fread(object, 1, sizeof object, file) : 0;
+  ir_error error = {0};
+  rt_flat flat;
+  rt_code code;
+  if (file) fclose(file);
+  if (rt_image_link(object, size, (rt_terms){0}, &ir_mem_libc, &flat, &error) ||
+      rt_image_map(flat.bytes, flat.size, &code, &error)) {
+    fprintf(stderr, "%s\\n", error.text);
+    exit(96);
+  }
+  return rt_code_find(&code, name);
+}
+"""
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
+LOADER_SOURCES = [os.path.join(ROOT, path) for path in (
+    "runtime/image/image.c", "runtime/image/elf.c", "runtime/image/relocate.c", "runtime/image/reloc.c", "runtime/image/reloc_x86_64.c",
+    "runtime/image/reloc_aarch64.c", "runtime/image/reloc_riscv64.c", "runtime/system/files.c", "ir/base.c")]
 FLOATS = {"f16": (np.uint16, 0x7c00, 0x7fff), "bf16": (np.uint16, 0x7f80, 0x7fff),
           "f32": (np.uint32, 0x7f800000, 0x7fffffff), "f64": (np.uint64, 0x7ff << 52, (1 << 63) - 1)}
 
@@ -63,8 +85,8 @@ def _function(model, header):
                       *writes, "  return status;", "}", ""])
 
 
-def build(models, viewfold, folder, machine):
-    """One program of all objects; that a symbol is there twice is a failure, and so is one that is not defined."""
+def build_objects(models, viewfold, folder, machine):
+    """The objects, in the folder, and the text of main.c."""
     objects, functions = [], []
     for model in models:
         objects.append(os.path.join(folder, f"{model.name}.o"))
@@ -78,13 +100,30 @@ def build(models, viewfold, folder, machine):
     left = [line.strip() for line in command(["nm", "-u", *objects]).splitlines() if line.startswith(" ")]
     if left:
         raise RuntimeError("undefined: " + ", ".join(left))
-    source = MAIN % {"includes": "\n".join(f'#include "{m.name}.h"' for m in models), "functions": "".join(functions),
-                     "cases": "\n".join(f"  case {i}: status = {m.name}(from, to); break;" for i, m in enumerate(models))}
+    cases = "\n".join(f"  case {i}: status = {m.name}(from, to); break;" for i, m in enumerate(models))
+    return objects, "".join(functions), cases
+
+
+def _program(models, folder, machine, words, before, functions, cases):
+    source = MAIN % {"includes": "\n".join([*(f'#include "{m.name}.h"' for m in models), *before]), "functions": functions,
+                     "cases": cases}
     with open(os.path.join(folder, "main.c"), "w") as file:
         file.write(source)
     program = os.path.join(folder, "program")
-    command([*machine.compiler, "-O1", "-static", "main.c", *objects, "-o", program], cwd=folder)
+    command([*machine.compiler, "-O1", "-static", "main.c", *words, "-o", program], cwd=folder)
     return program
+
+
+def build(models, viewfold, folder, machine, loads):
+    """Yields what it is called and what is run: one program of all objects, where a symbol that is there twice is a failure,
+    and so is one that is not defined; and, where asked for, a program that loads them."""
+    objects, functions, cases = build_objects(models, viewfold, folder, machine)
+    yield "linked", _program(models, folder, machine, objects, [], functions, cases)
+    if loads:
+        names = [(m.name, f"{m.name}_{what}") for m in models for what in ("run", "arena_bytes")]
+        found = [f'#define {f} ((__typeof__(&{f}))loaded("{os.path.join(folder, name)}.o", "{f}"))' for name, f in names]
+        yield "loaded", _program(models, folder, machine, ["-I", ROOT, "-D_GNU_SOURCE", *LOADER_SOURCES], [LOADER, *found],
+                                 functions, cases)
 
 
 def _as_class(dtype, data):

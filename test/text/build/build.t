@@ -76,7 +76,7 @@ $ viewfold build rows.vf -o rows.so --header rows.h
 $ ${CC:-cc} rows.c ./rows.so -o rows && ./rows | head -1
 5 5.5 6
 $ CC=no-such-compiler viewfold build rows.vf -o rows.so
-! viewfold build: build: the C compiler (cc, or what CC says) cannot link the shared object; for another machine CC has to be its compiler: [..]
+! viewfold build: the C compiler (cc, or what CC says) cannot link the shared object; for another machine CC has to be its compiler: [..]
 ? 3
 
 == several targets: the object runs the code for the processor that it is on
@@ -92,13 +92,13 @@ T rows_run
 $ [ "$(uname -m)" != x86_64 ] || { ${CC:-cc} rows.c rows.o -o rows && ./rows | head -1; } || echo 5 5.5 6
 5 5.5 6
 $ viewfold build rows.vf -o rows.o --target x86-64-v3,aarch64
-! viewfold build: build: aarch64-unknown-linux-gnu among several targets: only processors of x86-64 are told apart where the object runs
+! viewfold build: aarch64-unknown-linux-gnu among several targets: only processors of x86-64 are told apart where the object runs
 ? 3
 $ viewfold build rows.vf -o rows.o --target 'x86-64-v3,x86-64-v4 features=+avx2,+fast'
-! viewfold build: build: +fast among the features of several targets: how a processor says that it has it is not known
+! viewfold build: +fast among the features of several targets: how a processor says that it has it is not known
 ? 3
 $ viewfold build rows.vf -o rows.o --target x86-64-v3,,x86-64
-! viewfold build: build: an empty target in the list 'x86-64-v3,,x86-64'
+! viewfold build: an empty target in the list 'x86-64-v3,,x86-64'
 ? 2
 
 == fma of f64 without the instruction: rounded once

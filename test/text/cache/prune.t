@@ -19,7 +19,7 @@ $ grep -Lx 'my work' .cache/ab/* .cache/ab/.[0-9a-z]*
 == a cache directory that is a link is neither used nor pruned
 $ umask 022; mkdir -p real/ab; for f in real/ab/notes real/ab/0123456789abcdef0123456789abcd.code; do echo mine > $f; touch -d '3 hours ago' $f; done; ln -s real link
 $ VIEWFOLD_CACHE_DIR=link viewfold cache prune --max 0
-! viewfold cache: cache: 'link' is not used: is a symbolic link; name the directory that it leads to
+! viewfold cache: 'link' is not used: is a symbolic link; name the directory that it leads to
 ? 2
 $ VIEWFOLD_CACHE_DIR=link viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4]
 y: f32[4] = [4.0, 3.0, 2.0, 1.0]

@@ -11,7 +11,7 @@ y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] | cmp - before
 ! viewfold: cache: [..]/.cache is not used: others may write to it (mode 0777); chmod go-w it
 $ viewfold cache stat
-! viewfold cache: cache: '[..]/.cache' is not used: others may write to it (mode 0777); chmod go-w it
+! viewfold cache: '[..]/.cache' is not used: others may write to it (mode 0777); chmod go-w it
 ? 2
 $ chmod 0755 .cache
 $ VIEWFOLD_DEBUG=cache VIEWFOLD_COMPILE=0 viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] | cmp - before
@@ -60,7 +60,7 @@ $ VIEWFOLD_DEBUG=cache VIEWFOLD_COMPILE=0 viewfold run 'f32[4].flip(0)' --in x=[
 ! viewfold run: VIEWFOLD_COMPILE=0: [..]
 ? 3
 $ viewfold cache prune
-! viewfold cache: cache: [..] belongs to user 12345; it must belong to user 0, who runs this, or to root
+! viewfold cache: [..] belongs to user 12345; it must belong to user 0, who runs this, or to root
 ? 2
 $ chown 0 .cache; chown 12345 .cache/*
 $ VIEWFOLD_COMPILE=0 viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] > out 2> said; echo $?

@@ -64,6 +64,9 @@ $ sh check.sh docs/ahead.md
 == docs/architecture.md
 $ sh check.sh docs/architecture.md
 
+== docs/coming-from.md
+$ sh check.sh docs/coming-from.md
+
 == docs/debugging.md
 $ sh check.sh docs/debugging.md
 

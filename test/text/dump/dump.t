@@ -169,7 +169,7 @@ $ VIEWFOLD_THREADS=many viewfold dump --stage=graph 'f32[2]'
 ! Try 'viewfold dump --help'.
 ? 2
 $ VIEWFOLD_DEVICE=abacus viewfold dump --stage=graph 'f32[2]'
-! viewfold dump: unknown device 'abacus'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME
+! viewfold dump: unknown device 'abacus'; expected cpu, c, opencl, opencl:NUMBER or opencl:PART OF NAME
 ! Try 'viewfold dump --help'.
 ? 2
 

@@ -21,6 +21,20 @@ graph @values(%x: f32[1,1,2], %w: f32[1,1,1], %v: f32[1,1,2]) {
 }
 >>>
 
+<<< small_pool.vf
+graph @pool(%x: f32[64,55,55]) {
+  %y = max_pool %x kernel=[3,3] stride=[2,2]
+  return %y
+}
+>>>
+
+<<< seven.vf
+graph @channelwise(%x: f32[1,64,14,14], %w: f32[64,1,5,5]) {
+  %y = conv %x, %w stride=2 padding=2 groups=64
+  return %y
+}
+>>>
+
 <<< pool.vf
 graph @pool(%x: f32[8,112,112]) {
   %y = max_pool %x kernel=[3,3] stride=[2,2] padding=[1,1]
@@ -92,16 +106,27 @@ $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' pool.vf | gr
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' channelwise.vf | grep '^  lanes'
   lanes   16 of f32
 
+== windows without masks share rows of four results, and their vectors overlap where these fill none: 27 are two, not four
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' small_pool.vf | grep -o 'split a1 .*'
+split a1 4; split a2 16; reorder a0 a1.0 a2.0 a1.1 a2.1; unroll a1.1; vector a2.1; thread a0
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' small_pool.vf | grep -c 'vector {$'
+2
+
+== seven results of a window with a stride are the lanes, not its five terms
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' seven.vf | grep -o 'split a2 .*;' | tail -1
+split a2 4; reorder a0.0 a0.1 a1.0 a2.0 a1.1 a2.1; unroll a1.1; vector a2.1;
+
 == a product joins no loop over positions in which it would have one row
 $ viewfold dump --stage=kernels --target 'vector_bytes=64 registers=32' shortcut.vf | grep -c '^kernel'
 3
 
-== constant weights are the lanes where positions fill vectors badly
+== constant weights are the lanes where positions fill vectors badly, and positions are copied with their channels together
 $ head -c 1638400 /dev/zero > w
 $ viewfold dump --graph few --stage=kernels --target 'vector_bytes=64 registers=32' positions.vf | grep '^kernel'
-kernel 0 -> temporary 0 [..]
-kernel 1 -> temporary 1 of %y f32[1,1,49,1280]
-kernel 2 -> %y f32[1,1280,7,7]
+kernel 0 -> temporary 1 of %y f32[1,1,1,49,320,1,1]
+kernel 1 -> temporary 0 of %y f32[1,1,40,1,320,1,1,32]
+kernel 2 -> temporary 2 of %y f32[1,1,49,1280]
+kernel 3 -> %y f32[1,1280,7,7]
 $ viewfold dump --graph many --stage=kernels --target 'vector_bytes=64 registers=32' positions.vf | grep '^kernel'
 kernel 0 -> temporary 0 [..]
 kernel 1 -> %y f32[1,1280,20,20]

@@ -113,7 +113,7 @@ $ viewfold run g.vf --in 'x=[[1,2,3],[1,2,3],[1,2,3],[1,2,3]]' --in y=[1,2,3,4,5
 
 == an unknown size
 $ viewfold run g.vf --in 'x=[[1,2,3],[1,2,3],[1,2,3],[1,2,3]]' --in y=[1,2,3,4,5,6,7,8] --in s=1 --size m=8
-! viewfold run: --size: @g has no variable m
+! viewfold run: --size: @g has no variable m; it has n
 ! Try 'viewfold run --help'.
 ? 2
 
@@ -156,7 +156,7 @@ $ viewfold run g.vf --in 'x=[[1,2,3],[1,2]]'
 
 == an array that does not close
 $ viewfold run g.vf --in 'x=[[1,2,3],[1,2,3]'
-! --in x:1:17: error: bad list, found the end of the text, expected ','
+! --in x:1:17: error: bad list, found the end of the text, expected ',' or ']'
 ? 2
 
 == text after an array
@@ -174,7 +174,7 @@ $ VIEWFOLD_DEVICE='opencl:no such name' viewfold run 'f32[2].flip(0)' --in x=[1,
 
 == an unknown device
 $ viewfold run 'f32[2].flip(0)' --in x=[1,2] --device gpu
-! viewfold run: unknown device 'gpu'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME
+! viewfold run: unknown device 'gpu'; expected cpu, c, opencl, opencl:NUMBER or opencl:PART OF NAME
 ! Try 'viewfold run --help'.
 ? 2
 
@@ -229,15 +229,15 @@ $ viewfold --versoin
 
 == dump
 $ viewfold dump g.vf
-! viewfold dump: exactly one of --stage and --print-after is needed
+! viewfold dump: exactly one of --stage and --print-after is needed, as in --stage=kernels
 ! Try 'viewfold dump --help'.
 ? 2
 $ viewfold dump --stage=loop g.vf
-! viewfold dump: unknown stage 'loop'; did you mean loops? The stages are graph, shard, spmd, kernels, index, loops, llvm, asm, opencl
+! viewfold dump: unknown stage 'loop'; did you mean loops? The stages are graph, shard, spmd, kernels, index, loops, llvm, asm, opencl, c
 ! Try 'viewfold dump --help'.
 ? 2
 $ viewfold dump --stage=loops --print-after=all g.vf
-! viewfold dump: exactly one of --stage and --print-after is needed
+! viewfold dump: exactly one of --stage and --print-after is needed, as in --stage=kernels
 ! Try 'viewfold dump --help'.
 ? 2
 $ viewfold dump --print-after=lopps g.vf

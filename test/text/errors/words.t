@@ -25,7 +25,7 @@ $ viewfold run y.vf --in n=1
 
 == a stage that there is not
 $ viewfold dump --stage=foo y.vf
-! viewfold dump: unknown stage 'foo'; the stages are graph, shard, spmd, kernels, index, loops, llvm, asm, opencl
+! viewfold dump: unknown stage 'foo'; the stages are graph, shard, spmd, kernels, index, loops, llvm, asm, opencl, c
 ! Try 'viewfold dump --help'.
 ? 2
 

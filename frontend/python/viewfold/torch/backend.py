@@ -1,0 +1,255 @@
+"""torch.compile(model, backend="viewfold"): graphs of torch, forwards and backwards, as programs."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from typing import Any, Callable
+
+import torch
+from torch import fx
+from torch._decomp import core_aten_decompositions, get_decompositions
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+from torch.fx.passes.operator_support import OperatorSupportBase
+
+from .program import CannotTake, Program, placeholders, value
+from .rows.table import row_of
+from .symbols import values_of
+
+_log = logging.getLogger("viewfold.torch")
+
+# Operations that torch's core keeps, and that are made of rows of the table.
+_MORE = ("native_layer_norm", "native_layer_norm_backward", "native_group_norm", "native_group_norm_backward",
+         "native_batch_norm", "native_batch_norm_backward", "_native_batch_norm_legit",
+         "_native_batch_norm_legit_functional", "_native_batch_norm_legit_no_training", "_batch_norm_no_update",
+         "_batch_norm_with_update_functional", "batch_norm_backward", "_fused_rms_norm", "nll_loss_forward",
+         "nll_loss_backward", "nll_loss2d_forward", "nll_loss2d_backward", "upsample_nearest1d", "upsample_nearest2d",
+         "upsample_bilinear2d", "upsample_bicubic2d", "grid_sampler_2d", "gelu_backward", "_softmax_backward_data",
+         "_log_softmax_backward_data", "log_sigmoid_forward", "log_sigmoid_backward", "mse_loss", "binary_cross_entropy",
+         "reflection_pad2d", "replication_pad2d", "pixel_shuffle", "addcmul", "addcdiv", "lerp", "std_mean", "_prelu_kernel",
+         "rrelu_with_noise", "mkldnn_rnn_layer", "linear_backward", "std", "hardswish", "hardsigmoid", "softplus",
+         "softplus_backward", "elu_backward", "threshold_backward", "hardtanh_backward", "leaky_relu_backward",
+         "silu_backward", "sigmoid_backward", "tanh_backward", "embedding_renorm", "_unsafe_masked_index",
+         "_unsafe_masked_index_put_accumulate", "masked_fill", "index_add", "index_copy", "diag_embed", "tril", "triu",
+         "logit", "xlogy", "hypot", "trace", "dist", "cdist", "erfc", "frac", "nan_to_num", "unfold", "unfold_backward",
+         "im2col", "col2im", "isposinf", "isneginf", "heaviside", "renorm", "smooth_l1_loss", "huber_loss")
+
+
+def decompositions() -> dict[Any, Callable[..., Any]]:
+    """What is recorded as rows of the table by way of others."""
+    table = dict(core_aten_decompositions())
+    packets = [getattr(torch.ops.aten, name) for name in _MORE if hasattr(torch.ops.aten, name)]
+    table.update(get_decompositions(packets))
+    return {op: function for op, function in table.items() if row_of(op) is None}
+
+
+class Report:
+    """What became of the graphs of a compiled function: programs, and what runs in torch."""
+
+    def __init__(self) -> None:
+        self.programs: list[Program] = []
+        self.eager: list[tuple[str, str]] = []  # operation, reason
+
+    def __str__(self) -> str:
+        taken = sum(sum(n.op == "call_function" for n in p.module.graph.nodes) for p in self.programs)
+        lines = [f"{len(self.programs)} programs of {taken} operations; {len(self.eager)} operations run in torch"]
+        lines += [f"  {name}: {reason}" for name, reason in self.eager]
+        return "\n".join(lines)
+
+
+class Compiled:
+    """A graph that is taken whole: programs for its sizes, and for weights that stay as they are.
+
+    constants: numbers of the arguments whose elements may be constants. CannotTake: something has no row.
+    """
+
+    def __init__(self, module: fx.GraphModule, report: Report, constants: tuple[int, ...] = ()) -> None:
+        self.module, self.report, self.constants = module, report, constants
+        self.weights: list[tuple[int, torch.Tensor, int, int]] = []  # argument, tensor, version, address
+        self.by_sizes: dict[Any, Program] = {}
+        self.program: Program | None = None
+        self.varies = any(isinstance(s, torch.SymInt) for n in placeholders(module) for s in (
+            value(n).shape if isinstance(value(n), torch.Tensor) else [value(n)]))
+        recorded = self._record({})
+        if recorded is not None and not constants:
+            self.program = recorded.compile()
+            report.programs.append(recorded)
+
+    def _record(self, weights: dict[int, torch.Tensor]) -> Program | None:
+        """None: sizes that vary are numbers, with a program for each."""
+        try:
+            return Program(self.module, weights)
+        except CannotTake:
+            if not self.varies:
+                raise
+            return None
+
+    def _freeze(self, arguments: Any) -> None:
+        given = {n: arguments[n] for n in self.constants}
+        self.weights = [(n, t, t._version, t.data_ptr()) for n, t in given.items()]
+        self.program = self._record(given)
+        if self.program is not None:
+            self.report.programs.append(self.program.compile())
+
+    def _changed(self, arguments: Any) -> bool:
+        for n, tensor, version, address in self.weights:
+            t = arguments[n]
+            if t is not tensor or t._version != version or t.data_ptr() != address:
+                return True
+        return False
+
+    def __call__(self, arguments: Any) -> list[Any]:
+        if self.constants:
+            if not self.weights:
+                self._freeze(arguments)
+            elif self._changed(arguments):  # weights are arguments from now on
+                self.constants, self.weights, self.by_sizes = (), [], {}
+                self.program = self._record({})
+                if self.program is not None:
+                    self.report.programs.append(self.program.compile())
+        return (self.program or self._of_sizes(arguments))(arguments)
+
+    def _of_sizes(self, arguments: Any) -> Program:
+        sizes = values_of(self.module, arguments)
+        key = tuple(sizes.values())
+        if key not in self.by_sizes:
+            given = {n: arguments[n] for n in self.constants}
+            self.by_sizes[key] = Program(self.module, given, sizes).compile()
+            self.report.programs.append(self.by_sizes[key])
+        return self.by_sizes[key]
+
+
+class _Taken(OperatorSupportBase):
+    """Has a call a row, but for those that turned out not to be taken?"""
+
+    def __init__(self, refused: set[str]) -> None:
+        self.refused = refused
+
+    def is_node_supported(self, submodules: Any, node: fx.Node) -> bool:
+        if node.op != "call_function" or node.name in self.refused:
+            return False
+        return "getitem" in str(node.target) or row_of(node.target) is not None or isinstance(value(node), torch.SymInt)
+
+
+def _in_parts(module: fx.GraphModule, report: Report, error: CannotTake) -> Callable[..., Any]:
+    """The graph with programs for what is taken, between operations that run in torch."""
+    refused: dict[str, tuple[str, str]] = {error.node.name: (str(error.node.target), error.reason)}
+    for node in module.graph.nodes:
+        if node.op == "call_function" and row_of(node.target) is None and "getitem" not in str(node.target) and (
+                not isinstance(value(node), torch.SymInt)):
+            refused[node.name] = (str(node.target), "there is no row for it")
+    while True:
+        whole = fx.GraphModule(module, copy.deepcopy(module.graph))
+        for old, new in zip(module.graph.nodes, whole.graph.nodes):
+            new.meta = old.meta
+        split = CapabilityBasedPartitioner(whole, _Taken(set(refused)), allows_single_node_partition=True
+                                           ).partition_and_fuse()
+        made: dict[str, Compiled] = {}
+        parts = Report()
+        try:
+            for name, part in list(split.named_children()):
+                if name.startswith("fused_"):
+                    made[name] = Compiled(part, parts, ())
+        except CannotTake as e:
+            if e.node.name in refused or e.node.op == "placeholder":
+                _log.warning("a graph runs in torch: %s", e)
+                report.eager += [(str(n.target), str(e)) for n in module.graph.nodes if n.op == "call_function"]
+                return module.forward
+            refused[e.node.name] = (str(e.node.target), e.reason)
+            continue
+        break
+    for name, compiled in made.items():
+        setattr(split, name, _Part(compiled, len(_returned(getattr(split, name))) == 1 and
+                                   not isinstance(_output(getattr(split, name)), (tuple, list))))
+    report.programs += parts.programs
+    report.eager += list(refused.values())
+    for operation, reason in refused.values():
+        _log.info("%s runs in torch: %s", operation, reason)
+    return split.forward
+
+
+def _output(module: fx.GraphModule) -> Any:
+    return next(n for n in module.graph.nodes if n.op == "output").args[0]
+
+
+def _returned(module: fx.GraphModule) -> Any:
+    given = _output(module)
+    return given if isinstance(given, (tuple, list)) else [given]
+
+
+class _Part(torch.nn.Module):
+    def __init__(self, compiled: Compiled, single: bool) -> None:
+        super().__init__()
+        self.compiled, self.single = compiled, single
+
+    def forward(self, *arguments: Any) -> Any:
+        made = self.compiled(arguments)
+        return made[0] if self.single else made
+
+
+def compile_graph(module: fx.GraphModule, report: Report, constants: tuple[int, ...] = ()) -> Callable[..., Any]:
+    """A function of a list of arguments, which does what the graph does."""
+    try:
+        return _boxed(Compiled(module, report, constants))
+    except CannotTake as e:
+        function = _in_parts(module, report, e)
+        return _boxed(lambda arguments: function(*arguments))
+
+
+def _boxed(compiled: Compiled) -> Callable[..., Any]:
+    def call(arguments: list[Any]) -> Any:
+        made = compiled(arguments)
+        arguments.clear()
+        return made
+
+    call._boxed_call = True  # type: ignore[attr-defined]
+    return call
+
+
+_reports: list[Report] = []
+
+
+def _static(module: fx.GraphModule) -> tuple[int, ...]:
+    """The arguments that are parameters and buffers of the model."""
+    context = torch._guards.TracingContext.try_get()
+    metadata = context.fw_metadata if context is not None else None
+    return tuple(getattr(metadata, "static_input_indices", None) or ())
+
+
+def backend(module: fx.GraphModule, examples: Any, *, options: dict[str, Any] | None = None,
+            mode: str | None = None) -> Any:
+    """The back end of torch.compile.
+
+    options: `freeze` (True where it is not said): weights of a model that is compiled without gradients are constants,
+    packed once; where one is changed, by an operation of torch or by another tensor, the model is compiled again with
+    weights as arguments. A change of elements that torch does not count (through `.data`, or NumPy) is not noticed.
+    """
+    unknown = set(options or {}) - {"freeze"}
+    if unknown:
+        raise ValueError(f"the back end viewfold has no option {sorted(unknown)[0]!r}; it takes 'freeze'")
+    freeze = (options or {}).get("freeze", True)
+    report = Report()
+    _reports.append(report)
+
+    def with_gradients(graph: fx.GraphModule, arguments: Any) -> Any:
+        return compile_graph(graph, report)
+
+    def without(graph: fx.GraphModule, arguments: Any) -> Any:
+        return compile_graph(graph, report, _static(graph) if freeze else ())
+
+    compiler = aot_autograd(fw_compiler=with_gradients, bw_compiler=with_gradients, inference_compiler=without,
+                            decompositions=decompositions(), partition_fn=min_cut_rematerialization_partition,
+                            keep_inference_input_mutations=False)
+    return compiler(module, examples)
+
+
+def forget() -> None:
+    """Empties the list of `explain`; compiled functions stay."""
+    _reports.clear()
+
+
+def explain() -> list[Report]:
+    """What became of each graph that was compiled so far, the last one last; `print` says what runs in torch."""
+    return list(_reports)

@@ -1,0 +1,297 @@
+"""A graph of torch as one program: recorded, compiled, and called with tensors."""
+
+from __future__ import annotations
+
+import operator
+from array import array
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+
+from .. import _native
+from .._array import Array, apply
+from .._creation import from_dlpack
+from .._dtypes import bool_, int64
+from .._sizes import Size, text_list
+from .._transform import _Into
+from .rows.call import Call, Unsupported, dtype_of
+from .rows.table import row_of
+from .symbols import Symbols, number_of
+
+
+class CannotTake(Exception):
+    """A node of the graph, and why no program has it."""
+
+    def __init__(self, node: fx.Node, reason: str) -> None:
+        super().__init__(f"{node.target}: {reason}")
+        self.node, self.reason = node, reason
+
+
+class Recording:
+    """What calls have in common while a graph is recorded."""
+
+    int64, boolean = int64, bool_
+
+    def __init__(self, graph: Any, fixed: dict[Any, int] | None) -> None:
+        self.graph = graph
+        self.symbols = Symbols(graph, fixed)
+        self.size = self.symbols.size
+        self.draws = 0
+        self._seed: Any = None
+
+    @property
+    def draws_numbers(self) -> bool:
+        return self.draws > 0
+
+    def seed(self) -> Array:
+        """Another seed for each use, of the one that a run is given."""
+        if self._seed is None:
+            self._seed = self.graph.input("seed", int64.code, ())
+        self.draws += 1
+        return apply("add", (self._seed, self.draws))
+
+
+def value(node: Any) -> Any:
+    """What torch says of a node's result: a tensor without elements, a size, or a tuple of them."""
+    return node.meta.get("val") if isinstance(node, fx.Node) else node
+
+
+def placeholders(module: fx.GraphModule) -> list[fx.Node]:
+    return [n for n in module.graph.nodes if n.op == "placeholder"]
+
+
+def _order(sizes: Any, strides: Any, numbers: Any) -> list[int] | None:
+    """The axes from the outermost to the innermost, of elements that lie densely; None: they do not.
+
+    sizes: as the program has them, 1 for an axis that repeats; numbers: as torch has them."""
+    known = [1 if s == 1 else n for s, n in zip(sizes, numbers)]
+    order = sorted(range(len(known)), key=lambda a: (known[a] == 1, 0 if known[a] == 1 else -strides[a], a))
+    step: Any = 1
+    for a in reversed(order):
+        if known[a] == 1:
+            continue
+        if strides[a] != step:
+            return None
+        step = step * known[a]
+    # axes of one element go where they are in the shape, as far as the others allow
+    large = [a for a in order if known[a] != 1]
+    if large == sorted(large):
+        return list(range(len(known)))
+    return large + [a for a in range(len(known)) if known[a] == 1]
+
+
+def _text(size: Any) -> Any:
+    return size.text if isinstance(size, Size) else size
+
+
+class Result:
+    """How a result is given back: memory for it, and its strides."""
+
+    def __init__(self, dtype: torch.dtype, shape: list[Any], order: list[int]) -> None:
+        self.dtype, self.shape, self.order = dtype, shape, order
+        self.fixed = self._layout({}) if all(isinstance(s, int) for s in shape) else None
+
+    def _layout(self, values: dict[str, int]) -> tuple[list[int], list[int]]:
+        shape = [number_of(s, values) for s in self.shape]
+        strides, step = [1] * len(shape), 1
+        for a in reversed(self.order):
+            strides[a] = step
+            step *= max(shape[a], 1)
+        return shape, strides
+
+    def make(self, values: dict[str, int]) -> torch.Tensor:
+        shape, strides = self.fixed or self._layout(values)
+        return torch.empty_strided(shape, strides, dtype=self.dtype)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A result that is an argument."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Again:
+    """A result with the elements of another."""
+
+    output: int
+
+
+class Program:
+    """A graph, for arguments of the dtypes, sizes and strides that it was traced with.
+
+    weights: tensors by number of the argument, whose elements are constants of the program. fixed: numbers for the
+    symbols in sizes; None: sizes are variables. strides: of the arguments, where they differ from what the graph was
+    traced with. CannotTake names the first node that has no row.
+    """
+
+    def __init__(self, module: fx.GraphModule, weights: dict[int, torch.Tensor] | None = None,
+                 fixed: dict[Any, int] | None = None, strides: dict[int, Any] | None = None) -> None:
+        self.module, self.graph = module, _native.graph("compiled")
+        self.made_with = (weights, fixed)
+        self.strides = strides or {}
+        self.layouts = array("q")  # of the inputs: rank, sizes, strides; -1 for what varies
+        self.others: Program | None = None  # for arguments that lie in another way
+        self.inputs: list[int] = []  # numbers of the arguments that runs are given
+        self.outputs: list[Result] = []
+        self.returned: list[Any] = []  # of each result: the number of the output, or what it is
+        env: dict[fx.Node, Any] = {}
+        with _Into(self.graph):
+            self.recording = Recording(self.graph, fixed)
+            self._declare()
+            for number, node in enumerate(placeholders(module)):
+                given = (weights or {}).get(number)
+                env[node] = self._argument(number, node) if given is None else constant(given)
+            for node in module.graph.nodes:
+                if node.op == "output":
+                    self._return(node, env)
+                elif node.op != "placeholder":
+                    env[node] = self._record(node, env)
+        self.program: Any = None
+
+    def _declare(self) -> None:
+        for number, node in enumerate(placeholders(self.module)):
+            val = value(node)
+            if isinstance(val, torch.SymInt):
+                self.recording.symbols.declare(number, val, None)
+            for axis, size in enumerate(val.shape if isinstance(val, torch.Tensor) else ()):
+                if isinstance(size, torch.SymInt):
+                    self.recording.symbols.declare(number, size, axis)
+
+    def _argument(self, number: int, node: fx.Node) -> Any:
+        val = value(node)
+        if isinstance(val, (torch.SymInt, int)):
+            return self._size(node)
+        if not isinstance(val, torch.Tensor):
+            raise CannotTake(node, f"an argument of the type {type(val).__name__}")
+        if val.device.type != "cpu" or val.layout != torch.strided:
+            raise CannotTake(node, f"a tensor on {val.device}, {val.layout}")
+        try:
+            code = dtype_of(val.dtype).code
+            shape = [self.recording.size(s) for s in val.shape]
+            steps = list(self.strides.get(number) or [self.recording.size(s) for s in val.stride()])
+        except Unsupported as e:
+            raise CannotTake(node, str(e)) from None
+        self.inputs.append(number)
+        for numbers in (shape, steps):
+            self.layouts.extend([len(shape)] * (numbers is shape) + [s if isinstance(s, int) else -1 for s in numbers])
+        base = [1 if step == 0 else s for s, step in zip(shape, steps)]  # an axis of stride 0 repeats one element
+        order = _order(base, self.strides.get(number) or val.stride(), val.shape)
+        if order is not None:
+            x = self.graph.input(node.name, code, tuple(_text(base[a]) for a in order))
+            if order != list(range(len(order))):
+                x = apply("permute", (x,), "order=" + text_list(order.index(a) for a in range(len(order))))
+        elif any(isinstance(s, Size) for s in base + steps):
+            raise CannotTake(node, "strides of a part of an array, with sizes that vary")
+        else:
+            x = self.graph.input(node.name, code, tuple(base), tuple(steps) if shape else None)
+        return x if base == shape else apply("expand", (x,), "shape=" + text_list(shape))
+
+    def _size(self, node: fx.Node) -> Any:
+        try:
+            return self.recording.size(value(node))
+        except Unsupported as e:
+            raise CannotTake(node, str(e)) from None
+
+    def _record(self, node: fx.Node, env: dict[fx.Node, Any]) -> Any:
+        if node.op == "get_attr":
+            return constant(getattr(self.module, str(node.target)))
+        if node.target is operator.getitem:
+            return env[node.args[0]][node.args[1]]  # type: ignore[index]
+        if isinstance(value(node), (torch.SymInt, int)):
+            return self._size(node)
+        row: Any = row_of(node.target)
+        if row is None:
+            raise CannotTake(node, "there is no row for it")
+        args = fx.map_arg(list(node.args), lambda n: env[n])
+        kwargs = fx.map_arg(dict(node.kwargs), lambda n: env[n])
+        try:
+            call = Call(value(node), fx.map_arg(list(node.args), value), self.recording)
+            return row(call, *args, **kwargs)
+        except Unsupported as e:
+            raise CannotTake(node, str(e)) from None
+        except Exception as e:
+            raise CannotTake(node, f"{type(e).__name__}: {e}") from e
+
+    def _return(self, node: fx.Node, env: dict[fx.Node, Any]) -> None:
+        given: Any = node.args[0]
+        arguments = {n: number for number, n in enumerate(placeholders(self.module))}
+        places: dict[Any, int] = {}  # of arrays in an order of memory that are outputs already
+        for r in given if isinstance(given, (list, tuple)) else [given]:
+            val = value(r)
+            if not isinstance(val, torch.Tensor):
+                self.returned.append(env[r] if isinstance(r, fx.Node) else r)
+            elif r in arguments:
+                self.returned.append(Given(arguments[r]))
+            else:
+                shape = [self.recording.size(s) for s in val.shape]
+                order = _order(shape, val.stride(), val.shape) or list(range(len(shape)))
+                key = (id(env[r]), tuple(order))
+                if key in places:
+                    self.returned.append(Again(places[key]))
+                    continue
+                places[key] = len(self.outputs)
+                self._output(r, env[r], val.dtype, shape, order)
+                self.returned.append(self.outputs[-1])
+
+    def _output(self, node: fx.Node, made: Array, dtype: torch.dtype, shape: list[Any], order: list[int]) -> None:
+        if order != list(range(len(shape))):
+            made = apply("permute", (made,), "order=" + text_list(order))
+        if made.dtype is not dtype_of(dtype):
+            raise CannotTake(node, f"{made.dtype.name} where torch makes {dtype}")
+        self.graph.output(f"y{len(self.outputs)}", made)
+        self.outputs.append(Result(dtype, shape, order))
+
+    def compile(self) -> "Program":
+        if self.outputs and self.program is None:
+            if self.recording.draws_numbers:
+                self.layouts.append(0)
+            self.layout = self.layouts.tobytes()
+            self.program = self.graph.compile()
+        return self
+
+    def _lying_as(self, arguments: Any) -> "Program":
+        """A program for arguments with other strides: of what was computed before, torch may know other ones."""
+        strides = {n: arguments[n].stride() for n in self.inputs}
+        at = self.others
+        while at is not None and at.strides != strides:
+            at = at.others
+        if at is None:
+            at = Program(self.module, *self.made_with, strides).compile()
+            at.others, self.others = self.others, at
+        return at
+
+    def __call__(self, arguments: Any) -> list[Any]:
+        inputs = [arguments[n] for n in self.inputs]
+        if self.recording.draws_numbers:
+            inputs.append(torch.randint(-(1 << 62), 1 << 62, ()))
+        symbols = self.recording.symbols
+        sizes = tuple([int(arguments[n]) if axis is None else arguments[n].shape[axis] for n, axis in symbols.sources])
+        values = dict(zip(symbols.names, sizes))
+        made = [r.make(values) for r in self.outputs]
+        if self.program is not None and _native.run_into(self.program, inputs, sizes, made, self.layout) is not None:
+            return self._lying_as(arguments)(arguments)
+        if len(self.returned) == len(made):
+            return made
+        by_result = dict(zip(self.outputs, made))
+        results: list[Any] = []
+        for r in self.returned:
+            if isinstance(r, Result):
+                results.append(by_result[r])
+            elif isinstance(r, Again):
+                results.append(made[r.output].detach())  # the same elements
+            elif isinstance(r, Given):
+                results.append(arguments[r.number])
+            else:
+                results.append(number_of(r, values) if isinstance(r, Size) else r)
+        return results
+
+
+def constant(x: torch.Tensor) -> Array:
+    """The elements of a tensor as a constant of the graph that is recorded."""
+    with unset_fake_temporarily():
+        return from_dlpack(x.detach().contiguous())

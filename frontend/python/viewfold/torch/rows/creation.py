@@ -1,0 +1,103 @@
+"""Arrays of constants, and of random numbers."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from ..._array import Array, apply
+from ..._creation import arange as of_range
+from ..._creation import full as filled
+from ..._sizes import text_list
+from .call import Call, Unsupported, array, broadcast, cast
+
+Row = Callable[..., Any]
+
+
+def constant(value: Any) -> Row:
+    """Of the shape of the result, whatever the arguments are."""
+    return lambda call, *ignored, **options: filled(call.shape(), value, dtype=call.dtype)
+
+
+def full(call: Call, shape: Any, value: Any, **ignored: Any) -> Array:
+    return broadcast(array(value, call.dtype), call.shape())
+
+
+def full_like(call: Call, x: Any, value: Any, **ignored: Any) -> Array:
+    return broadcast(array(value, call.dtype), call.shape())
+
+
+def new_full(call: Call, x: Any, shape: Any, value: Any, **ignored: Any) -> Array:
+    return broadcast(array(value, call.dtype), call.shape())
+
+
+def scalar_tensor(call: Call, value: Any, **ignored: Any) -> Array:
+    if not isinstance(value, (bool, int, float)):
+        raise Unsupported("a scalar of a size that is known in runs alone")
+    return filled((), value, dtype=call.dtype)
+
+
+def arange(call: Call, start: Any, end: Any, step: Any = 1, **ignored: Any) -> Array:
+    return _range(call, start, step)
+
+
+def iota(call: Call, length: Any, *, start: Any = 0, step: Any = 1, **ignored: Any) -> Array:
+    return _range(call, start, step)
+
+
+def _range(call: Call, start: Any, step: Any) -> Array:
+    if not isinstance(start, (int, float)) or not isinstance(step, (int, float)):
+        raise Unsupported("a range that begins at a size known in runs alone")
+    made = cast(of_range(call.shape()[0], dtype="int64"), call.dtype)
+    if step != 1:
+        made = apply("mul", (made, step))
+    return apply("add", (made, start)) if start else made
+
+
+def eye(call: Call, rows: Any, columns: Any = None, **ignored: Any) -> Array:
+    m, n = call.shape()
+    return cast(apply("eq", (of_range(m).reshape((m, 1)), of_range(n))), call.dtype)
+
+
+def _draw(call: Call, name: str, number: int | None, text: str) -> Array:
+    return apply(name, (call.recording.seed(),), "shape=" + text_list(call.shape(number)) + " " + text)
+
+
+def uniform(call: Call, *ignored: Any, **options: Any) -> Array:
+    return _draw(call, "uniform", None, f"dtype={_float(call).text}")
+
+
+def normal(call: Call, *ignored: Any, **options: Any) -> Array:
+    return _draw(call, "normal", None, f"dtype={_float(call).text}")
+
+
+def _float(call: Call) -> Any:
+    if call.dtype.name not in ("float32", "float64"):
+        raise Unsupported(f"random numbers in {call.dtype.name}")
+    return call.dtype
+
+
+def bernoulli(call: Call, x: Array, p: float = 0.5, **ignored: Any) -> Array:
+    return cast(_draw(call, "bernoulli", None, f"p={float(p)}"), call.dtype)
+
+
+def bernoulli_of(call: Call, x: Array, **ignored: Any) -> Array:
+    """With the probabilities that the array has."""
+    return cast(apply("lt", (_draw(call, "uniform", None, f"dtype={x.dtype.text}"), x)), call.dtype)
+
+
+def dropout(call: Call, x: Array, p: float, train: bool | None) -> Any:
+    if train is False or p == 0:
+        return x, filled(call.shape(1), True, dtype=call.recording.boolean)
+    if p == 1:
+        return apply("mul", (x, 0.0)), filled(call.shape(1), False, dtype=call.recording.boolean)
+    mask = _draw(call, "bernoulli", 0, f"p={1.0 - float(p)}")
+    return apply("mul", (apply("where", (mask, x, 0.0)), 1.0 / (1.0 - float(p)))), mask
+
+
+def randint(call: Call, low: int, high: int, *ignored: Any, **options: Any) -> Array:
+    u = _draw(call, "uniform", None, "dtype=f64")
+    return cast(apply("add", (apply("floor", (apply("mul", (u, float(high - low))),)), float(low))), call.dtype)
+
+
+def randint_high(call: Call, high: int, *ignored: Any, **options: Any) -> Array:
+    return randint(call, 0, high)

@@ -1,0 +1,188 @@
+"""Operations on each element."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable
+
+from ..._array import Array, apply
+from .call import Call, Unsupported, array, broadcast, cast
+
+Row = Callable[..., Any]
+
+
+def unary(name: str) -> Row:
+    """In the dtype of the result: integers become floats where torch says so."""
+    return lambda call, x: apply(name, (cast(x, call.dtype),))
+
+
+def rounding(name: str) -> Row:
+    return lambda call, x: x if x.dtype.kind != "f" else apply(name, (x,))
+
+
+def binary(name: str) -> Row:
+    def row(call: Call, a: Any, b: Any, *, alpha: Any = 1) -> Any:
+        a, b = cast(a, call.dtype), cast(b, call.dtype)
+        if alpha != 1:
+            b = apply("mul", (b, alpha)) if isinstance(b, Array) else b * alpha
+        return apply(name, (a, b))
+
+    return row
+
+
+def rsub(call: Call, a: Any, b: Any, alpha: Any = 1) -> Any:
+    a, b = cast(a, call.dtype), cast(b, call.dtype)
+    return apply("sub", (b, apply("mul", (a, alpha)) if alpha != 1 else a))
+
+
+def compare(name: str) -> Row:
+    return lambda call, a, b: apply(name, (cast(a, call.common), cast(b, call.common)))
+
+
+def logical(name: str) -> Row:
+    def truth(x: Any) -> Any:
+        return x if not isinstance(x, Array) or x.dtype.name == "bool" else apply("ne", (x, 0))
+
+    return lambda call, *x: apply(name, tuple(truth(i) for i in x))
+
+
+def div(call: Call, a: Any, b: Any, *, rounding_mode: str | None = None) -> Any:
+    d = call.dtype
+    a, b = cast(a, d), cast(b, d)
+    if rounding_mode is None:
+        return apply("div", (a, b))
+    if rounding_mode == "floor":
+        return apply("floordiv", (a, b))
+    if d.kind == "f":
+        return apply("trunc", (apply("div", (a, b)),))
+    return truncated(a, b)
+
+
+def truncated(a: Any, b: Any) -> Any:
+    """The quotient of integers, rounded to 0."""
+    q = apply("floordiv", (a, b))
+    inexact = apply("ne", (apply("mul", (q, b)), a))
+    return apply("add", (q, cast(apply("and", (apply("lt", (q, 0)), inexact)), q.dtype)))
+
+
+def fmod(call: Call, a: Any, b: Any) -> Any:
+    """The remainder, with the sign of the first operand."""
+    a, b = cast(a, call.dtype), cast(b, call.dtype)
+    if call.dtype.kind == "u":
+        return apply("mod", (a, b))
+    size = apply("mod", (apply("abs", (array(a, call.dtype),)), apply("abs", (array(b, call.dtype),))))
+    return apply("where", (apply("lt", (a, 0)), apply("neg", (size,)), size))
+
+
+def remainder(call: Call, a: Any, b: Any) -> Any:
+    return apply("mod", (cast(a, call.dtype), cast(b, call.dtype)))
+
+
+def power(call: Call, a: Any, b: Any) -> Any:
+    d = call.dtype
+    a, b = cast(a, d), cast(b, d)
+    simple = {0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}
+    if isinstance(b, (int, float)) and isinstance(a, Array):
+        if b == 1:
+            return a
+        if b in (2, 3, 4):
+            square = apply("mul", (a, a))
+            return square if b == 2 else apply("mul", (square, a if b == 3 else square))
+        if d.kind == "f" and b in simple:
+            return apply(simple[b], (a,))
+    return apply("pow", (a, b))
+
+
+def positive_or(call: Call, x: Any, low: Any = None, high: Any = None) -> Any:
+    """clamp: NaN stays."""
+    d = call.dtype
+    x = cast(x, d)
+    if low is not None:
+        x = apply("max", (x, _bound(low, d)))
+    return x if high is None else apply("min", (x, _bound(high, d)))
+
+
+def _bound(b: Any, d: Any) -> Any:
+    if isinstance(b, float) and d.kind != "f":
+        raise Unsupported("clamp of integers with bounds of floats")
+    return cast(b, d)
+
+
+def where(call: Call, condition: Any, a: Any, b: Any) -> Any:
+    d = call.dtype
+    if not isinstance(a, Array) and not isinstance(b, Array):
+        a = array(a, d)
+    return apply("where", (condition, cast(a, d), cast(b, d)))
+
+
+def masked_fill(call: Call, x: Any, mask: Any, value: Any) -> Any:
+    return broadcast(apply("where", (mask, cast(value, call.dtype), cast(x, call.dtype))), call.shape())
+
+
+def to_copy(call: Call, x: Any, **ignored: Any) -> Any:
+    return cast(x, call.dtype)
+
+
+def convert(call: Call, x: Any, dtype: Any) -> Any:
+    return cast(x, call.dtype)
+
+
+def same(call: Call, x: Any, **ignored: Any) -> Any:
+    return x
+
+
+def copy(call: Call, x: Any, source: Any, non_blocking: bool = False) -> Any:
+    return broadcast(array(source, call.dtype), call.shape())
+
+
+def isnan(call: Call, x: Any) -> Any:
+    return apply("ne", (x, x))
+
+
+def isinf(call: Call, x: Any) -> Any:
+    return apply("eq", (apply("abs", (x,)), math.inf))
+
+
+def sign(call: Call, x: Any) -> Any:
+    return x if x.dtype.name == "bool" else apply("sign", (x,))
+
+
+def gelu(call: Call, x: Any, *, approximate: str = "none") -> Any:
+    return apply("gelu_tanh" if approximate == "tanh" else "gelu_erf", (x,))
+
+
+def scaled(factor: float, name: str) -> Row:
+    """A function of an element, times a number: logarithms of other bases."""
+    return lambda call, x: apply("mul", (apply(name, (cast(x, call.dtype),)), factor))
+
+
+def hardtanh(call: Call, x: Any, low: Any = -1.0, high: Any = 1.0) -> Any:
+    return apply("min", (apply("max", (x, low)), high))
+
+
+def leaky_relu(call: Call, x: Any, slope: float = 0.01) -> Any:
+    return apply("where", (apply("gt", (x, 0)), x, apply("mul", (x, float(slope)))))
+
+
+def elu(call: Call, x: Any, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Any:
+    negative = apply("mul", (apply("expm1", (apply("mul", (x, float(input_scale))),)), float(alpha) * float(scale)))
+    return apply("where", (apply("gt", (x, 0)), apply("mul", (x, float(scale))), negative))
+
+
+def atan2(call: Call, a: Any, b: Any) -> Any:
+    from ..._elementwise import atan2 as of_arrays
+
+    return of_arrays(array(a, call.dtype), array(b, call.dtype))
+
+
+def prefer_number(name: str) -> Row:
+    """fmax and fmin: NaN only where both are."""
+
+    def row(call: Call, a: Any, b: Any) -> Any:
+        a, b = cast(a, call.dtype), cast(b, call.dtype)
+        if call.dtype.kind != "f":
+            return apply(name, (a, b))
+        made = apply(name, (a, b))
+        return apply("where", (apply("ne", (a, a)), b, apply("where", (apply("ne", (b, b)), a, made))))
+
+    return row

@@ -1,0 +1,109 @@
+"""Products, convolutions, attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _native
+from ..._array import Array, apply
+from ..._sizes import text_list
+from .call import Call, Unsupported, cast
+
+
+def matmul(call: Call, a: Array, b: Array) -> Array:
+    return apply("matmul", (a, b))
+
+
+def _sum(beta: Any, bias: Array, alpha: Any, product: Array) -> Array:
+    if alpha != 1:
+        product = apply("mul", (product, alpha))
+    if beta == 0:
+        return product
+    return apply("add", (product, bias if beta == 1 else apply("mul", (bias, beta))))
+
+
+def addmm(call: Call, bias: Array, a: Array, b: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
+    return _sum(beta, bias, alpha, apply("matmul", (a, b)))
+
+
+def dot(call: Call, a: Array, b: Array) -> Array:
+    return apply("sum", (apply("mul", (a, b)),))
+
+
+def _conv(x: Array, weight: Array, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
+          output_padding: Any, groups: int) -> Array:
+    axes = weight.ndim - 2
+
+    def each(given: Any) -> str:
+        given = list(given)
+        return text_list(given * axes if len(given) == 1 else given)
+
+    text = f"stride={each(stride)} padding={each(padding)} dilation={each(dilation)} groups={groups}"
+    operands = (x, weight) if bias is None else (x, weight, bias)
+    if not transposed:
+        return apply("conv", operands, text)
+    return apply("conv_transpose", operands, text + f" output_padding={each(output_padding)}")
+
+
+def convolution(call: Call, x: Array, weight: Array, bias: Any, stride: Any, padding: Any, dilation: Any,
+                transposed: bool, output_padding: Any, groups: int) -> Array:
+    if x.ndim != weight.ndim:
+        raise Unsupported("a convolution without an axis of examples")
+    return _conv(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+
+
+def convolution_backward(call: Call, gradient: Array, x: Array, weight: Array, bias_sizes: Any, stride: Any,
+                         padding: Any, dilation: Any, transposed: bool, output_padding: Any, groups: int,
+                         mask: Any) -> Any:
+    made: list[Any] = [None, None, None]
+    wanted = [n for n in (0, 1) if mask[n]]
+    if wanted:
+        y = _conv(x, weight, None, stride, padding, dilation, transposed, output_padding, groups)
+        for n, g in zip(wanted, _native.vjp([y], [gradient], [(x, weight)[n] for n in wanted])):
+            made[n] = g
+    if mask[2]:
+        made[2] = apply("sum", (gradient,), "axes=" + text_list([0] + list(range(2, gradient.ndim))))
+    return made
+
+
+def _scores(call: Call, q: Array, k: Array, is_causal: bool, attn_mask: Any, scale: Any) -> Array:
+    """q k^T scale + mask, in f32 at least."""
+    from ..._creation import arange
+
+    factor = float(scale) if scale is not None else float(call.fakes[1].shape[-1]) ** -0.5
+    s = apply("mul", (apply("matmul", (q, apply("swap_axes", (k,), "axis1=-2 axis2=-1"))), factor))
+    if is_causal:
+        rows, columns = s.shape[-2:]
+        below = apply("ge", (arange(rows).reshape((rows, 1)), arange(columns)))
+        s = apply("where", (below, s, float("-inf")))
+    return s if attn_mask is None else apply("add", (s, attn_mask))
+
+
+def attention(call: Call, q: Array, k: Array, v: Array, dropout_p: float = 0.0, is_causal: bool = False, *,
+              attn_mask: Any = None, scale: Any = None) -> Any:
+    """The result, and the logarithm of the sum of exponentials of each row of scores."""
+    if dropout_p:
+        raise Unsupported("attention with dropout inside")
+    text = f"causal={str(bool(is_causal)).lower()}" + ("" if scale is None else f" scale={float(scale)}")
+    y = apply("attention", (q, k, v) if attn_mask is None else (q, k, v, attn_mask), text)
+    return y, apply("logsumexp", (_scores(call, q, k, is_causal, attn_mask, scale),), "axes=[-1]")
+
+
+def attention_backward(call: Call, gradient: Array, q: Array, k: Array, v: Array, out: Array, logsumexp: Array,
+                       dropout_p: float, is_causal: bool, *, attn_mask: Any = None, scale: Any = None) -> Any:
+    """From the probabilities, which the saved logarithms give."""
+    if dropout_p:
+        raise Unsupported("attention with dropout inside")
+    factor = float(scale) if scale is not None else float(call.fakes[1].shape[-1]) ** -0.5
+
+    def t(x: Array) -> Array:
+        return apply("swap_axes", (x,), "axis1=-2 axis2=-1")
+
+    s = apply("mul", (apply("matmul", (q, t(k))), factor))
+    if is_causal or attn_mask is not None:
+        s = _scores(call, q, k, is_causal, attn_mask, scale)
+    p = apply("exp", (apply("sub", (s, apply("unsqueeze", (cast(logsumexp, s.dtype),), f"axis={s.ndim - 1}"))),))
+    dp = apply("matmul", (gradient, t(v)))
+    row = apply("sum", (apply("mul", (gradient, out)),), "axes=[-1] keepdims=true")
+    ds = apply("mul", (apply("mul", (p, apply("sub", (dp, row)))), factor))
+    return apply("matmul", (ds, k)), apply("matmul", (t(ds), q)), apply("matmul", (t(p), gradient))

@@ -1,0 +1,71 @@
+/* Windows: reductions of a few terms whose neighbours read the same elements, as those of pooling and of
+ * convolutions channel by channel. The lanes run along the results; unrolled along an axis over which the
+ * window slides, results load what they share once. */
+#include "cpu.h"
+
+/* Has a load a mask that depends on the range? Unrolled, each of its values is tested. */
+static bool is_masked_along(loop_nest *n, const ir_ref *loads, uint32_t count, ir_ref range) {
+  bool masked = false;
+  for (uint32_t i = 0; i < count; i++) masked |= affine_depends(n->g, ir_src(n->g, loads[i], 2), range);
+  return masked;
+}
+
+/* The step of the windows at neighbouring elements of the axis, in steps of a reduced range that moves over
+ * the same elements and goes beyond it; 0: they do not overlap. */
+static int64_t window_step(loop_nest *n, const loop_axis *a, ir_ref reduce, ir_ref load) {
+  const ir_node *r = ir_get(n->g, reduce);
+  ir_ref index = ir_src(n->g, load, 1);
+  int64_t step, other;
+  if (!affine_stride(n->g, index, a->range, &step) || step == 0) return 0;
+  for (uint32_t k = 1; k < r->nsrc; k++) {
+    if (!affine_stride(n->g, index, r->src[k], &other) || other == 0 || step % other) continue;
+    int64_t size = ir_bounds_of(n->g, ir_src(n->g, r->src[k], 0)).hi;
+    if (step == other || (step / other > 0 && step / other < size)) return step / other;
+  }
+  return 0;
+}
+
+loop_axis *loop_window_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce, const ir_ref *loads,
+                            uint32_t count) {
+  for (loop_axis *a = n->axes + n->axis_count; a-- > n->axes;)
+    for (uint32_t i = 0; i < count && a != vector; i++) {
+      int64_t step = window_step(n, a, reduce, loads[i]);
+      if (step == 1 || (step > 1 && !is_masked_along(n, loads, count, a->range))) return a;
+    }
+  return NULL;
+}
+
+/* Does a last step that overlaps the one before make fewer vectors of the axis than whole ones for what fills
+ * no step, and a narrower one for each power of two in the remainder? 27 elements are two in place of four.
+ */
+static bool overlap_saves(loop_nest *n, const loop_axis *vector) {
+  int64_t size, step = (int64_t)vector->unroll * vector->lanes;
+  if (!ir_is_const(n->g, vector->extent, &size)) return false;
+  int64_t apart = size / vector->lanes, together = (size + step - 1) / step * vector->unroll;
+  for (int64_t narrower = size % vector->lanes; narrower; narrower &= narrower - 1) apart++;
+  return together < apart;
+}
+
+/* Terms of the reduction; 0: more than a few. */
+static int64_t few_terms(loop_nest *n, ir_ref reduce) {
+  const ir_node *r = ir_get(n->g, reduce);
+  int64_t terms = 1;
+  for (uint32_t k = 1; k < r->nsrc; k++)
+    terms = pass_times(terms, ir_bounds_of(n->g, ir_src(n->g, r->src[k], 0)).hi);
+  return terms <= PASS_FEW_TERMS ? terms : 0;
+}
+
+void loop_choose_window(loop_nest *n, loop_axis *vector, ir_ref reduce) {
+  ir_ref loads[LOOP_MAX_TERM_LOADS];
+  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS);
+  loop_axis *rows = loop_window_axis(n, vector, reduce, loads, count);
+  bool repeatable = loop_is_repeatable(n);
+  if (!few_terms(n, reduce)) return;
+  if (rows && !loop_bounds_another(n, (uint32_t)(rows - n->axes)) &&
+      !is_masked_along(n, loads, count, rows->range)) {
+    int64_t height = ir_bounds_of(n->g, rows->extent).hi;
+    rows->unroll = height < LOOP_WINDOW_ROWS ? (int)height : LOOP_WINDOW_ROWS;
+    rows->overlaps = repeatable, vector->unroll = 1;
+  }
+  vector->overlaps = repeatable && overlap_saves(n, vector);
+}

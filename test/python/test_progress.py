@@ -1,0 +1,64 @@
+"""Work that takes long: a signal interrupts it, after which all can be used; on a terminal a line says how far it is."""
+
+import contextlib
+import os
+import pty
+import signal
+import subprocess
+import sys
+import unittest
+
+from common import Case
+
+ENDLESS = """
+import os, signal, sys
+import viewfold as vf
+endless = vf.jit(lambda x: vf.while_loop(lambda s: vf.all(s < 2), lambda s: s * 0.5, x))
+double = vf.jit(lambda x: x * 2)
+x = vf.ones(16)
+if sys.argv[1] == "alarm":
+    def stop(*_):
+        raise TimeoutError("enough")
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 1.5)
+print("ready", flush=True)
+try:
+    endless(x)
+    print("ended")
+except (KeyboardInterrupt, TimeoutError) as e:
+    print(type(e).__name__, float(double(x)[3]), float((vf.ones(3) + 1)[0]))
+"""
+
+
+class Progress(Case):
+    def start(self, how, stderr):
+        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+        return subprocess.Popen([sys.executable, "-c", ENDLESS, how], stdout=subprocess.PIPE, stderr=stderr, text=True,
+                                env=environment)
+
+    def test_interrupt(self):
+        child = self.start("interrupt", None)
+        self.assertEqual(child.stdout.readline(), "ready\n")
+        child.send_signal(signal.SIGINT)
+        self.assertEqual(child.stdout.read(), "KeyboardInterrupt 2.0 2.0\n")
+        child.stdout.close()
+        self.assertEqual(child.wait(), 0)
+
+    def test_line(self):
+        ours, theirs = pty.openpty()
+        child = self.start("alarm", theirs)
+        os.close(theirs)
+        self.assertEqual(child.stdout.read(), "ready\nTimeoutError 2.0 2.0\n")
+        child.stdout.close()
+        child.wait()
+        shown = ""
+        with contextlib.suppress(OSError):  # how a terminal says that nobody has its other end
+            while more := os.read(ours, 65536):
+                shown += more.decode()
+        os.close(ours)
+        self.assertIn("] running", shown)
+        self.assertTrue(shown.endswith("\r\x1b[K"), shown)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,198 @@
+"""viewfold as a back end of torch.compile, where torch is installed: values and gradients against torch's own."""
+
+import copy
+import unittest
+
+from common import Case
+
+try:
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+except ImportError:
+    torch = None
+
+
+def _tensors(*shapes, dtype=None):
+    return [torch.randn(s, dtype=dtype) for s in shapes]
+
+
+def _calls():
+    """Functions of a few tensors, by what they try: together they call each family of rows."""
+    t = torch
+    one = {
+        "arithmetic": lambda a, b: (a + 2 * b - a / (b.abs() + 1), t.add(a, b, alpha=3), 1 - a, a**2, a**3, (a * a) ** 0.5),
+        "integers": lambda a, b: _integers((a * 10).to(t.int64), (b * 10).to(t.int64)),
+        "comparisons": lambda a, b: (a < b, a >= 0, t.where(a > b, a, 0.0), a.clamp(-0.5, 0.5), t.maximum(a, b), a.isnan()),
+        "functions": lambda a, b: (a.exp(), a.abs().log1p(), a.sin(), b.tanh(), t.erf(a), a.sigmoid(), a.floor(), a.sign()),
+        "activations": lambda a, b: (F.gelu(a), F.gelu(a, approximate="tanh"), F.silu(a), F.relu(a), F.elu(a),
+                                     F.leaky_relu(a, 0.2), F.hardtanh(a), F.hardswish(a), F.softplus(a), F.mish(a)),
+        "views": lambda a, b: (a.t(), a[1:, ::2], a[:, 2], a.flip(0), a.unsqueeze(1).expand(-1, 3, -1), a.reshape(-1),
+                               t.cat([a, b], 1), t.stack([a, b]), a.roll(1, 0), F.pad(a, (1, 2, 0, 1), value=3.0),
+                               a.repeat(2, 3), t.diagonal(a), *a.split(2, 1), *a.unbind(0), a.as_strided((2, 2), (6, 2), 1)),
+        "reductions": lambda a, b: (a.sum(), a.sum(0), a.mean(1, keepdim=True), a.amax(1), a.min(), *a.max(1), a.argmin(0),
+                                    a.var(1), a.std(0, correction=0), a.norm(), a.logsumexp(1), a.cumsum(1), (a > 0).any(1),
+                                    a.prod(0), a.softmax(1), a.log_softmax(0), (a * 10).to(t.int32).sum()),
+        "orders": lambda a, b: (*a.sort(1, descending=True), *a.topk(2, 1)),
+        "products": lambda a, b: (a @ b.t(), t.addmm(a[:, :5], a, b.t(), beta=2, alpha=0.5), t.bmm(a[None], b.t()[None])),
+        "indices": lambda a, b: _indices(a, b),
+        "writes": lambda a, b: _writes(a.clone(), b),
+        "constants": lambda a, b: (a + t.arange(6), a * t.full((6,), 2.0), t.zeros_like(a), t.eye(5), a.to(t.float16)),
+    }
+    return one
+
+
+def _integers(a, b):
+    d = b.where(b != 0, 3)
+    return (a // d, a % d, torch.fmod(a, d), torch.div(a, d, rounding_mode="trunc"), a & b, a | 7, a << 1, ~a, a.float() / 3)
+
+
+def _indices(a, b):
+    i = torch.tensor([3, 0, 1])
+    return (a[i], a[:, i], a[i, i], a.gather(1, (b.abs() * 2).long() % 6), a.index_select(1, i), F.embedding(i, a),
+            a.scatter(1, i[None].expand(5, 3), b[:, :3]), a.scatter_add(0, i[:, None].expand(3, 6), b[:3]),
+            a.index_put((i,), b[:3], accumulate=True), a.masked_fill(a > 0, 0.5))
+
+
+def _writes(a, b):
+    a[1] = b[0]
+    a[:, ::2] += 1
+    a[a > 1] = 0
+    return a, torch.slice_scatter(a, b[:2], 0, 1, 3), torch.select_scatter(a, b[0], 0, 2)
+
+
+@unittest.skipUnless(torch, "torch is not installed")
+class Compiled(Case):
+    def setUp(self):
+        import viewfold.torch as vt
+
+        self.vt = vt
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        vt.forget()
+
+    def compiled(self, f, **options):
+        return torch.compile(f, backend=self.vt.backend, **options)
+
+    def same(self, a, b, within=1e-5):
+        a, b = ([x] if torch.is_tensor(x) else list(x) for x in (a, b))
+        for n, (x, y) in enumerate(zip(a, b, strict=True)):
+            self.assertEqual((x.dtype, x.shape), (y.dtype, y.shape), n)
+            torch.testing.assert_close(x, y, rtol=within, atol=within, equal_nan=True)
+
+    def nothing_eager(self):
+        self.assertEqual([e for r in self.vt.explain() for e in r.eager], [])
+
+    def test_rows(self):
+        for name, f in _calls().items():
+            with self.subTest(name):
+                torch._dynamo.reset()
+                self.vt.forget()
+                a, b = _tensors((5, 6), (5, 6))
+                self.same(self.compiled(f)(a, b), f(a, b))
+                self.nothing_eager()
+
+    def test_pools(self):
+        x, = _tensors((2, 3, 9, 11))
+
+        def f(x):
+            return (F.max_pool2d(x, 3, 2, 1), F.max_pool2d(x, 2, ceil_mode=True), F.avg_pool2d(x, 3, 2, 1),
+                    F.avg_pool2d(x, 2, ceil_mode=True, count_include_pad=False), F.adaptive_avg_pool2d(x, (3, 4)),
+                    F.adaptive_avg_pool2d(x, 1), *F.max_pool2d(x, 3, return_indices=True))
+
+        self.same(self.compiled(f)(x), f(x))
+        self.nothing_eager()
+
+    def gradients(self, model, *arguments, within=1e-5):
+        """Values and gradients of a model as torch has them."""
+        theirs = copy.deepcopy(model)
+        y, expected = self.compiled(model)(*arguments), theirs(*arguments)
+        self.same(y, expected, within)
+        y.square().mean().backward()
+        expected.square().mean().backward()
+        for (name, p), q in zip(model.named_parameters(), theirs.parameters()):
+            torch.testing.assert_close(p.grad, q.grad, rtol=1e-4, atol=within, msg=lambda m: f"{name}: {m}")
+        self.nothing_eager()
+
+    def test_perceptron(self):
+        self.gradients(nn.Sequential(nn.Linear(6, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 3)), *_tensors((4, 6)))
+
+    def test_convolutions(self):
+        self.gradients(nn.Sequential(nn.Conv2d(3, 4, 3, stride=2, padding=1), nn.BatchNorm2d(4), nn.ReLU(),
+                                     nn.MaxPool2d(2), nn.Conv2d(4, 4, 3, padding=1, groups=2), nn.GroupNorm(2, 4), nn.SiLU(),
+                                     nn.ConvTranspose2d(4, 2, 2, 2), nn.AvgPool2d(3, 2, 1)), *_tensors((2, 3, 12, 12)))
+
+    def test_attention(self):
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.e, self.q, self.o = nn.Embedding(11, 8), nn.Linear(8, 24), nn.Linear(8, 11)
+
+            def forward(self, tokens):
+                x = self.e(tokens)
+                q, k, v = self.q(x).view(*tokens.shape, 3, 2, 4).permute(2, 0, 3, 1, 4)
+                y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+                return self.o(x + y.transpose(1, 2).flatten(2))
+
+        self.gradients(Block(), torch.randint(0, 11, (2, 5)))
+
+    def test_buffers_change(self):
+        """Statistics of batches are written back."""
+        model = nn.BatchNorm1d(3)
+        theirs = copy.deepcopy(model)
+        step = self.compiled(model)
+        for x in _tensors((4, 3), (4, 3)):
+            self.same(step(x), theirs(x))
+        self.same(model.running_var, theirs.running_var)
+
+    def test_weights_change(self):
+        """Weights are constants until one is changed."""
+        model, (x,) = nn.Linear(4, 3), _tensors((2, 4))
+        step = self.compiled(model)
+        with torch.no_grad():
+            for change in (lambda: None, lambda: None, lambda: model.weight.mul_(2), lambda: model.bias.zero_()):
+                change()
+                self.same(step(x), model(x))
+
+    def test_sizes_vary(self):
+        """One program for all sizes of an axis."""
+        step = self.compiled(lambda x: (x @ x.t()).softmax(-1).sum(0), dynamic=True)
+        for n in (3, 5, 17):
+            x, = _tensors((n, 4))
+            self.same(step(x), (x @ x.t()).softmax(-1).sum(0))
+        self.assertEqual(sum(len(r.programs) for r in self.vt.explain()), 1)
+
+    def test_strides(self):
+        """Arguments of any strides; results lie as torch's do."""
+        f = lambda x: (x + 1, x.transpose(0, 1) * 2)  # noqa: E731
+        for x in (torch.randn(4, 6).t(), torch.randn(4, 6)[:, ::2], torch.randn(3, 4, 5).permute(1, 2, 0),
+                  torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)):
+            y, expected = self.compiled(f)(x), f(x)
+            self.same(y, expected)
+            self.assertEqual([a.stride() for a in y], [a.stride() for a in expected])
+
+    def test_random(self):
+        """Seeded by torch's generator; dropout keeps the mean."""
+        step = self.compiled(lambda x: F.dropout(x, 0.25))
+        x = torch.ones(10000)
+        torch.manual_seed(3)
+        first, second = step(x), step(x)
+        torch.manual_seed(3)
+        self.same(step(x), first)
+        self.assertFalse(torch.equal(first, second))
+        self.assertAlmostEqual(first.mean().item(), 1, delta=0.03)
+        self.assertEqual(sorted(set(first.tolist())), [0.0, float(torch.tensor(1 / 0.75))])
+
+    def test_what_is_not_taken(self):
+        """It runs in torch, between programs, and is told."""
+        f = lambda x: torch.linalg.inv(x @ x.t() + torch.eye(4)).sum(1) * 2  # noqa: E731
+        x, = _tensors((4, 4))
+        self.same(self.compiled(f)(x), f(x), 1e-3)
+        report = self.vt.explain()[-1]
+        self.assertIn("linalg_inv", report.eager[0][0])
+        self.assertEqual(len(report.programs), 2)
+        self.assertIn("run in torch", str(report))
+
+    def test_options(self):
+        with self.assertRaisesRegex(Exception, "no option 'fast'; it takes 'freeze'"):
+            self.compiled(lambda x: x + 1, options={"fast": True})(torch.ones(2))

@@ -1,0 +1,1369 @@
+# Mistakes of people who have not read the manual, one of each kind. A message says where it is, what is wrong, and what would do.
+
+<<< good.vf
+graph @g(%x: f32[2]) {
+  %y = mul %x, 2
+  return %y
+}
+>>>
+<<< sized.vf
+graph @g(%x: f32[n=1..8]) {
+  %y = mul %x, 2
+  return %y
+}
+>>>
+<<< take.vf
+graph @g(%x: f32[3], %i: i32[2]) {
+  %y = take %x, %i axis=0
+  return %y
+}
+>>>
+
+== sizes that do not broadcast
+<<< a.vf
+graph @g(%x: f32[4,3], %b: f32[4]) {
+  %y = add %x, %b
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: add: shapes f32[4,3] and f32[4] do not broadcast: size 3 meets 4 at axis -1; sizes must be equal or 1
+? 2
+
+== inner sizes of a product
+<<< a.vf
+graph @g(%x: f32[4,3], %w: f32[4,5]) {
+  %y = matmul %x, %w
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: matmul: the last axis of f32[4,3] has size 3, the last but one axis of f32[4,5] has 4; the contracted sizes are equal
+? 2
+
+== an axis that is not there
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = sum %x axes=[2]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: sum: axis 2 is out of range; x has shape f32[4,3]; the axis lies in -2..1
+? 2
+
+== an axis twice
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = sum %x axes=[0,-2]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: sum: axes [0,-2] repeat axis 0; x has shape f32[4,3]; each axis is listed at most once
+? 2
+
+== an operation by another name
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = add2 %x, %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: add2: there is no such operation; nearest: add
+? 2
+
+== an operation misspelt
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = sofmax %x axis=-1
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: sofmax: there is no such operation; nearest: softmax
+? 2
+
+== a value misspelt
+<<< a.vf
+graph @g(%scores: f32[4]) {
+  %y = exp %score
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:12: error: unknown value, found '%score', expected a parameter or the result of a statement above
+? 2
+
+== a value before it is made
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = add %x, %z
+  %z = exp %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:16: error: unknown value, found '%z', expected a parameter or the result of a statement above
+? 2
+
+== a name twice
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = exp %x
+  %y = log %y
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:3:3: error: name defined twice, found '%y', expected a new name
+? 2
+
+== nothing returned
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = exp %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:3:1: error: missing return, found '}', expected '%NAME = ...' or 'return'
+? 2
+
+== a brace missing
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = exp %x
+  return %y
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:4:1: error: unexpected text after return, found the end of the text, expected '}'
+? 2
+
+== an attribute that is not there
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = sum %x axis=[0] keepdim=true
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: sum: there is no attribute keepdim; attributes: axis, axes, keepdims
+? 2
+
+== an attribute missing
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = permute %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: permute: attribute order is missing; it is a list of axes, such as [1,0], or their letters, such as "cb"
+? 2
+
+== a permutation that is none
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = permute %x order=[0,0]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: permute: order [0,0] repeats axis 0; x has shape f32[4,3]; an order lists each of the axes 0..1 exactly once
+? 2
+
+== a reshape of another size
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = reshape %x shape=[5,3]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: reshape: shape [5,3] has 15 elements; x has shape f32[4,3], 12 elements; a reshape keeps their number
+? 2
+
+== two sizes left out
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = reshape %x shape=[-1,-1]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: reshape: shape [-1,-1] has more than one -1; x has shape f32[4,3]; at most one size can be inferred
+? 2
+
+== a dtype that is none
+<<< a.vf
+graph @g(%x: float[4]) {
+  %y = exp %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:14: error: unknown dtype, found 'float', expected one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+? 2
+
+== a dtype of another library
+<<< a.vf
+graph @g(%x: float32[4]) {
+  %y = exp %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:14: error: unknown dtype, found 'float32', expected one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+? 2
+
+== integers in a root
+<<< a.vf
+graph @g(%x: i32[4]) {
+  %y = sqrt %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+graph @g(%x: i32[4]) {
+  %0 = cast %x dtype=f32 : f32[4]
+  %y = sqrt %0 : f32[4]
+  return %y
+}
+
+== integers and floats
+<<< a.vf
+graph @g(%x: i32[4], %z: f32[4]) {
+  %y = add %x, %z
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+graph @g(%x: i32[4], %z: f32[4]) {
+  %0 = cast %x dtype=f32 : f32[4]
+  %y = add %0, %z : f32[4]
+  return %y
+}
+
+== wide and narrow integers
+<<< a.vf
+graph @g(%x: u64[4], %z: i64[4]) {
+  %y = add %x, %z
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: add: u64 and i64 have no common dtype: no integer holds both; operands 1 and 2 are u64[4] and i64[4]; cast one of them
+? 2
+
+== bool plus
+<<< a.vf
+graph @g(%x: bool[4]) {
+  %y = add %x, %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: add: there is no arithmetic on bool; the operands promote to bool; cast to an integer or float dtype, or use and, or, not
+? 2
+
+== where without a bool
+<<< a.vf
+graph @g(%c: i32[4], %x: f32[4,3]) {
+  %y = where %c, %x, %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: where: the condition has shape i32[4]; a condition is bool: compare it, or cast it to bool
+? 2
+
+== a condition that is no bool
+<<< a.vf
+graph @a(%x: f32[]) {
+  return %x
+}
+graph @g(%p: f32[], %x: f32[]) {
+  %y = cond %p, %x then=@a else=@a
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:5:3: error: cond: the predicate is f32[]; it is a bool of rank 0: compare, or reduce it
+? 2
+
+== branches of different shapes
+<<< a.vf
+graph @a(%x: f32[2]) {
+  return %x
+}
+graph @b(%x: f32[2]) {
+  %y = sum %x axes=[0]
+  return %y
+}
+graph @g(%p: bool[], %x: f32[2]) {
+  %y = cond %p, %x then=@a else=@b
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:9:3: error: cond: result 1 is f32[] in the second branch, f32[2] in the first; both must have the same shape and dtype
+? 2
+
+== a state that changes its shape
+<<< a.vf
+graph @a(%s: f32[2], %x: f32[]) {
+  %n = sum %s axes=[0]
+  return %n
+}
+graph @g(%s: f32[2], %x: f32[3]) {
+  %y = scan %s, %x do=@a
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:6:3: error: scan: value 1 of the state is f32[] after an iteration, f32[2] before; both must have the same shape and dtype
+? 2
+
+== a function that is not there
+<<< a.vf
+graph @g(%s: f32[2], %x: f32[3]) {
+  %y = scan %s, %x do=@step
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:23: error: unknown graph, found '@step', expected a graph defined above
+? 2
+
+== a function without enough parameters
+<<< a.vf
+graph @a(%s: f32[2]) {
+  return %s
+}
+graph @g(%s: f32[2], %x: f32[3]) {
+  %y = scan %s, %x do=@a
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:5:3: error: scan: the body takes 1 operand, 2 given; it must take as many as are given
+? 2
+
+== an endless function
+<<< a.vf
+graph @g(%x: f32[2]) {
+  %y = call %x do=@g
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:19: error: unknown graph, found '@g', expected a graph defined above
+? 2
+
+== an index that is a float
+<<< a.vf
+graph @g(%x: f32[4,3], %i: f32[2]) {
+  %y = take %x, %i axis=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: take: the indices have shape f32[2]; x has shape f32[4,3]; indices are integers
+? 2
+
+== a negative size
+<<< a.vf
+graph @g(%x: f32[-4]) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:18: error: bad size, found a negative number, expected an index expression that is not negative
+? 2
+
+== a slice beyond the end
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = shrink %x bounds=[[0,4],[1,5]]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: shrink: bounds [1,5] do not fit axis 1; x has shape f32[4,3]; takes 0 <= begin <= end <= 3
+? 2
+
+== a slice of too few axes
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = shrink %x bounds=[[0,4]]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: shrink: 1 pair given; x has shape f32[4,3]; each axis takes one, 2 in all
+? 2
+
+== a slice backwards
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = shrink %x bounds=[[3,1],[0,3]]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: shrink: bounds [3,1] do not fit axis 0; x has shape f32[4,3]; takes 0 <= begin <= end <= 4
+? 2
+
+== brackets as in Python
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = exp %x[0:2]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:14: error: a value has no brackets, found '[', expected the end of the line; slice takes a part, as in slice %x start=[0] size=[2], and point one index
+? 2
+
+== a call as in Python
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = exp(%x)
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+graph @g(%x: f32[4,3]) {
+  %y = exp %x : f32[4,3]
+  return %y
+}
+
+== an infix sign
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = %x + %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:11: error: an operation is a word before its operands, found '+', expected the end of the line; what is %x + %y elsewhere is add %x, %y
+? 2
+
+== a semicolon
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = exp %x;
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:14: error: unexpected character, found ';', expected the end of the line, which ends a statement
+? 2
+
+== a comment of C
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  // twice
+  %y = add %x, %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: bad statement, found '//', expected '%NAME = ...' or 'return'
+? 2
+
+== a number for a tensor
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = sum 3 axes=[0]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: sum: axis 0 is out of range; x has shape i32[], which has no axes
+? 2
+
+== padding of one number
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = pad %x pads=[1,1]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: pad: attribute pads holds 1; it is a list of pairs [before,after], such as [[1,1],[0,2]]
+? 2
+
+== padding that is negative
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = pad %x pads=[[-1,0],[0,0]]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: pad: pads [-1,0] of axis 0 are negative; x has shape f32[4,3]; a pad is >= 0: shrink takes elements away
+? 2
+
+== a convolution without channels
+<<< a.vf
+graph @g(%x: f32[8,8], %w: f32[3,3]) {
+  %y = conv %x, %w
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: conv: x has shape f32[8,8], the weight f32[3,3], and 0 spatial axes; both have 2 axes before these: x batch and channels, the weight channels
+? 2
+
+== channels that differ
+<<< a.vf
+graph @g(%x: f32[1,3,8,8], %w: f32[4,2,3,3]) {
+  %y = conv %x, %w
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: conv: x has shape f32[1,3,8,8], 3 channels; the weight has shape f32[4,2,3,3], for 2 channels in 1 group; these are equal
+? 2
+
+== a window larger than the image
+<<< a.vf
+graph @g(%x: f32[1,1,4,4]) {
+  %y = max_pool %x kernel=[5,5]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: max_pool: a window of 5 by dilation 1 spans 5 elements; x has shape f32[1,1,4,4], 4 in spatial axis 0 with its padding; a window lies inside
+? 2
+
+== an einsum with a wrong letter
+<<< a.vf
+graph @g(%a: f32[2,3], %b: f32[3,4]) {
+  %y = einsum %a, %b equation="ij,jk->il"
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: einsum: equation 'ij,jk->il': the result has a label that no operand has, or has one twice; an equation is like 'ij,jk->ik' or '...ii->...i'
+? 2
+
+== an einsum of other sizes
+<<< a.vf
+graph @g(%a: f32[2,3], %b: f32[2,4]) {
+  %y = einsum %a, %b equation="ij,jk->ik"
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: einsum: label 'j' has size 3 in operand 1, of shape f32[2,3], and 2 in operand 2, of shape f32[2,4]; sizes of a label are equal or 1
+? 2
+
+== a concatenation of other sizes
+<<< a.vf
+graph @g(%a: f32[2,3], %b: f32[2,4]) {
+  %y = concatenate %a, %b axis=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: concatenate: operand 2 has shape f32[2,4], the first f32[2,3]: size 3 meets 4 at axis 1; sizes of the other axes are equal
+? 2
+
+== a stack of other shapes
+<<< a.vf
+graph @g(%a: f32[2,3], %b: f32[2,4]) {
+  %y = stack %a, %b axis=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: stack: operand 2 has shape f32[2,4], the first f32[2,3]: size 3 meets 4 at axis 1; sizes are equal
+? 2
+
+== topk beyond the axis
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y, %i = topk %x k=5
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: topk: k is 5; axis 0 of x, of shape f32[4], has size 4; k is from 0 to the size
+? 2
+
+== too few results
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = topk %x k=2
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: wrong number of results, found 1 names, expected 2
+? 2
+
+== too many results
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y, %z = exp %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: wrong number of results, found 2 names, expected 1
+? 2
+
+== too many operands
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = exp %x, %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: exp: 2 operands given; takes 1
+? 2
+
+== too few operands
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = sub %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: sub: 1 operand given; takes 2
+? 2
+
+== a bound in the wrong order
+<<< a.vf
+graph @g(%x: f32[n=8..1]) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:19: error: bad bounds of a variable, found 8..1:1, expected low <= high, a divisor >= 1 and a multiple of it between them
+? 2
+
+== a size without bounds
+<<< a.vf
+graph @g(%x: f32[n]) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:18: error: unknown name in an expression, found 'n', expected a variable declared before, as in n=1..8
+? 2
+
+== a size that is not declared
+<<< a.vf
+graph @g(%x: f32[n=1..8]) {
+  %y = expand %x shape=[m]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: expand: attribute shape holds m; it is a list of sizes, such as [3,2]
+? 2
+
+== a write to a value
+<<< a.vf
+graph @g(%a: f32[4], %b: f32[4]) {
+  %y = assign %a, %b, %b
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: assign: the target f32[4] is made by input; a target is a chain of views of the positions of x: address %x, then views of that
+? 2
+
+== a shift by a float
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = shl %x, 1
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: shl: it moves the bits of integers; the operands promote to f32; cast to an integer dtype
+? 2
+
+== an extremum of nothing
+<<< a.vf
+graph @g(%x: f32[0]) {
+  %y = max %x axes=[0]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: max: axis 0 has size 0; x has shape f32[0]; the minimum or maximum of no elements is undefined: each reduced size must be at least 1
+? 2
+
+== a parameter that is returned twice under one name
+<<< a.vf
+graph @g(%x: f32[2]) {
+  return %x, %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+graph @g(%x: f32[2]) {
+  return %x, %x
+}
+
+== a graph twice
+<<< a.vf
+graph @g(%x: f32[2]) {
+  return %x
+}
+graph @g(%x: f32[2]) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:4:7: error: name of a graph used twice, found '@g', expected a new name
+? 2
+
+== a graph without a name
+<<< a.vf
+graph (%x: f32[2]) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:7: error: missing name, found '(', expected @NAME
+? 2
+
+== a name without a sign
+<<< a.vf
+graph @g(x: f32[2]) {
+  return x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:10: error: bad name of a parameter, found 'x', expected one that begins with %, as in %x: f32[2,3]
+? 2
+
+== a type left out
+<<< a.vf
+graph @g(%x) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:12: error: missing type of a parameter, found ')', expected ':' and a type, as in %x: f32[2,3]
+? 2
+
+== a literal of mixed lengths
+<<< a.vf
+graph @g() {
+  %y = data [[1,2],[3]] : f32[2,2]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: data: attribute values is missing; it is a list of numbers, nested or flat
+? 2
+
+== text of another language
+<<< a.vf
+def g(x):
+    return x
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:1: error: unexpected text, found 'def', expected 'graph', 'kernel', 'index' or 'mesh'
+? 2
+
+== an empty file
+<<< a.vf
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:1: error: nothing to read, found the end of the text, expected 'graph @NAME(...) { ... }'
+? 2
+
+== an integer too large
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = add %x, 99999999999999999999
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:16: error: integer too large, found '99999999999999999999', expected at most 18446744073709551615
+? 2
+
+== a number too large
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = add %x, 1e999
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:16: error: number too large, found '1e999', expected a finite f64 of at most 1000 characters
+? 2
+
+== an escape that is none
+<<< a.vf
+graph @g(%a: f32[2,3], %b: f32[3,4]) {
+  %y = einsum %a, %b equation="ij,jk\q->ik"
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:37: error: unknown escape in a string, expected one of \\ \" \n \t \xHH
+? 2
+
+== an empty name
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %"" = exp %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: empty name, found '%""', expected '%NAME'
+? 2
+
+== a concatenation of nothing
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = concatenate axis=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: concatenate: 0 operands given; takes at least 1
+? 2
+
+== a fill that is no scalar
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = full %x shape=[2]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: full: 1 operand given; takes 0
+? 2
+
+== an exclusive maximum
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = cummax %x axis=0 exclusive=true
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: cummax: there is no attribute exclusive; attributes: axis, reverse
+? 2
+
+== an end that is no integer
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = arange stop=1.5
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+graph @g(%x: f32[4,3]) {
+  %0 = iota shape=[2] axis=0 dtype=f64 : f64[2]
+  %1 = mul %0, 1.0 : f64[2]
+  %2 = add %1, 0.0 : f64[2]
+  %y = cast %2 dtype=f32 : f32[2]
+  return %y
+}
+
+== a spec without a mesh
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = shard %x spec=[x,-]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:26: error: bad expression, found ']', expected a number, a variable, a range, '-', '!' or '('
+? 2
+
+== an expression for a parameter
+<<< a.vf
+graph @g(n+1, %x: f32[2]) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:10: error: unknown name in an expression, found 'n', expected a variable declared before, as in n=1..8
+? 2
+
+== a bound of iterations that is negative
+<<< a.vf
+graph @w(%s: f32[2]) {
+  %p = any %s
+  return %p
+}
+graph @d(%s: f32[2]) {
+  return %s
+}
+graph @g(%x: f32[2]) {
+  %y = while_loop %x while=@w do=@d bound=-5
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:9:3: error: while_loop: the bound is -5; it must be a number of iterations, or -1 for none
+? 2
+
+== a constant of a size that varies
+<<< a.vf
+graph @g(%x: f32[n=1..8]) {
+  %y = data values=[1,2] shape=[n]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: data: size n of axis 0 in shape [n] is not constant; literal elements have a constant shape
+? 2
+
+== a kernel of gather that is no integer
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = take_along_axis %x, %x axis=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: take_along_axis: the indices have shape f32[3,4]; x has shape f32[3,4]; indices are integers
+? 2
+
+== a window of no axes
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = avg_pool %x kernel=[]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: avg_pool: windows of 0 axes; x has shape f32[4,3]; takes 1 to all of its axes
+? 2
+
+== an axis that is a word
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = sum %x axes=rows
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: sum: there is no axis 'r'; x has shape f32[4,3]; axes have letters where a type or name_axes gives them
+? 2
+
+== a mode that is none
+<<< a.vf
+graph @g(%x: f32[4,3], %i: i32[2]) {
+  %y = take %x, %i axis=0 mode="wrap"
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: take: attribute mode is wrap; it is one of check clip fill
+? 2
+
+== a step of zero
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = stride %x strides=[0,1]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: stride: there is no attribute strides; attributes: steps
+? 2
+
+== an expansion of a size that is not one
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = expand %x shape=[8,3]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: expand: shape [8,3] asks for 8 at axis 0; x has shape f32[4,3], 4 there; only sizes of 1 can be expanded, others must be equal
+? 2
+
+== a squeeze of a size that is not one
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = squeeze %x axis=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: squeeze: axis 0 has size 4; x has shape f32[4,3]; only an axis of size 1 can be removed
+? 2
+
+== a transpose of one axis
+<<< a.vf
+graph @g(%x: f32[3]) {
+  %y = swap_axes %x axes=[0,1]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: swap_axes: there is no attribute axes; attributes: axis1, axis2
+? 2
+
+== a norm of another width
+<<< a.vf
+graph @g(%x: f32[4,3], %w: f32[4]) {
+  %y = layer_norm %x, %w, %w axis=-1
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: layer_norm: the weight has shape f32[4]; x has shape f32[4,3], normalised over its last 1 axis; the sizes of a weight are those of these axes, or 1
+? 2
+
+== attention of other widths
+<<< a.vf
+graph @g(%q: f32[2,4], %k: f32[3,5], %v: f32[3,4]) {
+  %y = attention %q, %k, %v
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: attention: q has shape f32[2,4], k has shape f32[3,5]; their last sizes, 4 and 5, must be equal
+? 2
+
+== a build of nothing
+$ viewfold build
+! viewfold build: no file given; for example: viewfold build blur.vf -o blur.o
+! Try 'viewfold build --help'.
+? 2
+
+== assembler of a device
+$ viewfold dump good.vf --stage=asm --device opencl
+! viewfold dump: --stage=asm is of the processor's kernels; --stage=opencl shows those of device 'opencl'
+! Try 'viewfold dump --help'.
+? 2
+
+== a folder of test data without any
+$ mkdir t; viewfold run good.vf --check=t
+! viewfold run: --check: t holds no output_0.pb
+! Try 'viewfold run --help'.
+? 2
+
+== a profile of a mesh
+$ viewfold run good.vf --in x=[1,2] --profile --mesh x=2
+! viewfold run: --profile: takes one device; leave out --mesh
+! Try 'viewfold run --help'.
+? 2
+
+== an import of nothing
+$ viewfold import
+! viewfold import: no model given; for example: viewfold import model.onnx -o model.vf
+! Try 'viewfold import --help'.
+? 2
+
+== a page of nothing
+$ viewfold show
+! viewfold show: no file given; for example: viewfold show 'f32[3,2].permute(1,0)' -o page.html
+! Try 'viewfold show --help'.
+? 2
+
+== a check of nothing
+$ viewfold check
+! viewfold check: no file given; for example: viewfold check blur.vf
+! Try 'viewfold check --help'.
+? 2
+
+== an explanation of nothing
+$ viewfold explain
+! viewfold explain: no file given; for example: viewfold explain blur.vf
+! Try 'viewfold explain --help'.
+? 2
+
+== a search of nothing
+$ viewfold tune
+! viewfold tune: no file given; for example: viewfold tune blur.vf
+! Try 'viewfold tune --help'.
+? 2
+
+== a tolerance of no command
+$ viewfold cache prun
+! viewfold cache: unknown action 'prun'; expected stat, prune or verify
+! Try 'viewfold cache --help'.
+? 2
+
+== a dump of nothing
+$ viewfold dump good.vf
+! viewfold dump: exactly one of --stage and --print-after is needed, as in --stage=kernels
+! Try 'viewfold dump --help'.
+? 2
+
+== a file that is not there
+$ viewfold run nowhere.vf
+! nowhere.vf: error: cannot open the file: No such file or directory
+? 2
+
+== no file
+$ viewfold run
+! viewfold run: no file given; for example: viewfold run blur.vf --in x=x.npy --out h=h.npy
+! Try 'viewfold run --help'.
+? 2
+
+== a command misspelt
+$ viewfold rnu good.vf
+! viewfold: unknown command 'rnu'; did you mean run?
+! Try 'viewfold --help'.
+? 2
+
+== an option misspelt
+$ viewfold run good.vf --thread 2
+! viewfold run: unknown option '--thread'; did you mean --threads?
+! Try 'viewfold run --help'.
+? 2
+
+== threads that are no number
+$ viewfold run good.vf --in x=[1,2] --threads many
+! viewfold run: --threads takes a number from 1 to 4096, found 'many'
+! Try 'viewfold run --help'.
+? 2
+
+== no threads
+$ viewfold run good.vf --in x=[1,2] --threads 0
+! viewfold run: --threads takes a number from 1 to 4096, found '0'
+! Try 'viewfold run --help'.
+? 2
+
+== an input missing
+$ viewfold run good.vf
+! viewfold run: no value for parameter %x: f32[2]; give it as --in x=FILE.npy
+! Try 'viewfold run --help'.
+? 2
+
+== an input misspelt
+$ viewfold run good.vf --in X=[1,2]
+! viewfold run: --in: @g has no parameter %X; it has %x
+! Try 'viewfold run --help'.
+? 2
+
+== an input twice
+$ viewfold run good.vf --in x=[1,2] --in x=[1,2]
+! viewfold run: --in x is given twice
+! Try 'viewfold run --help'.
+? 2
+
+== an input without a value
+$ viewfold run good.vf --in x
+! viewfold run: --in takes NAME=VALUE, found 'x'
+! Try 'viewfold run --help'.
+? 2
+
+== an input of another shape
+$ viewfold run good.vf --in x=[[1,2]]
+! viewfold run: %x is f32[2], but the value given holds f32[1,2]: 2 axes found, 1 expected
+? 2
+
+== an input of another length
+$ viewfold run good.vf --in x=[1,2,3]
+! viewfold run: %x is f32[2], but the value given holds f32[3]: axis 0 has to be 2
+? 2
+
+== an input that is no number
+$ viewfold run good.vf --in x=[1,two]
+! --in x:1:1: error: data: attribute values holds two; it is a list of numbers, nested or flat
+? 2
+
+== a bracket missing
+$ viewfold run good.vf --in x=[1,2
+! --in x:1:5: error: bad list, found the end of the text, expected ',' or ']'
+? 2
+
+== a file of an array that is not there
+$ viewfold run good.vf --in x=x.npy
+! x.npy: error: cannot open the file: No such file or directory
+? 2
+
+== a file of an array that is none
+$ echo hello > x.npy; viewfold run good.vf --in x=x.npy
+! x.npy: error: not a .npy file: it starts with 68 65 6C 6C 6F 0A; expected 93 4E 55 4D 50 59
+? 2
+
+== a file of another kind
+$ echo hello > x.txt; viewfold run good.vf --in x=x.txt
+! x.txt: error: not a .npy file: it starts with 68 65 6C 6C 6F 0A; expected 93 4E 55 4D 50 59
+? 2
+
+== an output misspelt
+$ viewfold run good.vf --in x=[1,2] --out Y=y.npy
+! viewfold run: --out: @g has no value %Y; it has %y
+! Try 'viewfold run --help'.
+? 2
+
+== an output in no folder
+$ viewfold run good.vf --in x=[1,2] --out y=nowhere/y.npy
+! nowhere/y.npy: error: cannot create a temporary file beside it: No such file or directory
+? 2
+
+== an output of no kind
+$ viewfold run good.vf --in x=[1,2] --out y
+! viewfold run: --out takes NAME=VALUE, found 'y'
+! Try 'viewfold run --help'.
+? 2
+
+== a device that is not there
+$ viewfold run good.vf --in x=[1,2] --device cuda
+! viewfold run: unknown device 'cuda'; expected cpu, c, opencl, opencl:NUMBER or opencl:PART OF NAME
+! Try 'viewfold run --help'.
+? 2
+
+== a graph that is not there
+$ viewfold run good.vf --in x=[1,2] --graph h
+! viewfold run: good.vf holds no graph @h; it holds @g
+! Try 'viewfold run --help'.
+? 2
+
+== a stage that is none
+$ viewfold dump good.vf --stage=optimised
+! viewfold dump: unknown stage 'optimised'; the stages are graph, shard, spmd, kernels, index, loops, llvm, asm, opencl, c
+! Try 'viewfold dump --help'.
+? 2
+
+== a pass that is none
+$ viewfold dump good.vf --print-after=fusion
+! viewfold dump: unknown pass 'fusion'
+! Try 'viewfold dump --help'.
+? 2
+
+== a profile form that is none
+$ viewfold run good.vf --in x=[1,2] --profile=xml
+! viewfold run: --profile: no form 'xml'; the forms are text, json and trace
+! Try 'viewfold run --help'.
+? 2
+
+== a schedule that is not there
+$ viewfold run good.vf --in x=[1,2] --schedule s.txt
+! s.txt: error: cannot open the file: No such file or directory
+? 2
+
+== a schedule that is none
+$ echo tile 8 > s.txt; viewfold run good.vf --in x=[1,2] --schedule s.txt
+! viewfold run: schedule:1: a line is `kernel NUMBER nest NUMBER: MOVES`, found 'tile 8'
+? 2
+
+== a mesh that is none
+$ viewfold run good.vf --in x=[1,2] --mesh 4
+! viewfold run: --mesh 4: mesh:1:1: error: missing axis of a mesh, found '4', expected a name, as in [x=2,y=4]
+! Try 'viewfold run --help'.
+? 2
+
+== a spec of no mesh
+$ viewfold run good.vf --in x=[1,2] --shard x=[x]
+! viewfold run: --shard takes a mesh; for example: --mesh x=2,y=4
+! Try 'viewfold run --help'.
+? 2
+
+== a size that is out of bounds
+$ viewfold run sized.vf --in x=[1,2,3,4,5,6,7,8,9]
+! viewfold run: %x is f32[n], but the value given holds f32[9]: axis 0 makes n = 9, which is not within its bounds 1..8
+? 2
+
+== a size twice
+$ viewfold run sized.vf --in x=[1,2] --size n=3
+! viewfold run: %x is f32[n], but the value given holds f32[2]: axis 0, n, has to be 3 by the other sizes
+? 2
+
+== a size that is none
+$ viewfold run sized.vf --in x=[1,2] --size m=3
+! viewfold run: --size: @g has no variable m; it has n
+! Try 'viewfold run --help'.
+? 2
+
+== an index out of range
+$ viewfold run take.vf --in x=[1,2,3] --in i=[0,7]
+! viewfold run: graph @g: take %x, %i axis=0: %i[1] is 7, but axis 0 of %x has 3 elements (take.vf:2); indices are -3 to 2, or any with mode="clip" or mode="fill". The results are unspecified
+? 2
+
+== an operation that is none
+$ viewfold ops softmx
+! viewfold ops: no operation 'softmx'; did you mean softmax? `viewfold ops` lists all
+! Try 'viewfold ops --help'.
+? 2
+
+== an object without a name
+$ viewfold build good.vf
+! viewfold build: -o FILE is missing: where the object goes
+! Try 'viewfold build --help'.
+? 2
+
+== an object of no kind
+$ viewfold build good.vf -o good.exe
+! viewfold build: -o good.exe: the name must end with .o for an object, .a for an archive, .so for a shared object, .s for assembler or .c for C
+! Try 'viewfold build --help'.
+? 2
+
+== a target that is none
+$ viewfold build good.vf -o good.o --target skylake-x
+! viewfold build: target: 'skylake-x' is not a setting; use name=value with a name among [..]
+? 2
+
+== a workload that is none
+$ viewfold bench M9
+! viewfold bench: there is no workload 'M9'; did you mean V9?
+! Try 'viewfold bench --help'.
+? 2
+
+== a chain with a word that is none
+$ viewfold index "f32[4,6].transpose(1,0)"
+(ridx0+(ridx1*6))
+
+== a chain with too few axes
+$ viewfold index "f32[4,6].permute(1)"
+! <chain>:1:10: error: permute: order [1] has 1 entry; x has shape f32[4,6]; an order lists each of its 2 axes exactly once
+? 2
+
+== a chain without a dtype
+$ viewfold index "[4,6].flip(0)"
+! <chain>:1:1: error: unknown dtype, found '[', expected one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+? 2
+
+== a chain of another size
+$ viewfold index "f32[4,6].reshape(5,5)"
+! <chain>:1:10: error: reshape: shape [5,5] has 25 elements; x has shape f32[4,6], 24 elements; a reshape keeps their number
+? 2
+
+== a variable that is no number
+$ VIEWFOLD_THREADS=two viewfold run good.vf --in x=[1,2]
+! viewfold run: VIEWFOLD_THREADS takes a number from 1 to 4096, found 'two'
+! Try 'viewfold run --help'.
+? 2
+
+== a word of debugging that is none
+$ VIEWFOLD_DEBUG=nans viewfold run good.vf --in x=[1,2]
+! viewfold run: VIEWFOLD_DEBUG takes perf, time, cache, nan, inf and a number of rewrites, as in bisect=17, found 'nans'
+! Try 'viewfold run --help'.
+? 2
+
+== a cold cache
+$ VIEWFOLD_COMPILE=0 viewfold run good.vf --in x=[1,2]
+! viewfold run: VIEWFOLD_COMPILE=0: graph @g needs 1 kernel that the cache does not hold, the first is vf_mul_f32_[..]; run once without VIEWFOLD_COMPILE=0 to compile and keep them
+? 3
+
+== a model that is none
+$ echo hello > m.onnx; viewfold run m.onnx
+! m.onnx: error: byte 3: a field is of no known wire type in a message ModelProto; the file is cut off or damaged
+? 2
+
+== a kernel that is not there
+$ viewfold explain good.vf --kernel 9
+! viewfold explain: --kernel: there is no kernel 9; without it, the table lists them
+! Try 'viewfold explain --help'.
+? 2
+
+== a page in no folder
+$ viewfold show good.vf -o nowhere/page.html
+! nowhere/page.html: error: cannot create a temporary file beside it: No such file or directory
+? 2
+
