@@ -326,11 +326,11 @@ typedef void (*vf_function)(void *user, const vf_value *arguments, vf_value *res
 typedef struct vf_map {
   size_t size; /* sizeof(vf_map) */
   int arguments, results;
-  /* Per argument the axis that is mapped, and per result where it goes; from the end when negative, or
-   * VF_NOT_MAPPED: the argument is the same for every element; so is the result, which must not depend on a
-   * mapped argument. NULL: 0 for all. */
+  /* Per argument the axis that is mapped, per result where it goes; from the end when negative. VF_NOT_MAPPED:
+   * it is the same for every element, and a result must not depend on a mapped argument. NULL: 0 for all. */
   const int *in_axes, *out_axes;
   int64_t axis_size; /* of the axis; -1: as the arguments say */
+  const char *over;  /* mesh axes that divide it, as "[x]"; NULL: none */
 } vf_map;
 /* Apply function to every element along the mapped axes, and stack the results. function is called once, with
  * values that have one axis less. It may call vf_vmap and the derivatives in turn: inside, those are of each

@@ -1,11 +1,12 @@
 /* A convolutional network learns to read handwritten digits, from the file to the share that it reads right.
  *
- *   digits_conv [digits.pgm [loss.svg]]
+ *   digits_conv [digits.pgm [loss.svg [devices]]]
  *
  * All weights are one vector, of which each layer takes a view, so that training has one state and one
  * gradient: a program takes the vector and the two moments of Adam (Kingma, Ba 2015) and gives the next ones.
  * Two sets of arrays take turns as its inputs and outputs. The images stay where they are; a step is told
- * which ones to take. */
+ * which ones to take. With several devices, threads of this process, each takes its share of a step's images:
+ * the graph is the same, with a mesh, and one line that says how images are divided. */
 #include "digits/digits.h"
 
 enum { BATCH = 48, EPOCHS = 12, STEPS = EPOCHS * (TRAINED / BATCH) };
@@ -71,8 +72,9 @@ static void taken(vf_graph *graph, int count, vf_value *images, vf_value *labels
   *labels = vf_gather(said, which, 0, VF_GATHER_CHECK);
 }
 
-static vf_program *finish(vf_graph *graph, vf_error *error) {
-  vf_program *program = vf_compile(graph, error);
+/* For one device, or for those of the graph's mesh. */
+static vf_program *finish(vf_graph *graph, int devices, vf_error *error) {
+  vf_program *program = devices > 1 ? vf_compile_on(graph, NULL, 0, error) : vf_compile(graph, error);
   vf_graph_destroy(graph);
   return program;
 }
@@ -85,7 +87,7 @@ static vf_program *compile_start(vf_context *context, vf_error *error) {
     w[i] = vf_normal(vf_integer(graph, i), VF_F32, VF_LIST(elements(&parts[i])), 0, std);
   }
   vf_output(graph, "weights", vf_concat(w, PARTS, 0));
-  return finish(graph, error);
+  return finish(graph, 1, error);
 }
 
 /* share of old, and the rest of new */
@@ -94,11 +96,25 @@ static vf_value mixed(vf_value old, double share, vf_value new_value) {
   return vf_add(vf_mul(vf_number(graph, share), old), vf_mul(vf_number(graph, 1 - share), new_value));
 }
 
+/* Divides the images and labels of a step among so many devices. */
+static void divide(vf_context *context, vf_graph *graph, int devices, vf_value *images, vf_value *labels,
+                   vf_error *error) {
+  char axes[32];
+  snprintf(axes, sizeof axes, "batch=%d", devices);
+  vf_mesh *mesh = vf_mesh_create(context, axes, error);
+  if (mesh && vf_graph_set_mesh(graph, mesh, error) == VF_OK) {
+    *images = vf_shard(*images, "[batch,-]");
+    *labels = vf_shard(*labels, "[batch]");
+  }
+  vf_mesh_destroy(mesh);
+}
+
 /* A step of Adam: the mean of gradients, over the root of the mean of their squares. */
-static vf_program *compile_step(vf_context *context, vf_error *error) {
+static vf_program *compile_step(vf_context *context, int devices, vf_error *error) {
   vf_graph *graph = vf_graph_create(context, "step", error);
   vf_value images, labels, gradient;
   taken(graph, BATCH, &images, &labels);
+  if (devices > 1) divide(context, graph, devices, &images, &labels, error);
   vf_value rate = vf_input(graph, "rate", VF_F32, VF_ALL);
   vf_value seed = vf_input(graph, "seed", VF_I32, VF_ALL);
   vf_value weights = vf_input(graph, "weights", VF_F32, VF_LIST(weight_count()));
@@ -113,7 +129,7 @@ static vf_program *compile_step(vf_context *context, vf_error *error) {
   vf_output(graph, "next_weights", vf_sub(weights, vf_mul(rate, way)));
   vf_output(graph, "next_first", first);
   vf_output(graph, "next_second", second);
-  return finish(graph, error);
+  return finish(graph, devices, error);
 }
 
 static vf_program *compile_test(vf_context *context, vf_error *error) {
@@ -123,7 +139,7 @@ static vf_program *compile_test(vf_context *context, vf_error *error) {
   vf_value weights = vf_input(graph, "weights", VF_F32, VF_LIST(weight_count()));
   vf_value read = vf_argmax(network(images, weights, (vf_value){0}), 1, false);
   vf_output(graph, "right", vf_sum(vf_eq(read, labels), VF_ALL, false));
-  return finish(graph, error);
+  return finish(graph, 1, error);
 }
 
 /* Adam's rate at a step from 1 on: its two moments begin at 0, which this makes up for; falling to 0 like a
@@ -152,9 +168,9 @@ static void state_free(state *s) {
 }
 
 /* Train, leaving the loss of each step; the weights are then in set 0. */
-static bool train(vf_context *context, const digits *d, int32_t *order, state *s, float *loss,
+static bool train(vf_context *context, int devices, const digits *d, int32_t *order, state *s, float *loss,
                   vf_error *error) {
-  vf_program *start = compile_start(context, error), *step = compile_step(context, error);
+  vf_program *start = compile_start(context, error), *step = compile_step(context, devices, error);
   vf_program *shuffler = digits_shuffler(context, TRAINED, error);
   bool good = start && step && shuffler &&
               vf_program_run(start, NULL, (void *[]){s->set[0][0]}, NULL, error) == VF_OK;
@@ -194,7 +210,7 @@ int main(int count, char **argument) {
   vf_context *context = vf_context_create(NULL, &error);
   vf_program *shuffler = digits_shuffler(context, DIGITS, &error);
   if (state_make(&s) && shuffler && digits_shuffle(shuffler, 2024, order, DIGITS, &error) &&
-      train(context, &d, order, &s, loss, &error))
+      train(context, count > 3 ? atoi(argument[3]) : 1, &d, order, &s, loss, &error))
     right = test(context, &d, order + TRAINED, s.set[STEPS % 2][0], &error);
   vf_program_destroy(shuffler), vf_context_destroy(context), state_free(&s);
   if (right < 0) return fprintf(stderr, "%s\n", error.message), 1;

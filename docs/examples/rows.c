@@ -23,7 +23,7 @@ int main(void) {
   vf_graph *graph = vf_graph_create(context, "rows", &error);
   vf_value points[2] = {vf_input(graph, "x", VF_F64, VF_LIST(4)), vf_input(graph, "y", VF_F64, VF_LIST(4))};
   line l = {vf_input(graph, "slope", VF_F64, VF_ALL), vf_input(graph, "offset", VF_F64, VF_ALL)};
-  vf_map map = {sizeof map, 2, 3, NULL, NULL, -1}; /* two arguments, three results, all along axis 0 */
+  vf_map map = {sizeof map, 2, 3, NULL, NULL, -1, NULL}; /* two arguments, three results, all along axis 0 */
   vf_value results[3];
   vf_vmap(graph, &map, pull, &l, points, results);
   static const char *const names[] = {"error", "by slope", "by offset"};

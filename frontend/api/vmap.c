@@ -6,10 +6,14 @@
 
 #include "frontend/api/tree.h"
 #include "passes/ops/check.h"
+#include "passes/ops/mesh.h"
+
+#include <string.h>
 
 typedef struct mapping {
   fe_call call;
   vf_graph *graph;
+  const char *over; /* axes of the mesh along which the mapped axis is divided; NULL: none */
   ir_ref size;
   uint32_t level;
 } mapping;
@@ -51,6 +55,11 @@ static bool check_leaf(mapping *m, const char *what, size_t number, vf_value *le
   return (leaf->id = op_default_dtype(m->call.ir, leaf->id)) != 0;
 }
 
+/* x, with the mapped axis divided along the axes of the mesh. */
+static ir_ref divided(mapping *m, ir_ref x, int64_t axis) {
+  return op_collective(m->call.ir, IR_OP_REDUCE_SCATTER, x, (op_over){m->over, strlen(m->over)}, &axis, 1);
+}
+
 static bool batch_arguments(mapping *m, const fe_leaves *leaves, int64_t axis_size) {
   ir_graph *g = m->call.ir;
   if (leaves->count == 0) return fe_refuse(&m->call, "there are no arguments; takes at least one");
@@ -71,6 +80,7 @@ static bool batch_arguments(mapping *m, const fe_leaves *leaves, int64_t axis_si
   for (size_t i = 0; i < leaves->count; i++) {
     const fe_leaf *leaf = &leaves->items[i];
     if (leaf->axis == VF_NOT_MAPPED) continue;
+    if (m->over && !(leaf->value->id = divided(m, leaf->value->id, leaf->axis))) return false;
     if (!(leaf->value->id = op_batch(g, leaf->value->id, leaf->axis, m->level))) return false;
   }
   return true;
@@ -104,6 +114,8 @@ static bool unbatch_result(mapping *m, size_t number, const fe_leaf *leaf) {
         &m->call, "out axis %d of result %zu is out of range; it has shape %s; the axis lies in %lld..%lld",
         leaf->axis, number + 1, type_of(m, x, &type), (long long)-rank - 1, (long long)rank);
   leaf->value->id = op_unbatch(g, x, m->size, leaf->axis, m->level);
+  if (m->over && leaf->value->id && lead == m->level)
+    leaf->value->id = divided(m, leaf->value->id, leaf->axis < 0 ? leaf->axis + rank + 1 : leaf->axis);
   return leaf->value->id != 0;
 }
 
@@ -157,9 +169,10 @@ static bool map_tree(mapping *m, vf_tree_function f, void *user, const vf_tree *
   return good && unbatch_results(m, results, out_axes);
 }
 
-bool vf_vmap_tree(vf_graph *graph, vf_tree_function f, void *user, const vf_tree *arguments,
-                  const vf_axes *in_axes, const vf_axes *out_axes, int64_t axis_size, vf_tree *results) {
-  mapping m = {.graph = graph};
+static bool map_over(vf_graph *graph, const char *over, vf_tree_function f, void *user,
+                     const vf_tree *arguments, const vf_axes *in_axes, const vf_axes *out_axes,
+                     int64_t axis_size, vf_tree *results) {
+  mapping m = {.graph = graph, .over = over};
   bool good = fe_begin_in(&m.call, "vmap", graph);
   if (good && (!f || !arguments || !results))
     good = fe_refuse(&m.call, "the %s NULL",
@@ -173,6 +186,11 @@ bool vf_vmap_tree(vf_graph *graph, vf_tree_function f, void *user, const vf_tree
   if (!good && graph && results) set_errors(&m, results);
   if (!good) fe_end(&m.call, 0); /* notes an error where none was noted */
   return good;
+}
+
+bool vf_vmap_tree(vf_graph *graph, vf_tree_function f, void *user, const vf_tree *arguments,
+                  const vf_axes *in_axes, const vf_axes *out_axes, int64_t axis_size, vf_tree *results) {
+  return map_over(graph, NULL, f, user, arguments, in_axes, out_axes, axis_size, results);
 }
 
 /* lists of values are trees of one level */
@@ -209,7 +227,7 @@ static bool map_list(fe_call *c, flat *l, const vf_map *map, const vf_value *giv
   }
   vf_tree in = {.count = n, .children = trees}, out = {.count = m, .children = trees + n};
   vf_axes in_axes = {.count = n, .children = axes}, out_axes = {.count = m, .children = axes + n};
-  bool good = vf_vmap_tree(c->graph, call_flat, l, &in, &in_axes, &out_axes, map->axis_size, &out);
+  bool good = map_over(c->graph, map->over, call_flat, l, &in, &in_axes, &out_axes, map->axis_size, &out);
   for (int i = 0; i < m; i++) results[i] = trees[n + i].value;
   ir_free(mem, trees, bytes);
   return good;

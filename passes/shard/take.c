@@ -50,16 +50,26 @@ static bool joined_for_all(shard_state *s, ir_ref x, ir_ref local, const ir_spec
   return ir_set_spec(s->g, x, to) || no_memory(s);
 }
 
+static bool is_noted(const shard_state *s, ir_ref exchange) {
+  const shard_program *p = s->program;
+  for (size_t i = p->note_count; i-- > 0;)
+    if (p->notes[i].exchange == exchange) return true;
+  return false;
+}
+
 /* The part of x, a node of the graph or its local counterpart, under another spec, with a note. */
 ir_ref shard_bring_to(shard_state *s, ir_ref x, ir_ref local, const ir_spec *from, const ir_spec *to,
                       ir_ref node, int operand, shard_reason reason) {
   ir_ref exchange;
+  size_t before = s->program->collective_count;
   if (!local || ir_spec_same_parts(from, to)) return local;
   for (uint32_t i = s->moved[x]; i; i = s->moves[i - 1].next)
     if (s->moves[i - 1].local == local && ir_spec_same_parts(&s->moves[i - 1].to, to))
       return s->moves[i - 1].made;
   ir_ref made = shard_move(s, local, op_dims(s->g, x), from, to, &exchange);
-  if (!made || !shard_note_move(s, node, operand, reason, from, to, exchange)) return 0;
+  if (!made) return 0;
+  if (exchange && is_noted(s, exchange)) s->program->collective_count = before; /* the same node again */
+  else if (!shard_note_move(s, node, operand, reason, from, to, exchange)) return 0;
   if (!IR_RESERVE(s->g->mem, s->moves, s->move_cap, s->move_count + 1)) return no_memory(s);
   s->moves[s->move_count++] = (shard_moved){local, made, *to, s->moved[x]};
   s->moved[x] = (uint32_t)s->move_count;

@@ -102,7 +102,7 @@ static vf_value over_elements(pool *p) {
 static vf_value each_element(pool *p) {
   vf_value xs = vector(pick(p)), other = pick(p), ys[WIDTH];
   recipe r = inner(p, 1, 1, &other);
-  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
+  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1, NULL};
   if (!p->of->plain) vf_vmap(p->graph, &map, follow, &r, &xs, ys);
   for (int k = 0; k < WIDTH && p->of->plain; k++) {
     vf_value x = vf_point(xs, k, 0);

@@ -47,7 +47,7 @@ static void record_level(void *user, const vf_value *in, vf_value *out) {
     control_record(&t->c, false, in, out);
     return;
   }
-  vf_map map = {sizeof map, INPUTS, m.count, t->axis[m.level], NULL, t->size[m.level]};
+  vf_map map = {sizeof map, INPUTS, m.count, t->axis[m.level], NULL, t->size[m.level], NULL};
   m.level++;
   vf_vmap(in[0].graph, &map, record_level, &m, in, out);
 }

@@ -99,7 +99,7 @@ static void record_level(void *user, const vf_value *x, vf_value *y) { /* x: pos
     return;
   }
   int axes[] = {t->axis[r.level], t->u_axis[r.level]};
-  vf_map map = {sizeof map, 2, 1, axes, NULL, -1};
+  vf_map map = {sizeof map, 2, 1, axes, NULL, -1, NULL};
   r.level++;
   vf_vmap(x[0].graph, &map, record_level, &r, x, y);
 }

@@ -95,6 +95,38 @@ static void test_constraints(void **state) {
   check(vf_mul(x, own), 6, six, (float[]){0, 0, 3, 4, 100, 12}, 6, (float[]){0, 0, 3, 4, 10, 12});
 }
 
+static void row(void *user, const vf_value *in, vf_value *out) {
+  (void)user;
+  out[0] = vf_sum(vf_mul(in[0], in[1]), 1, (int64_t[]){0}, false);
+}
+
+/* The mapped axis is divided: each device maps its own elements, and nothing moves. */
+static void test_mapped(void **state) {
+  (void)state;
+  vf_error error = {0};
+  begin(3);
+  vf_value y, in[] = {vf_input(graph, "a", VF_F32, 2, (int64_t[]){3, 2}), x};
+  vf_map map = {sizeof map, 2, 1, NULL, NULL, -1, "[d]"};
+  assert_true(vf_vmap(graph, &map, row, NULL, in, &y));
+  vf_output(graph, "y", y);
+  vf_program *p = vf_compile_on(graph, NULL, 0, &error);
+  if (!p) fail_msg("%s", error.message);
+  static const float a[] = {1, 2, 3, 4, 5, 6};
+  float got[3];
+  int64_t shape[1], offset[1], most, total;
+  assert_int_equal(vf_program_run(p, (const void *[]){six, a}, (void *[]){got}, NULL, &error), VF_OK);
+  assert_true(got[0] == 41 && got[1] == 25 && got[2] == 286);
+  assert_int_equal(vf_port_part(p, VF_OUTPUT, 0, 2, NULL, shape, offset, NULL, &error), VF_OK);
+  assert_true(shape[0] == 1 && offset[0] == 2);
+  vf_program_received(p, &most, &total);
+  assert_int_equal(total, 0);
+  vf_program_destroy(p);
+  map.over = "[z]";
+  assert_false(vf_vmap(graph, &map, row, NULL, in, &y));
+  assert_non_null(strstr(vf_graph_message(graph), "no axis of the mesh"));
+  vf_graph_destroy(graph);
+}
+
 static void refused(vf_value v, const char *part) {
   assert_false(vf_ok(v));
   if (!strstr(vf_graph_message(graph), part)) fail_msg("'%s' lacks '%s'", vf_graph_message(graph), part);
@@ -129,4 +161,5 @@ static int close_context(void **state) {
   return 0;
 }
 
-UNIT_TESTS_EACH(open_context, close_context, test_moves, test_blocks, test_constraints, test_refused)
+UNIT_TESTS_EACH(open_context, close_context, test_moves, test_blocks, test_constraints, test_mapped,
+                test_refused)

@@ -133,7 +133,7 @@ static void test_vmap(void **state) {
   vf_graph *g = api_graph(context, "batch");
   vf_value in[] = {vf_input(g, "x", VF_F32, VF_LIST(3, 4)), vf_input(g, "k", VF_I64, VF_LIST(3))}, out;
   int axes[] = {0, 0}, axis = 0;
-  vf_map map = {sizeof map, 2, 1, axes, &axis, -1};
+  vf_map map = {sizeof map, 2, 1, axes, &axis, -1, NULL};
   assert_true(vf_vmap(g, &map, at_position, NULL, in, &out));
   vf_output(g, "y", out);
   vf_program *p = api_compile(g);

@@ -114,7 +114,7 @@ static void write_mapped(void *user, const vf_value *x, vf_value *y) { /* x: pos
 }
 static void record_vmap(recording *r) {
   vf_value x[2] = {r->a.target, vf_data(r->g, VF_F32, VF_LIST(2), (float[]){100, 200})}, y;
-  vf_map map = {sizeof map, 2, 1, NULL, NULL, -1};
+  vf_map map = {sizeof map, 2, 1, NULL, NULL, -1, NULL};
   vf_vmap(r->g, &map, write_mapped, r, x, &y);
   vf_output(r->g, "y", sum(y));
 }
@@ -126,13 +126,13 @@ static void write_element(void *user, const vf_value *x, vf_value *y) { /* x: po
 }
 static void write_columns(void *user, const vf_value *x, vf_value *y) { /* x: positions of a row, u of it */
   recording *r = user;
-  vf_map map = {sizeof map, 2, 1, NULL, NULL, -1};
+  vf_map map = {sizeof map, 2, 1, NULL, NULL, -1, NULL};
   vf_vmap(r->g, &map, write_element, r, x, y);
 }
 static void record_vmap_nested(recording *r) {
   int in_axes[] = {1, 0};
   vf_value u = vf_reshape(vf_iota(r->g, VF_F32, VF_LIST(6), 0), VF_LIST(3, 2)), x[2] = {r->a.target, u}, y;
-  vf_map map = {sizeof map, 2, 1, in_axes, NULL, -1};
+  vf_map map = {sizeof map, 2, 1, in_axes, NULL, -1, NULL};
   vf_vmap(r->g, &map, write_columns, r, x, &y);
   vf_output(r->g, "y", vf_sum(y, 0, NULL, false));
 }
@@ -141,7 +141,7 @@ static void record_vmap_nested(recording *r) {
 static void scan_vmap(void *user, const vf_value *x, vf_value *y) {
   recording *r = user;
   vf_value all[2] = {r->a.target, vf_data(r->g, VF_F32, VF_LIST(2), (float[]){1, 2})}, out;
-  vf_map map = {sizeof map, 2, 1, NULL, NULL, -1};
+  vf_map map = {sizeof map, 2, 1, NULL, NULL, -1, NULL};
   vf_vmap(r->g, &map, write_mapped, r, all, &out);
   y[0] = vf_add(x[0], sum(out));
 }
@@ -226,7 +226,7 @@ static void write_unmapped(void *user, const vf_value *x, vf_value *y) {
 static void refuse_unmapped(recording *r) { /* along the axis of several elements: one alone may write */
   vf_value x = vf_ref_get(r->a), y;
   int columns = 1;
-  vf_map map = {sizeof map, 1, 1, &columns, NULL, -1};
+  vf_map map = {sizeof map, 1, 1, &columns, NULL, -1, NULL};
   vf_vmap(r->g, &map, write_unmapped, r, &x, &y);
 }
 
@@ -237,7 +237,7 @@ static void scan_in_batch(void *user, const vf_value *x, vf_value *y) {
 }
 static void refuse_loop_in_batch(recording *r) {
   vf_value x = vf_ref_get(r->a), y;
-  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
+  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1, NULL};
   vf_vmap(r->g, &map, scan_in_batch, r, &x, &y);
 }
 
@@ -268,7 +268,7 @@ static void assign_foreign(void *user, const vf_value *x, vf_value *y) {
 }
 static void refuse_value(recording *r) { /* the array has one row, as many elements as a row has */
   vf_value x[2] = {vf_ref_get(r->a), r->a.target}, y;
-  vf_map map = {sizeof map, 2, 1, NULL, NULL, -1};
+  vf_map map = {sizeof map, 2, 1, NULL, NULL, -1, NULL};
   vf_vmap(r->g, &map, assign_foreign, r, x, &y);
 }
 

@@ -55,7 +55,7 @@ static void near(double got, double want, const char *what, int at) {
 
 static bool map2(bench *b, vf_function f, void *user, int n, const vf_value *arguments, const int *in_axes,
                  int m, vf_value *results, const int *out_axes) {
-  vf_map map = {sizeof map, n, m, in_axes, out_axes, -1};
+  vf_map map = {sizeof map, n, m, in_axes, out_axes, -1, NULL};
   return vf_vmap(b->g, &map, f, user, arguments, results);
 }
 
@@ -155,7 +155,7 @@ static void check_negated(bench *b) {
 static void test_axis_size(void **state) {
   bench *b = start();
   vf_value x = input(b, VF_LIST(3)), y;
-  vf_map map = {sizeof map, 1, 1, (int[]){VF_NOT_MAPPED}, NULL, 6};
+  vf_map map = {sizeof map, 1, 1, (int[]){VF_NOT_MAPPED}, NULL, 6, NULL};
   assert_true(vf_vmap(b->g, &map, negate, NULL, &x, &y));
   expect_shape(y, VF_LIST(6, 3));
   output(b, y);
@@ -481,7 +481,7 @@ static void test_deep_trees(void **state) {
 
 static void with_gradient(void *user, const vf_value *x, vf_value *y) {
   vf_value w = *(vf_value *)user;
-  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
+  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1, NULL};
   vf_vmap(w.graph, &map, energies, &w, x, &y[0]);
   vf_grad(vf_sum(y[0], VF_ALL, false), 1, &w, &y[1]);
 }
@@ -490,7 +490,7 @@ static bool record_once(vf_context *c) {
   vf_graph *g = vf_graph_create(c, "memory", &error);
   if (!g) return false;
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2, 4, 3)), w = vf_input(g, "w", VF_F32, VF_LIST(3)), y[2];
-  vf_map map = {sizeof map, 1, 2, (int[]){1}, NULL, -1};
+  vf_map map = {sizeof map, 1, 2, (int[]){1}, NULL, -1, NULL};
   vf_vmap(g, &map, with_gradient, &w, &x, y);
   vf_output(g, "y", y[0]), vf_output(g, "dw", y[1]);
   float in[2][24] = {{0}}, out[2][24];
@@ -570,14 +570,14 @@ static void test_refused(void **state) {
     bench *b = start();
     other = vf_graph_create(b->c, "other", &error);
     vf_value x[2] = {input(b, VF_LIST(4, 3)), input(b, VF_ALL)}, y = x[0];
-    vf_map map = {sizeof map, k->n, 1, k->in_axes, &k->out_axis, k->axis_size};
+    vf_map map = {sizeof map, k->n, 1, k->in_axes, &k->out_axis, k->axis_size, NULL};
     if (vf_vmap(b->g, &map, k->f, b, x, &y)) fail_msg("accepted: %s", k->message);
     api_check_reason(vf_graph_message(b->g), k->message);
     assert_false(vf_ok(y));
     vf_graph_destroy(other);
   }
   vf_value x = {0}, y;
-  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
+  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1, NULL};
   assert_false(vf_vmap(NULL, &map, identity, NULL, &x, &y));
   assert_false(vf_ok(y));
 }
@@ -621,7 +621,7 @@ static void test_realising_inside(void **state) {
   vf_tensor *t = vf_tensor_create(c, VF_F32, VF_LIST(2, 2), data, &error);
   vf_tensor *u = vf_tensor_keep(vf_neg(vf_tensor_value(t)), &error);
   vf_value x = vf_tensor_value(t), y;
-  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
+  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1, NULL};
   assert_false(vf_vmap(vf_session(c, NULL), &map, realises, u, &x, &y));
   assert_non_null(strstr(vf_graph_message(vf_session(c, NULL)), "the function realised a tensor"));
   vf_graph_clear_error(vf_session(c, NULL));

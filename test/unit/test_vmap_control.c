@@ -49,7 +49,7 @@ static void expect(bench *b, const void *const *in, const int *counts, const flo
 
 static void map(bench *b, vf_function f, void *user, int n, const vf_value *x, const int *axes, int m,
                 vf_value *y) {
-  vf_map map = {sizeof map, n, m, axes, NULL, -1};
+  vf_map map = {sizeof map, n, m, axes, NULL, -1, NULL};
   vf_vmap(b->g, &map, f, user, x, y);
 }
 
@@ -113,7 +113,7 @@ static void matrix_iteration(void *user, const vf_value *a,
                              vf_value *r) { /* matrix times state, + slice * scale */
   product *p = user;
   vf_value rows, state = a[0];
-  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
+  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1, NULL};
   vf_vmap(a[0].graph, &map, dot, &state, &p->matrix, &rows);
   r[0] = vf_add(rows, vf_mul(a[1], p->scale));
   vf_grad(vf_sum(vf_mul(rows, rows), VF_ALL, false), 1, &p->matrix, &r[1]); /* 2 rows state' */
@@ -230,7 +230,7 @@ static bool record_once(vf_context *c) {
   vf_value x[3] = {vf_input(g, "n", VF_I32, VF_LIST(2)), vf_input(g, "x", VF_F32, VF_LIST(2)),
                    vf_input(g, "t", VF_F32, VF_LIST(4))},
            y;
-  vf_map map = {sizeof map, 3, 1, (const int[]){0, 0, VF_NOT_MAPPED}, NULL, -1};
+  vf_map map = {sizeof map, 3, 1, (const int[]){0, 0, VF_NOT_MAPPED}, NULL, -1, NULL};
   vf_vmap(g, &map, branching, NULL, x, &y);
   vf_output(g, "y", y);
   float out[2];

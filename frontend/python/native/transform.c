@@ -80,7 +80,7 @@ PyObject *py_vmap(PyObject *module, PyObject *args) {
     PyObject *axis = PyTuple_GetItem(out_axes, i);
     out[i] = axis == Py_None ? VF_NOT_MAPPED : (int)PyLong_AsLong(axis);
   }
-  vf_map map = {sizeof map, (int)count, results, in, out, size};
+  vf_map map = {sizeof map, (int)count, results, in, out, size, NULL};
   vf_value *values = py_new_values(results);
   if (values && !PyErr_Occurred()) {
     vf_vmap(py_traced_into->graph, &map, py_call_recorded, &call, arguments, values);

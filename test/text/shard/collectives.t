@@ -125,3 +125,18 @@ $ sh err 'all_to_all %x split=0'
 $ printf 'graph @g(%%x: f32[4]) {\n  %%y = pmean %%x\n  return %%y\n}\n' > none.vf; viewfold dump --stage=graph none.vf
 ! none.vf:2:3: error: pmean: the graph has no mesh; a text declares one, as in mesh @m [x=2,y=4]
 ? 2
+
+== what several operands need alike moves once. spec: E5
+<<< square.vf
+mesh @m [x=2]
+graph @g(%a: f32[8,6] @m[x,-]) {
+  %s = sum %a axes=[0]
+  %q = mul %s, %s
+  %r = add %s, 1.0
+  return %q, %r
+}
+>>>
+$ viewfold explain --mesh square.vf | head -1
+graph @g on mesh @m [x=2]: 1 collective; a device receives 24 bytes at most, all of them 48
+$ viewfold dump --stage=spmd square.vf | grep -c exchange
+1
