@@ -178,8 +178,8 @@ typedef struct vf_options {
                      index after the N-th, cache prints on standard error what the cache ignores, and why */
   const char *cache_dir; /* VIEWFOLD_CACHE_DIR, else viewfold in the user's cache directory; used only where
                             nobody but the user and root may write */
-  const char *device;    /* "cpu"; "c", the same by the C compiler; "opencl" (the first), "opencl:N",
-                            "opencl:PART    OF NAME"; VIEWFOLD_DEVICE, else "cpu" */
+  const char *device;    /* "cpu", "c" (by the C compiler), "opencl" (the first), "opencl:N", "opencl:PART OF
+                            NAME"; VIEWFOLD_DEVICE, else "cpu" */
   int64_t cache_bytes;   /* most bytes that the cache on disk may take; VIEWFOLD_CACHE_BYTES, else 256 MiB */
   int compile_mode;      /* a vf_compile_mode; the members below are for VF_COMPILE_PROCESS */
   int compile_seconds;   /* of processor time for one kernel; VIEWFOLD_COMPILE_SECONDS, else 300 */
