@@ -425,7 +425,16 @@ build/run_text: test/run_text.c | tools
 	@mkdir -p $(@D)
 	$(Q)$(HOSTCC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g $< -o $@
 
-.PHONY: test test-build unit property cross-test text conform python-test opencl campaign style soak soak-short fuzz prove bench demo demo-run demo-minilm demo-minilm-run
+# Exhaustive search for cheaper index expressions than those that are printed.
+$(B)/optimal/libsearch.so: $(wildcard test/optimal/*.c test/optimal/*.h)
+	@mkdir -p $(@D)
+	$(Q)$(firstword $(CC)) -std=gnu17 -O3 -shared -fPIC -Wall -Wextra -o $@ $(filter %.c,$^) -lm
+
+optimal: all $(B)/optimal/libsearch.so
+	@OMP_NUM_THREADS=1 /usr/bin/python3 -B test/optimal/optimal.py --command '$(B)/viewfold index --json' \
+	  --library $(B)/optimal/libsearch.so --seed $(or $(SEED),1) --count $(or $(COUNT),400) --least 99 $(if $(LIST),--list)
+
+.PHONY: optimal test test-build unit property cross-test text conform python-test opencl campaign style soak soak-short fuzz prove bench demo demo-run demo-minilm demo-minilm-run
 RUN_TESTS = $(if $(ARCH),EMULATOR='$(EMULATOR)' PATH="$(CURDIR)/build/$(ARCH)/tools:$$PATH") SEED='$(SEED)' ONLY='$(ONLY)' CC='$(CC)' SOVERSION=$(SOVERSION) sh test/run.sh
 PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
   build:style$(comma)text$(comma)conform$(comma)python$(comma)opencl build/check:unit$(comma)property \

@@ -69,11 +69,7 @@ bool cli_index_fold(ir_graph *g, ir_ref chain, bool raw, ir_ref *index, ir_ref *
   if (raw) return pass_access(g, &pass_textbook, chain, index, valid);
   bool folded = pass_has_gather(g, chain) ? pass_access(g, &pass_canonical, chain, index, valid)
                                           : pass_fold_chain(g, chain, index, valid);
-  ir_ref roots[] = {*index, *valid};
-  if (!folded || !pass_extract(g, &pass_print_costs, roots, 2)) return false;
-  *index = roots[0];
-  *valid = roots[1];
-  return true;
+  return folded && pass_extract_access(g, index, valid);
 }
 
 bool cli_index_print(ir_graph *g, ir_ref expression, bool python, ir_text *out) {

@@ -32,7 +32,7 @@ const fe_stage_info fe_stage_table[FE_STAGES] = {
 };
 
 /* The pass after which a stage is printed; NULL: the stage is not the result of one pass. */
-static const char *const pass_of_stage[FE_STAGES] = {[FE_STAGE_INDEX] = "fold", [FE_STAGE_LOOPS] = "loops"};
+static const char *const pass_of_stage[FE_STAGES] = {[FE_STAGE_INDEX] = "index", [FE_STAGE_LOOPS] = "loops"};
 
 /* `rank:N`; false where it is something else */
 static bool find_rank(const char *name, fe_dump_options *options) {

@@ -2,6 +2,7 @@
 
 #include "frontend/report/explain.h"
 #include "frontend/views/view.h"
+#include "passes/index/extract/extract.h"
 #include "passes/index/index.h"
 
 enum { DIVISION_COST = 4, MOST_SPLITS = 16 };
@@ -272,6 +273,7 @@ static bool put_axes(const explanation *of) {
   for (uint32_t k = 0; k < walked.rank; k++) walked.shape[k] = ir_dim(g, e.chain, k);
   unsigned operations, divisions;
   cost_of(of, &operations, &divisions);
+  if (!pass_canonical_access(g, &e.index, &e.valid)) return false;
   if (divisions) changed = before_reshape(&e, &walked);
   if (!gather_nodes(&e)) return false;
   find_splits(&e, splits);

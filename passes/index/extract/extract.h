@@ -28,4 +28,15 @@ extern const pass_extract_costs pass_machine_costs; /* of a vector unit without 
  * input. False when memory is short. */
 bool pass_extract(ir_graph *g, const pass_extract_costs *costs, ir_ref *roots, uint32_t count);
 
+/* Replaces the index and the validity of an access by the cheapest pair that is found, priced by
+ * pass_print_costs: the validity has the same value everywhere, the index where the validity holds. Both are
+ * given in canonical form. False when memory is short. */
+bool pass_extract_access(ir_graph *g, ir_ref *index, ir_ref *valid);
+/* Back from there: the canonical form of an access. False when memory is short. */
+bool pass_canonical_access(ir_graph *g, ir_ref *index, ir_ref *valid);
+/* The kernel with each load in that form; and with each load back in canonical form, which loops are made
+ * from. 0 on failure. */
+ir_ref pass_extract_kernel(ir_graph *g, ir_ref root);
+ir_ref pass_canonical_kernel(ir_graph *g, ir_ref root);
+
 #endif

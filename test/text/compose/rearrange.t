@@ -50,7 +50,7 @@ $ viewfold dump --stage=index sizes.vf
 index @sizes_0(m=4..32:4, n=1..64, p0: f32[((m*n)*3)], p1: f32[((m*n)*3)]) {
   range ridx0 in 0..(n*(m//4))
   range ridx1 in 0..12
-  %0 = load p1[((ridx1*3)+((ridx1//4)*-11)+((ridx0%(m//4))*12)+((m*(ridx0//(m//4)))*3))] : f32
+  %0 = load p1[((((ridx0%(m//4))*12)+((ridx1+(m*(ridx0//(m//4))))*3))-((ridx1//4)*11))] : f32
   store p0[((ridx0*12)+ridx1)] = %0
 }
 $ viewfold dump --stage=kernels sizes.vf | head -1

@@ -89,7 +89,7 @@ $ viewfold dump --stage=index --graph pool pool.vf
 index @pool_0(n=8..64:8, p0: f32[n], p1: f32[n]) {
   range ridx0 in 0..n
   %0 = load p1[ridx0] : f32
-  %1 = load p1[(ridx0+1)] if ((n+(ridx0*-1))>=2) : f32
+  %1 = load p1[(ridx0+1)] if ((n-ridx0)>=2) : f32
   %2 = add %0, %1 : f32
   store p0[ridx0] = %2
 }
@@ -129,7 +129,9 @@ $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after alternatives
 \# after views
 \# after fold
+\# after index
 \# after elementary
+\# after canonical
 \# after crop
 \# after refine
 \# after domains

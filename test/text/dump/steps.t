@@ -13,7 +13,7 @@ for step do
 done
 >>>
 <<< kernel.sh
-sh steps.sh "$1" "$2" views fold elementary crop refine domains rows peel stream prefetch separate stage share loops
+sh steps.sh "$1" "$2" views fold index elementary canonical crop refine domains rows peel stream prefetch separate stage share loops
 >>>
 <<< moved.vf
 graph @moved(%x: f32[40,56]) {
@@ -91,11 +91,15 @@ crop
 rows
 loops
 $ sh kernel.sh 'vector_bytes=32 registers=16 masks=0' 'f32[96,64].pad((1,0),(0,0)).shrink((0,96),(0,64)).permute(1,0).reshape(96,64).pad((4,0),(0,0))'
+index
+canonical
 crop
 refine
 domains
 loops
 $ sh kernel.sh 'vector_bytes=32 registers=16 l3=65536' 'f32[65536].flip(0)'
+index
+canonical
 crop
 refine
 stream

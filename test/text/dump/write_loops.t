@@ -46,7 +46,7 @@ index @flip_0(p0: f32[4096], p1: f32[1024]) {
   range ridx0 in 0..32
   range ridx1 in 0..32
   %0 = load p0[((ridx0*64)+ridx1+66)] : f32
-  %1 = load p1[((ridx0*-32)+(ridx1*-1)+1023)] : f32
+  %1 = load p1[((1023-(ridx0*32))-ridx1)] : f32
   %2 = add %0, %1 : f32
   store p0[((ridx0*64)+ridx1+66)] = %2
 }

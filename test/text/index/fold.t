@@ -33,7 +33,7 @@ valid: False
 $ viewfold index 'f32[3,2].permute(1,0).reshape(3,2)'
 ((((ridx0*2)+ridx1)*2)-((((ridx0*2)+ridx1)//3)*5))
 $ viewfold index 'f32[4,6].permute(1,0).reshape(2,12)'
-(((ridx0*3)+(ridx1*6))-((ridx1//4)*23))
+((ridx0*3)+((ridx1*6)%23))
 
 == reshapes that undo each other vanish
 $ viewfold index 'f32[4,6].reshape(2,2,3,2).reshape(24).reshape(4,6)'
@@ -42,7 +42,7 @@ $ viewfold index 'f32[4,6].reshape(2,2,3,2).reshape(24).reshape(4,6)'
 == a reshaped or narrowed padding keeps the masks that it needs
 $ viewfold index 'f32[3].pad((1,2)).reshape(2,3)'
 (((ridx0*3)+ridx1)+-1)
-valid: (((ridx0+ridx1)>=1)&(((ridx0*2)+ridx1)<3))
+valid: ((((ridx0*3)+ridx1)>=1)&(((ridx0*3)+ridx1)<4))
 $ viewfold index 'f32[2,3].pad((1,1),(1,1)).shrink((1,3),(1,4))'
 ((ridx0*3)+ridx1)
 

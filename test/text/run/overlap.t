@@ -130,7 +130,7 @@ $ sed -n '/^graph @sums(/,/^}/p' shifts.vf > sums.vf
 $ viewfold dump --stage=index sums.vf
 index @sums_0(p0: f32[7]) {
   range ridx0 in 0..6
-  %0 = load p0[((ridx0*-1)+5)] : f32
+  %0 = load p0[(5-ridx0)] : f32
   update p0[((ridx0*-1)+6)] add %0 over ridx0
 }
 $ sed -n '/^graph @sums(/,/^}/p' shifts.vf > sums.vf

@@ -1,0 +1,141 @@
+/* Back from the cheapest form of an access to the canonical one.
+ *
+ *   quotient  N//d becomes N'//d' with the smallest d' that gives the same values where the validity holds:
+ *             N' has the nearest coefficients in proportion, and N' - d'*(N//d) stays in one interval of d'
+ *             numbers
+ *   corner    a sum that is compared with its own extreme value: each term has its extreme value */
+#include "cheapest.h"
+
+enum {
+  DIVISORS = 512, /* d' that are tried [43 in tests] */
+  PROVEN = 16,    /* of these, that are proven to be the same or not */
+};
+
+/* corners */
+
+/* The comparison of one term with the end of its interval. */
+static ir_ref at_end(ir_graph *g, ir_ref atom, bool high) {
+  ir_bounds in = ir_bounds_of(g, atom);
+  return pass_compare(g, high ? IR_OP_GE : IR_OP_LE, atom, ir_index(g, high ? in.hi : in.lo));
+}
+
+static ir_ref open_corner(ir_graph *g, ir_ref clause) {
+  const ir_node *n = ir_get(g, clause);
+  pass_linear sum;
+  int64_t c, lo = 0, hi = 0;
+  if ((n->op != IR_OP_LT && n->op != IR_OP_GE) || ir_dtype_of(g, n->src[0]) != IR_INDEX ||
+      !ir_is_const(g, n->src[1], &c))
+    return clause;
+  ir_op op = (ir_op)n->op;
+  pass_linear_read(g, n->src[0], &sum);
+  for (uint32_t i = 0; i < sum.count; i++) {
+    int64_t k = sum.term[i].coef;
+    ir_bounds in = ir_bounds_of(g, sum.term[i].atom);
+    if (ir_op_of(g, sum.term[i].atom) != IR_OP_RANGE || in.lo < -CHEAPEST_LARGEST ||
+        in.hi > CHEAPEST_LARGEST || k < -CHEAPEST_LARGEST || k > CHEAPEST_LARGEST)
+      return clause;
+    lo += k * (k > 0 ? in.lo : in.hi), hi += k * (k > 0 ? in.hi : in.lo);
+  }
+  bool high = op == IR_OP_GE;
+  int64_t end = high ? hi : lo, limit = high ? c : c - 1;
+  for (uint32_t i = 0; i < sum.count; i++) { /* no other point is inside: the next one is a step away */
+    int64_t k = sum.term[i].coef, step = k < 0 ? -k : k;
+    if (high ? end - step >= limit : end + step <= limit) return clause;
+  }
+  if (sum.count < 2 || (high ? end < limit : end > limit)) return clause;
+  ir_ref all = ir_bool(g, true);
+  for (uint32_t i = 0; i < sum.count && all; i++)
+    all = pass_and(g, all, at_end(g, sum.term[i].atom, (sum.term[i].coef > 0) == high));
+  return all;
+}
+
+ir_ref cheapest_canonical_validity(ir_graph *g, ir_ref valid) {
+  ir_ref canonical = pass_simplify(g, valid), all = ir_bool(g, true);
+  const ir_node *n = canonical ? ir_get(g, canonical) : NULL;
+  if (!n || n->op != IR_OP_AND) return canonical ? open_corner(g, canonical) : 0;
+  bool changed = false;
+  for (uint32_t i = 0; i < ir_get(g, canonical)->nsrc && all; i++) {
+    ir_ref clause = ir_src(g, canonical, i), open = open_corner(g, clause);
+    changed |= open != clause;
+    all = open ? pass_and(g, all, open) : 0;
+  }
+  return !all ? 0 : changed ? pass_simplify(g, all) : canonical;
+}
+
+/* quotients */
+
+static int64_t rounded(int64_t value, int64_t by) { return ir_floor_div(2 * value + by, 2 * by); }
+
+/* May N' / smaller and N / d round down to the same numbers? Their difference over all values of the terms
+ * would have to stay below 1. */
+static bool is_near(pass_build *b, const pass_linear *n, int64_t d, int64_t smaller, pass_linear *out) {
+  double apart = 0;
+  pass_linear_const(out, 0);
+  for (uint32_t i = 0; i < n->count; i++) {
+    int64_t c = n->term[i].coef, near = rounded(c * smaller, d);
+    ir_bounds in = pass_bounds(b, n->term[i].atom);
+    double off = (double)c / (double)d - (double)near / (double)smaller, size = (double)in.hi - (double)in.lo;
+    apart += (off < 0 ? -off : off) * size;
+    if (apart >= 1 || !pass_linear_term(b->g, out, n->term[i].atom, near)) return false;
+  }
+  return out->count > 0;
+}
+
+/* The quotient with the smallest divisor that has the values of q = N//d; q itself where there is none. */
+static ir_ref smallest_quotient(pass_build *b, ir_ref q) {
+  ir_graph *g = b->g;
+  const ir_node *node = ir_get(g, q);
+  pass_linear n, smaller, apart;
+  int64_t d;
+  int proofs = 0;
+  if (node->op != IR_OP_FLOORDIV || !ir_is_const(g, node->src[1], &d) || d > DIVISORS) return q;
+  pass_linear_read(g, node->src[0], &n);
+  for (uint32_t i = 0; i < n.count; i++)
+    if (n.term[i].coef > CHEAPEST_LARGEST || n.term[i].coef < -CHEAPEST_LARGEST) return q;
+  for (int64_t by = 2; by < d && proofs < PROVEN; by++) {
+    if (!is_near(b, &n, d, by, &smaller)) continue;
+    proofs++;
+    apart = smaller;
+    if (!pass_linear_term(g, &apart, q, -by)) return q;
+    pass_interval in = cheapest_bounds(b, &apart);
+    if (in.lo < -CHEAPEST_LARGEST || in.hi > CHEAPEST_LARGEST || in.hi - in.lo >= by) continue;
+    int64_t least = -in.lo, most = by - 1 - in.hi;
+    smaller.constant = least > 0 ? least : most < 0 ? most : 0;
+    ir_ref of = pass_linear_node(b, &smaller);
+    return of ? pass_make_div(b, of, ir_index(g, by)) : 0;
+  }
+  return q;
+}
+
+/* A quotient with its own divisor as coefficient: the sum holds its remainder, whose divisor may have been
+ * chosen for the sum rather than for the quotient. */
+static bool is_remainder(const ir_graph *g, const pass_term *t) {
+  const ir_node *n = ir_get(g, t->atom);
+  int64_t d;
+  return n->op == IR_OP_FLOORDIV && ir_is_const(g, n->src[1], &d) && (t->coef == d || t->coef == -d);
+}
+
+ir_ref cheapest_canonical_index(ir_graph *g, ir_ref index, ir_ref valid) {
+  ir_ref from[PASS_TERMS], to[PASS_TERMS], canonical = pass_simplify(g, index);
+  pass_build b = pass_begin(g);
+  pass_facts facts;
+  pass_linear sum;
+  uint32_t count = 0;
+  if (!canonical) return 0;
+  pass_facts_read(&b, valid, &facts);
+  if (!facts.never) b.facts = &facts;
+  pass_linear_read(g, canonical, &sum);
+  for (uint32_t i = 0; i < sum.count; i++) {
+    ir_ref atom = sum.term[i].atom,
+           smaller = is_remainder(g, &sum.term[i]) ? smallest_quotient(&b, atom) : atom;
+    if (!smaller) return 0;
+    if (smaller != atom) from[count] = atom, to[count++] = smaller;
+  }
+  ir_ref plain = pass_simplify_given(g, canonical, valid), small = plain;
+  if (count) {
+    small = pass_substitute(g, canonical, from, to, count);
+    small = small ? pass_simplify_given(g, small, valid) : 0;
+  }
+  if (!plain || !small || small == plain) return small ? plain : 0;
+  return extract_operations(g, &small, 1) < extract_operations(g, &plain, 1) ? small : plain;
+}

@@ -1,0 +1,80 @@
+/* The cheapest form of an access: index and validity together. */
+#include "cheapest.h"
+
+enum {
+  /* quotients of which loops find axes in any form; of more, the form that is printed has to lead back to the
+   * canonical one, or is that one */
+  FEW = 2,
+  /* systems that are solved for one access [30 in tests]: of what comes later nothing is tried */
+  PROOFS = 160,
+  TIGHTEN = 3 /* values by which an end of an interval is moved inwards, one proof each */
+};
+
+static uint32_t quotients_of(const ir_graph *g, ir_ref index) {
+  pass_linear sum;
+  uint32_t count = 0;
+  pass_linear_read(g, index, &sum);
+  for (uint32_t i = 0; i < sum.count; i++) count += ir_op_of(g, sum.term[i].atom) == IR_OP_FLOORDIV;
+  return count;
+}
+
+/* Would loops start from a worse canonical form than that of folding? Quotients ask for axes, so that they
+ * have to be the same, or fewer. */
+static bool is_worse(const ir_graph *g, ir_ref back, ir_ref canonical) {
+  if (back == canonical) return false;
+  if (ir_dtype_of(g, back) == IR_INDEX && quotients_of(g, back) >= quotients_of(g, canonical) &&
+      quotients_of(g, canonical))
+    return true;
+  int now = extract_operations(g, &back, 1), before = extract_operations(g, &canonical, 1);
+  return now < 0 || now > before;
+}
+
+bool cheapest_keep(cheapest_search *s, ir_ref index, ir_ref valid) {
+  ir_ref roots[] = {index, valid}, back;
+  int cost = extract_operations(s->g, roots, 2);
+  if (cost < 0 || cost >= s->cost) return true;
+  if (valid != s->best_valid) {
+    if (!(back = cheapest_canonical_validity(s->g, valid))) return false;
+    if (is_worse(s->g, back, s->valid)) return true;
+  }
+  if (index != s->best_index) {
+    if (!(back = cheapest_canonical_index(s->g, index, s->valid))) return false;
+    if (is_worse(s->g, back, s->index)) return true;
+  }
+  s->best_index = index, s->best_valid = valid, s->cost = cost;
+  return true;
+}
+
+bool cheapest_offer(cheapest_search *s, ir_ref index, ir_ref valid) {
+  ir_ref roots[] = {index, valid};
+  if (!index || !valid || !pass_extract(s->g, &pass_print_costs, roots, 2))
+    return s->g->error->status == IR_OK;
+  return cheapest_keep(s, roots[0], roots[1]);
+}
+
+pass_interval cheapest_bounds(pass_build *b, const pass_linear *form) {
+  pass_interval r = pass_linear_bounds(b, form);
+  if (!b->facts || r.lo == INT64_MIN || r.hi == INT64_MAX) return r;
+  for (int k = 0; k < TIGHTEN && r.lo < r.hi && pass_linear_never(b, form, r.lo, r.lo); k++) r.lo++;
+  for (int k = 0; k < TIGHTEN && r.lo < r.hi && pass_linear_never(b, form, r.hi, r.hi); k++) r.hi--;
+  return r;
+}
+
+bool pass_extract_access(ir_graph *g, ir_ref *index, ir_ref *valid) {
+  cheapest_search s = {.g = g, .index = *index, .valid = *valid, .proofs = PROOFS};
+  s.best_index = *index, s.best_valid = *valid;
+  pass_index_begin(g);
+  ir_ref roots[] = {*index, *valid};
+  if (!pass_extract(g, &pass_print_costs, roots, 2)) return false;
+  if (quotients_of(g, *index) > FEW && cheapest_canonical_index(g, roots[0], *valid) != *index) return true;
+  s.best_index = roots[0], s.best_valid = roots[1];
+  s.cost = extract_operations(g, roots, 2);
+  bool done = s.cost <= 1 /* or too long to be counted */ || (cheapest_clauses(&s) && cheapest_quotients(&s));
+  for (int cost = s.cost + 1; done && s.cost < cost;) {
+    cost = s.cost;
+    done = cheapest_offer(&s, s.best_index, s.best_valid);
+  }
+  *index = s.best_index;
+  *valid = s.best_valid;
+  return done;
+}

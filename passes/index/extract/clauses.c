@@ -1,0 +1,153 @@
+/* Other clauses for a validity: a bound that the clauses imply is added, and what it implies together with
+ * the remaining ones is dropped. Bounds are tried on sums and differences of two clauses' forms, and on the
+ * index. */
+#include "cheapest.h"
+
+enum {
+  CLAUSES = 8, /* of the validity [5 in tests] */
+  ROUNDS = 4   /* replacements, each of which makes the access cheaper [2 in tests] */
+};
+
+typedef struct clause_list {
+  uint32_t count;
+  ir_ref clause[CLAUSES + 2];
+} clause_list;
+
+static bool read_clauses(const ir_graph *g, ir_ref valid, clause_list *out) {
+  const ir_node *n = ir_get(g, valid);
+  out->count = 0;
+  if (n->op != IR_OP_AND) {
+    out->clause[out->count++] = valid;
+    return n->op != IR_OP_CONST;
+  }
+  if (n->nsrc > CLAUSES) return false;
+  for (uint32_t i = 0; i < n->nsrc; i++) out->clause[out->count++] = n->src[i];
+  return true;
+}
+
+static ir_ref join(ir_graph *g, const clause_list *in) {
+  if (in->count == 0) return ir_bool(g, true);
+  return in->count == 1 ? in->clause[0] : ir_make(g, IR_OP_AND, IR_BOOL, 0, in->clause, in->count);
+}
+
+/* The form and the interval that a comparison with a constant leaves it. */
+static bool read_bound(const ir_graph *g, ir_ref clause, pass_linear *form, pass_interval *in) {
+  const ir_node *n = ir_get(g, clause);
+  int64_t c;
+  if (n->nsrc != 2 || ir_dtype_of(g, n->src[0]) != IR_INDEX || !ir_is_const(g, n->src[1], &c) ||
+      c == INT64_MIN)
+    return false;
+  *in = (pass_interval){INT64_MIN, INT64_MAX};
+  if (n->op == IR_OP_LT) in->hi = c - 1;
+  else if (n->op == IR_OP_GE) in->lo = c;
+  else if (n->op == IR_OP_EQ) in->lo = in->hi = c;
+  else return false;
+  pass_linear_read(g, n->src[0], form);
+  return true;
+}
+
+/* Do the other clauses of the list imply number i? */
+static bool is_implied(cheapest_search *s, const clause_list *in, uint32_t i) {
+  pass_linear form;
+  pass_interval bound;
+  pass_facts facts;
+  pass_build b = pass_begin(s->g);
+  clause_list others = {0};
+  if (!read_bound(s->g, in->clause[i], &form, &bound) || s->proofs == 0) return false;
+  s->proofs--;
+  for (uint32_t k = 0; k < in->count; k++)
+    if (k != i) others.clause[others.count++] = in->clause[k];
+  ir_ref given = join(s->g, &others);
+  if (!given) return false;
+  pass_facts_read(&b, given, &facts);
+  if (facts.never) return false;
+  b.facts = &facts;
+  return (bound.lo == INT64_MIN || pass_linear_never(&b, &form, INT64_MIN, bound.lo - 1)) &&
+         (bound.hi == INT64_MAX || pass_linear_never(&b, &form, bound.hi + 1, INT64_MAX));
+}
+
+/* Adds what the clauses imply about a form; false where that is nothing. */
+static bool add_bounds(cheapest_search *s, const pass_linear *form, const clause_list *from,
+                       clause_list *to) {
+  ir_graph *g = s->g;
+  pass_build b = pass_begin(g);
+  pass_facts facts;
+  pass_linear plain = *form;
+  plain.constant = 0;
+  pass_interval all = pass_linear_bounds(&b, &plain), in;
+  ir_ref given = join(g, from), node = pass_linear_plain(g, &plain);
+  if (!given || !node || s->proofs == 0 || plain.count == 0) return false;
+  s->proofs--;
+  pass_facts_read(&b, given, &facts);
+  if (facts.never) return false;
+  b.facts = &facts;
+  in = cheapest_bounds(&b, &plain);
+  *to = *from;
+  if (in.lo == INT64_MIN || in.hi >= INT64_MAX - 1) return false;
+  ir_op first = in.lo == in.hi && in.lo > all.lo && in.hi < all.hi ? IR_OP_EQ : IR_OP_GE;
+  if (in.lo > all.lo)
+    to->clause[to->count++] = ir_make(g, first, IR_BOOL, 0, (ir_ref[]){node, ir_index(g, in.lo)}, 2);
+  if (in.hi < all.hi && first != IR_OP_EQ)
+    to->clause[to->count++] = ir_make(g, IR_OP_LT, IR_BOOL, 0, (ir_ref[]){node, ir_index(g, in.hi + 1)}, 2);
+  return to->count > from->count;
+}
+
+static void drop_implied(cheapest_search *s, clause_list *in, uint32_t from, uint32_t to) {
+  for (uint32_t i = to; i-- > from;) {
+    if (in->count < 2 || !is_implied(s, in, i)) continue;
+    in->count--;
+    for (uint32_t k = i; k < in->count; k++) in->clause[k] = in->clause[k + 1];
+  }
+}
+
+/* Prices the validity with bounds of a form in place of the clauses that these imply; the cheapest so far is
+ * kept in *best. */
+static bool try_form(cheapest_search *s, const pass_linear *form, const clause_list *from,
+                     clause_list *best) {
+  clause_list with;
+  int cost = s->cost;
+  if (!add_bounds(s, form, from, &with)) return true;
+  drop_implied(s, &with, 0, from->count);
+  drop_implied(s, &with, 0, with.count); /* of the new ones, too */
+  ir_ref valid = join(s->g, &with);
+  if (with.count > CLAUSES || !cheapest_offer(s, s->index, valid)) return s->g->error->status == IR_OK;
+  if (s->cost < cost) *best = with;
+  return true;
+}
+
+static void divide_by_content(pass_linear *form) {
+  int64_t content = pass_linear_content(form);
+  form->constant = 0;
+  for (uint32_t i = 0; i < form->count && content > 1; i++) form->term[i].coef /= content;
+}
+
+/* Sums and differences of two clauses' forms. */
+static bool try_pairs(cheapest_search *s, const clause_list *clauses, clause_list *best) {
+  for (uint32_t i = 0; i < clauses->count; i++)
+    for (uint32_t k = i + 1; k < clauses->count; k++)
+      for (int sign = 1; sign >= -1; sign -= 2) {
+        pass_linear a, c;
+        pass_interval x, y;
+        if (!read_bound(s->g, clauses->clause[i], &a, &x) || !read_bound(s->g, clauses->clause[k], &c, &y) ||
+            !pass_linear_add(s->g, &a, &c, sign))
+          continue;
+        divide_by_content(&a);
+        if (!try_form(s, &a, clauses, best)) return false;
+      }
+  return true;
+}
+
+bool cheapest_clauses(cheapest_search *s) {
+  clause_list clauses;
+  pass_linear index;
+  if (!read_clauses(s->g, s->valid, &clauses)) return true;
+  pass_linear_read(s->g, s->index, &index);
+  for (int round = 0; round < ROUNDS; round++) {
+    clause_list best = clauses;
+    int cost = s->cost;
+    if (!try_pairs(s, &clauses, &best) || !try_form(s, &index, &clauses, &best)) return false;
+    if (s->cost == cost) return true;
+    clauses = best;
+  }
+  return true;
+}

@@ -1,0 +1,191 @@
+/* Other quotients and remainders for the one in an index T = L + alpha*q, q = N//d.
+ *
+ *   remainder  T = R + s*((U - t)%C + t), C = |alpha|, where W = s*(T - R) lies in [t, t + C): W and U agree
+ *              modulo C, since alpha*q vanishes there
+ *   quotient   T = R + alpha*((N + d*M)//d), where L = R + alpha*M
+ *
+ * R takes from L the terms that do not occur in N, and of the others all, none, or all but one multiple. */
+#include "cheapest.h"
+
+enum {
+  SHARED = 3,  /* terms of N that may be divided between U and R [2 in tests] */
+  CHOICES = 6, /* for each of them */
+};
+
+typedef struct quotient_term {
+  ir_ref atom;
+  int64_t alpha, d;
+  pass_linear numerator, other; /* N, L */
+} quotient_term;
+
+static ir_ref binary(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
+  return a && b ? ir_make(g, op, IR_INDEX, 0, (ir_ref[]){a, b}, 2) : 0;
+}
+
+static bool is_small(const pass_linear *form) {
+  if (form->constant > CHEAPEST_LARGEST || form->constant < -CHEAPEST_LARGEST) return false;
+  for (uint32_t i = 0; i < form->count; i++)
+    if (form->term[i].coef > CHEAPEST_LARGEST || form->term[i].coef < -CHEAPEST_LARGEST) return false;
+  return true;
+}
+
+/* Prices outer + scale*(inner op by). */
+static bool offer(cheapest_search *s, ir_op op, const pass_linear *inner, int64_t by, int64_t scale,
+                  const pass_linear *outer) {
+  ir_graph *g = s->g;
+  int64_t value = 0, size = scale < 0 ? -scale : scale;
+  int least = 5 + extract_form_operations(inner) + extract_form_operations(outer) + (size != 1) - 2;
+  if (least >= s->cost) return true;
+  ir_ref parts[] = {pass_linear_plain(g, inner), pass_linear_plain(g, outer), s->best_valid};
+  if (!parts[0] || !parts[1] || !pass_extract(g, &pass_print_costs, parts, 3))
+    return g->error->status == IR_OK;
+  ir_ref part = binary(g, op, parts[0], ir_index(g, by)), whole = part;
+  if (size != 1) part = whole = binary(g, IR_OP_MUL, part, ir_index(g, size));
+  bool constant = ir_is_const(g, parts[1], &value);
+  if (scale < 0)
+    whole = constant && value == 0 && size != 1 ? binary(g, IR_OP_MUL, ir_src(g, part, 0), ir_index(g, scale))
+                                                : binary(g, IR_OP_SUB, parts[1], part);
+  else if (!constant) whole = binary(g, IR_OP_ADD, parts[1], part);
+  else if (value) whole = binary(g, IR_OP_ADD, part, parts[1]);
+  if (!whole) return false;
+  return cheapest_keep(s, whole, parts[2]);
+}
+
+/* The residue of least magnitude. */
+static int64_t centred(int64_t value, int64_t by) {
+  int64_t r = ir_floor_mod(value, by);
+  return r > by - r ? r - by : r;
+}
+
+/* Prices R + sign*((U - t)%by + t) where W allows some t. */
+static bool offer_remainder(cheapest_search *s, pass_build *b, const pass_linear *whole,
+                            const pass_linear *outer, int64_t by, int sign) {
+  pass_linear w = *whole, u, r = *outer;
+  ir_graph *g = s->g;
+  if (!pass_linear_add(g, &w, outer, -1) || !pass_linear_scale(&w, sign) || !is_small(&w)) return true;
+  pass_linear_const(&u, 0);
+  int64_t constant = w.constant;
+  w.constant = 0;
+  for (uint32_t i = 0; i < w.count; i++)
+    if (!pass_linear_term(g, &u, w.term[i].atom, centred(w.term[i].coef, by))) return true;
+  if (u.count == 0) return true;
+  if (5 + extract_form_operations(&u) + extract_form_operations(&r) - 2 >= s->cost) return true;
+  if (s->proofs == 0) return true;
+  s->proofs--;
+  pass_interval in = cheapest_bounds(b, &w);
+  if (in.lo < -CHEAPEST_LARGEST || in.hi > CHEAPEST_LARGEST || in.hi - in.lo >= by) return true;
+  /* T = R + sign*constant + sign*((U - t)%C + t): t so that no constant is added inside, or none outside */
+  int64_t lowest = in.hi - by + 1, outside = r.constant + sign * constant,
+          wanted[] = {0, -sign * outside, in.lo};
+  for (int k = 0; k < 3; k++) {
+    int64_t t = wanted[k];
+    if (t < lowest || t > in.lo) continue;
+    u.constant = ir_floor_mod(-t, by);
+    r.constant = outside + sign * t;
+    if (!offer(s, IR_OP_MOD, &u, by, sign, &r)) return false;
+    u.constant = -t;
+    if (t > 0 && !offer(s, IR_OP_MOD, &u, by, sign, &r)) return false;
+  }
+  return true;
+}
+
+/* The coefficients that R may have of an atom with coefficient `has` in T. */
+static uint32_t choices_of(int64_t has, int64_t *out) {
+  const int64_t all[CHOICES] = {has, 0, has - 1, has + 1, 1, -1};
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < CHOICES; i++) {
+    uint32_t k = 0;
+    while (k < count && out[k] != all[i]) k++;
+    if (k == count) out[count++] = all[i];
+  }
+  return count;
+}
+
+/* Tries to take a choice from each of the atoms that N and L share. */
+static bool try_remainders(cheapest_search *s, pass_build *b, const pass_linear *whole,
+                           const quotient_term *q) {
+  int64_t by = q->alpha < 0 ? -q->alpha : q->alpha, choice[SHARED][CHOICES];
+  uint32_t shared = q->numerator.count < SHARED ? q->numerator.count : SHARED, counts[SHARED],
+           at[SHARED] = {0};
+  if (by < 2) return true;
+  for (uint32_t i = 0; i < shared; i++)
+    counts[i] = choices_of(pass_linear_coef(whole, q->numerator.term[i].atom), choice[i]);
+  for (;;) {
+    pass_linear outer = q->other;
+    outer.constant = 0;
+    bool fits = true;
+    for (uint32_t i = 0; i < shared && fits; i++) {
+      ir_ref atom = q->numerator.term[i].atom;
+      fits = pass_linear_term(s->g, &outer, atom, choice[i][at[i]] - pass_linear_coef(whole, atom));
+    }
+    for (int sign = 1; sign >= -1 && fits; sign -= 2)
+      if (!offer_remainder(s, b, whole, &outer, by, sign)) return false;
+    uint32_t i = 0;
+    while (i < shared && ++at[i] == counts[i]) at[i++] = 0;
+    if (i == shared) return true;
+  }
+}
+
+/* Moves what L shares with N, term by term and the constant, into the quotient. */
+static bool try_quotients(cheapest_search *s, const quotient_term *q) {
+  uint32_t count = q->numerator.count < SHARED ? q->numerator.count : SHARED;
+  for (uint32_t moved = 1; moved < 2u << count; moved++) {
+    pass_linear inner = q->numerator, outer = q->other;
+    bool fits = true;
+    for (uint32_t i = 0; i <= count && fits; i++) {
+      if (!(moved >> i & 1)) continue;
+      ir_ref atom = i < count ? q->numerator.term[i].atom : 0;
+      int64_t has = atom ? pass_linear_coef(&outer, atom) : outer.constant, times = has / q->alpha;
+      fits = has != 0 && has % q->alpha == 0;
+      if (!fits) break;
+      if (atom)
+        fits =
+            pass_linear_term(s->g, &outer, atom, -has) && pass_linear_term(s->g, &inner, atom, times * q->d);
+      else outer.constant = 0, inner.constant += times * q->d;
+    }
+    if (fits && is_small(&inner) && !offer(s, IR_OP_FLOORDIV, &inner, q->d, q->alpha, &outer)) return false;
+  }
+  return true;
+}
+
+/* Forms that equal the index on valid lanes, where the facts fix a sum: each of its terms eliminated. */
+static bool try_fixed_sums(cheapest_search *s, const pass_facts *facts, const pass_linear *index) {
+  for (uint32_t i = 0; i < facts->count; i++) {
+    const pass_fact *f = &facts->fact[i];
+    pass_linear sum;
+    if (f->in.lo != f->in.hi) continue;
+    pass_linear_read(s->g, f->node, &sum);
+    for (uint32_t k = 0; k < sum.count; k++) {
+      pass_linear other = *index;
+      int64_t has = pass_linear_coef(index, sum.term[k].atom), shift;
+      if (has == 0 || has % sum.term[k].coef) continue;
+      has /= sum.term[k].coef;
+      if (!pass_linear_add(s->g, &other, &sum, -has) || !ir_mul_ok(has, f->in.lo, &shift) ||
+          !ir_add_ok(other.constant, shift, &other.constant) || !is_small(&other))
+        continue;
+      if (!cheapest_offer(s, pass_linear_plain(s->g, &other), s->best_valid)) return false;
+    }
+  }
+  return true;
+}
+
+bool cheapest_quotients(cheapest_search *s) {
+  pass_build b = pass_begin(s->g);
+  pass_facts facts;
+  pass_linear index;
+  pass_facts_read(&b, s->valid, &facts);
+  pass_linear_read(s->g, s->index, &index);
+  if (facts.never || !is_small(&index)) return true;
+  b.facts = &facts;
+  if (!try_fixed_sums(s, &facts, &index)) return false;
+  for (uint32_t i = 0; i < index.count; i++) {
+    quotient_term q = {.atom = index.term[i].atom, .alpha = index.term[i].coef, .other = index};
+    const ir_node *n = ir_get(s->g, q.atom);
+    if (n->op != IR_OP_FLOORDIV || !ir_is_const(s->g, n->src[1], &q.d) || q.d > CHEAPEST_LARGEST) continue;
+    pass_linear_read(s->g, n->src[0], &q.numerator);
+    pass_linear_drop(&q.other, i);
+    if (!is_small(&q.numerator)) continue;
+    if (!try_remainders(s, &b, &index, &q) || !try_quotients(s, &q)) return false;
+  }
+  return true;
+}
