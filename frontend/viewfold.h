@@ -326,8 +326,8 @@ typedef void (*vf_function)(void *user, const vf_value *arguments, vf_value *res
 typedef struct vf_map {
   size_t size; /* sizeof(vf_map) */
   int arguments, results;
-  /* Per argument the axis that is mapped, per result where it goes; NULL: 0 for all. VF_NOT_MAPPED: it is
-   * the same for every element, and a result must not depend on a mapped argument. */
+  /* Per argument the axis that is mapped, per result where it goes, below 0 from the end; NULL: 0 for all.
+   * VF_NOT_MAPPED: the same for every element; a result must not depend on a mapped argument. */
   const int *in_axes, *out_axes;
   int64_t axis_size; /* of the axis; -1: as the arguments say */
   const char *over;  /* mesh axes that divide it, as "[x]"; NULL: none */

@@ -67,5 +67,5 @@ layer_arena_bytes layer_run layer_shapes
 
 == several targets need an object
 $ viewfold build layer.vf --graph layer -o model.c --target x86-64-v2,x86-64-v4
-! viewfold build: build: a C file is compiled for one processor; give one target, or build an object
+! viewfold build: a C file is compiled for one processor; give one target, or build an object
 ? 3

@@ -136,6 +136,7 @@ class Program:
         self.strides = strides or {}
         self.layouts = array("q")  # of the inputs: rank, sizes, strides; -1 for what varies
         self.others: Program | None = None  # for arguments that lie in another way
+        self.plain: list[Any] | None = None  # shape, strides and dtype of results, where all is known before a call
         self.inputs: list[int] = []  # numbers of the arguments that runs are given
         self.outputs: list[Result] = []
         self.returned: list[Any] = []  # of each result: the number of the output, or what it is
@@ -252,6 +253,8 @@ class Program:
                 self.layouts.append(0)
             self.layout = self.layouts.tobytes()
             self.program = self.graph.compile()
+            if not self.recording.draws_numbers and not self.recording.symbols.sources and self.returned == self.outputs:
+                self.plain = [(*r.fixed, r.dtype) for r in self.outputs if r.fixed is not None]
         return self
 
     def _lying_as(self, arguments: Any) -> "Program":
@@ -267,6 +270,11 @@ class Program:
 
     def __call__(self, arguments: Any) -> list[Any]:
         inputs = [arguments[n] for n in self.inputs]
+        if self.plain is not None:
+            made = [torch.empty_strided(shape, strides, dtype=dtype) for shape, strides, dtype in self.plain]
+            if _native.run_into(self.program, inputs, (), made, self.layout) is None:
+                return made
+            return self._lying_as(arguments)(arguments)
         if self.recording.draws_numbers:
             inputs.append(torch.randint(-(1 << 62), 1 << 62, ()))
         symbols = self.recording.symbols
