@@ -39,7 +39,8 @@ def attempt(build, folder, seed):
     whole = draw.integers(-1000, 1000, size=[summands] + shape, dtype=np.int32)
     axes, dims = ", ".join(f"{k}={n}" for k, n in mesh.items()), ",".join(map(str, shape))
     if pending:
-        given, first = f"i32[{summands},{dims}] @m{text_of([pending] + source)}", "  %s = sum %x axes=[0]\n"
+        given = f"i32[{summands},{dims}] @m{text_of([pending] + source)}"
+        first = f"  %s = sum %x axes=[0] : i32[{dims}] @m{text_of(source, pending)}\n"
     else:
         given, first = f"i32[{dims}] @m{text_of(source)}", ""
         whole = whole[0]
