@@ -129,6 +129,7 @@ ir_status fe_sharded_make(rt_context *context, const fe_request *r, bool slow, f
   if (!status) status = compile(s, r, error);
   if (!status) status = match(s, r, error);
   if (!status) status = make_devices(s, r, slow, error);
+  s->graph.error = NULL; /* runs evaluate its expressions, and tell errors of their own */
   return status;
 }
 

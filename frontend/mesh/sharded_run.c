@@ -43,7 +43,7 @@ ir_status fe_sharded_shape(fe_sharded *s, bool result, size_t number, const int6
     status =
         ir_eval_index(&s->graph, ir_dim(&s->graph, global, k), vars, s->var_count, NULL, 0, &dims[k], error);
   ir_free(mem, vars, s->var_count * sizeof *vars);
-  return status;
+  return status && !error->status ? ir_fail(error, status, "out of memory for a mesh") : status;
 }
 
 ir_status fe_sharded_part(fe_sharded *s, bool result, size_t number, uint32_t device, const int64_t *values,

@@ -86,35 +86,48 @@ static bool all_fit(extraction *x, const ir_ref *roots, uint32_t count) {
   return true;
 }
 
-/* One search. *again: it replaced the roots, and another search may improve them further. */
-static bool extract_once(ir_graph *g, const pass_extract_costs *costs, ir_ref *roots, uint32_t count,
-                         bool *again) {
-  extraction x; /* large: unused entries stay uninitialized */
+/* What a search works on: too large for the stack. */
+typedef struct workspace {
+  extraction x;
   search s;
-  x.g = g;
-  x.costs = costs;
-  s.x = &x;
-  s.trials = 0;
+} workspace;
+
+/* One search. *again: it replaced the roots, and another search may improve them further. */
+static bool extract_once(workspace *w, ir_graph *g, const pass_extract_costs *costs, ir_ref *roots,
+                         uint32_t count, bool *again) {
+  extraction *x = &w->x; /* unused entries stay uninitialized */
+  search *s = &w->s;
+  x->g = g;
+  x->costs = costs;
+  s->x = x;
+  s->trials = 0;
   ir_ref made[EXTRACT_NEEDS];
   *again = false;
   for (uint32_t i = 0; i < count; i++) made[i] = roots[i];
-  if (!extract_read(&x, roots, count)) return !ir_gives_up(g->error->status);
-  extract_find_alternatives(&x);
-  if (!first_plan(&s)) return true;
-  improve_plan(&s);
-  if (s.plan[s.best].cost >= x.cost) return true;
-  if (!extract_emit(&x, &s.plan[s.best], made, count)) return !ir_gives_up(g->error->status);
-  if (!all_fit(&x, made, count)) return !ir_gives_up(g->error->status);
+  if (!extract_read(x, roots, count)) return !ir_gives_up(g->error->status);
+  extract_find_alternatives(x);
+  if (!first_plan(s)) return true;
+  improve_plan(s);
+  if (s->plan[s->best].cost >= x->cost) return true;
+  if (!extract_emit(x, &s->plan[s->best], made, count)) return !ir_gives_up(g->error->status);
+  if (!all_fit(x, made, count)) return !ir_gives_up(g->error->status);
   for (uint32_t i = 0; i < count; i++) roots[i] = made[i];
   *again = true;
   return true;
 }
 
 bool pass_extract(ir_graph *g, const pass_extract_costs *costs, ir_ref *roots, uint32_t count) {
-  bool again = count <= EXTRACT_NEEDS;
+  bool again = count <= EXTRACT_NEEDS, good = true;
   for (uint32_t i = 0; i < count; i++)
     if (!roots[i]) return false;
-  for (int iteration = 0; again && iteration < EXTRACT_ITERATIONS; iteration++)
-    if (!extract_once(g, costs, roots, count, &again)) return false;
-  return true;
+  if (!again) return true;
+  workspace *w = ir_alloc(g->mem, sizeof *w);
+  if (!w) {
+    ir_fail(g->error, IR_ERR_MEMORY, "out of memory searching for cheaper index expressions");
+    return false;
+  }
+  for (int iteration = 0; good && again && iteration < EXTRACT_ITERATIONS; iteration++)
+    good = extract_once(w, g, costs, roots, count, &again);
+  ir_free(g->mem, w, sizeof *w);
+  return good;
 }
