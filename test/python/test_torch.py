@@ -162,6 +162,59 @@ class Compiled(Case):
             self.same(step(x), (x @ x.t()).softmax(-1).sum(0))
         self.assertEqual(sum(len(r.programs) for r in self.vt.explain()), 1)
 
+    def test_arithmetic_on_sizes(self):
+        """Sizes in operations, of which some are numbers in a program for each size."""
+        t = torch
+        calls = {
+            "halves": lambda x: (x.view(x.shape[0] // 2, 2, -1).sum(1), x[: x.shape[0] // 2], x.shape[0] * 2 + 1),
+            "views that begin inside": lambda x: (*x.chunk(2), x[(x.shape[0] + 1) // 2:], x[2:]),
+            "extrema": lambda x: (x.new_ones(max(x.shape[0], 5)), x.diagonal() + 1),
+            "fractions": lambda x: x * x.shape[0]**0.5 + int(x.shape[0] / 2),
+            "windows": lambda x: (F.max_pool2d(x[None], 2), F.interpolate(x[None, None], scale_factor=2), x.unfold(0, 2, 1)),
+            "none": lambda x: (x.softmax(0), x[:0].sum(), t.linalg.inv(x @ x.t() + 9 * t.eye(x.shape[0])).sum()),
+        }
+        for name, f in calls.items():
+            torch._dynamo.reset()
+            step = self.compiled(f, dynamic=True)
+            for shape in ((4, 6), (6, 4), (2, 7)):
+                with self.subTest(name, shape=shape):
+                    x, = _tensors(shape)
+                    self.tensors_of(step(x), f(x))
+
+    def tensors_of(self, a, b):
+        """Tensors as they are, and numbers."""
+        a, b = (list(x) if isinstance(x, tuple) else [x] for x in (a, b))
+        self.same(*([torch.as_tensor(i) for i in x] for x in (a, b)), within=1e-3)
+
+    def test_attention_of_groups(self):
+        """Heads that share keys, rows that the mask hides, and float16's sums in float32."""
+        mask = (torch.arange(5)[:, None] > 0).expand(5, 5)
+        for name, options, dtype in (("groups", {"enable_gqa": True, "is_causal": True}, torch.float32),
+                                     ("mask", {"enable_gqa": True, "attn_mask": mask}, torch.float32),
+                                     ("bfloat16", {"enable_gqa": True}, torch.bfloat16)):
+            with self.subTest(name):
+                torch._dynamo.reset()
+                given = [x.requires_grad_() for x in _tensors((2, 4, 5, 8), (2, 2, 5, 8), (2, 2, 5, 8), dtype=dtype)]
+                f = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, **options)  # noqa: E731
+                y, expected = self.compiled(f)(*given), f(*given)
+                within = 1e-5 if dtype == torch.float32 else 3e-2
+                self.same(y, expected, within)
+                self.same(*(torch.autograd.grad(r.square().sum(), given) for r in (y, expected)), within)
+                self.nothing_eager()
+
+    def test_numbers_at_the_edge(self):
+        """NaN, infinities, signed zeros, least integers and truth values."""
+        t = torch
+        x = t.tensor([0.0, -0.0, t.inf, -t.inf, t.nan, 1.5, -2.5])
+        i = t.tensor([-128, 127, 3, -7, 0, 100, -100], dtype=t.int8)
+        f = lambda x, i, b: (x.sign(), x.signbit(), x.isfinite(), x.isinf(), i.isinf(), b + ~b, b * ~b, b.sign(),  # noqa: E731
+                             t.fmod(i, t.tensor(-3, dtype=t.int8)), t.atan2(x.double(), -x.abs().double()),
+                             t.atan2(x.half(), -x.half()), t.atan2(x, -x.flip(0)))
+        self.same(self.compiled(f)(x, i, x > 0), f(x, i, x > 0), 1e-3)
+        y = t.tensor([1.0, -2.0], dtype=t.float64)
+        self.same(self.compiled(t.atan2)(y, -y), t.atan2(y, -y), 1e-14)
+        self.nothing_eager()
+
     def test_strides(self):
         """Arguments of any strides; results lie as torch's do."""
         f = lambda x: (x + 1, x.transpose(0, 1) * 2)  # noqa: E731

@@ -5,10 +5,16 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
+import torch
+
 from .._sizes import Size
 from .rows.call import Unsupported
 
 MOST = 1 << 20  # elements along an axis of variable size; for a longer one a program of fixed sizes is made
+
+VARYING = (torch.SymInt, torch.SymFloat, torch.SymBool)
+SCALARS = VARYING + (int, float)  # what torch computes of sizes
+
 
 _BINARY = {
     "Add": lambda a, b: a + b,
@@ -18,6 +24,11 @@ _BINARY = {
     "Mod": lambda a, b: a % b,
     "PythonMod": lambda a, b: a % b,
 }
+
+
+def type_of(given: Any) -> type:
+    """What a number that torch computes of sizes is, once they are known."""
+    return int if isinstance(given, torch.SymInt) else float if isinstance(given, torch.SymFloat) else bool
 
 
 class Symbols:
@@ -36,8 +47,9 @@ class Symbols:
             if symbol in self.known:
                 continue
             if self.fixed is not None:
-                self.known[symbol] = self.fixed[symbol]
-            elif expression == symbol:
+                if symbol in self.fixed:
+                    self.known[symbol] = self.fixed[symbol]
+            elif expression == symbol and isinstance(size, torch.SymInt):
                 name = "".join(c if c.isalnum() else "_" for c in str(symbol))
                 bounds = size.node.shape_env.var_to_range.get(symbol)
                 least = int(bounds.lower) if bounds is not None and bounds.lower.is_Integer else 1
@@ -47,8 +59,15 @@ class Symbols:
                 self.sources.append((number, axis))
 
     def size(self, given: Any) -> Any:
-        """A size of torch as a number, or as an expression of variables."""
-        return given if isinstance(given, int) else self._of(given.node.expr)
+        """A number of torch, that is computed from sizes, as a number or as an expression of variables."""
+        if isinstance(given, (int, float)):
+            return given
+        e = given.node.expr
+        if all(isinstance(self.known.get(s), (int, float)) for s in e.free_symbols):
+            return type_of(given)(e.subs({s: self.known[s] for s in e.free_symbols}))
+        if not isinstance(given, torch.SymInt):
+            raise Unsupported(f"the number {e} of sizes that are known in runs alone")
+        return self._of(e)
 
     def _of(self, e: Any) -> Any:
         if e.is_Integer:
@@ -74,7 +93,7 @@ def values_of(module: Any, arguments: Any) -> dict[Any, int]:
         sizes = [(val, given)] if hasattr(val, "node") else list(zip(getattr(val, "shape", ()), getattr(given, "shape", ())))
         for size, number in sizes:
             if hasattr(size, "node") and size.node.expr.is_Symbol:
-                found[size.node.expr] = int(number)
+                found[size.node.expr] = type_of(size)(number)
     return found
 
 

@@ -21,6 +21,7 @@ ROWS = {
     "mul.Scalar": binary("mul"),
     "div.Tensor": elementwise.div,
     "div.Scalar": elementwise.div,
+    "true_divide.Tensor": elementwise.div,
     "div.Tensor_mode": elementwise.div,
     "div.Scalar_mode": elementwise.div,
     "floor_divide.default": binary("floordiv"),
@@ -117,6 +118,7 @@ ROWS = {
     "ceil.default": rounding("ceil"),
     "round.default": rounding("round"),
     "trunc.default": rounding("trunc"),
+    "signbit.default": elementwise.signbit,
     "isnan.default": elementwise.isnan,
     "isinf.default": elementwise.isinf,
     # the same elements, in another dtype or as they are
@@ -239,6 +241,7 @@ ROWS = {
     "empty.memory_format": creation.constant(0),
     "empty_like.default": creation.constant(0),
     "new_empty.default": creation.constant(0),
+    "new_empty_strided.default": creation.constant(0),
     "scalar_tensor.default": creation.scalar_tensor,
     "arange.start_step": creation.arange,
     "iota.default": creation.iota,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..._array import Array, apply
@@ -154,7 +155,7 @@ def _storage(call: Call, x: Array) -> Array:
     fake = call.fakes[0]
     if not fake.is_contiguous() or any(isinstance(s, Size) for s in x.shape):
         raise Unsupported("as_strided of an array that is not contiguous")
-    return apply("reshape", (x,), f"shape=[{fake.numel()}]")
+    return apply("reshape", (x,), f"shape=[{math.prod(x.shape)}]")
 
 
 def as_strided(call: Call, x: Array, sizes: Any, strides: Any, offset: Any = None) -> Array:
