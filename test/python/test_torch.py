@@ -215,6 +215,15 @@ class Compiled(Case):
         self.same(self.compiled(t.atan2)(y, -y), t.atan2(y, -y), 1e-14)
         self.nothing_eager()
 
+    def test_few_elements(self):
+        """Reductions and orders of arrays without axes and without elements."""
+        f = lambda x, e, b: (x.var(0, correction=0), *torch.var_mean(x, correction=0), x.logsumexp(0), x.softmax(0),  # noqa: E731
+                             *x.sort(0), *x.topk(1, 0), torch.linalg.vector_norm(x, 0), x.log_softmax(-1),
+                             e.softmax(0), e.logsumexp(0), e.sum(0), e.log_softmax(1), b.any(), b.all(0), b[0].any(0))
+        given = torch.tensor(4.0), torch.ones(0, 3), torch.tensor([[0, 2], [0, 0]], dtype=torch.uint8)
+        self.same(self.compiled(f)(*given), f(*given))
+        self.nothing_eager()
+
     def test_strides(self):
         """Arguments of any strides; results lie as torch's do."""
         f = lambda x: (x + 1, x.transpose(0, 1) * 2)  # noqa: E731
