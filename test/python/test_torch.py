@@ -51,7 +51,9 @@ def _indices(a, b):
     i = torch.tensor([3, 0, 1])
     return (a[i], a[:, i], a[i, i], a.gather(1, (b.abs() * 2).long() % 6), a.index_select(1, i), F.embedding(i, a),
             a.scatter(1, i[None].expand(5, 3), b[:, :3]), a.scatter_add(0, i[:, None].expand(3, 6), b[:3]),
-            a.index_put((i,), b[:3], accumulate=True), a.masked_fill(a > 0, 0.5))
+            a.index_put((i,), b[:3], accumulate=True), a.diagonal_scatter(b[0, :4], 2),
+            a[None].diagonal_scatter(b[:1, :4], -1, 1, 2),
+            a.masked_fill(a > 0, 0.5))
 
 
 def _writes(a, b):
@@ -212,7 +214,9 @@ class Compiled(Case):
                              t.atan2(x.half(), -x.half()), t.atan2(x, -x.flip(0)))
         self.same(self.compiled(f)(x, i, x > 0), f(x, i, x > 0), 1e-3)
         y = t.tensor([1.0, -2.0], dtype=t.float64)
-        self.same(self.compiled(t.atan2)(y, -y), t.atan2(y, -y), 1e-14)
+        f = lambda y: (t.atan2(y, -y), t.where(y > 0, t.pi, y), t.full((2,), 1e300, dtype=t.float64) * y,  # noqa: E731
+                       t.full((2,), 16777217.0, dtype=t.int64), (y / 0).nan_to_num())
+        self.same(self.compiled(f)(y), f(y), 1e-14)
         self.nothing_eager()
 
     def test_few_elements(self):

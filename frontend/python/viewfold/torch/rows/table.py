@@ -157,6 +157,7 @@ ROWS = {
     "as_strided_scatter.default": views.as_strided_scatter,
     "slice_scatter.default": views.slice_scatter,
     "select_scatter.default": views.select_scatter,
+    "diagonal_scatter.default": views.diagonal_scatter,
     # reductions
     "sum.default": reduce("sum"),
     "sum.dim_IntList": reduce("sum"),
@@ -227,7 +228,8 @@ ROWS = {
     "_adaptive_avg_pool2d.default": windows.adaptive_avg_pool,
     "_adaptive_avg_pool3d.default": windows.adaptive_avg_pool,
     "adaptive_avg_pool1d.default": windows.adaptive_avg_pool,
-    "_adaptive_avg_pool2d_backward.default": windows.adaptive_avg_pool_backward,
+    "_adaptive_avg_pool2d_backward.default": windows.adaptive_avg_pool_backward(2),
+    "_adaptive_avg_pool3d_backward.default": windows.adaptive_avg_pool_backward(3),
     # constants
     "full.default": creation.full,
     "full_like.default": creation.full_like,

@@ -185,6 +185,11 @@ def adaptive_avg_pool(call: Call, x: Array, sizes: Any) -> Array:
     return _adaptive(x, call.shape()[x.ndim - len(sizes):])
 
 
-def adaptive_avg_pool_backward(call: Call, gradient: Array, x: Array) -> Array:
-    y = _adaptive(x, list(gradient.shape)[2:] if x.ndim == 4 else list(gradient.shape)[1:])
-    return _native.vjp([y], [gradient], [x])[0]
+def adaptive_avg_pool_backward(axes: int) -> Any:
+    """Of pools of the last axes."""
+
+    def row(call: Call, gradient: Array, x: Array) -> Array:
+        y = _adaptive(x, list(gradient.shape)[x.ndim - axes:])
+        return _native.vjp([y], [gradient], [x])[0]
+
+    return row
