@@ -163,6 +163,9 @@ class Compiled(Case):
             x, = _tensors((n, 4))
             self.same(step(x), (x @ x.t()).softmax(-1).sum(0))
         self.assertEqual(sum(len(r.programs) for r in self.vt.explain()), 1)
+        step = self.compiled(lambda x: x + 1, dynamic=True)
+        for x in _tensors((5,), ((1 << 20) + 3,), (6,)):  # the second is longer than variables are
+            self.same(step(x), x + 1)
 
     def test_arithmetic_on_sizes(self):
         """Sizes in operations, of which some are numbers in a program for each size."""

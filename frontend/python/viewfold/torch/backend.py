@@ -120,7 +120,9 @@ class Compiled:
                 self.program = self._record({})
                 if self.program is not None:
                     self.report.programs.append(self.program.compile())
-        return self.program or self._of_sizes(arguments)
+        if self.program is not None and self.program.recording.symbols.fit(arguments):
+            return self.program
+        return self._of_sizes(arguments)
 
     def _of_sizes(self, arguments: Any) -> Callable[[Any], Any]:
         sizes = values_of(self.module, arguments)

@@ -39,6 +39,7 @@ class Symbols:
         self.known: dict[Any, Any] = {}
         self.sources: list[tuple[int, int | None]] = []  # of each variable: the argument, and the axis whose size it is
         self.names: list[str] = []
+        self.least: list[int] = []
 
     def declare(self, number: int, size: Any, axis: int | None) -> None:
         """The size of an axis of an argument, or an argument that is a size."""
@@ -53,10 +54,16 @@ class Symbols:
                 name = "".join(c if c.isalnum() else "_" for c in str(symbol))
                 bounds = size.node.shape_env.var_to_range.get(symbol)
                 least = int(bounds.lower) if bounds is not None and bounds.lower.is_Integer else 1
-                self.graph.variable(name, max(least, 1), MOST, 1)
+                self.least.append(max(least, 1))
+                self.graph.variable(name, self.least[-1], MOST, 1)
                 self.known[symbol] = Size(name)
                 self.names.append(name)
                 self.sources.append((number, axis))
+
+    def fit(self, arguments: Any) -> bool:
+        """Are the sizes of a call those that the variables were declared for?"""
+        return all(least <= (int(arguments[n]) if axis is None else arguments[n].shape[axis]) <= MOST
+                   for (n, axis), least in zip(self.sources, self.least))
 
     def size(self, given: Any) -> Any:
         """A number of torch, that is computed from sizes, as a number or as an expression of variables."""
