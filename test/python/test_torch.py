@@ -100,7 +100,9 @@ class Compiled(Case):
         def f(x):
             return (F.max_pool2d(x, 3, 2, 1), F.max_pool2d(x, 2, ceil_mode=True), F.avg_pool2d(x, 3, 2, 1),
                     F.avg_pool2d(x, 2, ceil_mode=True, count_include_pad=False), F.adaptive_avg_pool2d(x, (3, 4)),
-                    F.adaptive_avg_pool2d(x, 1), *F.max_pool2d(x, 3, return_indices=True))
+                    F.adaptive_avg_pool2d(x, 1), *F.max_pool2d(x, 3, return_indices=True),
+                    *F.max_pool2d(torch.full_like(x, -torch.inf), 3, 2, 1, return_indices=True),
+                    *F.max_pool2d(x, 3, 1, 1, dilation=2, return_indices=True))
 
         self.same(self.compiled(f)(x), f(x))
         self.nothing_eager()
