@@ -215,7 +215,7 @@ class Compiled(Case):
         x = t.tensor([0.0, -0.0, t.inf, -t.inf, t.nan, 1.5, -2.5])
         i = t.tensor([-128, 127, 3, -7, 0, 100, -100], dtype=t.int8)
         f = lambda x, i, b: (x.sign(), x.signbit(), x.isfinite(), x.isinf(), i.isinf(), b + ~b, b * ~b, b.sign(),  # noqa: E731
-                             t.fmod(i, t.tensor(-3, dtype=t.int8)), t.atan2(x.double(), -x.abs().double()),
+                             i + 300, i * 1000, i.to(t.uint8) - 257, t.fmod(i, t.tensor(-3, dtype=t.int8)), t.atan2(x.double(), -x.abs().double()),
                              t.atan2(x.half(), -x.half()), t.atan2(x, -x.flip(0)))
         self.same(self.compiled(f)(x, i, x > 0), f(x, i, x > 0), 1e-3)
         y = t.tensor([1.0, -2.0], dtype=t.float64)

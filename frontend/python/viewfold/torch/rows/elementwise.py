@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
+import torch
+
 from ..._array import Array, apply
 from ..._creation import full as filled
 from .call import Call, Unsupported, array, broadcast, cast
@@ -31,9 +33,18 @@ def binary(name: str) -> Row:
             return apply(_OF_TRUTH.get(name, name), (a, b))
         if alpha != 1:
             b = apply("mul", (b, alpha)) if isinstance(b, Array) else b * alpha
-        return apply(name, (a, b))
+        return apply(name, (_wrapped(a, call.dtype), _wrapped(b, call.dtype)))
 
     return row
+
+
+def _wrapped(x: Any, dtype: Any) -> Any:
+    """A number as the dtype of integers has it: what does not fit wraps around."""
+    if not isinstance(x, int) or isinstance(x, bool) or dtype.kind not in "iu":
+        return x
+    bits = torch.iinfo(getattr(torch, dtype.name)).bits
+    x %= 1 << bits
+    return x - (1 << bits) if dtype.kind == "i" and x >> (bits - 1) else x
 
 
 def rsub(call: Call, a: Any, b: Any, alpha: Any = 1) -> Any:
