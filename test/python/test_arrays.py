@@ -41,6 +41,8 @@ class Arrays(Case):
         self.close(vf.linspace(0, 1, 5), np.linspace(0, 1, 5))
         self.same(vf.eye(3, 4, k=1, dtype="int64"), np.eye(3, 4, k=1, dtype="int64"))
         self.same(vf.full((2, 1), 7, dtype="uint8"), np.full((2, 1), 7, "uint8"))
+        for value, dtype in ((np.pi, "float64"), (1e300, "float64"), (16777217.0, "int64"), (2.5, "int32")):
+            self.same(vf.full((2,), value, dtype=dtype), np.full((2,), value, dtype))
         self.assertEqual(vf.array([1.0, -2.5], dtype="bfloat16").tolist(), [1.0, -2.5])
         with self.assertRaises(OverflowError):
             vf.array([300], dtype="uint8")

@@ -51,7 +51,9 @@ def _indices(a, b):
     i = torch.tensor([3, 0, 1])
     return (a[i], a[:, i], a[i, i], a.gather(1, (b.abs() * 2).long() % 6), a.index_select(1, i), F.embedding(i, a),
             a.scatter(1, i[None].expand(5, 3), b[:, :3]), a.scatter_add(0, i[:, None].expand(3, 6), b[:3]),
-            a.index_put((i,), b[:3], accumulate=True), a.masked_fill(a > 0, 0.5))
+            a.index_put((i,), b[:3], accumulate=True), a.diagonal_scatter(b[0, :4], 2),
+            a[None].diagonal_scatter(b[:1, :4], -1, 1, 2),
+            a.masked_fill(a > 0, 0.5))
 
 
 def _writes(a, b):
@@ -98,7 +100,9 @@ class Compiled(Case):
         def f(x):
             return (F.max_pool2d(x, 3, 2, 1), F.max_pool2d(x, 2, ceil_mode=True), F.avg_pool2d(x, 3, 2, 1),
                     F.avg_pool2d(x, 2, ceil_mode=True, count_include_pad=False), F.adaptive_avg_pool2d(x, (3, 4)),
-                    F.adaptive_avg_pool2d(x, 1), *F.max_pool2d(x, 3, return_indices=True))
+                    F.adaptive_avg_pool2d(x, 1), *F.max_pool2d(x, 3, return_indices=True),
+                    *F.max_pool2d(torch.full_like(x, -torch.inf), 3, 2, 1, return_indices=True),
+                    *F.max_pool2d(x, 3, 1, 1, dilation=2, return_indices=True))
 
         self.same(self.compiled(f)(x), f(x))
         self.nothing_eager()
@@ -161,6 +165,73 @@ class Compiled(Case):
             x, = _tensors((n, 4))
             self.same(step(x), (x @ x.t()).softmax(-1).sum(0))
         self.assertEqual(sum(len(r.programs) for r in self.vt.explain()), 1)
+        step = self.compiled(lambda x: x + 1, dynamic=True)
+        for x in _tensors((5,), ((1 << 20) + 3,), (6,)):  # the second is longer than variables are
+            self.same(step(x), x + 1)
+
+    def test_arithmetic_on_sizes(self):
+        """Sizes in operations, of which some are numbers in a program for each size."""
+        t = torch
+        calls = {
+            "halves": lambda x: (x.view(x.shape[0] // 2, 2, -1).sum(1), x[: x.shape[0] // 2], x.shape[0] * 2 + 1),
+            "views that begin inside": lambda x: (*x.chunk(2), x[(x.shape[0] + 1) // 2:], x[2:]),
+            "extrema": lambda x: (x.new_ones(max(x.shape[0], 5)), x.diagonal() + 1),
+            "fractions": lambda x: x * x.shape[0]**0.5 + int(x.shape[0] / 2),
+            "windows": lambda x: (F.max_pool2d(x[None], 2), F.interpolate(x[None, None], scale_factor=2), x.unfold(0, 2, 1)),
+            "none": lambda x: (x.softmax(0), x[:0].sum(), t.linalg.inv(x @ x.t() + 9 * t.eye(x.shape[0])).sum()),
+        }
+        for name, f in calls.items():
+            torch._dynamo.reset()
+            step = self.compiled(f, dynamic=True)
+            for shape in ((4, 6), (6, 4), (2, 7)):
+                with self.subTest(name, shape=shape):
+                    x, = _tensors(shape)
+                    self.tensors_of(step(x), f(x))
+
+    def tensors_of(self, a, b):
+        """Tensors as they are, and numbers."""
+        a, b = (list(x) if isinstance(x, tuple) else [x] for x in (a, b))
+        self.same(*([torch.as_tensor(i) for i in x] for x in (a, b)), within=1e-3)
+
+    def test_attention_of_groups(self):
+        """Heads that share keys, rows that the mask hides, and float16's sums in float32."""
+        mask = (torch.arange(5)[:, None] > 0).expand(5, 5)
+        for name, options, dtype in (("groups", {"enable_gqa": True, "is_causal": True}, torch.float32),
+                                     ("mask", {"enable_gqa": True, "attn_mask": mask}, torch.float32),
+                                     ("bfloat16", {"enable_gqa": True}, torch.bfloat16)):
+            with self.subTest(name):
+                torch._dynamo.reset()
+                given = [x.requires_grad_() for x in _tensors((2, 4, 5, 8), (2, 2, 5, 8), (2, 2, 5, 8), dtype=dtype)]
+                f = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, **options)  # noqa: E731
+                y, expected = self.compiled(f)(*given), f(*given)
+                within = 1e-5 if dtype == torch.float32 else 3e-2
+                self.same(y, expected, within)
+                self.same(*(torch.autograd.grad(r.square().sum(), given) for r in (y, expected)), within)
+                self.nothing_eager()
+
+    def test_numbers_at_the_edge(self):
+        """NaN, infinities, signed zeros, least integers and truth values."""
+        t = torch
+        x = t.tensor([0.0, -0.0, t.inf, -t.inf, t.nan, 1.5, -2.5])
+        i = t.tensor([-128, 127, 3, -7, 0, 100, -100], dtype=t.int8)
+        f = lambda x, i, b: (x.sign(), x.signbit(), x.isfinite(), x.isinf(), i.isinf(), b + ~b, b * ~b, b.sign(),  # noqa: E731
+                             i + 300, i * 1000, i.to(t.uint8) - 257, t.fmod(i, t.tensor(-3, dtype=t.int8)), t.atan2(x.double(), -x.abs().double()),
+                             t.atan2(x.half(), -x.half()), t.atan2(x, -x.flip(0)))
+        self.same(self.compiled(f)(x, i, x > 0), f(x, i, x > 0), 1e-3)
+        y = t.tensor([1.0, -2.0], dtype=t.float64)
+        f = lambda y: (t.atan2(y, -y), t.where(y > 0, t.pi, y), t.full((2,), 1e300, dtype=t.float64) * y,  # noqa: E731
+                       t.full((2,), 16777217.0, dtype=t.int64), (y / 0).nan_to_num())
+        self.same(self.compiled(f)(y), f(y), 1e-14)
+        self.nothing_eager()
+
+    def test_few_elements(self):
+        """Reductions and orders of arrays without axes and without elements."""
+        f = lambda x, e, b: (x.var(0, correction=0), *torch.var_mean(x, correction=0), x.logsumexp(0), x.softmax(0),  # noqa: E731
+                             *x.sort(0), *x.topk(1, 0), torch.linalg.vector_norm(x, 0), x.log_softmax(-1),
+                             e.softmax(0), e.logsumexp(0), e.sum(0), e.log_softmax(1), b.any(), b.all(0), b[0].any(0))
+        given = torch.tensor(4.0), torch.ones(0, 3), torch.tensor([[0, 2], [0, 0]], dtype=torch.uint8)
+        self.same(self.compiled(f)(*given), f(*given))
+        self.nothing_eager()
 
     def test_strides(self):
         """Arguments of any strides; results lie as torch's do."""

@@ -124,7 +124,11 @@ def _sizes(shape: Any) -> tuple[Any, ...]:
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """The value everywhere."""
-    value = asarray(fill_value) if dtype is None else asarray(fill_value).astype(to_dtype(dtype))
+    want = None if dtype is None else to_dtype(dtype)
+    wide = isinstance(fill_value, float) and want is not None and want.name not in ("float16", "bfloat16", "float32")
+    value = asarray(fill_value, dtype="float64") if wide else asarray(fill_value)  # no digit is lost on the way
+    if want is not None:
+        value = value.astype(want)
     return apply("expand", (value,), "shape=" + text_list(_sizes(shape)))
 
 

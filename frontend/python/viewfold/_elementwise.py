@@ -131,10 +131,10 @@ def logaddexp(x1: Any, x2: Any, /) -> Array:
 def atan2(x1: Any, x2: Any, /) -> Array:
     """The angle of the point (x2, x1), between -pi and pi."""
     x1, x2 = asarray(x1), asarray(x2)
-    pi = 3.141592653589793
     left = (x2 < 0) | ((x2 == 0) & signbit(x2))
     both = isinf(x1) & isinf(x2)
     angle = apply("atan", (x1 / x2,))
+    pi = asarray(3.141592653589793, dtype=angle.dtype)
     angle = where(both, copysign(where(x2 > 0, pi / 4, -pi / 4), apply("mul", (x1, sign_of(x2)))), angle)
     angle = where(left, angle + copysign(pi, x1), angle)
     zero = (x1 == 0) & (x2 == 0)

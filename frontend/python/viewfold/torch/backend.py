@@ -16,7 +16,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from .program import CannotTake, Program, placeholders, value
 from .rows.table import row_of
-from .symbols import values_of
+from .symbols import SCALARS, VARYING, values_of
 
 _log = logging.getLogger("viewfold.torch")
 
@@ -68,9 +68,10 @@ class Compiled:
     def __init__(self, module: fx.GraphModule, report: Report, constants: tuple[int, ...] = ()) -> None:
         self.module, self.report, self.constants = module, report, constants
         self.weights: list[tuple[int, torch.Tensor, int, int]] = []  # argument, tensor, version, address
-        self.by_sizes: dict[Any, Program] = {}
+        self.by_sizes: dict[Any, Callable[[Any], Any]] = {}
+        self.instead: Callable[[Any], Any] | None = None  # where a call finds out that something cannot be taken
         self.program: Program | None = None
-        self.varies = any(isinstance(s, torch.SymInt) for n in placeholders(module) for s in (
+        self.varies = any(isinstance(s, VARYING) for n in placeholders(module) for s in (
             value(n).shape if isinstance(value(n), torch.Tensor) else [value(n)]))
         recorded = self._record({})
         if recorded is not None and not constants:
@@ -81,8 +82,8 @@ class Compiled:
         """None: sizes that vary are numbers, with a program for each."""
         try:
             return Program(self.module, weights)
-        except CannotTake:
-            if not self.varies:
+        except CannotTake as e:
+            if not self.varies or _has_no_row(e.node):
                 raise
             return None
 
@@ -100,7 +101,17 @@ class Compiled:
                 return True
         return False
 
-    def __call__(self, arguments: Any) -> list[Any]:
+    def __call__(self, arguments: Any) -> Any:
+        if self.instead is None:
+            try:
+                function = self._of(arguments)
+            except CannotTake as e:
+                function = self.instead = _spread(_in_parts(self.module, self.report, e))
+        else:
+            function = self.instead
+        return function(arguments)
+
+    def _of(self, arguments: Any) -> Callable[[Any], Any]:
         if self.constants:
             if not self.weights:
                 self._freeze(arguments)
@@ -109,16 +120,32 @@ class Compiled:
                 self.program = self._record({})
                 if self.program is not None:
                     self.report.programs.append(self.program.compile())
-        return (self.program or self._of_sizes(arguments))(arguments)
+        if self.program is not None and self.program.recording.symbols.fit(arguments):
+            return self.program
+        return self._of_sizes(arguments)
 
-    def _of_sizes(self, arguments: Any) -> Program:
+    def _of_sizes(self, arguments: Any) -> Callable[[Any], Any]:
         sizes = values_of(self.module, arguments)
         key = tuple(sizes.values())
         if key not in self.by_sizes:
             given = {n: arguments[n] for n in self.constants}
-            self.by_sizes[key] = Program(self.module, given, sizes).compile()
-            self.report.programs.append(self.by_sizes[key])
+            try:
+                made = Program(self.module, given, sizes).compile()
+            except CannotTake as e:
+                self.by_sizes[key] = _spread(_in_parts(self.module, self.report, e))
+            else:
+                self.by_sizes[key] = made
+                self.report.programs.append(made)
         return self.by_sizes[key]
+
+
+def _spread(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    return lambda arguments: function(*arguments)
+
+
+def _has_no_row(node: fx.Node) -> bool:
+    return (node.op == "call_function" and row_of(node.target) is None and "getitem" not in str(node.target) and
+            not isinstance(value(node), SCALARS))
 
 
 class _Taken(OperatorSupportBase):
@@ -130,15 +157,14 @@ class _Taken(OperatorSupportBase):
     def is_node_supported(self, submodules: Any, node: fx.Node) -> bool:
         if node.op != "call_function" or node.name in self.refused:
             return False
-        return "getitem" in str(node.target) or row_of(node.target) is not None or isinstance(value(node), torch.SymInt)
+        return not _has_no_row(node)
 
 
 def _in_parts(module: fx.GraphModule, report: Report, error: CannotTake) -> Callable[..., Any]:
     """The graph with programs for what is taken, between operations that run in torch."""
     refused: dict[str, tuple[str, str]] = {error.node.name: (str(error.node.target), error.reason)}
     for node in module.graph.nodes:
-        if node.op == "call_function" and row_of(node.target) is None and "getitem" not in str(node.target) and (
-                not isinstance(value(node), torch.SymInt)):
+        if _has_no_row(node):
             refused[node.name] = (str(node.target), "there is no row for it")
     while True:
         whole = fx.GraphModule(module, copy.deepcopy(module.graph))
@@ -194,8 +220,7 @@ def compile_graph(module: fx.GraphModule, report: Report, constants: tuple[int, 
     try:
         return _boxed(Compiled(module, report, constants))
     except CannotTake as e:
-        function = _in_parts(module, report, e)
-        return _boxed(lambda arguments: function(*arguments))
+        return _boxed(_spread(_in_parts(module, report, e)))
 
 
 def _boxed(compiled: Compiled) -> Callable[..., Any]:

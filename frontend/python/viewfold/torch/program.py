@@ -19,7 +19,7 @@ from .._sizes import Size, text_list
 from .._transform import _Into
 from .rows.call import Call, Unsupported, dtype_of
 from .rows.table import row_of
-from .symbols import Symbols, number_of
+from .symbols import SCALARS, VARYING, Symbols, number_of
 
 
 class CannotTake(Exception):
@@ -63,24 +63,35 @@ def placeholders(module: fx.GraphModule) -> list[fx.Node]:
     return [n for n in module.graph.nodes if n.op == "placeholder"]
 
 
+def _is(a: Any, b: Any) -> bool:
+    """Are two sizes of torch equal, whatever the symbols in them stand for?"""
+    a, b = (s.node.expr.expand() if isinstance(s, torch.SymInt) else s for s in (a, b))
+    return bool(a == b)
+
+
+def _hint(size: Any) -> int:
+    """The number that a size had when the graph was traced."""
+    return int(size.node.hint or 0) if isinstance(size, torch.SymInt) else size
+
+
 def _order(sizes: Any, strides: Any, numbers: Any) -> list[int] | None:
     """The axes from the outermost to the innermost, of elements that lie densely; None: they do not.
 
     sizes: as the program has them, 1 for an axis that repeats; numbers: as torch has them."""
-    known = [1 if s == 1 else n for s, n in zip(sizes, numbers)]
-    order = sorted(range(len(known)), key=lambda a: (known[a] == 1, 0 if known[a] == 1 else -strides[a], a))
+    known = [1 if _is(s, 1) else n for s, n in zip(sizes, numbers)]
+    order = sorted(range(len(known)), key=lambda a: (_is(known[a], 1), 0 if _is(known[a], 1) else -_hint(strides[a]), a))
     step: Any = 1
     for a in reversed(order):
-        if known[a] == 1:
+        if _is(known[a], 1):
             continue
-        if strides[a] != step:
+        if not _is(strides[a], step):
             return None
         step = step * known[a]
     # axes of one element go where they are in the shape, as far as the others allow
-    large = [a for a in order if known[a] != 1]
+    large = [a for a in order if not _is(known[a], 1)]
     if large == sorted(large):
         return list(range(len(known)))
-    return large + [a for a in range(len(known)) if known[a] == 1]
+    return large + [a for a in range(len(known)) if _is(known[a], 1)]
 
 
 def _text(size: Any) -> Any:
@@ -112,6 +123,20 @@ class Given:
     """A result that is an argument."""
 
     number: int
+
+
+@dataclass(frozen=True)
+class View:
+    """A result that is a view of an argument: torch reads where it lies from it."""
+
+    number: int
+    shape: list[Any]
+    strides: list[Any]
+    offset: Any  # elements behind the first one of the argument
+
+    def of(self, x: torch.Tensor, values: dict[str, int]) -> torch.Tensor:
+        shape, strides = ([number_of(s, values) for s in given] for given in (self.shape, self.strides))
+        return x.as_strided(shape, strides, x.storage_offset() + number_of(self.offset, values))
 
 
 @dataclass(frozen=True)
@@ -157,7 +182,7 @@ class Program:
     def _declare(self) -> None:
         for number, node in enumerate(placeholders(self.module)):
             val = value(node)
-            if isinstance(val, torch.SymInt):
+            if isinstance(val, VARYING):
                 self.recording.symbols.declare(number, val, None)
             for axis, size in enumerate(val.shape if isinstance(val, torch.Tensor) else ()):
                 if isinstance(size, torch.SymInt):
@@ -165,7 +190,7 @@ class Program:
 
     def _argument(self, number: int, node: fx.Node) -> Any:
         val = value(node)
-        if isinstance(val, (torch.SymInt, int)):
+        if isinstance(val, SCALARS):
             return self._size(node)
         if not isinstance(val, torch.Tensor):
             raise CannotTake(node, f"an argument of the type {type(val).__name__}")
@@ -203,7 +228,7 @@ class Program:
             return constant(getattr(self.module, str(node.target)))
         if node.target is operator.getitem:
             return env[node.args[0]][node.args[1]]  # type: ignore[index]
-        if isinstance(value(node), (torch.SymInt, int)):
+        if isinstance(value(node), SCALARS):
             return self._size(node)
         row: Any = row_of(node.target)
         if row is None:
@@ -228,6 +253,8 @@ class Program:
                 self.returned.append(env[r] if isinstance(r, fx.Node) else r)
             elif r in arguments:
                 self.returned.append(Given(arguments[r]))
+            elif (view := self._view(val)) is not None:
+                self.returned.append(view)
             else:
                 shape = [self.recording.size(s) for s in val.shape]
                 order = _order(shape, val.stride(), val.shape) or list(range(len(shape)))
@@ -238,6 +265,21 @@ class Program:
                 places[key] = len(self.outputs)
                 self._output(r, env[r], val.dtype, shape, order)
                 self.returned.append(self.outputs[-1])
+
+    def _view(self, val: torch.Tensor) -> View | None:
+        """The result as a view of the argument whose memory it shares, if there is one that lies as it was traced."""
+        for number, node in enumerate(placeholders(self.module)):
+            base = value(node)
+            if number not in self.inputs or number in self.strides or not torch._C._is_alias_of(val, base):
+                continue
+            if val.dtype != base.dtype:
+                return None
+            try:
+                shape, strides = ([self.recording.size(s) for s in given] for given in (val.shape, val.stride()))
+                return View(number, shape, strides, self.recording.size(val.storage_offset() - base.storage_offset()))
+            except Unsupported:
+                return None
+        return None
 
     def _output(self, node: fx.Node, made: Array, dtype: torch.dtype, shape: list[Any], order: list[int]) -> None:
         if order != list(range(len(shape))):
@@ -252,7 +294,10 @@ class Program:
             if self.recording.draws_numbers:
                 self.layouts.append(0)
             self.layout = self.layouts.tobytes()
-            self.program = self.graph.compile()
+            try:
+                self.program = self.graph.compile()
+            except Exception as e:
+                raise CannotTake(next(n for n in self.module.graph.nodes if n.op == "output"), str(e)) from e
             if not self.recording.draws_numbers and not self.recording.symbols.sources and self.returned == self.outputs:
                 self.plain = [(*r.fixed, r.dtype) for r in self.outputs if r.fixed is not None]
         return self
@@ -292,6 +337,8 @@ class Program:
                 results.append(by_result[r])
             elif isinstance(r, Again):
                 results.append(made[r.output].detach())  # the same elements
+            elif isinstance(r, View):
+                results.append(r.of(arguments[r.number], values))
             elif isinstance(r, Given):
                 results.append(arguments[r.number])
             else:

@@ -5,10 +5,16 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
+import torch
+
 from .._sizes import Size
 from .rows.call import Unsupported
 
 MOST = 1 << 20  # elements along an axis of variable size; for a longer one a program of fixed sizes is made
+
+VARYING = (torch.SymInt, torch.SymFloat, torch.SymBool)
+SCALARS = VARYING + (int, float)  # what torch computes of sizes
+
 
 _BINARY = {
     "Add": lambda a, b: a + b,
@@ -20,6 +26,11 @@ _BINARY = {
 }
 
 
+def type_of(given: Any) -> type:
+    """What a number that torch computes of sizes is, once they are known."""
+    return int if isinstance(given, torch.SymInt) else float if isinstance(given, torch.SymFloat) else bool
+
+
 class Symbols:
     """What the symbols of a graph stand for: numbers where `fixed` gives them, else variables of the program."""
 
@@ -28,6 +39,7 @@ class Symbols:
         self.known: dict[Any, Any] = {}
         self.sources: list[tuple[int, int | None]] = []  # of each variable: the argument, and the axis whose size it is
         self.names: list[str] = []
+        self.least: list[int] = []
 
     def declare(self, number: int, size: Any, axis: int | None) -> None:
         """The size of an axis of an argument, or an argument that is a size."""
@@ -36,19 +48,33 @@ class Symbols:
             if symbol in self.known:
                 continue
             if self.fixed is not None:
-                self.known[symbol] = self.fixed[symbol]
-            elif expression == symbol:
+                if symbol in self.fixed:
+                    self.known[symbol] = self.fixed[symbol]
+            elif expression == symbol and isinstance(size, torch.SymInt):
                 name = "".join(c if c.isalnum() else "_" for c in str(symbol))
                 bounds = size.node.shape_env.var_to_range.get(symbol)
                 least = int(bounds.lower) if bounds is not None and bounds.lower.is_Integer else 1
-                self.graph.variable(name, max(least, 1), MOST, 1)
+                self.least.append(max(least, 1))
+                self.graph.variable(name, self.least[-1], MOST, 1)
                 self.known[symbol] = Size(name)
                 self.names.append(name)
                 self.sources.append((number, axis))
 
+    def fit(self, arguments: Any) -> bool:
+        """Are the sizes of a call those that the variables were declared for?"""
+        return all(least <= (int(arguments[n]) if axis is None else arguments[n].shape[axis]) <= MOST
+                   for (n, axis), least in zip(self.sources, self.least))
+
     def size(self, given: Any) -> Any:
-        """A size of torch as a number, or as an expression of variables."""
-        return given if isinstance(given, int) else self._of(given.node.expr)
+        """A number of torch, that is computed from sizes, as a number or as an expression of variables."""
+        if isinstance(given, (int, float)):
+            return given
+        e = given.node.expr
+        if all(isinstance(self.known.get(s), (int, float)) for s in e.free_symbols):
+            return type_of(given)(e.subs({s: self.known[s] for s in e.free_symbols}))
+        if not isinstance(given, torch.SymInt):
+            raise Unsupported(f"the number {e} of sizes that are known in runs alone")
+        return self._of(e)
 
     def _of(self, e: Any) -> Any:
         if e.is_Integer:
@@ -74,7 +100,7 @@ def values_of(module: Any, arguments: Any) -> dict[Any, int]:
         sizes = [(val, given)] if hasattr(val, "node") else list(zip(getattr(val, "shape", ()), getattr(given, "shape", ())))
         for size, number in sizes:
             if hasattr(size, "node") and size.node.expr.is_Symbol:
-                found[size.node.expr] = int(number)
+                found[size.node.expr] = type_of(size)(number)
     return found
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
+import torch
+
 from ..._array import Array, apply
+from ..._creation import full as filled
 from .call import Call, Unsupported, array, broadcast, cast
 
 Row = Callable[..., Any]
@@ -20,14 +23,28 @@ def rounding(name: str) -> Row:
     return lambda call, x: x if x.dtype.kind != "f" else apply(name, (x,))
 
 
+_OF_TRUTH = {"add": "or", "mul": "and", "max": "or", "min": "and"}  # arithmetic of truth values
+
+
 def binary(name: str) -> Row:
     def row(call: Call, a: Any, b: Any, *, alpha: Any = 1) -> Any:
         a, b = cast(a, call.dtype), cast(b, call.dtype)
+        if call.dtype.name == "bool":
+            return apply(_OF_TRUTH.get(name, name), (a, b))
         if alpha != 1:
             b = apply("mul", (b, alpha)) if isinstance(b, Array) else b * alpha
-        return apply(name, (a, b))
+        return apply(name, (_wrapped(a, call.dtype), _wrapped(b, call.dtype)))
 
     return row
+
+
+def _wrapped(x: Any, dtype: Any) -> Any:
+    """A number as the dtype of integers has it: what does not fit wraps around."""
+    if not isinstance(x, int) or isinstance(x, bool) or dtype.kind not in "iu":
+        return x
+    bits = torch.iinfo(getattr(torch, dtype.name)).bits
+    x %= 1 << bits
+    return x - (1 << bits) if dtype.kind == "i" and x >> (bits - 1) else x
 
 
 def rsub(call: Call, a: Any, b: Any, alpha: Any = 1) -> Any:
@@ -70,7 +87,10 @@ def fmod(call: Call, a: Any, b: Any) -> Any:
     a, b = cast(a, call.dtype), cast(b, call.dtype)
     if call.dtype.kind == "u":
         return apply("mod", (a, b))
-    size = apply("mod", (apply("abs", (array(a, call.dtype),)), apply("abs", (array(b, call.dtype),))))
+    a, b = array(a, call.dtype), array(b, call.dtype)
+    if call.dtype.kind != "f":  # not by way of abs, which the least integer does not have
+        return apply("sub", (a, apply("mul", (truncated(a, b), b))))
+    size = apply("mod", (apply("abs", (a,)), apply("abs", (b,))))
     return apply("where", (apply("lt", (a, 0)), apply("neg", (size,)), size))
 
 
@@ -140,11 +160,27 @@ def isnan(call: Call, x: Any) -> Any:
 
 
 def isinf(call: Call, x: Any) -> Any:
+    if x.dtype.kind != "f":
+        return filled(call.shape(), False, dtype=call.dtype)
     return apply("eq", (apply("abs", (x,)), math.inf))
 
 
 def sign(call: Call, x: Any) -> Any:
-    return x if x.dtype.name == "bool" else apply("sign", (x,))
+    """0 of NaN, as torch has it."""
+    if x.dtype.name == "bool":
+        return x
+    made = apply("sign", (x,))
+    return apply("where", (apply("eq", (x, x)), made, 0)) if x.dtype.kind == "f" else made
+
+
+def signbit(call: Call, x: Any) -> Any:
+    """Of numbers; a NaN has none here."""
+    if x.dtype.name == "bool":
+        return filled(call.shape(), False, dtype=call.dtype)
+    below = apply("lt", (x, 0))
+    if x.dtype.kind != "f":
+        return below
+    return apply("or", (below, apply("eq", (apply("reciprocal", (x,)), -math.inf))))
 
 
 def gelu(call: Call, x: Any, *, approximate: str = "none") -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from ... import _native
 from ..._array import Array, apply
 from ..._sizes import text_list
-from .call import Call, Unsupported, cast
+from .call import Call, Unsupported, cast, dtype_of
 
 
 def matmul(call: Call, a: Array, b: Array) -> Array:
@@ -85,8 +85,30 @@ def attention(call: Call, q: Array, k: Array, v: Array, dropout_p: float = 0.0, 
     if dropout_p:
         raise Unsupported("attention with dropout inside")
     text = f"causal={str(bool(is_causal)).lower()}" + ("" if scale is None else f" scale={float(scale)}")
+    k, v = _for_each_head(q, k), _for_each_head(q, v)
     y = apply("attention", (q, k, v) if attn_mask is None else (q, k, v, attn_mask), text)
-    return y, apply("logsumexp", (_scores(call, q, k, is_causal, attn_mask, scale),), "axes=[-1]")
+    scores = cast(_scores(call, q, k, is_causal, attn_mask, scale), dtype_of(call.want[1].dtype))
+    return y, apply("logsumexp", (scores,), "axes=[-1]")
+
+
+def _for_each_head(q: Array, x: Array) -> Array:
+    """Keys or values for as many heads as the queries have: groups of heads share them."""
+    if x.shape[1] == q.shape[1]:
+        return x
+    b, shared, n, width = x.shape
+    times = q.shape[1] // shared
+    x = apply("reshape", (x,), "shape=" + text_list([b, shared, 1, n, width]))
+    x = apply("expand", (x,), "shape=" + text_list([b, shared, times, n, width]))
+    return apply("reshape", (x,), "shape=" + text_list([b, shared * times, n, width]))
+
+
+def _for_shared_heads(x: Array, gradient: Array) -> Array:
+    """The sum of gradients over the heads that share x."""
+    if x.shape[1] == gradient.shape[1]:
+        return gradient
+    b, shared, n, width = x.shape
+    parts = [b, shared, gradient.shape[1] // shared, n, width]
+    return apply("sum", (apply("reshape", (gradient,), "shape=" + text_list(parts)),), "axes=[2]")
 
 
 def attention_backward(call: Call, gradient: Array, q: Array, k: Array, v: Array, out: Array, logsumexp: Array,
@@ -96,14 +118,20 @@ def attention_backward(call: Call, gradient: Array, q: Array, k: Array, v: Array
         raise Unsupported("attention with dropout inside")
     factor = float(scale) if scale is not None else float(call.fakes[1].shape[-1]) ** -0.5
 
+    shared = (k, v)
+    k, v = _for_each_head(q, k), _for_each_head(q, v)
+
     def t(x: Array) -> Array:
         return apply("swap_axes", (x,), "axis1=-2 axis2=-1")
 
     s = apply("mul", (apply("matmul", (q, t(k))), factor))
     if is_causal or attn_mask is not None:
         s = _scores(call, q, k, is_causal, attn_mask, scale)
-    p = apply("exp", (apply("sub", (s, apply("unsqueeze", (cast(logsumexp, s.dtype),), f"axis={s.ndim - 1}"))),))
+    total = apply("unsqueeze", (logsumexp,), f"axis={s.ndim - 1}")
+    p = apply("exp", (apply("sub", (cast(s, total.dtype), total)),))
+    p = cast(apply("where", (apply("eq", (total, float("-inf"))), 0.0, p)), s.dtype)  # a row that the mask hides whole
     dp = apply("matmul", (gradient, t(v)))
     row = apply("sum", (apply("mul", (gradient, out)),), "axes=[-1] keepdims=true")
     ds = apply("mul", (apply("mul", (p, apply("sub", (dp, row)))), factor))
-    return apply("matmul", (ds, k)), apply("matmul", (t(ds), q)), apply("matmul", (t(p), gradient))
+    return (apply("matmul", (ds, k)), _for_shared_heads(shared[0], apply("matmul", (t(ds), q))),
+            _for_shared_heads(shared[1], apply("matmul", (t(p), gradient))))

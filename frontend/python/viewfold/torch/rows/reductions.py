@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ..._array import Array, apply
+from ..._creation import full as filled
 from ..._sizes import text_list
 from .call import Call, Unsupported, axes_of, cast
 
@@ -13,6 +14,19 @@ Row = Callable[..., Any]
 
 def _attributes(axes: list[int], keepdim: bool) -> str:
     return "axes=" + text_list(axes) + (" keepdims=true" if keepdim else "")
+
+
+def _with_axis(row: Row) -> Row:
+    """Of an array without axes: as one of one element."""
+
+    def taken(call: Call, x: Array, *arguments: Any, **options: Any) -> Any:
+        if x.ndim:
+            return row(call, x, *arguments, **options)
+        made = row(call, apply("reshape", (x,), "shape=[1]"), *arguments, **options)
+        results = [apply("reshape", (y,), "shape=[]") for y in (made if isinstance(made, tuple) else (made,))]
+        return tuple(results) if isinstance(made, tuple) else results[0]
+
+    return taken
 
 
 def reduce(name: str) -> Row:
@@ -28,7 +42,8 @@ def reduce(name: str) -> Row:
 def truth(name: str) -> Row:
     def row(call: Call, x: Array, dim: Any = None, keepdim: bool = False) -> Array:
         x = x if x.dtype.name == "bool" else apply("ne", (x, 0))
-        return apply(name, (x,), _attributes(axes_of(dim, x.ndim), keepdim)) if x.ndim else x
+        made = apply(name, (x,), _attributes(axes_of(dim, x.ndim), keepdim)) if x.ndim else x
+        return cast(made, call.dtype)  # uint8 stays
 
     return row
 
@@ -73,7 +88,7 @@ def spread(name: str) -> Row:
     def row(call: Call, x: Array, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> Array:
         return _spread(name, x, dim, correction, keepdim)
 
-    return row
+    return _with_axis(row)
 
 
 def spread_mean(name: str) -> Row:
@@ -81,7 +96,7 @@ def spread_mean(name: str) -> Row:
         mean = apply("mean", (x,), _attributes(axes_of(dim, x.ndim), keepdim))
         return _spread(name, x, dim, correction, keepdim), mean
 
-    return row
+    return _with_axis(row)
 
 
 def cumulative(name: str) -> Row:
@@ -95,13 +110,17 @@ def cumulative(name: str) -> Row:
 def softmax(name: str) -> Row:
     def row(call: Call, x: Array, dim: int, half_to_float: bool = False) -> Array:
         x = cast(x, call.dtype)
-        return apply(name, (x,), f"axis={dim % x.ndim}")
+        return x if 0 in x.shape else apply(name, (x,), f"axis={dim % x.ndim}")
 
-    return row
+    return _with_axis(row)
 
 
+@_with_axis
 def logsumexp(call: Call, x: Array, dim: Any, keepdim: bool = False) -> Array:
-    return apply("logsumexp", (cast(x, call.dtype),), _attributes(axes_of(dim, x.ndim), keepdim))
+    axes = axes_of(dim, x.ndim)
+    if any(x.shape[a] == 0 for a in axes):
+        return filled(call.shape(), float("-inf"), dtype=call.dtype)
+    return apply("logsumexp", (cast(x, call.dtype),), _attributes(axes, keepdim))
 
 
 def vector_norm(call: Call, x: Array, order: Any = 2, dim: Any = None, keepdim: bool = False, *,
@@ -110,7 +129,7 @@ def vector_norm(call: Call, x: Array, order: Any = 2, dim: Any = None, keepdim: 
     how = _attributes(axes_of(dim, x.ndim), keepdim)
     size = apply("abs", (x,))
     if not x.ndim:
-        return size
+        return size if order else cast(apply("ne", (x, 0)), x.dtype)
     if order == 2:
         return apply("sqrt", (apply("sum", (apply("mul", (x, x)),), how),))
     if order == 1:
@@ -122,11 +141,13 @@ def vector_norm(call: Call, x: Array, order: Any = 2, dim: Any = None, keepdim: 
     return apply("pow", (apply("sum", (apply("pow", (size, float(order))),), how), 1.0 / float(order)))
 
 
+@_with_axis
 def sort(call: Call, x: Array, dim: int = -1, descending: bool = False, *, stable: Any = None) -> Any:
     text = f"axis={dim % x.ndim} descending={str(bool(descending)).lower()}"
     return apply("sort", (x,), text), cast(apply("argsort", (x,), text), call.recording.int64)
 
 
+@_with_axis
 def topk(call: Call, x: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     values, at = apply("topk", (x,), f"k={k} axis={dim % x.ndim} largest={str(bool(largest)).lower()}", 2)
     return values, cast(at, call.recording.int64)

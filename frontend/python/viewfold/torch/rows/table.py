@@ -21,6 +21,7 @@ ROWS = {
     "mul.Scalar": binary("mul"),
     "div.Tensor": elementwise.div,
     "div.Scalar": elementwise.div,
+    "true_divide.Tensor": elementwise.div,
     "div.Tensor_mode": elementwise.div,
     "div.Scalar_mode": elementwise.div,
     "floor_divide.default": binary("floordiv"),
@@ -117,6 +118,7 @@ ROWS = {
     "ceil.default": rounding("ceil"),
     "round.default": rounding("round"),
     "trunc.default": rounding("trunc"),
+    "signbit.default": elementwise.signbit,
     "isnan.default": elementwise.isnan,
     "isinf.default": elementwise.isinf,
     # the same elements, in another dtype or as they are
@@ -155,6 +157,7 @@ ROWS = {
     "as_strided_scatter.default": views.as_strided_scatter,
     "slice_scatter.default": views.slice_scatter,
     "select_scatter.default": views.select_scatter,
+    "diagonal_scatter.default": views.diagonal_scatter,
     # reductions
     "sum.default": reduce("sum"),
     "sum.dim_IntList": reduce("sum"),
@@ -225,7 +228,8 @@ ROWS = {
     "_adaptive_avg_pool2d.default": windows.adaptive_avg_pool,
     "_adaptive_avg_pool3d.default": windows.adaptive_avg_pool,
     "adaptive_avg_pool1d.default": windows.adaptive_avg_pool,
-    "_adaptive_avg_pool2d_backward.default": windows.adaptive_avg_pool_backward,
+    "_adaptive_avg_pool2d_backward.default": windows.adaptive_avg_pool_backward(2),
+    "_adaptive_avg_pool3d_backward.default": windows.adaptive_avg_pool_backward(3),
     # constants
     "full.default": creation.full,
     "full_like.default": creation.full_like,
@@ -239,6 +243,7 @@ ROWS = {
     "empty.memory_format": creation.constant(0),
     "empty_like.default": creation.constant(0),
     "new_empty.default": creation.constant(0),
+    "new_empty_strided.default": creation.constant(0),
     "scalar_tensor.default": creation.scalar_tensor,
     "arange.start_step": creation.arange,
     "iota.default": creation.iota,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..._array import Array, apply
@@ -154,7 +155,7 @@ def _storage(call: Call, x: Array) -> Array:
     fake = call.fakes[0]
     if not fake.is_contiguous() or any(isinstance(s, Size) for s in x.shape):
         raise Unsupported("as_strided of an array that is not contiguous")
-    return apply("reshape", (x,), f"shape=[{fake.numel()}]")
+    return apply("reshape", (x,), f"shape=[{math.prod(x.shape)}]")
 
 
 def as_strided(call: Call, x: Array, sizes: Any, strides: Any, offset: Any = None) -> Array:
@@ -181,11 +182,18 @@ def select_scatter(call: Call, x: Array, source: Array, dim: int, index: Any) ->
     return _write(x, select(call, apply("address", (x,)), dim, index), source)
 
 
+def diagonal_scatter(call: Call, x: Array, source: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    return _write(x, _diagonal(apply("address", (x,)), source.shape[-1], offset, dim1, dim2), source)
+
+
 def diagonal(call: Call, x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """The diagonal becomes the last axis."""
+    return _diagonal(x, call.shape()[-1], offset, dim1, dim2)
+
+
+def _diagonal(x: Array, count: Any, offset: int, dim1: int, dim2: int) -> Array:
     a, b = dim1 % x.ndim, dim2 % x.ndim
     x = apply("permute", (x,), "order=" + text_list([i for i in range(x.ndim) if i not in (a, b)] + [a, b]))
-    count = call.shape()[-1]
     rows, columns = x.shape[-2:]
     if offset >= 0:
         x = bounds(x, x.ndim - 1, offset, columns)

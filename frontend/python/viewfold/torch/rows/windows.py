@@ -69,6 +69,8 @@ class _Windows:
         for axis in range(self.axes):
             k, by, d, p = at[axis], self.stride[axis], self.dilation[axis], self.padding[axis]
             along = arange(self.out[axis], dtype="int64") * by + (k * d - p)
+            if p > k * d:  # in the padding: where the window first meets the array
+                along = apply("where", (apply("lt", (along, 0)), apply("mod", (along, d)), along))
             along = along.reshape([self.out[axis] if a == axis else 1 for a in range(self.axes)])
             made = along if made is None else made * self.sizes[axis] + along
         return made
@@ -88,8 +90,6 @@ def max_pool(call: Call, x: Array, kernel: Any, stride: Any = (), padding: Any =
             continue
         # NaN counts as greatest, and what lies in the padding never
         greater = apply("or", (apply("gt", (element, best)), apply("ne", (element, element))))
-        beyond = apply("and", (apply("eq", (best, float("-inf"))), apply("lt", (where, 0))))
-        greater = apply("or", (greater, beyond))
         best = apply("where", (greater, element, best))
         where = apply("where", (greater, place, where))
     return best, where
@@ -185,6 +185,11 @@ def adaptive_avg_pool(call: Call, x: Array, sizes: Any) -> Array:
     return _adaptive(x, call.shape()[x.ndim - len(sizes):])
 
 
-def adaptive_avg_pool_backward(call: Call, gradient: Array, x: Array) -> Array:
-    y = _adaptive(x, list(gradient.shape)[2:] if x.ndim == 4 else list(gradient.shape)[1:])
-    return _native.vjp([y], [gradient], [x])[0]
+def adaptive_avg_pool_backward(axes: int) -> Any:
+    """Of pools of the last axes."""
+
+    def row(call: Call, gradient: Array, x: Array) -> Array:
+        y = _adaptive(x, list(gradient.shape)[x.ndim - axes:])
+        return _native.vjp([y], [gradient], [x])[0]
+
+    return row
