@@ -25,6 +25,7 @@
 
 #include "codegen/codegen.h"
 #include "codegen/emit/emission_order.h"
+#include "codegen/emit/scratch_text.h"
 #include "codegen/program.h"
 
 typedef enum cc_kind {
@@ -84,7 +85,7 @@ typedef struct cc_emitter {
   bool streams;            /* some store may bypass the caches */
   bool checks;             /* the function may store to its status word */
   bool scratch;            /* it uses its scratch memory */
-  struct cc_chunk *chunks; /* memory for text */
+  cg_scratch_text texts; /* text of expressions */
 } cc_emitter;
 
 /* text.c: expressions, statements, types */

@@ -51,54 +51,15 @@ unsigned cc_storage_of(ir_dtype dtype) {
   return dtype == IR_F16 || dtype == IR_BF16 ? CC_U16 : cc_kind_of(dtype);
 }
 
-/* memory for text */
-
-struct cc_chunk {
-  struct cc_chunk *next;
-  size_t used, size;
-  char text[];
-};
-
-static char *room_for(cc_emitter *e, size_t size) {
-  enum { CHUNK = 16384 }; /* bytes allocated at a time: one chunk for most kernels */
-  struct cc_chunk *c = e->chunks;
-  if (!c || c->size - c->used < size) {
-    size_t all = size > CHUNK ? size : CHUNK;
-    c = ir_alloc(e->nest->mem, sizeof *c + all);
-    if (!c) {
-      cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
-      return NULL;
-    }
-    *c = (struct cc_chunk){e->chunks, 0, all};
-    e->chunks = c;
-  }
-  c->used += size;
-  return c->text + c->used - size;
-}
-
 void cc_text_free(cc_emitter *e) {
-  for (struct cc_chunk *c = e->chunks, *next; c; c = next) {
-    next = c->next;
-    ir_free(e->nest->mem, c, sizeof *c + c->size);
-  }
+  cg_scratch_free(&e->texts, e->nest->mem);
   ir_text_free(&e->out);
-}
-
-IR_PRINTF(2, 0) static const char *formatted(cc_emitter *e, const char *format, va_list args) {
-  va_list measure;
-  va_copy(measure, args);
-  int length = vsnprintf(NULL, 0, format, measure);
-  va_end(measure);
-  char *text = length < 0 ? NULL : room_for(e, (size_t)length + 1);
-  if (!text) return "0";
-  vsnprintf(text, (size_t)length + 1, format, args);
-  return text;
 }
 
 const char *cc_text(cc_emitter *e, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  const char *text = formatted(e, format, args);
+  const char *text = cg_scratch_format(&e->texts, &e->order, format, args);
   va_end(args);
   return text;
 }
@@ -108,7 +69,7 @@ const char *cc_text(cc_emitter *e, const char *format, ...) {
 cc_value cc_make(cc_emitter *e, unsigned kind, uint32_t width, cc_level level, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  cc_value v = {.text = formatted(e, format, args),
+  cc_value v = {.text = cg_scratch_format(&e->texts, &e->order, format, args),
                 .kind = (uint8_t)kind,
                 .level = (uint8_t)level,
                 .width = (uint16_t)width};
@@ -119,7 +80,7 @@ cc_value cc_make(cc_emitter *e, unsigned kind, uint32_t width, cc_level level, c
 cc_value cc_fail(cc_emitter *e, ir_status status, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  cg_order_fail(&e->order, status, "%s", formatted(e, format, args));
+  cg_order_fail(&e->order, status, "%s", cg_scratch_format(&e->texts, &e->order, format, args));
   va_end(args);
   return (cc_value){.text = "0", .kind = CC_I32, .level = CC_ATOM, .width = 1};
 }
@@ -177,14 +138,14 @@ static void put_line(cc_emitter *e, const char *text, const char *end) {
 void cc_line(cc_emitter *e, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  put_line(e, formatted(e, format, args), ";\n");
+  put_line(e, cg_scratch_format(&e->texts, &e->order, format, args), ";\n");
   va_end(args);
 }
 
 void cc_open(cc_emitter *e, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  put_line(e, formatted(e, format, args), " {\n");
+  put_line(e, cg_scratch_format(&e->texts, &e->order, format, args), " {\n");
   va_end(args);
   e->depth++;
 }

@@ -28,6 +28,7 @@
 
 #include "codegen/codegen.h"
 #include "codegen/emit/emission_order.h"
+#include "codegen/emit/scratch_text.h"
 
 enum { OC_WIDEST = 16 }; /* elements of the widest OpenCL vector */
 
@@ -108,7 +109,7 @@ typedef struct oc_emitter {
   oc_read read[OC_READS];
   uint32_t reads;          /* so far; the oldest are overwritten */
   bool streams;            /* some store may bypass the caches */
-  struct oc_chunk *chunks; /* memory for text */
+  cg_scratch_text texts; /* text of expressions */
 } oc_emitter;
 
 /* text.c: expressions, statements, types */

@@ -46,56 +46,17 @@ unsigned oc_storage_of(const oc_emitter *e, ir_dtype dtype) {
   return dtype == IR_F16 || dtype == IR_BF16 ? OC_USHORT : oc_kind_of(e, dtype);
 }
 
-/* memory for text */
-
-struct oc_chunk {
-  struct oc_chunk *next;
-  size_t used, size;
-  char text[];
-};
-
-static char *room_for(oc_emitter *e, size_t size) {
-  enum { CHUNK = 16384 }; /* bytes allocated at a time: one chunk for most kernels */
-  struct oc_chunk *c = e->chunks;
-  if (!c || c->size - c->used < size) {
-    size_t all = size > CHUNK ? size : CHUNK;
-    c = ir_alloc(e->nest->mem, sizeof *c + all);
-    if (!c) {
-      cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
-      return NULL;
-    }
-    *c = (struct oc_chunk){e->chunks, 0, all};
-    e->chunks = c;
-  }
-  c->used += size;
-  return c->text + c->used - size;
-}
-
 void oc_text_free(oc_emitter *e) {
-  for (struct oc_chunk *c = e->chunks, *next; c; c = next) {
-    next = c->next;
-    ir_free(e->nest->mem, c, sizeof *c + c->size);
-  }
+  cg_scratch_free(&e->texts, e->nest->mem);
   ir_text_free(&e->out);
   ir_text_free(&e->head);
   ir_text_free(&e->late);
 }
 
-IR_PRINTF(2, 0) static const char *formatted(oc_emitter *e, const char *format, va_list args) {
-  va_list measure;
-  va_copy(measure, args);
-  int length = vsnprintf(NULL, 0, format, measure);
-  va_end(measure);
-  char *text = length < 0 ? NULL : room_for(e, (size_t)length + 1);
-  if (!text) return "0";
-  vsnprintf(text, (size_t)length + 1, format, args);
-  return text;
-}
-
 const char *oc_text(oc_emitter *e, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  const char *text = formatted(e, format, args);
+  const char *text = cg_scratch_format(&e->texts, &e->order, format, args);
   va_end(args);
   return text;
 }
@@ -105,7 +66,7 @@ const char *oc_text(oc_emitter *e, const char *format, ...) {
 oc_value oc_make(oc_emitter *e, unsigned kind, uint32_t width, oc_level level, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  oc_value v = {.text = formatted(e, format, args),
+  oc_value v = {.text = cg_scratch_format(&e->texts, &e->order, format, args),
                 .kind = (uint8_t)kind,
                 .level = (uint8_t)level,
                 .width = (uint8_t)width};
@@ -116,7 +77,7 @@ oc_value oc_make(oc_emitter *e, unsigned kind, uint32_t width, oc_level level, c
 oc_value oc_fail(oc_emitter *e, ir_status status, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  cg_order_fail(&e->order, status, "%s", formatted(e, format, args));
+  cg_order_fail(&e->order, status, "%s", cg_scratch_format(&e->texts, &e->order, format, args));
   va_end(args);
   return (oc_value){.text = "0", .kind = OC_INT, .level = OC_ATOM, .width = 1};
 }
@@ -229,14 +190,14 @@ static void put_line(oc_emitter *e, const char *text, const char *end) {
 void oc_line(oc_emitter *e, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  put_line(e, formatted(e, format, args), ";\n");
+  put_line(e, cg_scratch_format(&e->texts, &e->order, format, args), ";\n");
   va_end(args);
 }
 
 void oc_open(oc_emitter *e, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  put_line(e, formatted(e, format, args), " {\n");
+  put_line(e, cg_scratch_format(&e->texts, &e->order, format, args), " {\n");
   va_end(args);
   e->depth++;
 }

@@ -1,0 +1,21 @@
+/* Text of expressions, which emitters that print text keep until a kernel is done. */
+#ifndef VIEWFOLD_CODEGEN_EMIT_SCRATCH_TEXT_H
+#define VIEWFOLD_CODEGEN_EMIT_SCRATCH_TEXT_H
+
+#include <stdarg.h>
+
+#include "codegen/emit/emission_order.h"
+
+struct cg_text_chunk;
+
+/* Memory for text; {0} is empty. */
+typedef struct cg_scratch_text {
+  struct cg_text_chunk *chunks;
+} cg_scratch_text;
+
+/* The formatted text, which lives until cg_scratch_free. Without memory "0", and the order has failed. */
+IR_PRINTF(3, 0)
+const char *cg_scratch_format(cg_scratch_text *scratch, cg_order *order, const char *format, va_list args);
+void cg_scratch_free(cg_scratch_text *scratch, const ir_mem *mem);
+
+#endif
