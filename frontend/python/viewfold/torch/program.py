@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from array import array
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,6 +16,7 @@ from .._creation import from_dlpack
 from .._dtypes import bool_, int64
 from .._sizes import Size, text_list
 from .._transform import _Into
+from .layout import Again, Given, Result, View, memory_order
 from .rows.call import Call, Unsupported, dtype_of
 from .rows.table import row_of
 from .symbols import SCALARS, VARYING, Symbols, number_of
@@ -63,87 +63,8 @@ def placeholders(module: fx.GraphModule) -> list[fx.Node]:
     return [n for n in module.graph.nodes if n.op == "placeholder"]
 
 
-def _is(a: Any, b: Any) -> bool:
-    """Are two sizes of torch equal, whatever the symbols in them stand for?"""
-    a, b = (s.node.expr.expand() if isinstance(s, torch.SymInt) else s for s in (a, b))
-    return bool(a == b)
-
-
-def _hint(size: Any) -> int:
-    """The number that a size had when the graph was traced."""
-    return int(size.node.hint or 0) if isinstance(size, torch.SymInt) else size
-
-
-def _order(sizes: Any, strides: Any, numbers: Any) -> list[int] | None:
-    """The axes from the outermost to the innermost, of elements that lie densely; None: they do not.
-
-    sizes: as the program has them, 1 for an axis that repeats; numbers: as torch has them."""
-    known = [1 if _is(s, 1) else n for s, n in zip(sizes, numbers)]
-    order = sorted(range(len(known)), key=lambda a: (_is(known[a], 1), 0 if _is(known[a], 1) else -_hint(strides[a]), a))
-    step: Any = 1
-    for a in reversed(order):
-        if _is(known[a], 1):
-            continue
-        if not _is(strides[a], step):
-            return None
-        step = step * known[a]
-    # axes of one element go where they are in the shape, as far as the others allow
-    large = [a for a in order if not _is(known[a], 1)]
-    if large == sorted(large):
-        return list(range(len(known)))
-    return large + [a for a in range(len(known)) if _is(known[a], 1)]
-
-
 def _text(size: Any) -> Any:
     return size.text if isinstance(size, Size) else size
-
-
-class Result:
-    """How a result is given back: memory for it, and its strides."""
-
-    def __init__(self, dtype: torch.dtype, shape: list[Any], order: list[int]) -> None:
-        self.dtype, self.shape, self.order = dtype, shape, order
-        self.fixed = self._layout({}) if all(isinstance(s, int) for s in shape) else None
-
-    def _layout(self, values: dict[str, int]) -> tuple[list[int], list[int]]:
-        shape = [number_of(s, values) for s in self.shape]
-        strides, step = [1] * len(shape), 1
-        for a in reversed(self.order):
-            strides[a] = step
-            step *= max(shape[a], 1)
-        return shape, strides
-
-    def make(self, values: dict[str, int]) -> torch.Tensor:
-        shape, strides = self.fixed or self._layout(values)
-        return torch.empty_strided(shape, strides, dtype=self.dtype)
-
-
-@dataclass(frozen=True)
-class Given:
-    """A result that is an argument."""
-
-    number: int
-
-
-@dataclass(frozen=True)
-class View:
-    """A result that is a view of an argument: torch reads where it lies from it."""
-
-    number: int
-    shape: list[Any]
-    strides: list[Any]
-    offset: Any  # elements behind the first one of the argument
-
-    def of(self, x: torch.Tensor, values: dict[str, int]) -> torch.Tensor:
-        shape, strides = ([number_of(s, values) for s in given] for given in (self.shape, self.strides))
-        return x.as_strided(shape, strides, x.storage_offset() + number_of(self.offset, values))
-
-
-@dataclass(frozen=True)
-class Again:
-    """A result with the elements of another."""
-
-    output: int
 
 
 class Program:
@@ -206,7 +127,7 @@ class Program:
         for numbers in (shape, steps):
             self.layouts.extend([len(shape)] * (numbers is shape) + [s if isinstance(s, int) else -1 for s in numbers])
         base = [1 if step == 0 else s for s, step in zip(shape, steps)]  # an axis of stride 0 repeats one element
-        order = _order(base, self.strides.get(number) or val.stride(), val.shape)
+        order = memory_order(base, self.strides.get(number) or val.stride(), val.shape)
         if order is not None:
             x = self.graph.input(node.name, code, tuple(_text(base[a]) for a in order))
             if order != list(range(len(order))):
@@ -257,7 +178,7 @@ class Program:
                 self.returned.append(view)
             else:
                 shape = [self.recording.size(s) for s in val.shape]
-                order = _order(shape, val.stride(), val.shape) or list(range(len(shape)))
+                order = memory_order(shape, val.stride(), val.shape) or list(range(len(shape)))
                 key = (id(env[r]), tuple(order))
                 if key in places:
                     self.returned.append(Again(places[key]))
