@@ -82,9 +82,9 @@ typedef struct cc_emitter {
   /* names of the current node's variables: their number (0: none yet), how many there are, which is the next;
    * numbers given out so far */
   uint32_t number, variables, variable, last_number;
-  bool streams;            /* some store may bypass the caches */
-  bool checks;             /* the function may store to its status word */
-  bool scratch;            /* it uses its scratch memory */
+  bool streams;          /* some store may bypass the caches */
+  bool checks;           /* the function may store to its status word */
+  bool scratch;          /* it uses its scratch memory */
   cg_scratch_text texts; /* text of expressions */
 } cc_emitter;
 

@@ -107,8 +107,8 @@ typedef struct oc_emitter {
   bool has_matrix;  /* some sums are computed by matrix instructions */
   uint64_t outputs; /* set of parameters, by slot, to which something is stored */
   oc_read read[OC_READS];
-  uint32_t reads;          /* so far; the oldest are overwritten */
-  bool streams;            /* some store may bypass the caches */
+  uint32_t reads;        /* so far; the oldest are overwritten */
+  bool streams;          /* some store may bypass the caches */
   cg_scratch_text texts; /* text of expressions */
 } oc_emitter;
 
