@@ -7,10 +7,6 @@
 
 #include "ir/print/print.h"
 
-/* Characters of an expression that stays where it is used: about half a line. Longer ones get a variable, so
- * that those made of them do not double; the compiler sees the same either way. */
-enum { MAX_INLINE_CHARACTERS = 40 };
-
 cc_value *cc_values(cc_emitter *e, uint32_t count) {
   /* pointers that take as many bytes as a value, rounded up: cg_array counts in these */
   enum { POINTERS = (sizeof(cc_value) + sizeof(void *) - 1) / sizeof(void *) };
@@ -35,7 +31,7 @@ static bool stays_inline(cc_emitter *e, ir_ref ref, cc_value v) {
   if (v.literal && v.width == 1) return true;
   if (v.level == CC_ATOM && cc_is_name(v.text)) return true; /* a name already */
   if (v.width > 1 || e->nest->freeze[ref] || !ir_is_expression(e->g, ref)) return false;
-  return strlen(v.text) <= MAX_INLINE_CHARACTERS;
+  return strlen(v.text) <= CG_INLINE_CHARACTERS;
 }
 
 void cc_emit_unrolled(void *emitter, ir_ref ref, void *out) {

@@ -44,7 +44,7 @@ static uint64_t digest_of(const char *text) {
 }
 
 static bool grow(cc_file *file) {
-  enum { FIRST = 256 }; /* places: of most files' lines, four times as many */
+  enum { FIRST = 256 }; /* places, of which half are used at most: a kernel defines 4 to 48 helpers */
   size_t cap = file->known_cap ? 2 * file->known_cap : FIRST;
   uint64_t *wider = ir_alloc(file->mem, cap * sizeof *wider);
   if (!wider) return false;

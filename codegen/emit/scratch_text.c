@@ -10,7 +10,7 @@ struct cg_text_chunk {
 };
 
 static char *room_for(cg_scratch_text *scratch, cg_order *order, size_t size) {
-  enum { CHUNK = 16384 }; /* bytes allocated at a time: one chunk for most kernels */
+  enum { CHUNK = 16384 }; /* bytes: the whole text of a product in OpenCL C has 14,058 */
   struct cg_text_chunk *c = scratch->chunks;
   if (!c || c->size - c->used < size) {
     size_t all = size > CHUNK ? size : CHUNK;

@@ -8,6 +8,10 @@
 
 struct cg_text_chunk;
 
+/* Characters of an expression that stays where it is used. Longer ones get a variable, so that those made of
+ * them do not double; the compiler sees the same either way. */
+enum { CG_INLINE_CHARACTERS = 40 /* about half a line of what is read; no code depends on it */ };
+
 /* Memory for text; {0} is empty. */
 typedef struct cg_scratch_text {
   struct cg_text_chunk *chunks;

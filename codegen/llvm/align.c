@@ -15,7 +15,7 @@
 #include "codegen/llvm/llvm.h"
 
 /* That the loop stores: of fewer, the further iterations cost as much as they save. */
-enum { LEAST_BYTES = 4 << 10 };
+enum { LEAST_BYTES = 4 << 10 /* takes 0.83 to 0.87 of the time so, 64 KiB 0.80 (Sapphire Rapids) */ };
 /* That a vector is computed of: of 10, a tenth is gained where a fourth is of 3, and there is twice the code.
  */
 enum { MOST_NODES = CG_MOST_ALIGNED - 1 };

@@ -7,10 +7,6 @@
 
 #include "ir/print/print.h"
 
-/* Characters of an expression that stays where it is used: about half a line. Longer ones get a variable, so
- * that those made of them do not double; the compiler sees the same either way. */
-enum { MAX_INLINE_CHARACTERS = 40 };
-
 /* Subvectors are as wide as possible: 28 lanes are 16, 8 and 4. */
 static uint32_t widest_within(uint32_t lanes) {
   uint32_t width = OC_WIDEST;
@@ -59,7 +55,7 @@ static bool stays_inline(oc_emitter *e, ir_ref ref, oc_value v) {
   if (v.literal) return true;
   if (v.level == OC_ATOM && strcspn(v.text, "(.[") == strlen(v.text)) return true; /* a name already */
   if (v.width > 1 || e->nest->freeze[ref] || !ir_is_expression(e->g, ref)) return false;
-  return strlen(v.text) <= MAX_INLINE_CHARACTERS;
+  return strlen(v.text) <= CG_INLINE_CHARACTERS;
 }
 
 static oc_value named(oc_emitter *e, ir_ref ref, oc_value v) {
