@@ -432,7 +432,7 @@ $(B)/optimal/libsearch.so: $(wildcard test/optimal/*.c test/optimal/*.h)
 
 optimal: all $(B)/optimal/libsearch.so
 	@OMP_NUM_THREADS=1 /usr/bin/python3 -B test/optimal/optimal.py --command '$(B)/viewfold index --json' \
-	  --library $(B)/optimal/libsearch.so --seed $(or $(SEED),1) --count $(or $(COUNT),400) --least 99 $(if $(LIST),--list)
+	  --compiled $(B)/optimal/libsearch.so --seed $(or $(SEED),1) --count $(or $(COUNT),400) --least 99 $(if $(LIST),--list)
 
 .PHONY: optimal test test-build unit property cross-test text conform python-test opencl campaign style soak soak-short fuzz prove bench demo demo-run demo-minilm demo-minilm-run
 RUN_TESTS = $(if $(ARCH),EMULATOR='$(EMULATOR)' PATH="$(CURDIR)/build/$(ARCH)/tools:$$PATH") SEED='$(SEED)' ONLY='$(ONLY)' CC='$(CC)' SOVERSION=$(SOVERSION) sh test/run.sh

@@ -80,7 +80,7 @@ def main():
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--corpus")
     parser.add_argument("--command", default="build/viewfold index --json")
-    parser.add_argument("--library", default="build/optimal/libsearch.so")
+    parser.add_argument("--compiled", default="build/optimal/libsearch.so")
     parser.add_argument("--least", type=float, default=0)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--elements", type=int, default=1500)
@@ -89,7 +89,7 @@ def main():
     tried += chains.random_chains(a.seed, a.count, a.elements)
     lines = "".join(json.dumps({k: c[k] for k in ("name", "base", "ops")}) + "\n" for c in tried)
     answers = subprocess.run(shlex.split(a.command), input=lines, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-    start, find = time.time(), search.Searches(a.library)
+    start, find = time.time(), search.Searches(a.compiled)
     counts = {k: collections.Counter() for k in ("index", "valid", "both")}
     wrong, seen = 0, {}
     for chain, line in zip(tried, answers):

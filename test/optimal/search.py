@@ -33,8 +33,8 @@ class _Condition(ctypes.Structure):
 
 
 class Searches:
-    def __init__(self, library):
-        self.library = ctypes.CDLL(library)
+    def __init__(self, file):
+        self.compiled = ctypes.CDLL(file)
 
     @staticmethod
     def _lanes(at, axes, target, constants):
@@ -47,7 +47,7 @@ class Searches:
         """[(divisor, coefficients, constant)], are these all?"""
         out, finished = (_Quotient * MOST)(), ctypes.c_int32(1)
         s = self._lanes(at, axes, target, constants)
-        count = self.library.search_quotients(ctypes.byref(s), out, MOST, ctypes.byref(finished))
+        count = self.compiled.search_quotients(ctypes.byref(s), out, MOST, ctypes.byref(finished))
         return [(q.by, list(q.of.c[: len(axes) + 1])) for q in out[:count]], bool(finished.value)
 
     def index(self, at, axes, target, constants, printed):
@@ -90,7 +90,7 @@ class Searches:
         s = self._lanes(at, axes, target, constants)
         known = np.ascontiguousarray([values(n, at) for n in free], dtype=np.int32)
         out = _Condition()
-        self.library.search_conditions(ctypes.byref(s), known.ctypes.data_as(ctypes.c_void_p), len(free), printed - 1, ctypes.byref(out))
+        self.compiled.search_conditions(ctypes.byref(s), known.ctypes.data_as(ctypes.c_void_p), len(free), printed - 1, ctypes.byref(out))
         if not out.clauses:
             return None, bool(out.finished)
         nodes = [_clause(c, axes, free) for c in out.clause[: out.clauses]]
