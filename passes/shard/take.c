@@ -50,8 +50,11 @@ static bool joined_for_all(shard_state *s, ir_ref x, ir_ref local, const ir_spec
   return ir_set_spec(s->g, x, to) || no_memory(s);
 }
 
-static bool is_noted(const shard_state *s, ir_ref exchange) {
+/* Did this pass make the exchange before, for another operand? nodes: of the graph, before it was asked for.
+ */
+static bool is_noted(const shard_state *s, ir_ref exchange, uint32_t nodes) {
   const shard_program *p = s->program;
+  if (exchange >= nodes) return false; /* it is new: mostly */
   for (size_t i = p->note_count; i-- > 0;)
     if (p->notes[i].exchange == exchange) return true;
   return false;
@@ -62,13 +65,15 @@ ir_ref shard_bring_to(shard_state *s, ir_ref x, ir_ref local, const ir_spec *fro
                       ir_ref node, int operand, shard_reason reason) {
   ir_ref exchange;
   size_t before = s->program->collective_count;
+  uint32_t nodes = s->g->count;
   if (!local || ir_spec_same_parts(from, to)) return local;
   for (uint32_t i = s->moved[x]; i; i = s->moves[i - 1].next)
     if (s->moves[i - 1].local == local && ir_spec_same_parts(&s->moves[i - 1].to, to))
       return s->moves[i - 1].made;
   ir_ref made = shard_move(s, local, op_dims(s->g, x), from, to, &exchange);
   if (!made) return 0;
-  if (exchange && is_noted(s, exchange)) s->program->collective_count = before; /* the same node again */
+  if (exchange && is_noted(s, exchange, nodes))
+    s->program->collective_count = before; /* the same node again */
   else if (!shard_note_move(s, node, operand, reason, from, to, exchange)) return 0;
   if (!IR_RESERVE(s->g->mem, s->moves, s->move_cap, s->move_count + 1)) return no_memory(s);
   s->moves[s->move_count++] = (shard_moved){local, made, *to, s->moved[x]};
