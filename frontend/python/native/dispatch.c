@@ -12,7 +12,7 @@
 
 typedef PyObject *(*vectorcall)(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
 
-enum { MOST_ARGUMENTS = 32, MOST_VARIABLES = 16, KEPT = 64 };
+enum { MOST_ARGUMENTS = 32, KEPT = 64 };
 
 /* What an argument must be. A size below 0 is variable -1 - size. strides NULL: dense. */
 typedef struct expected {
@@ -31,7 +31,7 @@ typedef struct entry {
   py_program *program;
   int arguments, variables;
   bool single;
-  bounds bounds[MOST_VARIABLES];
+  bounds bounds[PY_VARIABLES];
   expected expected[];
 } entry;
 
@@ -188,7 +188,7 @@ static PyObject *dispatch(PyObject *self, PyObject *const *args, size_t nargsf, 
   Py_ssize_t count = NARGS(nargsf), read = 0;
   py_argument arguments[MOST_ARGUMENTS];
   const void *inputs[MOST_ARGUMENTS];
-  int64_t variables[MOST_VARIABLES];
+  int64_t variables[PY_VARIABLES];
   PyObject *result = NULL;
   if (names && PyTuple_Size(names) == 0) names = NULL;
   if (py_traced_into || count > MOST_ARGUMENTS || !d->count || (names && !is_out(names)))
@@ -261,8 +261,8 @@ static void dispatcher_free(PyObject *self) {
   Py_DECREF((PyObject *)type);
 }
 
-static bool read_list(PyObject *list, int64_t *out, int rank) {
-  for (int i = 0; i < rank; i++) {
+bool py_read_integers(PyObject *list, int64_t *out, int count) {
+  for (int i = 0; i < count; i++) {
     PyObject *item = PySequence_GetItem(list, i);
     out[i] = item ? PyLong_AsLongLong(item) : -1;
     Py_XDECREF(item);
@@ -277,8 +277,8 @@ static bool read_expected(PyObject *described, expected *e) {
   if (!PyArg_ParseTuple(described, "iO!O", &e->dtype, &PyTuple_Type, &shape, &strides)) return false;
   e->rank = (int)PyTuple_Size(shape);
   e->strided = strides != Py_None;
-  return e->rank <= PY_RANK && read_list(shape, e->shape, e->rank) &&
-         (!e->strided || read_list(strides, e->strides, e->rank));
+  return e->rank <= PY_RANK && py_read_integers(shape, e->shape, e->rank) &&
+         (!e->strided || py_read_integers(strides, e->strides, e->rank));
 }
 
 /* add(program, signature, bounds, single): the signature is a tuple of what read_expected takes; bounds of
@@ -291,7 +291,7 @@ static PyObject *dispatcher_add(PyObject *self, PyObject *args) {
                         &limits, &single))
     return NULL;
   Py_ssize_t count = PyTuple_Size(signature), variables = PyTuple_Size(limits);
-  if (count > MOST_ARGUMENTS || variables > MOST_VARIABLES) Py_RETURN_NONE; /* such calls take the slow way */
+  if (count > MOST_ARGUMENTS || variables > PY_VARIABLES) Py_RETURN_NONE; /* such calls take the slow way */
   entry *e = PyMem_Calloc(1, sizeof *e + (size_t)count * sizeof *e->expected);
   if (!e) return PyErr_NoMemory();
   bool good = true;
@@ -338,10 +338,10 @@ static PyObject *dispatcher_run(PyObject *self, PyObject *args) {
   py_argument *arguments = PyMem_Calloc((size_t)count + 1, sizeof *arguments);
   const void **inputs = PyMem_Calloc((size_t)count + 1, sizeof *inputs);
   PyObject *held = PyTuple_New(count); /* as run_entry does */
-  int64_t values[MOST_VARIABLES];
+  int64_t values[PY_VARIABLES];
   PyObject *result = NULL;
-  bool good =
-      arguments && inputs && held && variables <= MOST_VARIABLES && read_list(sizes, values, (int)variables);
+  bool good = arguments && inputs && held && variables <= PY_VARIABLES &&
+              py_read_integers(sizes, values, (int)variables);
   for (Py_ssize_t i = 0; i < count && good; i++) {
     PyObject *item = PyTuple_GetItem(list, i);
     if (py_is_array(item) && py_array_data((py_array *)item))

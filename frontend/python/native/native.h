@@ -16,7 +16,7 @@
 
 #include "frontend/viewfold.h"
 
-enum { PY_RANK = 16 };
+enum { PY_RANK = 16, PY_VARIABLES = 16 /* sizes of a call, kept on the stack: 128 bytes */ };
 
 /* Elements that arrays share: memory of ours, or of an object that lends it. */
 typedef struct py_block {
@@ -197,6 +197,8 @@ bool py_argument_read(PyObject *object, py_argument *argument, bool writable);
 void py_arguments_release(py_argument *arguments, Py_ssize_t count);
 
 /* dispatch.c */
+/* The first `count` items of a sequence; false with an exception. */
+bool py_read_integers(PyObject *list, int64_t *out, int count);
 extern PyType_Spec py_dispatcher_spec;
 
 /* control.c. A function of Python that records: takes arrays, returns a list or tuple of `results` arrays. */

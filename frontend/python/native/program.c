@@ -168,24 +168,18 @@ static Py_ssize_t read_ports(const port_list *list, const int64_t *layouts, py_a
  * number of the first input that does not lie so, and nothing was run; or None. */
 PyObject *py_run_into(PyObject *module, PyObject *const *args, Py_ssize_t count) {
   (void)module;
-  enum { MOST_VARIABLES = 16 };
   if (count != 5 || Py_TYPE(args[0]) != py.program || !PyBytes_Check(args[4])) {
     PyErr_SetString(PyExc_TypeError, "run_into takes a program, inputs, sizes, outputs and layouts");
     return NULL;
   }
   const py_program *p = (const py_program *)args[0];
   const port_list in = {args[1], p->inputs, false}, out = {args[3], p->outputs, true};
-  int64_t variables[MOST_VARIABLES];
+  int64_t variables[PY_VARIABLES];
   if (PySequence_Size(in.items) != in.count || PySequence_Size(out.items) != out.count ||
-      PySequence_Size(args[2]) != p->variables || p->variables > MOST_VARIABLES)
+      PySequence_Size(args[2]) != p->variables || p->variables > PY_VARIABLES)
     return PyErr_Format(PyExc_ValueError, "the program takes %d arrays and %d sizes, and gives %d", p->inputs,
                         p->variables, p->outputs);
-  for (int v = 0; v < p->variables; v++) {
-    PyObject *size = PySequence_GetItem(args[2], v);
-    variables[v] = size ? PyLong_AsLongLong(size) : -1;
-    Py_XDECREF(size);
-    if (PyErr_Occurred()) return NULL;
-  }
+  if (!py_read_integers(args[2], variables, p->variables)) return NULL;
   size_t ports = (size_t)(in.count + out.count) + 1;
   void **data = PyMem_Calloc(ports, sizeof *data);
   py_argument *arguments = PyMem_Calloc(ports, sizeof *arguments);
