@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import weakref
 from typing import Any, Callable
 
 import torch
@@ -73,10 +74,10 @@ class Compiled:
         self.program: Program | None = None
         self.varies = any(isinstance(s, VARYING) for n in placeholders(module) for s in (
             value(n).shape if isinstance(value(n), torch.Tensor) else [value(n)]))
-        recorded = self._record({})
-        if recorded is not None and not constants:
-            self.program = recorded.compile()
-            report.programs.append(recorded)
+        if constants:
+            self._record({})  # can it be taken? The weights come with the first call
+        else:
+            self.program = self._made({})
 
     def _record(self, weights: dict[int, torch.Tensor]) -> Program | None:
         """None: sizes that vary are numbers, with a program for each."""
@@ -87,12 +88,16 @@ class Compiled:
                 raise
             return None
 
+    def _made(self, weights: dict[int, torch.Tensor]) -> Program | None:
+        made = self._record(weights)
+        if made is not None:
+            self.report.programs.append(made.compile())
+        return made
+
     def _freeze(self, arguments: Any) -> None:
         given = {n: arguments[n] for n in self.constants}
         self.weights = [(n, t, t._version, t.data_ptr()) for n, t in given.items()]
-        self.program = self._record(given)
-        if self.program is not None:
-            self.report.programs.append(self.program.compile())
+        self.program = self._made(given)
 
     def _changed(self, arguments: Any) -> bool:
         for n, tensor, version, address in self.weights:
@@ -117,9 +122,7 @@ class Compiled:
                 self._freeze(arguments)
             elif self._changed(arguments):  # weights are arguments from now on
                 self.constants, self.weights, self.by_sizes = (), [], {}
-                self.program = self._record({})
-                if self.program is not None:
-                    self.report.programs.append(self.program.compile())
+                self.program = self._made({})
         if self.program is not None and self.program.recording.symbols.fit(arguments):
             return self.program
         return self._of_sizes(arguments)
@@ -187,22 +190,13 @@ def _in_parts(module: fx.GraphModule, report: Report, error: CannotTake) -> Call
             continue
         break
     for name, compiled in made.items():
-        setattr(split, name, _Part(compiled, len(_returned(getattr(split, name))) == 1 and
-                                   not isinstance(_output(getattr(split, name)), (tuple, list))))
+        output = next(n for n in getattr(split, name).graph.nodes if n.op == "output")
+        setattr(split, name, _Part(compiled, not isinstance(output.args[0], (tuple, list))))
     report.programs += parts.programs
     report.eager += list(refused.values())
     for operation, reason in refused.values():
         _log.info("%s runs in torch: %s", operation, reason)
     return split.forward
-
-
-def _output(module: fx.GraphModule) -> Any:
-    return next(n for n in module.graph.nodes if n.op == "output").args[0]
-
-
-def _returned(module: fx.GraphModule) -> Any:
-    given = _output(module)
-    return given if isinstance(given, (tuple, list)) else [given]
 
 
 class _Part(torch.nn.Module):
@@ -218,22 +212,23 @@ class _Part(torch.nn.Module):
 def compile_graph(module: fx.GraphModule, report: Report, constants: tuple[int, ...] = ()) -> Callable[..., Any]:
     """A function of a list of arguments, which does what the graph does."""
     try:
-        return _boxed(Compiled(module, report, constants))
+        return _boxed(Compiled(module, report, constants), report)
     except CannotTake as e:
-        return _boxed(_spread(_in_parts(module, report, e)))
+        return _boxed(_spread(_in_parts(module, report, e)), report)
 
 
-def _boxed(compiled: Compiled) -> Callable[..., Any]:
+def _boxed(compiled: Callable[[Any], Any], report: Report) -> Callable[..., Any]:
     def call(arguments: list[Any]) -> Any:
         made = compiled(arguments)
         arguments.clear()
         return made
 
     call._boxed_call = True  # type: ignore[attr-defined]
+    call.report = report  # type: ignore[attr-defined]
     return call
 
 
-_reports: list[Report] = []
+_reports: list[weakref.ref[Report]] = []  # a report lives as long as the functions that it is of
 
 
 def _static(module: fx.GraphModule) -> tuple[int, ...]:
@@ -256,7 +251,7 @@ def backend(module: fx.GraphModule, examples: Any, *, options: dict[str, Any] | 
         raise ValueError(f"the back end viewfold has no option {sorted(unknown)[0]!r}; it takes 'freeze'")
     freeze = (options or {}).get("freeze", True)
     report = Report()
-    _reports.append(report)
+    _reports[:] = [r for r in _reports if r() is not None] + [weakref.ref(report)]
 
     def with_gradients(graph: fx.GraphModule, arguments: Any) -> Any:
         return compile_graph(graph, report)
@@ -276,5 +271,5 @@ def forget() -> None:
 
 
 def explain() -> list[Report]:
-    """What became of each graph that was compiled so far, the last one last; `print` says what runs in torch."""
-    return list(_reports)
+    """What became of each graph whose compiled function is there, the last one last; `print` says what runs in torch."""
+    return [report for report in (r() for r in _reports) if report is not None]
