@@ -10,6 +10,7 @@
 #include "passes/index/affine.h"
 #include "passes/index/index.h"
 
+/* Of a kernel, loads that are looked at, and the depth of loops around one: more are not advised on. */
 enum { MAX_LOADS = 64, MAX_DEPTH = 64, NS_PER_MS = 1000000 };
 
 /* The loads of one parameter through dear indices, and those of the copy in their place. */

@@ -218,7 +218,7 @@ bool shard_is_deferred(const shard_state *s, ir_ref node);
 bool shard_view_spec(shard_state *s, ir_ref node, ir_spec *out); /* false after failing */
 /* Where the views below x, which has been made, begin at an array of fewer bytes: marks them as deferred, and
  * returns the number of views; `kept` takes their parts, for shard_unsink. 0: there is none. */
-enum { SHARD_SUNK = 8 };
+enum { SHARD_SUNK = 8 /* views below a value that are looked at; those further down stay made */ };
 uint32_t shard_sink(shard_state *s, ir_ref x, ir_ref kept[SHARD_SUNK]);
 void shard_unsink(shard_state *s, ir_ref x, const ir_ref *kept, uint32_t count);
 /* The point of operand i that a point of a joined array reads, if it reads that operand: where what is added

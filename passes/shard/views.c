@@ -113,7 +113,7 @@ uint32_t shard_sink(shard_state *s, ir_ref x, ir_ref kept[SHARD_SUNK]) {
     ir_ref next = ir_src(g, below, 0);
     if (!shard_same_pending(ir_spec_of(g, below), ir_spec_of(g, next))) break;
     kept[count++] = s->local[below];
-    double bytes = ir_spec_is_whole(ir_spec_of(g, next)) ? 0 : shard_bytes(g, below = next);
+    double bytes = ir_spec_is_whole(ir_spec_of(g, next)) ? 0 : shard_bytes(g, next);
     below = next;
     if (bytes < least) least = bytes, best = count;
   }

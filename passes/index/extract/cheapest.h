@@ -7,7 +7,7 @@
 #include "passes/index/impl.h"
 
 /* Coefficients, divisors and bounds of forms that are rewritten: products of two fit an int64_t. */
-enum { CHEAPEST_LARGEST = 1 << 30 };
+enum { CHEAPEST_LARGEST = 1 << 30 /* squared: 2^60 */ };
 
 /* An access as it was folded, and the cheapest form found so far. */
 typedef struct cheapest_search {

@@ -35,8 +35,7 @@ int64_t loop_panel_columns(const ir_target *target, const pass_product *product)
 int64_t loop_panel_multiple(const loop_nest *n, ir_ref reduce);
 
 /* window.c */
-/* Rows that share what a window loads: of a window of 3, six loads for 12. */
-enum { LOOP_WINDOW_ROWS = 4 };
+enum { LOOP_WINDOW_ROWS = 4 /* rows that share what a window loads: of a window of 3, 6 loads for 12 */ };
 /* An axis besides that of the lanes along which neighbours read the same elements: a reduced range moves over
  * these as well. NULL: there is none. */
 loop_axis *loop_window_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce, const ir_ref *loads,
