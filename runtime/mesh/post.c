@@ -19,26 +19,26 @@ typedef struct peer {
 
 struct rt_post {
   const ir_mem *mem;
-  rt_wire *wire;
+  rt_transport *transport;
   int64_t timeout_ns;
-  pthread_mutex_t wire_lock; /* one call of the wire at a time; taken before `lock` */
-  pthread_mutex_t run_lock;  /* one run at a time */
-  pthread_mutex_t lock;      /* guards what follows */
-  pthread_cond_t bell;       /* of the thread */
-  uint64_t run;              /* the last that has begun */
-  rt_receiver *receiver;     /* NULL: none is in progress */
-  rt_packet *early, **last;  /* of runs that have not begun, in the order in which they arrived */
+  pthread_mutex_t transport_lock; /* one call of the transport at a time; taken before `lock` */
+  pthread_mutex_t run_lock;       /* one run at a time */
+  pthread_mutex_t lock;           /* guards what follows */
+  pthread_cond_t bell;            /* of the thread */
+  uint64_t run;                   /* the last that has begun */
+  rt_receiver *receiver;          /* NULL: none is in progress */
+  rt_packet *early, **last;       /* of runs that have not begun, in the order in which they arrived */
   bool quit;
-  atomic_bool broken; /* the wire */
+  atomic_bool broken; /* the transport */
   ir_error failure;   /* why */
   pthread_t thread;
   peer peers[];
 };
 
-const rt_wire *rt_post_wire(const rt_post *p) { return p->wire; }
+const rt_transport *rt_post_transport(const rt_post *p) { return p->transport; }
 int64_t rt_post_timeout(const rt_post *p) { return p->timeout_ns; }
 
-/* The wire has failed. With both locks. */
+/* The transport has failed. With both locks. */
 static void give_up(rt_post *p, const ir_error *why) {
   if (atomic_load(&p->broken)) return;
   p->failure = *why;
@@ -46,8 +46,8 @@ static void give_up(rt_post *p, const ir_error *why) {
   if (p->receiver) p->receiver->fail(p->receiver, why);
 }
 
-/* With the wire's lock. */
-static void break_wire(rt_post *p, const ir_error *why) {
+/* With the transport's lock. */
+static void break_transport(rt_post *p, const ir_error *why) {
   pthread_mutex_lock(&p->lock);
   give_up(p, why);
   pthread_mutex_unlock(&p->lock);
@@ -55,14 +55,14 @@ static void break_wire(rt_post *p, const ir_error *why) {
 
 ir_status rt_post_send(rt_post *p, uint32_t to, rt_packet *packet, ir_error *error) {
   ir_error own = {0};
-  pthread_mutex_lock(&p->wire_lock);
+  pthread_mutex_lock(&p->transport_lock);
   if (atomic_load(&p->broken)) {
     rt_packet_free(p->mem, packet);
     own = p->failure;
-  } else if (p->wire->send(p->wire, to, packet, &own)) {
-    break_wire(p, &own);
+  } else if (p->transport->send(p->transport, to, packet, &own)) {
+    break_transport(p, &own);
   }
-  pthread_mutex_unlock(&p->wire_lock);
+  pthread_mutex_unlock(&p->transport_lock);
   return own.status ? ir_fail(error, own.status, "%s", own.text) : IR_OK;
 }
 
@@ -81,7 +81,7 @@ static void answer(rt_post *p, const rt_packet *asked) {
     packet->header.exchange = p->receiver->progress(p->receiver, asked->header.to, &ended);
   else if (asked->header.run == p->run) ended = true;
   packet->header.step = ended;
-  if (p->wire->send(p->wire, asked->sender, packet, &own)) give_up(p, &own);
+  if (p->transport->send(p->transport, asked->sender, packet, &own)) give_up(p, &own);
 }
 
 /* With both locks. */
@@ -105,17 +105,17 @@ static void bring(rt_post *p, rt_packet *packet) {
 }
 
 void rt_post_progress(rt_post *p) {
-  if (pthread_mutex_trylock(&p->wire_lock)) return;
+  if (pthread_mutex_trylock(&p->transport_lock)) return;
   while (!atomic_load(&p->broken)) {
     rt_packet *packet = NULL;
     ir_error own = {0};
-    if (p->wire->receive(p->wire, &packet, &own)) break_wire(p, &own);
+    if (p->transport->receive(p->transport, &packet, &own)) break_transport(p, &own);
     if (!packet) break;
     pthread_mutex_lock(&p->lock);
     bring(p, packet);
     pthread_mutex_unlock(&p->lock);
   }
-  pthread_mutex_unlock(&p->wire_lock);
+  pthread_mutex_unlock(&p->transport_lock);
 }
 
 int64_t rt_post_heard(rt_post *p, uint32_t process, bool *left) {
@@ -186,24 +186,24 @@ static void free_post(rt_post *p) {
   pthread_cond_destroy(&p->bell);
   pthread_mutex_destroy(&p->lock);
   pthread_mutex_destroy(&p->run_lock);
-  pthread_mutex_destroy(&p->wire_lock);
-  ir_free(p->mem, p, sizeof *p + p->wire->processes * sizeof *p->peers);
+  pthread_mutex_destroy(&p->transport_lock);
+  ir_free(p->mem, p, sizeof *p + p->transport->processes * sizeof *p->peers);
 }
 
-ir_status rt_post_open(rt_wire *wire, int64_t timeout_ns, rt_post **out, ir_error *error) {
+ir_status rt_post_open(rt_transport *transport, int64_t timeout_ns, rt_post **out, ir_error *error) {
   *out = NULL;
-  size_t size = sizeof(rt_post) + wire->processes * sizeof(peer);
-  rt_post *p = ir_alloc(wire->mem, size);
+  size_t size = sizeof(rt_post) + transport->processes * sizeof(peer);
+  rt_post *p = ir_alloc(transport->mem, size);
   if (!p) {
-    wire->close(wire, false);
+    transport->close(transport, false);
     return ir_fail(error, IR_ERR_MEMORY, "out of memory for a mesh of processes");
   }
   memset(p, 0, size);
-  p->mem = wire->mem;
-  p->wire = wire;
+  p->mem = transport->mem;
+  p->transport = transport;
   p->timeout_ns = timeout_ns;
   p->last = &p->early;
-  pthread_mutex_init(&p->wire_lock, NULL);
+  pthread_mutex_init(&p->transport_lock, NULL);
   pthread_mutex_init(&p->run_lock, NULL);
   pthread_mutex_init(&p->lock, NULL);
   pthread_condattr_t monotonic;
@@ -213,7 +213,7 @@ ir_status rt_post_open(rt_wire *wire, int64_t timeout_ns, rt_post **out, ir_erro
   pthread_condattr_destroy(&monotonic);
   if (!rt_thread_start(&p->thread, thread_main, p)) {
     free_post(p);
-    wire->close(wire, false);
+    transport->close(transport, false);
     return ir_fail(error, IR_ERR_DEVICE, "the system starts no thread for a mesh of processes");
   }
   *out = p;
@@ -223,11 +223,11 @@ ir_status rt_post_open(rt_wire *wire, int64_t timeout_ns, rt_post **out, ir_erro
 /* What has begun to be sent goes while it is asked for, as long as the other processes take it. */
 static void drain(rt_post *p) {
   int64_t end = ir_now_ns() + p->timeout_ns;
-  while (!atomic_load(&p->broken) && !p->wire->is_idle(p->wire) && ir_now_ns() < end) {
+  while (!atomic_load(&p->broken) && !p->transport->is_idle(p->transport) && ir_now_ns() < end) {
     struct timespec pause = {.tv_nsec = LOOK_NS / 10};
     nanosleep(&pause, NULL);
   }
-  if (!p->wire->is_idle(p->wire)) atomic_store(&p->broken, true);
+  if (!p->transport->is_idle(p->transport)) atomic_store(&p->broken, true);
 }
 
 void rt_post_close(rt_post *p) {
@@ -237,16 +237,16 @@ void rt_post_close(rt_post *p) {
   pthread_cond_signal(&p->bell);
   pthread_mutex_unlock(&p->lock);
   pthread_join(p->thread, NULL);
-  for (uint32_t i = 0; i < p->wire->processes; i++) {
+  for (uint32_t i = 0; i < p->transport->processes; i++) {
     ir_error own = {0};
-    rt_packet *packet = i == p->wire->process ? NULL : rt_packet_make(p->mem, 0);
+    rt_packet *packet = i == p->transport->process ? NULL : rt_packet_make(p->mem, 0);
     if (!packet) continue;
     packet->header.kind = RT_PACKET_LEAVE;
     rt_post_send(p, i, packet, &own);
   }
   drain(p);
-  rt_wire *wire = p->wire;
+  rt_transport *transport = p->transport;
   bool broken = atomic_load(&p->broken);
   free_post(p);
-  wire->close(wire, broken);
+  transport->close(transport, broken);
 }

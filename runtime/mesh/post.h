@@ -1,10 +1,10 @@
-/* A process's end of the wire: sends packets, and brings each one that arrives to the mesh that runs. One
- * thread of its own answers other processes that ask whether this one is alive, also while all of its devices
- * compute. */
+/* A process's end of the transport: sends packets, and brings each one that arrives to the mesh that runs.
+ * One thread of its own answers other processes that ask whether this one is alive, also while all of its
+ * devices compute. */
 #ifndef VIEWFOLD_RUNTIME_MESH_POST_H
 #define VIEWFOLD_RUNTIME_MESH_POST_H
 
-#include "runtime/mesh/wire.h"
+#include "runtime/mesh/transport.h"
 
 typedef struct rt_post rt_post;
 
@@ -24,16 +24,16 @@ typedef struct rt_receiver {
   void (*accept)(struct rt_receiver *receiver, rt_packet *packet);
   /* How far a device is: the number of exchanges whose messages it has sent. */
   uint64_t (*progress)(struct rt_receiver *receiver, uint32_t device, bool *ended);
-  /* The wire has failed. */
+  /* The transport has failed. */
   void (*fail)(struct rt_receiver *receiver, const ir_error *why);
 } rt_receiver;
 
-/* Takes the wire over: closes it also where it fails. timeout_ns: how long a process may be silent when it is
- * asked before it counts as gone. */
-ir_status rt_post_open(rt_wire *wire, int64_t timeout_ns, rt_post **out, ir_error *error);
-/* Tells the other processes, sends what is to be sent, and closes the wire. Accepts NULL. */
+/* Takes the transport over: closes it also where it fails. timeout_ns: how long a process may be silent when
+ * it is asked before it counts as gone. */
+ir_status rt_post_open(rt_transport *transport, int64_t timeout_ns, rt_post **out, ir_error *error);
+/* Tells the other processes, sends what is to be sent, and closes the transport. Accepts NULL. */
 void rt_post_close(rt_post *post);
-const rt_wire *rt_post_wire(const rt_post *post);
+const rt_transport *rt_post_transport(const rt_post *post);
 int64_t rt_post_timeout(const rt_post *post);
 
 /* Begins a run, and gives its number; waits until another run of this process has ended. From now on packets

@@ -21,7 +21,8 @@ uint32_t rt_process_of(const ir_mesh *mesh, uint32_t processes, uint32_t device)
  * IR_ERR_UNSUPPORTED: more than RT_THREAD_DEVICES of one process. */
 ir_status rt_ranks_make(const ir_mem *mem, const ir_mesh *mesh, rt_post *post, rt_ranks **out,
                         ir_error *error);
-void rt_ranks_free(rt_ranks *ranks); /* accepts NULL */
+void rt_ranks_free(rt_ranks *ranks);                        /* accepts NULL */
+bool rt_ranks_have(const rt_ranks *ranks, uint32_t device); /* is it of this process? */
 
 /* As rt_threads_run, for this process's devices; all processes call it alike, in the same order. `program`
  * tells what is run from all else: the same number in all processes, or the run fails. Where `before` is a

@@ -71,7 +71,7 @@ static uint64_t progress_of(rt_receiver *receiver, uint32_t device, bool *ended)
   return d ? atomic_load(&d->sent) : 0;
 }
 
-static void fail_wire(rt_receiver *receiver, const ir_error *why) {
+static void fail_transport(rt_receiver *receiver, const ir_error *why) {
   rt_ranks_fail((rt_ranks *)receiver, why, true); /* nobody can be told */
 }
 
@@ -79,20 +79,21 @@ static void fail_wire(rt_receiver *receiver, const ir_error *why) {
 
 static size_t size_of(uint32_t count) { return sizeof(rt_ranks) + (count + 1) * sizeof(rank_device); }
 
-static ir_status count_devices(const ir_mesh *mesh, const rt_wire *wire, uint32_t *count, ir_error *error) {
+static ir_status count_devices(const ir_mesh *mesh, const rt_transport *transport, uint32_t *count,
+                               ir_error *error) {
   *count = 0;
   for (uint32_t d = 0; d < mesh->device_count; d++) {
-    uint32_t process = rt_process_of(mesh, wire->processes, d);
-    if (process >= wire->processes)
+    uint32_t process = rt_process_of(mesh, transport->processes, d);
+    if (process >= transport->processes)
       return ir_fail(error, IR_ERR_INVALID, "device %u of the mesh is of process %u; there are %u, from 0 on",
-                     d, process, wire->processes);
-    *count += process == wire->process;
+                     d, process, transport->processes);
+    *count += process == transport->process;
   }
   if (!*count)
     return ir_fail(error, IR_ERR_INVALID,
                    "process %u has no device of the mesh, which has %u on %u processes; each process has one "
                    "at least",
-                   wire->process, mesh->device_count, wire->processes);
+                   transport->process, mesh->device_count, transport->processes);
   if (*count > RT_THREAD_DEVICES)
     return ir_fail(error, IR_ERR_UNSUPPORTED, "a mesh with %u devices of one process, which has at most %d",
                    *count, RT_THREAD_DEVICES);
@@ -120,10 +121,10 @@ static void set_up_devices(rt_ranks *r) {
 
 ir_status rt_ranks_make(const ir_mem *mem, const ir_mesh *mesh, rt_post *post, rt_ranks **out,
                         ir_error *error) {
-  const rt_wire *wire = rt_post_wire(post);
+  const rt_transport *transport = rt_post_transport(post);
   uint32_t count;
   *out = NULL;
-  ir_status status = count_devices(mesh, wire, &count, error);
+  ir_status status = count_devices(mesh, transport, &count, error);
   if (status) return status;
   rt_ranks *r = ir_alloc(mem, size_of(count));
   uint32_t *own = ir_alloc(mem, mesh->device_count * sizeof *own);
@@ -134,14 +135,14 @@ ir_status rt_ranks_make(const ir_mem *mem, const ir_mesh *mesh, rt_post *post, r
     return ir_fail(error, IR_ERR_MEMORY, "out of memory for a mesh of %u devices", mesh->device_count);
   }
   memset(r, 0, size_of(count));
-  r->receiver = (rt_receiver){accept_packet, progress_of, fail_wire};
+  r->receiver = (rt_receiver){accept_packet, progress_of, fail_transport};
   r->mem = mem;
   r->mesh = mesh;
   r->post = post;
   r->team = team;
   r->own = own;
-  r->process = wire->process;
-  r->processes = wire->processes;
+  r->process = transport->process;
+  r->processes = transport->processes;
   r->count = count;
   r->spin_ns = count <= (uint32_t)rt_pool_default_threads() ? SPIN_NS : 0;
   pthread_mutex_init(&r->lock, NULL);
@@ -161,6 +162,8 @@ void rt_ranks_free(rt_ranks *r) {
   ir_free(r->mem, r->own, r->mesh->device_count * sizeof *r->own);
   ir_free(r->mem, r, size_of(r->count));
 }
+
+bool rt_ranks_have(const rt_ranks *r, uint32_t device) { return r->own[device] != UINT32_MAX; }
 
 /* the end of a run */
 

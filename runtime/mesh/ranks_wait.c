@@ -7,8 +7,8 @@
 #include "runtime/mesh/ranks_impl.h"
 #include "runtime/mesh/route.h"
 
-/* A device sleeps between two looks at the wire, which nobody rings: first for as long as a sleep takes at
- * least, then twice as long each time, up to what a late packet may cost. */
+/* A device sleeps between two looks at the transport, which nobody rings: first for as long as a sleep takes
+ * at least, then twice as long each time, up to what a late packet may cost. */
 enum { SLEEP_NS = 50000, LONGEST_SLEEP_NS = 1000000 };
 /* How long a device waits before it asks the one that it waits for, and between two questions; but no longer
  * than an eighth of the time after which a silent process is gone. */

@@ -1,11 +1,12 @@
-/* Exchanges between devices of several processes (test/lib/exchanges.h), which are threads with wires between
- * them (test/lib/wires.h). Where some device fails or ends early, or a process is cut off, the runs of all
- * processes end, with a message that says which; and where no more than a device has failed, they run again.
+/* Exchanges between devices of several processes (test/lib/exchanges.h), which are threads with loopback
+ * between them (test/lib/loopback.h). Where some device fails or ends early, or a process is cut off, the
+ * runs of all processes end, with a message that says which; and where no more than a device has failed, they
+ * run again.
  */
 #include "runtime/mesh/ranks.h"
 #include "test/lib/cases.h"
 #include "test/lib/exchanges.h"
-#include "test/lib/wires.h"
+#include "test/lib/loopback.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ enum { MOST_PROCESSES = 6 };
 
 typedef struct process {
   exchange_world *world;
-  wires *wires;
+  loopback *loopback;
   rt_post *post;
   rt_ranks *ranks;
   uint32_t number;
@@ -49,7 +50,7 @@ static void run_all(process *list, uint32_t count) {
 static bool open_all(process *list, uint32_t count, int64_t timeout_ns) {
   for (uint32_t i = 0; i < count; i++) {
     ir_error error = {0};
-    if (rt_post_open(wires_of(list[i].wires, i), timeout_ns, &list[i].post, &error) ||
+    if (rt_post_open(loopback_of(list[i].loopback, i), timeout_ns, &list[i].post, &error) ||
         rt_ranks_make(&ir_mem_libc, &list[i].world->mesh, list[i].post, &list[i].ranks, &error)) {
       printf("%s\n", error.text);
       return false;
@@ -98,7 +99,7 @@ static bool fails_to_run(exchange_world *w, process *list, uint32_t count) {
     return all_say(list, count, count, IR_ERR_INVALID, "another program");
   default:
     cuts++;
-    wires_cut(list[which].wires, which);
+    loopback_cut(list[which].loopback, which);
     run_all(list, count);
     return all_say(list, count, which, IR_ERR_DEVICE, "has not been heard of") &&
            all_say(list + which, 1, 1, IR_ERR_DEVICE, "has not been heard of");
@@ -112,9 +113,9 @@ static bool check(uint64_t seed) {
   uint32_t count = (uint32_t)exchanges_pick(w, 1, most);
   process list[MOST_PROCESSES] = {0};
   bool cut = count > 1 && exchanges_pick(w, 0, 9) == 0;
-  wires *between = wires_make(count, seed);
+  loopback *between = loopback_make(count, seed);
   for (uint32_t i = 0; i < count; i++)
-    list[i] = (process){.world = w, .wires = between, .number = i, .program = 77};
+    list[i] = (process){.world = w, .loopback = between, .number = i, .program = 77};
   good = good && open_all(list, count, cut ? CUT_TIMEOUT_NS : TIMEOUT_NS);
   if (good && cut) good = fails_to_run(w, list, count);
   else good = good && runs(w, list, count);
@@ -122,7 +123,7 @@ static bool check(uint64_t seed) {
     rt_ranks_free(list[i].ranks);
     rt_post_close(list[i].post);
   }
-  wires_free(between);
+  loopback_free(between);
   exchanges += w->count;
   exchanges_free(w);
   free(w);

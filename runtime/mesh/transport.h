@@ -1,10 +1,10 @@
 /* What carries packets between the processes of a mesh: MPI (runtime/mpi/mpi.c), or queues of one process in
  * tests.
  *
- * A wire moves bytes and knows nothing of what they are. The engine above it (ranks.h) needs no more than
- * this: packets from one process to another arrive in the order in which they were sent. */
-#ifndef VIEWFOLD_RUNTIME_MESH_WIRE_H
-#define VIEWFOLD_RUNTIME_MESH_WIRE_H
+ * A transport moves bytes and knows nothing of what they are. The engine above it (ranks.h) needs no more
+ * than this: packets from one process to another arrive in the order in which they were sent. */
+#ifndef VIEWFOLD_RUNTIME_MESH_TRANSPORT_H
+#define VIEWFOLD_RUNTIME_MESH_TRANSPORT_H
 
 #include "ir/base.h"
 
@@ -39,20 +39,20 @@ static inline void rt_packet_free(const ir_mem *mem, rt_packet *p) {
   if (p) mem->fn(mem->user, p, sizeof *p + p->bytes, 0);
 }
 
-/* One call at a time. Failures are those of the wire itself: nothing is sent or received any more. */
-typedef struct rt_wire rt_wire;
-struct rt_wire {
+/* One call at a time. Failures are those of the transport itself: nothing is sent or received any more. */
+typedef struct rt_transport rt_transport;
+struct rt_transport {
   const ir_mem *mem;
   const char *name; /* for messages and reports */
   uint32_t process, processes;
-  /* Begins to send; the wire frees the packet when it has gone, or has failed. Does not wait. */
-  ir_status (*send)(rt_wire *wire, uint32_t to, rt_packet *packet, ir_error *error);
+  /* Begins to send; the transport frees the packet when it has gone, or has failed. Does not wait. */
+  ir_status (*send)(rt_transport *transport, uint32_t to, rt_packet *packet, ir_error *error);
   /* *out: a packet that has arrived, which the caller frees; NULL: there is none. Does not wait. */
-  ir_status (*receive)(rt_wire *wire, rt_packet **out, ir_error *error);
+  ir_status (*receive)(rt_transport *transport, rt_packet **out, ir_error *error);
   /* Has all gone that was to be sent? */
-  bool (*is_idle)(rt_wire *wire);
+  bool (*is_idle)(rt_transport *transport);
   /* broken: other processes may be gone, so that nothing is agreed with them. */
-  void (*close)(rt_wire *wire, bool broken);
+  void (*close)(rt_transport *transport, bool broken);
 };
 
 #endif
