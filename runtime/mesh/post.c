@@ -30,11 +30,13 @@ struct rt_post {
   rt_packet *early, **last;       /* of runs that have not begun, in the order in which they arrived */
   bool quit;
   atomic_bool broken; /* the transport */
-  ir_error failure;   /* why */
+  atomic_bool abandoned;
+  ir_error failure; /* why */
   pthread_t thread;
   peer peers[];
 };
 
+void rt_post_abandon(rt_post *p) { atomic_store(&p->abandoned, true); }
 const rt_transport *rt_post_transport(const rt_post *p) { return p->transport; }
 int64_t rt_post_timeout(const rt_post *p) { return p->timeout_ns; }
 
@@ -220,9 +222,11 @@ ir_status rt_post_open(rt_transport *transport, int64_t timeout_ns, rt_post **ou
   return IR_OK;
 }
 
-/* What has begun to be sent goes while it is asked for, as long as the other processes take it. */
+/* What has begun to be sent goes while it is asked for, as long as the other processes take it. After a run
+ * only words of leaving are on their way, which a process that lives takes in no time: one that is gone is
+ * not waited for as long as where something is needed of it. */
 static void drain(rt_post *p) {
-  int64_t end = ir_now_ns() + p->timeout_ns;
+  int64_t end = ir_now_ns() + p->timeout_ns / 8;
   while (!atomic_load(&p->broken) && !p->transport->is_idle(p->transport) && ir_now_ns() < end) {
     struct timespec pause = {.tv_nsec = LOOK_NS / 10};
     nanosleep(&pause, NULL);
@@ -246,7 +250,7 @@ void rt_post_close(rt_post *p) {
   }
   drain(p);
   rt_transport *transport = p->transport;
-  bool broken = atomic_load(&p->broken);
+  bool broken = atomic_load(&p->broken) || atomic_load(&p->abandoned);
   free_post(p);
   transport->close(transport, broken);
 }

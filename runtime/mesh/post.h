@@ -36,6 +36,9 @@ void rt_post_close(rt_post *post);
 const rt_transport *rt_post_transport(const rt_post *post);
 int64_t rt_post_timeout(const rt_post *post);
 
+/* Processes may be gone: when the post closes, it agrees with none. */
+void rt_post_abandon(rt_post *post);
+
 /* Begins a run, and gives its number; waits until another run of this process has ended. From now on packets
  * of it are accepted, first those that have come before. */
 uint64_t rt_post_begin(rt_post *post, rt_receiver *receiver);

@@ -258,5 +258,6 @@ ir_status rt_ranks_run(rt_ranks *r, uint64_t program, rt_device_work work, void 
   clear(r);
   if (!atomic_load(&r->cancelled)) return IR_OK;
   report(r, error);
+  if (error->status == IR_ERR_DEVICE) rt_post_abandon(r->post);
   return error->status;
 }
