@@ -10,8 +10,8 @@
  * with one failure, one in N is repeated in the same context after failing, and must then succeed.
  *
  * --random N, --writes N, FILE: also N random graphs, N graphs that write references through views, and
- * graphs of files, which are parsed and compiled; those that write are run, too. Code is made quickly (the target's setting `quick`): its
- * quality takes the most time of an attempt, and none of the allocations.
+ * graphs of files, which are parsed and compiled; those that write are run, too. Code is made quickly (the
+ * target's setting `quick`): its quality takes the most time of an attempt, and none of the allocations.
  *
  * Attempts are made in processes of their own, so that a crash or an endless loop is one more failure of a
  * named allocation. */
