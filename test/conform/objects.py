@@ -8,8 +8,8 @@ For each of the machines of linked/machines.py, the graphs are built as objects,
 library than the C library, and run on the same arrays as `viewfold run`: each result must have the same bits. Without fused
 multiply-adds, sums have other bits: there it must have those of `viewfold run --target`, which must be near. Processors of
 other architectures run in qemu-user, by the cross compilers of the distribution; one that is not here is left out, and said.
---count: of the workloads, so many, those with the fewest operations; 0: all. Exit status: 0, 1 after a failure, 77
-when there is no C compiler.
+--count: of the workloads, so many, those with the fewest operations; 0: all, those that an emulator is too slow for with
+smaller sizes, too. Exit status: 0, 1 after a failure, 77 when there is no C compiler.
 """
 import glob
 import json
@@ -27,7 +27,11 @@ from arguments import arguments
 from linked.comparison import Comparison, missing
 from linked.program import as_class, by_command, command, members
 
-LONGEST = 120          # seconds of one workload on one machine: longer ones are left out there
+LONGEST = 25           # seconds of one workload on one machine: longer ones are left out there, and SHORT runs instead
+# The same graphs with other sizes, for emulators.
+SHORT = {"M1_1024": ("1024", "160"), "M1_2048": ("2048", "176"), "M4": ("1024", "160"), "M5": ("1024", "160"),
+         "C1": ("8,64,56,56", "1,64,14,14"), "A1": ("512", "64"), "A1c": ("512", "64"), "A2": ("2048", "96"),
+         "A2c": ("2048", "96"), "T1": ("8,128", "1,32")}
 NEAR = 1e-5            # of the largest element: what results without fused multiply-adds may differ by
 INDICES = 1000         # indices are below: every workload's axis has more, or 10 of classes
 SMALL = ["L2chain", "L2softmax", "M5", "V11", "T2", "R8", "C2"]
@@ -114,10 +118,19 @@ class Model:
         return [int(s) if s.isdigit() else self.sizes[s.split("=")[0]] for s in sizes.split(",") if s]
 
 
-def workloads(count):
+def workloads(count, folder):
     here = os.path.dirname(os.path.abspath(__file__))
     paths = sorted(glob.glob(os.path.join(here, "../../frontend/workloads/*.vf")))
-    return [p for p in paths if not count or os.path.basename(p)[:-3] in SMALL[:count]]
+    if count:
+        return [p for p in paths if os.path.basename(p)[:-3] in SMALL[:count]]
+    for name, (sizes, instead) in SHORT.items():
+        with open(os.path.join(here, f"../../frontend/workloads/{name}.vf")) as file:
+            text = file.read()
+        head, at, body = text.partition("(")
+        paths.append(os.path.join(folder, name + "_short.vf"))
+        with open(paths[-1], "w") as file:
+            file.write(head + at + body.replace(sizes, instead))
+    return paths
 
 
 def main():
@@ -137,7 +150,7 @@ def main():
         with open(os.path.join(folder, "casts.vf"), "w") as file:
             file.write(CASTS)
         models = [Model(path, viewfold, folder, rng)
-                  for path in [os.path.join(folder, "digits.vf"), os.path.join(folder, "casts.vf"), *workloads(options.count)]]
+                  for path in [os.path.join(folder, "digits.vf"), os.path.join(folder, "casts.vf"), *workloads(options.count, folder)]]
         comparison.run(models, folder, lambda model, machine: model.flops / machine.speed > LONGEST)
     return comparison.report("objects")
 

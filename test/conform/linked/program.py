@@ -91,9 +91,9 @@ def _function(model, header):
         lines.append(f"  {name}_sizes sizes = {{{', '.join(values)}}};")
     arena = f"(size_t){name}_arena_bytes(&sizes)" if sized else f"{name}_ARENA_BYTES"
     return "\n".join([f"static int run_{name}(FILE *from, FILE *to) {{", *lines,
-                      f"  {name}_arrays arrays = {{{', '.join(arrays)}}};",
-                      f"  int status = {name}_run(&arrays, {'&sizes, ' if sized else ''}get({arena}, NULL));",
-                      *writes, "  return status;", "}", ""])
+                      f"  {name}_arrays arrays = {{{', '.join(arrays)}}};", f"  void *arena = get({arena}, NULL);",
+                      f"  int status = {name}_run(&arrays, {'&sizes, ' if sized else ''}arena);",
+                      *writes, *(f"  free({a});" for a in [*arrays, "arena"]), "  return status;", "}", ""])
 
 
 def by_command(viewfold):
