@@ -16,6 +16,7 @@
 #include "passes/lower/lower.h"
 #include "passes/pack/pack.h"
 #include "passes/schedule/in_place.h"
+#include "passes/schedule/run_once.h"
 #include "passes/schedule/schedule.h"
 #include "passes/strategy.h"
 
@@ -468,6 +469,7 @@ ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options
   if (options->shaping) options->shaping->kernel = 0;
   bool done = results != 0 && pipeline_run_passes(&s, PASS_ON_GRAPH, -1) &&
               each_kernel(&s, "making loops", run_on_kernel);
+  if (done && options->target->hoists) done = schedule_mark_run_once(g, plan);
   made_kernels_free(&s.made);
   ir_free(g->mem, s.roots, (1 + options->input_count) * sizeof *s.roots);
   /* a pass that could not make a node may have left what it found: no such plan is handed on */
