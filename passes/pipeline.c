@@ -40,6 +40,7 @@ typedef struct pass_state {
   pass_slots slots;
   uint32_t *slot_of; /* slots.slot_of */
   bool keeps_loops;  /* kernels are made once: nobody looks at what a pass leaves, or has a part in it */
+  pass_known_accesses accesses;
   pass_alternatives alternatives;
   in_place *writes;
   uint8_t *stored; /* by node up to the results: must it lie in memory? NULL: none must */
@@ -120,7 +121,7 @@ static void mask_rows(pass_state *s) {
   if (!s->step->row_group.block) s->root = pass_row_group_mask(s->g, s->root);
 }
 
-static void extract_accesses(pass_state *s) { s->root = pass_extract_kernel(s->g, s->root); }
+static void extract_accesses(pass_state *s) { s->root = pass_extract_kernel(s->g, s->root, &s->accesses); }
 
 static void elementary(pass_state *s) {
   s->root = pass_elementary(s->g, s->root);
@@ -128,7 +129,7 @@ static void elementary(pass_state *s) {
   s->step->flops = s->root ? pass_flops(s->g, s->root) : 0;
 }
 
-static void canonical(pass_state *s) { s->root = pass_canonical_kernel(s->g, s->root); }
+static void canonical(pass_state *s) { s->root = pass_canonical_kernel(s->g, s->root, &s->accesses); }
 
 static void crop(pass_state *s) { s->root = pass_crop(s->g, s->root, s->strategy->crops_innermost); }
 
@@ -486,6 +487,12 @@ static void write_in_place(pass_state *s) {
   s->root = done ? results : 0;
 }
 
+static void pass_state_free(pass_state *s) {
+  const ir_mem *mem = s->g->mem;
+  ir_free(mem, s->roots, (1 + s->options->input_count) * sizeof *s->roots);
+  pass_known_accesses_free(mem, &s->accesses);
+}
+
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
                         ir_error *error) {
   pass_state s = {.g = g, .options = options, .plan = plan, .error = error, .root = results};
@@ -495,7 +502,7 @@ ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options
   if (options->shaping) options->shaping->kernel = 0;
   bool done =
       results != 0 && run_passes(&s, PASS_ON_GRAPH, -1) && each_kernel(&s, "making loops", run_on_kernel);
-  ir_free(g->mem, s.roots, (1 + options->input_count) * sizeof *s.roots);
+  pass_state_free(&s);
   /* a pass that could not make a node may have left what it found: no such plan is handed on */
   if (done && ir_task_ends(g->task)) done = false, ir_cancelled(error);
   if (done) return IR_OK;
@@ -558,6 +565,6 @@ ir_status pass_alone(ir_graph *g, const pass_info *row, const pass_options *opti
   pass_index_begin(g);
   bool done = row->scope & PASS_OF_PLAN ? run_from_plan(&s, row) : run_on_text(&s, row);
   ir_free(g->mem, step.slots, step.slot_count * sizeof *step.slots);
-  ir_free(g->mem, s.roots, (1 + options->input_count) * sizeof *s.roots);
+  pass_state_free(&s);
   return done ? IR_OK : ir_fail(error, IR_ERR_INTERNAL, "compilation failed without a message");
 }
