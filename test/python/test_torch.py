@@ -162,6 +162,32 @@ class Compiled(Case):
 
         self.gradients(Block(), torch.randint(0, 11, (2, 5)))
 
+    def test_values_between(self):
+        """grid_sample and padding with edges, backwards, and bags of rows."""
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.x, self.at = (nn.Parameter(torch.randn(s)) for s in ((2, 3, 5, 6), (2, 4, 4, 2)))
+                self.bag = nn.EmbeddingBag(7, 3, mode="mean", padding_idx=2)
+
+            def forward(self, i, begins):
+                y = [F.grid_sample(F.pad(self.x, (1, 0, 2, 1), "replicate"), self.at * 1.3, padding_mode=p, align_corners=a)
+                     for p in ("zeros", "reflection", "border") for a in (True, False)]
+                return torch.cat([t.flatten() for t in y] + [self.bag(i, begins).flatten()])
+
+        self.gradients(Model(), torch.tensor([1, 2, 6, 6, 0]), torch.tensor([0, 0, 3]))
+
+    def test_encoder_in_inference(self):
+        """torch has one operation for a layer, and one for its attention."""
+        layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
+        model, (x,) = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval(), _tensors((2, 5, 16))
+        absent = torch.tensor([[0, 0, 0, 0, 1], [0, 0, 1, 1, 1]]).bool()
+        attention = nn.MultiheadAttention(16, 2, batch_first=True).eval()
+        with torch.no_grad():
+            self.same(self.compiled(model)(x, src_key_padding_mask=absent), model(x, src_key_padding_mask=absent))
+            self.same(self.compiled(attention)(x, x, x), attention(x, x, x))
+        self.nothing_eager()
+
     def test_buffers_change(self):
         """Statistics of batches are written back."""
         model = nn.BatchNorm1d(3)

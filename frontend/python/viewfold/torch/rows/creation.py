@@ -70,6 +70,14 @@ def normal(call: Call, *ignored: Any, **options: Any) -> Array:
     return _draw(call, "normal", None, f"dtype={_float(call).text}")
 
 
+def normal_between(call: Call, shape: Any, *, mean: float, std: float, **options: Any) -> Array:
+    return apply("add", (apply("mul", (normal(call), float(std))), float(mean)))
+
+
+def uniform_between(call: Call, shape: Any, *, low: float, high: float, **options: Any) -> Array:
+    return apply("add", (apply("mul", (uniform(call), float(high) - float(low))), float(low)))
+
+
 def _float(call: Call) -> Any:
     if call.dtype.name not in ("float32", "float64"):
         raise Unsupported(f"random numbers in {call.dtype.name}")

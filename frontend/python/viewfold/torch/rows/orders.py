@@ -109,7 +109,7 @@ def _places(x: Array, axis: int) -> Array:
     return broadcast(along(x.shape[axis], axis, x.ndim), list(x.shape))
 
 
-def _place(call: Call, ordered: Array, x: Array, behind_equal: bool) -> Array:
+def place(call: Call, ordered: Array, x: Array, behind_equal: bool) -> Array:
     """How many elements of each ordered line lie before an element of x: by halving. NaN is greatest."""
     compare = "gt" if behind_equal else "ge"
     count = ordered.shape[-1]
@@ -136,13 +136,13 @@ def searchsorted(call: Call, ordered: Array, x: Any, *, out_int32: bool = False,
     x = array(x, ordered.dtype)
     shape = call.shape()
     if ordered.ndim > 1:
-        return cast(_place(call, ordered, x, right or side == "right"), call.dtype)
-    made = _place(call, ordered, x, right or side == "right")
+        return cast(place(call, ordered, x, right or side == "right"), call.dtype)
+    made = place(call, ordered, x, right or side == "right")
     return cast(broadcast(made, shape), call.dtype)
 
 
 def bucketize(call: Call, x: Any, bounds: Array, *, out_int32: bool = False, right: bool = False) -> Array:
-    return cast(_place(call, cast(bounds, call.common), array(x, call.common), right), call.dtype)
+    return cast(place(call, cast(bounds, call.common), array(x, call.common), right), call.dtype)
 
 
 def histc(call: Call, x: Array, bins: int = 100, low: Any = 0, high: Any = 0) -> Array:
@@ -169,4 +169,4 @@ def histc(call: Call, x: Array, bins: int = 100, low: Any = 0, high: Any = 0) ->
 def repeat_interleave(call: Call, times: Array, *, output_size: Any = None) -> Array:
     """Each position as often as the array says."""
     ends = apply("cumsum", (cast(times, call.recording.int64),), "axis=0")
-    return cast(_place(call, ends, arange(call.shape()[0], dtype="int64"), True), call.dtype)
+    return cast(place(call, ends, arange(call.shape()[0], dtype="int64"), True), call.dtype)

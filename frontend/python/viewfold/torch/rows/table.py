@@ -5,7 +5,7 @@ docs/torch.md lists them, and the tests compare each with torch.
 
 from __future__ import annotations
 
-from . import creation, distances, elementwise, indexing, orders, products, reductions, views, windows
+from . import bags, creation, distances, elementwise, indexing, orders, products, reductions, sampling, views, windows
 from .elementwise import binary, compare, logical, prefer_number, rounding, scaled, unary
 from .reductions import cumulative, extremum, position, reduce, softmax, spread, spread_mean, truth
 
@@ -247,6 +247,17 @@ ROWS = {
     "put.default": indexing.put,
     "masked_scatter.default": indexing.masked_scatter,
     "masked_scatter_backward.default": indexing.masked_scatter_backward,
+    # between elements
+    "grid_sampler_2d_backward.default": sampling.sample_backward,
+    "grid_sampler_3d.default": sampling.sample,
+    "grid_sampler_3d_backward.default": sampling.sample_backward,
+    "replication_pad1d_backward.default": sampling.edges_backward,
+    "replication_pad2d_backward.default": sampling.edges_backward,
+    "replication_pad3d_backward.default": sampling.edges_backward,
+    "_embedding_bag.default": bags.embedding_bag,
+    "_embedding_bag_forward_only.default": bags.embedding_bag,
+    "_embedding_bag_backward.default": bags.backward,
+    "_embedding_bag_per_sample_weights_backward.default": bags.weights_backward,
     # pools
     "max_pool2d_with_indices.default": windows.max_pool,
     "max_pool3d_with_indices.default": windows.max_pool,
@@ -288,6 +299,8 @@ ROWS = {
     # random numbers, from a seed that torch's generator gives for each call
     "rand.default": creation.uniform,
     "rand_like.default": creation.uniform,
+    "prims.uniform.default": creation.uniform_between,
+    "prims.normal.default": creation.normal_between,
     "randn.default": creation.normal,
     "randn_like.default": creation.normal,
     "bernoulli.p": creation.bernoulli,
@@ -304,7 +317,4 @@ ROWS = {
 def row_of(target: object) -> object:
     """What records calls of an operation, or None."""
     name = str(target)
-    for space in ("aten.", "prims."):
-        if name.startswith(space):
-            return ROWS.get(name[len(space):])
-    return None
+    return ROWS.get(name) or ROWS.get(name.removeprefix("aten.").removeprefix("prims."))
