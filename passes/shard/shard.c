@@ -52,7 +52,8 @@ static ir_ref on_parts(shard_state *s, ir_ref node, const op_sharding *rule, con
                ? made
                : 0;
   }
-  if (cls == IR_CLASS_INDIRECT && n->op != IR_OP_ASSIGN) return shard_indirect(s, node, choice, operands);
+  if (n->op == IR_OP_ASSIGN) return shard_write(s, node, choice, operands[0], operands[2]);
+  if (cls == IR_CLASS_INDIRECT) return shard_indirect(s, node, choice, operands);
   return shard_local(s, node, rule, choice, operands);
 }
 
@@ -76,6 +77,7 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
   }
   if (rule->operands == 1) shard_choose_ordered(s, node, &specs[0], wanted, &choice);
   for (uint32_t i = 0; i < rule->operands; i++) {
+    if (n->op == IR_OP_ASSIGN && i == 1) continue; /* positions in a part are its own (write.c) */
     shard_reason reason = reason_of(rule, i, &specs[i], &choice.operands[i]);
     operands[i] = shard_take(s, n->src[i], &choice.operands[i], node, (int)i, reason);
     if (!operands[i]) return 0;
