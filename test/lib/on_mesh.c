@@ -184,9 +184,11 @@ bool on_mesh_check(on_mesh *c, ir_ref root) {
   ir_eval_result *whole = calloc(n, sizeof *whole);
   c->what[0] = '\0';
   for (size_t i = 0; i < c->input_count; i++) inputs[i] = c->inputs[i].ref;
+  shard_request request = {
+      .root = root, .inputs = inputs, .input_count = c->input_count, .device = SHARD_ALL};
   c->no_value = ir_eval(g, ir_get(g, root)->src, n, c->inputs, c->input_count, c->vars, c->var_count, whole,
                         &error) != IR_OK;
-  bool good = c->no_value || pass_shard(g, root, inputs, c->input_count, SHARD_ALL, &p);
+  bool good = c->no_value || pass_shard(g, &request, &p);
   if (!good) snprintf(c->what, sizeof c->what, "%s", g->error->text);
   if (good && !c->no_value && ir_verify(g, p.root, IR_LEVEL_TENSOR, &error) != IR_OK) {
     snprintf(c->what, sizeof c->what, "verifier: %s", error.text);
