@@ -63,6 +63,10 @@ VF_API vf_value vf_reduce_scatter(vf_value x, int axis, const char *over);
 VF_API vf_value vf_all_to_all(vf_value x, int split, int concat, const char *over);
 /* All of x on every device. */
 VF_API vf_value vf_gather_all_axes(vf_value x);
+/* x divided as `spec` says, or all of it on `device`, such as "cpu" or "opencl:1", which is one of the mesh:
+ * since all devices run one program, every device has it then. One of them is NULL; both: on the device that
+ * computes, which a graph without a mesh has as well. Gradients go back to where x is. */
+VF_API vf_value vf_transfer_to(vf_value x, const char *device, const char *spec);
 
 /* What is pending along `over`, NULL: all of it, carried out and divided by the number of devices along
  * `over`, NULL: of all. A float. */

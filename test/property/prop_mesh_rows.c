@@ -47,6 +47,8 @@ static const struct {
     {"f32[P,Q]", "all_to_all %a over=[x] split=1 concat=1", 0},
     {"f32[P,Q]", "pmean %a over=[x]", 0},
     {"f32[P,Q]", "gather_all_axes %a", 0},
+    {"f32[P,Q]", "transfer_to %a to=[x,-]", 0},
+    {"f32[P,Q]", "transfer_to %a device=\"cpu\"", 0},
     {"f32[24,Q]", "all_reduce %a over=[x] axis=0 reduce=mean", 0},
     {"i32[P,24]", "all_reduce %a over=[x] axis=1 reduce=max", CONSTANT},
     {"f32[24,Q]", "ppermute %a over=[x] axis=0 pairs=[[0,1],[1,0]]", 0},
