@@ -38,6 +38,10 @@ VF_API vf_status vf_graph_set_mesh(vf_graph *graph, const vf_mesh *mesh, vf_erro
  * each axis. Refused without a mesh. */
 VF_API vf_value vf_input_sharded(vf_graph *graph, const char *name, vf_dtype dtype, int rank,
                                  const int64_t *shape, const char *spec);
+/* A reference as vf_ref_input makes it, divided likewise. Its parts stay where they are: updates are divided
+ * as they are. Without a spec, as vf_ref_input makes it, it is divided like what it meets. */
+VF_API vf_ref vf_ref_input_sharded(vf_graph *graph, const char *name, vf_dtype dtype, int rank,
+                                   const int64_t *shape, const char *spec);
 /* x, divided as the spec says: a constraint, which changes no value. A pending sum "[x,-]+y" in x is carried
  * out where the spec has none. Refused without a mesh. */
 VF_API vf_value vf_shard(vf_value x, const char *spec);
@@ -59,6 +63,10 @@ VF_API vf_value vf_reduce_scatter(vf_value x, int axis, const char *over);
 VF_API vf_value vf_all_to_all(vf_value x, int split, int concat, const char *over);
 /* All of x on every device. */
 VF_API vf_value vf_gather_all_axes(vf_value x);
+/* x divided as `spec` says, or all of it on `device`, such as "cpu" or "opencl:1", which is one of the mesh:
+ * since all devices run one program, every device has it then. One of them is NULL; both: on the device that
+ * computes, which a graph without a mesh has as well. Gradients go back to where x is. */
+VF_API vf_value vf_transfer_to(vf_value x, const char *device, const char *spec);
 
 /* What is pending along `over`, NULL: all of it, carried out and divided by the number of devices along
  * `over`, NULL: of all. A float. */
@@ -99,8 +107,7 @@ VF_API int64_t vf_process_number(const vf_context *context); /* of this process,
  * NULL: the graph's. vf_program_run takes and returns whole arrays, which are divided and put together;
  * results are those of the graph on one device, float sums over divided axes within their bound. flags:
  * VF_MESH_ flags, or 0. Fails as vf_compile, and with VF_ERR_UNSUPPORTED where the mesh has more than 256
- * devices, or devices that are no threads of this process, and where a run changes references or finds sizes
- * out. */
+ * devices, or devices that are no threads of this process, and where a run finds sizes out. */
 enum { VF_MESH_WIRE = 1 }; /* messages take as long as latency and bandwidth of the mesh's axes say */
 VF_API vf_program *vf_compile_on(vf_graph *graph, const vf_mesh *mesh, unsigned flags, vf_error *error);
 VF_API int64_t vf_program_device_count(const vf_program *program); /* 1 without a mesh */
@@ -111,7 +118,8 @@ VF_API vf_status vf_port_part(const vf_program *program, vf_port port, int numbe
                               const int64_t *variables, int64_t *shape, int64_t *offset, int64_t *same,
                               vf_error *error);
 /* vf_program_run on parts: of device d, input i is inputs[d * vf_port_count(program, VF_INPUT) + i],
- * contiguous, of the shape that vf_port_part says; outputs likewise. */
+ * contiguous, of the shape that vf_port_part says; outputs likewise. Parts of references (vf_ref_input) are
+ * changed: each device has memory of its own for them, also where they hold the same. */
 VF_API vf_status vf_program_run_parts(const vf_program *program, const void *const *inputs,
                                       void *const *outputs, const int64_t *variables, vf_error *error);
 /* Bytes that devices have received from each other in all runs of the program so far: the device that

@@ -22,10 +22,6 @@ static ir_status check_mesh(const rt_context *context, const fe_request *r, ir_e
           "graph @%.60s: device %u of the mesh is %s of process %u; the devices of a run are threads of one "
           "process, cpu",
           r->name, d, mesh->devices[d].name, mesh->devices[d].rank);
-  if (r->reference_count)
-    return ir_fail(error, IR_ERR_UNSUPPORTED,
-                   "graph @%.60s changes references; on a mesh give and return the arrays as values",
-                   r->name);
   return IR_OK;
 }
 
@@ -38,15 +34,23 @@ static ir_status make_program(fe_sharded *s, const fe_request *r, ir_error *erro
   s->var_count = r->var_count;
   s->ref_count = 1 + r->input_count + r->var_count;
   s->refs = ir_alloc(mem, s->ref_count * sizeof *s->refs);
-  if (!s->refs) return no_memory(r, error);
+  s->references = ir_alloc(mem, r->reference_count * sizeof *s->references);
+  if (!s->refs || !s->references) return no_memory(r, error);
+  s->reference_count = r->reference_count;
+  if (r->reference_count) memcpy(s->references, r->references, r->reference_count * sizeof *s->references);
   s->refs[0] = r->results;
   if (r->input_count) memcpy(s->refs + 1, r->inputs, r->input_count * sizeof *s->refs);
   if (r->var_count) memcpy(s->refs + 1 + r->input_count, r->vars, r->var_count * sizeof *s->refs);
   if (ir_graph_copy(&s->graph, r->graph, s->refs, s->ref_count, NULL) != IR_OK) return no_memory(r, error);
-  if (!pass_physicalize(&s->graph, s->refs, 1 + s->input_count) ||
-      !pass_shard(&s->graph, s->refs[0], s->refs + 1, s->input_count, SHARD_ALL, &s->parts))
-    return error->status ? error->status : no_memory(r, error);
-  return error->status;
+  bool good = pass_physicalize(&s->graph, s->refs, 1 + s->input_count);
+  shard_request of = {.root = s->refs[0],
+                      .inputs = s->refs + 1,
+                      .input_count = s->input_count,
+                      .references = s->references,
+                      .reference_count = s->reference_count,
+                      .device = SHARD_ALL};
+  if (good && pass_shard(&s->graph, &of, &s->parts)) return error->status;
+  return error->status ? error->status : no_memory(r, error);
 }
 
 /* Compiles the program of a device: its inputs are the parts, its variables those of the graph, coordinates
@@ -143,6 +147,7 @@ void fe_sharded_free(fe_sharded *s) {
   ir_free(mem, s->input_of, s->program_inputs * sizeof *s->input_of);
   ir_free(mem, s->variable_of, s->program_vars * sizeof *s->variable_of);
   ir_free(mem, s->refs, s->ref_count * sizeof *s->refs);
+  ir_free(mem, s->references, s->reference_count * sizeof *s->references);
   shard_program_free(&s->parts);
   ir_graph_free(&s->graph);
   if (s->has_lock) pthread_mutex_destroy(&s->lock);
