@@ -86,7 +86,7 @@ class Map(ctypes.Structure):
     """A vf_map."""
     _fields_ = [("size", ctypes.c_size_t), ("arguments", ctypes.c_int), ("results", ctypes.c_int),
                 ("in_axes", ctypes.POINTER(ctypes.c_int)), ("out_axes", ctypes.POINTER(ctypes.c_int)),
-                ("axis_size", ctypes.c_int64)]
+                ("axis_size", ctypes.c_int64), ("over", ctypes.c_char_p)]
 
 
 NOT_MAPPED = -2**31
