@@ -167,6 +167,7 @@ static bool try_pairs(cheapest_search *s, const clause_list *clauses, clause_lis
             !cheapest_bound_of(s->g, clauses->clause[k], &c, &y) || !pass_linear_add(s->g, &a, &c, sign))
           continue;
         divide_by_content(&a);
+        if (pass_linear_same(&a, &c)) continue; /* two bounds of one form */
         if (!try_form(s, &a, clauses, best)) return false;
       }
   return true;

@@ -66,7 +66,7 @@ static uint64_t next_random(access_samples *s) {
 
 /* Any value of a range; its ends, where most conditions are decided, more often. */
 static int64_t random_value(access_samples *s, int64_t size) {
-  switch (next_random(s) % 4) {
+  switch (next_random(s) % 3) {
   case 0: return 0;
   case 1: return size - 1;
   default: return (int64_t)(next_random(s) % (uint64_t)size);
