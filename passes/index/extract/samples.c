@@ -141,7 +141,9 @@ access_samples *cheapest_samples(ir_graph *g, ir_ref index, ir_ref valid, uint64
     return NULL;
   }
   for (uint32_t r = 0; r < s->ranges; r++)
-    for (int p = 0; p < FIRST; p++) s->value[s->range[r]][p] = random_value(s, size_of(s, r));
+    for (int p = 0; p < FIRST; p++) /* every other one inside a box, as far as chance goes */
+      s->value[s->range[r]][p] =
+          p % 2 ? random_value(s, size_of(s, r)) : (int64_t)(next_random(s) % (uint64_t)size_of(s, r));
   evaluate_all(s, 0, FIRST);
   add_neighbours(s, points_of(s, valid, FIRST));
   evaluate_all(s, FIRST, POINTS);
