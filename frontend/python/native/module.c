@@ -206,7 +206,7 @@ static PyMethodDef functions[] = {
     PY_METHOD("tap", py_tap, METH_VARARGS, "tap(array, name or None, text or None): shown in runs."),
     PY_METHOD("callback", py_callback, METH_VARARGS,
               "callback(function, arrays, dtype, shape): called in runs."),
-    PY_METHOD("parse", py_parse, METH_O, "The graph of a text."),
+    PY_METHOD("parse", py_parse, METH_VARARGS, "parse(text, file): the graph of a text."),
     PY_METHOD("import_onnx", py_import_onnx, METH_O, "The graph of a model."),
     PY_METHOD("read_arrays", py_read_arrays, METH_O, "The arrays of a file, by name."),
     PY_METHOD("write_arrays", py_write_arrays, METH_VARARGS, "write_arrays(path, names, arrays)."),

@@ -35,9 +35,9 @@ class Recording:
 
     int64, boolean = int64, bool_
 
-    def __init__(self, graph: Any, fixed: dict[Any, int] | None) -> None:
+    def __init__(self, graph: Any, fixed: dict[Any, int] | None, ranges: Any) -> None:
         self.graph = graph
-        self.symbols = Symbols(graph, fixed)
+        self.symbols = Symbols(graph, fixed, ranges)
         self.size = self.symbols.size
         self.draws = 0
         self._seed: Any = None
@@ -75,9 +75,12 @@ class Program:
     traced with. CannotTake names the first node that has no row.
     """
 
+    called = "compiled"
+    ranges: dict[Any, Any] = {}  # of symbols, where torch was told of others than it traced with
+
     def __init__(self, module: fx.GraphModule, weights: dict[int, torch.Tensor] | None = None,
                  fixed: dict[Any, int] | None = None, strides: dict[int, Any] | None = None) -> None:
-        self.module, self.graph = module, _native.graph("compiled")
+        self.module, self.graph = module, _native.graph(self.called)
         self.made_with = (weights, fixed)
         self.strides = strides or {}
         self.layouts = array("q")  # of the inputs: rank, sizes, strides; -1 for what varies
@@ -88,17 +91,22 @@ class Program:
         self.returned: list[Any] = []  # of each result: the number of the output, or what it is
         env: dict[fx.Node, Any] = {}
         with _Into(self.graph):
-            self.recording = Recording(self.graph, fixed)
+            self.recording = Recording(self.graph, fixed, self.ranges)
             self._declare()
             for number, node in enumerate(placeholders(module)):
-                given = (weights or {}).get(number)
-                env[node] = self._argument(number, node) if given is None else constant(given)
+                given = self._constant(number)
+                env[node] = self._argument(number, node) if given is None else given
             for node in module.graph.nodes:
                 if node.op == "output":
                     self._return(node, env)
                 elif node.op != "placeholder":
                     env[node] = self._record(node, env)
         self.program: Any = None
+
+    def _constant(self, number: int) -> Array | None:
+        """The elements of an argument that is a constant; None: it is given in runs."""
+        given = (self.made_with[0] or {}).get(number)
+        return None if given is None else constant(given)
 
     def _declare(self) -> None:
         for number, node in enumerate(placeholders(self.module)):
