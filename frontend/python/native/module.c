@@ -208,6 +208,7 @@ static PyMethodDef functions[] = {
               "callback(function, arrays, dtype, shape): called in runs."),
     PY_METHOD("parse", py_parse, METH_VARARGS, "parse(text, file): the graph of a text."),
     PY_METHOD("import_onnx", py_import_onnx, METH_O, "The graph of a model."),
+    PY_METHOD("xla_handler", py_xla_handler, METH_NOARGS, "What XLA calls to run a program, as a capsule."),
     PY_METHOD("read_arrays", py_read_arrays, METH_O, "The arrays of a file, by name."),
     PY_METHOD("write_arrays", py_write_arrays, METH_VARARGS, "write_arrays(path, names, arrays)."),
     PY_METHOD("run_into", py_run_into, METH_FASTCALL, "run_into(program, inputs, sizes, outputs, layouts)."),
