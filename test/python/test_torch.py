@@ -290,6 +290,22 @@ class Compiled(Case):
             self.same(y, expected)
             self.assertEqual([a.stride() for a in y], [a.stride() for a in expected])
 
+    def test_results_share_memory(self):
+        """Results that are views of one another do, as torch's; copies do not."""
+        def f(x):
+            y = x + 1
+            return y[1:], y, y.t(), x.t(), y.view(-1), y.clone(), y.detach(), x * 2
+
+        x, = _tensors((3, 4))
+        y, expected = self.compiled(f)(x), f(x)
+        self.same(y, expected)
+        place = lambda t: t.untyped_storage().data_ptr()  # noqa: E731
+        for n, (a, b) in enumerate(zip(y, expected)):
+            self.assertEqual([place(a) == place(o) for o in (*y, x)], [place(b) == place(o) for o in (*expected, x)], n)
+        y[1].zero_()
+        expected[1].zero_()
+        self.same(y, expected)
+
     def test_random(self):
         """Seeded by torch's generator; dropout keeps the mean."""
         step = self.compiled(lambda x: F.dropout(x, 0.25))

@@ -16,7 +16,7 @@ from .._creation import from_dlpack
 from .._dtypes import bool_, int64
 from .._sizes import Size, text_list
 from .._transform import _Into
-from .layout import Again, Given, Result, View, memory_order
+from .layout import Given, Part, Result, View, memory_order, shares, size_of
 from .rows.call import Call, Unsupported, dtype_of
 from .rows.table import row_of
 from .symbols import SCALARS, VARYING, Symbols, number_of
@@ -98,7 +98,10 @@ class Program:
                 env[node] = self._argument(number, node) if given is None else given
             for node in module.graph.nodes:
                 if node.op == "output":
-                    self._return(node, env)
+                    try:
+                        self._return(node, env)
+                    except Unsupported as e:
+                        raise CannotTake(node, str(e)) from None
                 elif node.op != "placeholder":
                     env[node] = self._record(node, env)
         self.program: Any = None
@@ -173,10 +176,10 @@ class Program:
             raise CannotTake(node, f"{type(e).__name__}: {e}") from e
 
     def _return(self, node: fx.Node, env: dict[fx.Node, Any]) -> None:
-        given: Any = node.args[0]
+        given: Any = node.args[0] if isinstance(node.args[0], (list, tuple)) else [node.args[0]]
         arguments = {n: number for number, n in enumerate(placeholders(self.module))}
-        places: dict[Any, int] = {}  # of arrays in an order of memory that are outputs already
-        for r in given if isinstance(given, (list, tuple)) else [given]:
+        alone: list[tuple[int, Any]] = []  # results in memory of their own, by place: views of them come behind
+        for place, r in enumerate(given):
             val = value(r)
             if not isinstance(val, torch.Tensor):
                 self.returned.append(env[r] if isinstance(r, fx.Node) else r)
@@ -185,15 +188,24 @@ class Program:
             elif (view := self._view(val)) is not None:
                 self.returned.append(view)
             else:
-                shape = [self.recording.size(s) for s in val.shape]
-                order = memory_order(shape, val.stride(), val.shape) or list(range(len(shape)))
-                key = (id(env[r]), tuple(order))
-                if key in places:
-                    self.returned.append(Again(places[key]))
-                    continue
-                places[key] = len(self.outputs)
-                self._output(r, env[r], val.dtype, shape, order)
-                self.returned.append(self.outputs[-1])
+                self.returned.append(None)
+                alone.append((place, val))
+        bases: list[int] = []  # places of those that have memory of their own: the larger of two that share some
+        for place, val in sorted(alone, key=lambda p: -size_of(p[1])):
+            if not any(shares(val, value(given[b])) for b in bases):
+                bases.append(place)
+        for place in sorted(bases):
+            val = value(given[place])
+            shape = [self.recording.size(s) for s in val.shape]
+            order = memory_order(shape, val.stride(), val.shape) or list(range(len(shape)))
+            self._output(given[place], env[given[place]], val.dtype, shape, order)
+            self.returned[place] = self.outputs[-1]
+        for place, val in alone:
+            if self.returned[place] is None:
+                base = next(b for b in bases if shares(val, value(given[b])))
+                shape, strides = ([self.recording.size(s) for s in g] for g in (val.shape, val.stride()))
+                self.returned[place] = Part(self.outputs.index(self.returned[base]), shape, strides,
+                                            self.recording.size(val.storage_offset()))
 
     def _view(self, val: torch.Tensor) -> View | None:
         """The result as a view of the argument whose memory it shares, if there is one that lies as it was traced."""
@@ -257,15 +269,15 @@ class Program:
         made = [r.make(values) for r in self.outputs]
         if self.program is not None and _native.run_into(self.program, inputs, sizes, made, self.layout) is not None:
             return self._lying_as(arguments)(arguments)
-        if len(self.returned) == len(made):
+        if self.returned == self.outputs:
             return made
         by_result = dict(zip(self.outputs, made))
         results: list[Any] = []
         for r in self.returned:
             if isinstance(r, Result):
                 results.append(by_result[r])
-            elif isinstance(r, Again):
-                results.append(made[r.output].detach())  # the same elements
+            elif isinstance(r, Part):
+                results.append(r.of(made[r.number], values))
             elif isinstance(r, View):
                 results.append(r.of(arguments[r.number], values))
             elif isinstance(r, Given):
