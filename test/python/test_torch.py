@@ -72,6 +72,9 @@ def _scatters(a, b):
     made = [a.scatter_reduce(0, i, b, r, include_self=s) for r in ("sum", "prod", "mean", "amax", "amin") for s in (True, False)]
     whole = [(a * 9).long().scatter_reduce(0, i[:4], (b * 9).long(), r) for r in ("prod", "mean", "amax", "amin")]
     nan = b.where(b < 1, torch.nan)
+    line = i[:, :1].expand(5, 6)  # the same for all columns
+    made += [c.scatter_reduce(0, line, d, r, include_self=s) for r in ("amax", "amin") for s in (True, False)
+             for c, d in ((a, b), (a, nan), ((a * 9).int(), (b * 9).int()), (a.half(), b.half()))]
     return (*made, *whole, a.scatter_reduce(0, i, nan, "amax"), a.scatter_reduce(0, i, nan, "amin"),
             a.index_reduce(1, i[0, :4], b[:, :4], "amax"), a.scatter(0, i, b, reduce="multiply"), a.masked_scatter(a > 0, b),
             a.put(i[0], b[0], accumulate=True))
