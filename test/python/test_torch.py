@@ -211,11 +211,20 @@ class Compiled(Case):
 
     def test_sizes_vary(self):
         """One program for all sizes of an axis."""
-        step = self.compiled(lambda x: (x @ x.t()).softmax(-1).sum(0), dynamic=True)
-        for n in (3, 5, 17):
-            x, = _tensors((n, 4))
-            self.same(step(x), (x @ x.t()).softmax(-1).sum(0))
-        self.assertEqual(sum(len(r.programs) for r in self.vt.explain()), 1)
+        i = torch.tensor([0, 2, -1])
+        calls = {"products": lambda x: (x @ x.t()).softmax(-1).sum(0), "ends behind the axis": lambda x: x[:100] + x[0:50:1],
+                 "indices": lambda x: x[i, i], "pools": lambda x: F.max_pool2d(x[None], 3, 2, 1, return_indices=True)[1],
+                 "pools of what is there": lambda x: F.avg_pool2d(x[None], 3, 2, 1, count_include_pad=False),
+                 "medians": lambda x: x.median(0).values}
+        for name, f in calls.items():
+            torch._dynamo.reset()
+            self.vt.forget()
+            step = self.compiled(f, dynamic=True)
+            for n in (5, 6, 17):
+                with self.subTest(name, n=n):
+                    x, = _tensors((n, 4))
+                    self.same(step(x), f(x))
+            self.assertEqual(sum(len(r.programs) for r in self.vt.explain()), 1, name)
         step = self.compiled(lambda x: x + 1, dynamic=True)
         for x in _tensors((5,), ((1 << 20) + 3,), (6,)):  # the second is longer than variables are
             self.same(step(x), x + 1)
