@@ -223,7 +223,25 @@ static bool add_readers(propagate_state *s) {
   return true;
 }
 
-bool propagate_table(propagate_state *s, ir_ref root) {
+/* An operation that has the axes of both, one by one. */
+static bool add_pair(propagate_state *s, const propagate_pair *pair) {
+  if (pair->a == pair->b || !s->value_of[pair->a] || !s->value_of[pair->b]) return true;
+  propagate_op *op = begin_op(s, pair->b);
+  if (!op || !add_term(s, pair->a) || !add_term(s, pair->b)) return false;
+  op->terms = 2;
+  op->cls = PROPAGATE_PASSES;
+  const propagate_term *a = &s->terms[op->first_term], *b = a + 1;
+  for (uint32_t d = 0; d < a->rank; d++) {
+    char name[16];
+    snprintf(name, sizeof name, "d%u", (unsigned)d);
+    int factor = add_factor(s, op, name, ir_dim(s->g, pair->a, d));
+    if (factor < 0) return false;
+    s->dims[a->first + d] = s->dims[b->first + d] = (propagate_dim){1, {(uint8_t)factor}};
+  }
+  return true;
+}
+
+bool propagate_table(propagate_state *s, ir_ref root, const propagate_pair *alike, size_t alike_count) {
   ir_graph *g = s->g;
   ir_ref *live = NULL, *reader = ir_alloc(g->mem, s->nodes * sizeof *reader);
   size_t count = 0, cap = 0;
@@ -244,6 +262,7 @@ bool propagate_table(propagate_state *s, ir_ref root) {
     good = add_value(s, live[i]) && add_op(s, live[i]);
     if (good && is_view(g, live[i]) && !reader[live[i]]) good = add_chain(s, live[i], reader);
   }
+  for (size_t i = 0; i < alike_count && good; i++) good = add_pair(s, &alike[i]);
   good = good && add_readers(s);
   if (reader) ir_free(g->mem, reader, s->nodes * sizeof *reader);
   ir_free(g->mem, live, cap * sizeof *live);

@@ -194,6 +194,9 @@ ir_ref shard_search(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec);
 /* indirect.c: a gather or scatter of parts, also along the axis that it indexes. 0 after failing. */
 ir_ref shard_indirect(shard_state *s, ir_ref node, const shard_choice *choice, ir_ref *operands);
 
+/* write.c: an ASSIGN to the part of its array, of the updates in it. 0 after failing. */
+ir_ref shard_write(shard_state *s, ir_ref node, const shard_choice *choice, ir_ref part, ir_ref updates);
+
 /* take.c. Functions return 0 or false after failing. */
 bool shard_note_move(shard_state *s, ir_ref node, int operand, shard_reason reason, const ir_spec *from,
                      const ir_spec *to, ir_ref exchange);

@@ -111,9 +111,8 @@ vf_value vf_shard(vf_value x, const char *spec) {
   return fe_end(&c, op_shard(c.ir, x.id, spec ? spec : "", spec ? strlen(spec) : 0));
 }
 
-vf_value vf_input_sharded(vf_graph *g, const char *name, vf_dtype dtype, int rank, const int64_t *shape,
-                          const char *text) {
-  vf_value x = vf_input(g, name, dtype, rank, shape);
+/* The input x, divided as the spec says. */
+static vf_value divided(vf_value x, const char *name, const char *text) {
   fe_call c;
   ir_error why = {0};
   ir_spec spec;
@@ -134,4 +133,18 @@ vf_value vf_input_sharded(vf_graph *g, const char *name, vf_dtype dtype, int ran
   }
   if (!ir_set_spec(c.ir, x.id, &spec)) ir_fail(c.ir->error, IR_ERR_MEMORY, "input: out of memory");
   return fe_end(&c, c.ir->error->status ? 0 : x.id);
+}
+
+vf_value vf_input_sharded(vf_graph *g, const char *name, vf_dtype dtype, int rank, const int64_t *shape,
+                          const char *spec) {
+  return divided(vf_input(g, name, dtype, rank, shape), name, spec);
+}
+
+vf_ref vf_ref_input_sharded(vf_graph *g, const char *name, vf_dtype dtype, int rank, const int64_t *shape,
+                            const char *spec) {
+  vf_ref made = vf_ref_input(g, name, dtype, rank, shape);
+  if (!vf_ok(made.target)) return made;
+  vf_value input = {g, g->inputs[g->input_count - 1].ref, made.target.epoch};
+  if (!vf_ok(divided(input, name, spec))) made.target.id = 0;
+  return made;
 }
