@@ -230,3 +230,11 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
 def stack_of(items: Sequence[Any]) -> Array:
     """An array of equal arrays or numbers."""
     return apply("stack", [asarray(i) for i in items], "axis=0")
+
+
+def number(size: Any) -> Any:
+    """A size as an operand: a number, or the array without axes of one that varies."""
+    if not isinstance(size, Size):
+        return size
+    last = apply("shrink", (arange(size, dtype="int64"),), f"bounds=[[{size}-1,{size}]]")
+    return apply("add", (apply("reshape", (last,), "shape=[]"), 1))
