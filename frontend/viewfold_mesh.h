@@ -92,13 +92,28 @@ VF_API vf_value vf_distributed_broadcast(vf_value x, int axis, const char *over)
 /* 0, 1, 2, ... as i32: each device along `over` has its own number. */
 VF_API vf_value vf_axis_index(vf_graph *graph, const char *over);
 
+/* ------------------------------------------------------------------------------------- processes */
+/* Joins the processes that a launcher of MPI has started with this one (mpirun -n 4 program). Programs that
+ * are compiled on meshes of the context from now on run on devices of all of them: all processes compile and
+ * run the same programs in the same order, give the same whole arrays, or parts of their own devices, and get
+ * whole results, or those parts. A device is of the process that the mesh says ("cpu@1": of process 1);
+ * without that each process has as many that follow one another as the next, or one more. The library is
+ * linked to no MPI: it opens viewfold-mpi-openmpi.so or viewfold-mpi-mpich.so, or what VIEWFOLD_MPI names.
+ *
+ * A failure on one process fails the run on all. seconds: how long a process may be silent while others wait
+ * for it before it counts as gone, and runs fail with VF_ERR_DEVICE; 0: 10. Refused twice;
+ * VF_ERR_UNSUPPORTED: there is no module for MPI. Destroying the context leaves the others. */
+VF_API vf_status vf_processes_join(vf_context *context, double seconds, vf_error *error);
+VF_API int64_t vf_process_count(const vf_context *context);  /* 1: none were joined */
+VF_API int64_t vf_process_number(const vf_context *context); /* of this process, from 0 */
+
 /* ------------------------------------------------------------------------------------- programs on meshes */
-/* vf_compile for the devices of a mesh, which are threads of this process: one program, which each of them
- * runs on its parts. mesh: that of the graph, or one for a graph that has none, which gets it; NULL: the
- * graph's. vf_program_run takes and returns whole arrays, which are divided and put together; results are
- * those of the graph on one device, float sums over divided axes within their bound. flags: VF_MESH_ flags,
- * or 0. Fails as vf_compile, and with VF_ERR_UNSUPPORTED where the mesh has more than 256 devices, or devices
- * that are no threads of this process, and where a run finds sizes out. */
+/* vf_compile for the devices of a mesh, which are threads of this process, or of several: one program, which
+ * each of them runs on its parts. mesh: that of the graph, or one for a graph that has none, which gets it;
+ * NULL: the graph's. vf_program_run takes and returns whole arrays, which are divided and put together;
+ * results are those of the graph on one device, float sums over divided axes within their bound. flags:
+ * VF_MESH_ flags, or 0. Fails as vf_compile, and with VF_ERR_UNSUPPORTED where the mesh has more than 256
+ * devices, or devices that are no threads of this process, and where a run finds sizes out. */
 enum { VF_MESH_WIRE = 1 }; /* messages take as long as latency and bandwidth of the mesh's axes say */
 VF_API vf_program *vf_compile_on(vf_graph *graph, const vf_mesh *mesh, unsigned flags, vf_error *error);
 /* The programs of a jit run on a mesh: as by vf_compile_on, with whole tensors, which are divided as the
@@ -119,7 +134,7 @@ VF_API vf_status vf_port_part(const vf_program *program, vf_port port, int numbe
 VF_API vf_status vf_program_run_parts(const vf_program *program, const void *const *inputs,
                                       void *const *outputs, const int64_t *variables, vf_error *error);
 /* Bytes that devices have received from each other in all runs of the program so far: the device that
- * received most, and all together. Zeros without a mesh. */
+ * received most, and all together; of several processes, this one's devices. Zeros without a mesh. */
 VF_API void vf_program_received(const vf_program *program, int64_t *most, int64_t *total);
 
 #ifdef __cplusplus

@@ -4,19 +4,19 @@
 #include "codegen/c/c.h"
 #include "codegen/emit/transpose.h"
 
-static void *kept(cc_emitter *e, cc_value v) {
-  cc_value *made = cc_values(e, 1);
-  if (made) *made = cc_temporary(e, v);
+static void *kept(tx_emitter *e, tx_value v) {
+  tx_value *made = tx_values(e, 1);
+  if (made) *made = tx_temporary(e, v);
   return made;
 }
 
 static void *two_input(void *emitter, void *first, void *second, const uint32_t *order, uint32_t width) {
-  cc_emitter *e = emitter;
-  const cc_value *a = first, *b = second;
-  return a && b && !e->order.failed ? kept(e, cc_shuffle(e, *a, *b, order, width)) : NULL;
+  tx_emitter *e = emitter;
+  const tx_value *a = first, *b = second;
+  return a && b && !e->order.failed ? kept(e, e->language->shuffle(e, *a, *b, order, width)) : NULL;
 }
 
-void cc_interleave(cc_emitter *e, const cc_value *from, uint32_t count, cc_value *out) {
+void cc_interleave(tx_emitter *e, const tx_value *from, uint32_t count, tx_value *out) {
   uint32_t order[CG_MAX_LANES], width = from[0].width;
   for (uint32_t o = 0; o < count; o++) {
     out[o] = from[0];
@@ -25,13 +25,13 @@ void cc_interleave(cc_emitter *e, const cc_value *from, uint32_t count, cc_value
         uint32_t flat = o * width + p, source = flat % count, lane = flat / count;
         order[p] = source == k ? width + lane : k > 1 ? p : lane;
       }
-      out[o] = cc_temporary(e, cc_shuffle(e, out[o], from[k], order, width));
+      out[o] = tx_temporary(e, e->language->shuffle(e, out[o], from[k], order, width));
     }
   }
 }
 
 /* The t->count unrolled values from the current lanes on. */
-static void read_tile(cc_emitter *e, ir_ref load, const cg_tile *t, void **unrolled) {
+static void read_tile(tx_emitter *e, ir_ref load, const cg_tile *t, void **unrolled) {
   const ir_node *n = ir_get(e->g, load);
   const uint64_t *lanes = cg_lanes(e->nest, load);
   uint32_t width = e->nest->width[load];
@@ -46,19 +46,19 @@ static void read_tile(cc_emitter *e, ir_ref load, const cg_tile *t, void **unrol
     cg_transpose(&shuffles, rows, width, t->count, (uint32_t)ir_dtypes[a.dtype].bytes, columns);
   for (uint32_t k = 0; k < t->count && !e->order.failed; k++) {
     e->order.lane[t->loop] = first + k;
-    cc_value *value = unrolled[cg_unroll_index(&e->order, lanes)];
-    cc_value column = *(const cc_value *)columns[t->falling ? t->count - 1 - k : k];
-    *value = cc_temporary(e, cc_from_storage(e, a.dtype, column));
+    tx_value *value = unrolled[cg_unroll_index(&e->order, lanes)];
+    tx_value column = *(const tx_value *)columns[t->falling ? t->count - 1 - k : k];
+    *value = tx_temporary(e, tx_from_storage(e, a.dtype, column));
   }
   e->order.lane[t->loop] = first;
 }
 
-bool cc_emit_tile(cc_emitter *e, ir_ref load, void **unrolled) {
+bool cc_emit_tile(tx_emitter *e, ir_ref load, void **unrolled) {
   const uint64_t *lanes = cg_lanes(e->nest, load);
   cg_tile t;
   if (!cg_tile_of(e->nest, load, e->target->vector_bytes, 1, &t)) return false;
   for (size_t i = 0; i < cg_unroll_count(&e->order, lanes); i++)
-    if (!(unrolled[i] = cc_values(e, 1))) return true;
+    if (!(unrolled[i] = tx_values(e, 1))) return true;
   cg_first_lane(&e->order, lanes);
   do
     if (e->order.lane[t.loop] % t.count == 0) read_tile(e, load, &t, unrolled);

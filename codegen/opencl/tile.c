@@ -6,31 +6,31 @@
 
 #include <string.h>
 
-static void *kept(oc_emitter *e, oc_value v) {
-  oc_value *made = oc_values(e, 1);
-  if (made) *made = oc_temporary(e, v);
+static void *kept(tx_emitter *e, tx_value v) {
+  tx_value *made = tx_values(e, 1);
+  if (made) *made = tx_temporary(e, v);
   return made;
 }
 
 static void *two_input(void *emitter, void *first, void *second, const uint32_t *order, uint32_t width) {
-  oc_emitter *e = emitter;
-  const oc_value *a = first, *b = second;
+  tx_emitter *e = emitter;
+  const tx_value *a = first, *b = second;
   if (!a || !b || e->order.failed) return NULL;
   const char *list = "";
-  for (uint32_t i = 0; i < width; i++) list = oc_text(e, "%s, %u", list, order[i]);
-  return kept(e, oc_make(e, a->kind, width, OC_ATOM, "VF_SHUFFLE_%u(%s, %s, %s%s)", width,
-                         oc_type(oc_unsigned(a->kind), width).text, a->text, b->text, list));
+  for (uint32_t i = 0; i < width; i++) list = tx_text(e, "%s, %u", list, order[i]);
+  return kept(e, tx_make(e, a->kind, width, TX_ATOM, "VF_SHUFFLE_%u(%s, %s, %s%s)", width,
+                         tx_type(e, tx_unsigned(a->kind), width), a->text, b->text, list));
 }
 
 /* Each pass is a perfect shuffle of all elements: one from the first half, one from the second half, and so
  * on. */
-void oc_interleave(oc_emitter *e, oc_value *v, uint32_t count) {
-  uint32_t width = v[0].width, half = width / 2, order[OC_WIDEST];
-  oc_value next[IR_MAX_INTERLEAVED];
+void oc_interleave(tx_emitter *e, tx_value *v, uint32_t count) {
+  uint32_t width = v[0].width, half = width / 2, order[TX_WIDEST];
+  tx_value next[IR_MAX_INTERLEAVED];
   for (uint32_t distance = 1; distance < count && !e->order.failed; distance *= 2) {
     for (uint32_t i = 0; i < count && !e->order.failed; i++) {
       for (uint32_t k = 0; k < width; k++) order[k] = i % 2 * half + k / 2 + k % 2 * width;
-      const oc_value *made = two_input(e, &v[i / 2], &v[i / 2 + count / 2], order, width);
+      const tx_value *made = two_input(e, &v[i / 2], &v[i / 2 + count / 2], order, width);
       if (made) next[i] = *made;
     }
     if (!e->order.failed) memcpy(v, next, count * sizeof *v);
@@ -38,11 +38,11 @@ void oc_interleave(oc_emitter *e, oc_value *v, uint32_t count) {
 }
 
 /* `columns` unrolled values from the current lanes on, of the current subvector. */
-static void read_tile(oc_emitter *e, ir_ref load, const cg_tile *t, uint32_t columns, void **unrolled) {
+static void read_tile(tx_emitter *e, ir_ref load, const cg_tile *t, uint32_t columns, void **unrolled) {
   const ir_node *n = ir_get(e->g, load);
   const uint64_t *lanes = cg_lanes(e->nest, load);
-  uint32_t width = oc_width(e, e->nest->width[load]);
-  void *rows[OC_WIDEST], *transposed[OC_WIDEST];
+  uint32_t width = tx_width(e, e->nest->width[load]);
+  void *rows[TX_WIDEST], *transposed[TX_WIDEST];
   cg_shuffles shuffles = {e, two_input, NULL, NULL};
   int64_t first = e->order.lane[t->loop];
   if (t->falling) e->order.lane[t->loop] += columns - 1;
@@ -53,21 +53,21 @@ static void read_tile(oc_emitter *e, ir_ref load, const cg_tile *t, uint32_t col
     cg_transpose(&shuffles, rows, width, columns, (uint32_t)ir_dtypes[dtype].bytes, transposed);
   for (uint32_t k = 0; k < columns && !e->order.failed; k++) {
     e->order.lane[t->loop] = first + k;
-    oc_value *values = unrolled[cg_unroll_index(&e->order, lanes)];
-    oc_value column = *(const oc_value *)transposed[t->falling ? columns - 1 - k : k];
-    values[e->subvector] = oc_temporary(e, oc_from_storage(e, dtype, column));
+    tx_value *values = unrolled[cg_unroll_index(&e->order, lanes)];
+    tx_value column = *(const tx_value *)transposed[t->falling ? columns - 1 - k : k];
+    values[e->subvector] = tx_temporary(e, tx_from_storage(e, dtype, column));
   }
   e->order.lane[t->loop] = first;
 }
 
-bool oc_emit_tile(oc_emitter *e, ir_ref load, void **unrolled) {
+bool oc_emit_tile(tx_emitter *e, ir_ref load, void **unrolled) {
   const uint64_t *lanes = cg_lanes(e->nest, load);
-  uint32_t vector = e->nest->width[load], subvectors = oc_subvectors(e, vector);
+  uint32_t vector = e->nest->width[load], subvectors = tx_subvectors(e, vector);
   cg_tile t;
-  if (e->lanes_are_items || !cg_tile_of(e->nest, load, e->target->vector_bytes, 1, &t)) return false;
-  uint32_t columns = t.count < oc_width(e, vector) ? t.count : oc_width(e, vector);
+  if (oc_are_items(e) || !cg_tile_of(e->nest, load, e->target->vector_bytes, 1, &t)) return false;
+  uint32_t columns = t.count < tx_width(e, vector) ? t.count : tx_width(e, vector);
   for (size_t i = 0; i < cg_unroll_count(&e->order, lanes); i++)
-    if (!(unrolled[i] = oc_values(e, subvectors))) return true;
+    if (!(unrolled[i] = tx_values(e, subvectors))) return true;
   cg_first_lane(&e->order, lanes);
   do
     for (e->subvector = 0; e->subvector < subvectors && e->order.lane[t.loop] % columns == 0; e->subvector++)

@@ -9,13 +9,14 @@ static ir_status no_memory(const fe_request *r, ir_error *error) {
   return ir_fail(error, IR_ERR_MEMORY, "graph @%.60s: out of memory for a mesh", r->name);
 }
 
-static ir_status check_mesh(const fe_request *r, ir_error *error) {
+static ir_status check_mesh(const rt_context *context, const fe_request *r, ir_error *error) {
   const ir_mesh *mesh = ir_graph_mesh(r->graph);
   if (!mesh)
     return ir_fail(error, IR_ERR_INVALID,
                    "graph @%.60s has no mesh; a text declares one, as in mesh @m [x=2,y=4]", r->name);
+  bool joined = rt_context_post(context) != NULL;
   for (uint32_t d = 0; mesh->devices && d < mesh->device_count; d++)
-    if (strcmp(mesh->devices[d].name, "cpu") != 0 || mesh->devices[d].rank)
+    if (strcmp(mesh->devices[d].name, "cpu") != 0 || (mesh->devices[d].rank && !joined))
       return ir_fail(
           error, IR_ERR_UNSUPPORTED,
           "graph @%.60s: device %u of the mesh is %s of process %u; the devices of a run are threads of one "
@@ -114,7 +115,7 @@ static ir_status make_devices(fe_sharded *s, const fe_request *r, bool slow, ir_
   const ir_mesh *mesh = ir_graph_mesh(&s->graph);
   const ir_mem *mem = s->graph.mem;
   size_t bytes = mesh->device_count * sizeof(rt_program *);
-  ir_status status = rt_mesh_make(mem, mesh, slow, &s->mesh, error);
+  ir_status status = rt_mesh_make(mem, mesh, slow, rt_context_post(s->context), &s->mesh, error);
   rt_program **programs = status ? NULL : ir_alloc(mem, bytes);
   if (!status && !programs) status = no_memory(r, error);
   for (uint32_t d = 0; d < mesh->device_count && programs; d++) programs[d] = s->program;
@@ -126,7 +127,7 @@ static ir_status make_devices(fe_sharded *s, const fe_request *r, bool slow, ir_
 ir_status fe_sharded_make(rt_context *context, const fe_request *r, bool slow, fe_sharded *s,
                           ir_error *error) {
   *s = (fe_sharded){.context = context, .graph.mem = r->graph->mem};
-  ir_status status = check_mesh(r, error);
+  ir_status status = check_mesh(context, r, error);
   if (!status && pthread_mutex_init(&s->lock, NULL) != 0) status = no_memory(r, error);
   s->has_lock = !status;
   if (!status) status = make_program(s, r, error);

@@ -430,6 +430,8 @@ bool ir_parse_dims(ir_parser *p, ir_ref *batch, ir_ref *shape, uint64_t *uncheck
   p->lex.by_line = false;
   p->letters = (ir_letters){{0}, {0}, {0}};
   if (batch) *batch = 0;
+  if (!ir_lex_is(&p->lex, '['))
+    return ir_lex_fail(&p->lex, "missing shape", "'[', as in f32[2,3], or f32[] for one number");
   if (!ir_lex_expect(&p->lex, '[', "missing shape")) return false;
   while (!ir_lex_is(&p->lex, ']')) {
     if (batch && rank && !bar && ir_lex_accept(&p->lex, '|')) {

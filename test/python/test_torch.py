@@ -34,6 +34,9 @@ def _calls():
                                     a.var(1), a.std(0, correction=0), a.norm(), a.logsumexp(1), a.cumsum(1), (a > 0).any(1),
                                     a.prod(0), a.softmax(1), a.log_softmax(0), (a * 10).to(t.int32).sum()),
         "orders": lambda a, b: (*a.sort(1, descending=True), *a.topk(2, 1)),
+        "places": lambda a, b: _places((a * 1.3).round(decimals=0), b),
+        "scatters": lambda a, b: _scatters(a, b),
+        "distances": lambda a, b: (t.cdist(a, b), t.cdist(a, b, p=1), F.pdist(a, 3), t.hypot(a, b), t.copysign(a, -b)),
         "products": lambda a, b: (a @ b.t(), t.addmm(a[:, :5], a, b.t(), beta=2, alpha=0.5), t.bmm(a[None], b.t()[None])),
         "indices": lambda a, b: _indices(a, b),
         "writes": lambda a, b: _writes(a.clone(), b),
@@ -54,6 +57,24 @@ def _indices(a, b):
             a.index_put((i,), b[:3], accumulate=True), a.diagonal_scatter(b[0, :4], 2),
             a[None].diagonal_scatter(b[:1, :4], -1, 1, 2),
             a.masked_fill(a > 0, 0.5))
+
+
+def _places(a, b):
+    """Running extrema and the like; of equal elements and NaN, too. a: whole numbers."""
+    edges, nan = torch.tensor([-1.0, -0.5, 0.0, 0.0, 2.0]), a.where(a != 0, torch.nan)
+    return (*a.cummax(1), *nan.cummax(0), *nan.cummin(1), *b.median(1), a.median(), nan.nanmedian(1).values, nan.median(0).values,
+            *b.kthvalue(2, 0), a.mode(1).values, torch.searchsorted(edges, nan), torch.searchsorted(edges, a, right=True),
+            torch.searchsorted(b.sort(1).values, a, out_int32=True), torch.bucketize(nan, edges), a.histc(5, -2, 2), b.histc(4))
+
+
+def _scatters(a, b):
+    i = (b.abs() * 10).long() % 5
+    made = [a.scatter_reduce(0, i, b, r, include_self=s) for r in ("sum", "prod", "mean", "amax", "amin") for s in (True, False)]
+    whole = [(a * 9).long().scatter_reduce(0, i[:4], (b * 9).long(), r) for r in ("prod", "mean", "amax", "amin")]
+    nan = b.where(b < 1, torch.nan)
+    return (*made, *whole, a.scatter_reduce(0, i, nan, "amax"), a.scatter_reduce(0, i, nan, "amin"),
+            a.index_reduce(1, i[0, :4], b[:, :4], "amax"), a.scatter(0, i, b, reduce="multiply"), a.masked_scatter(a > 0, b),
+            a.put(i[0], b[0], accumulate=True))
 
 
 def _writes(a, b):
@@ -99,7 +120,8 @@ class Compiled(Case):
 
         def f(x):
             return (F.max_pool2d(x, 3, 2, 1), F.max_pool2d(x, 2, ceil_mode=True), F.avg_pool2d(x, 3, 2, 1),
-                    F.avg_pool2d(x, 2, ceil_mode=True, count_include_pad=False), F.adaptive_avg_pool2d(x, (3, 4)),
+                    F.avg_pool2d(x, 2, ceil_mode=True, count_include_pad=False),
+                    *F.adaptive_max_pool2d(x, (4, 5), return_indices=True), F.adaptive_avg_pool2d(x, (3, 4)),
                     F.adaptive_avg_pool2d(x, 1), *F.max_pool2d(x, 3, return_indices=True),
                     *F.max_pool2d(torch.full_like(x, -torch.inf), 3, 2, 1, return_indices=True),
                     *F.max_pool2d(x, 3, 1, 1, dilation=2, return_indices=True))
@@ -139,6 +161,32 @@ class Compiled(Case):
                 return self.o(x + y.transpose(1, 2).flatten(2))
 
         self.gradients(Block(), torch.randint(0, 11, (2, 5)))
+
+    def test_values_between(self):
+        """grid_sample and padding with edges, backwards, and bags of rows."""
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.x, self.at = (nn.Parameter(torch.randn(s)) for s in ((2, 3, 5, 6), (2, 4, 4, 2)))
+                self.bag = nn.EmbeddingBag(7, 3, mode="mean", padding_idx=2)
+
+            def forward(self, i, begins):
+                y = [F.grid_sample(F.pad(self.x, (1, 0, 2, 1), "replicate"), self.at * 1.3, padding_mode=p, align_corners=a)
+                     for p in ("zeros", "reflection", "border") for a in (True, False)]
+                return torch.cat([t.flatten() for t in y] + [self.bag(i, begins).flatten()])
+
+        self.gradients(Model(), torch.tensor([1, 2, 6, 6, 0]), torch.tensor([0, 0, 3]))
+
+    def test_encoder_in_inference(self):
+        """torch has one operation for a layer, and one for its attention."""
+        layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
+        model, (x,) = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval(), _tensors((2, 5, 16))
+        absent = torch.tensor([[0, 0, 0, 0, 1], [0, 0, 1, 1, 1]]).bool()
+        attention = nn.MultiheadAttention(16, 2, batch_first=True).eval()
+        with torch.no_grad():
+            self.same(self.compiled(model)(x, src_key_padding_mask=absent), model(x, src_key_padding_mask=absent))
+            self.same(self.compiled(attention)(x, x, x), attention(x, x, x))
+        self.nothing_eager()
 
     def test_buffers_change(self):
         """Statistics of batches are written back."""

@@ -470,7 +470,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: bad statement, found '//', expected '%NAME = ...' or 'return'
+! a.vf:2:3: error: bad statement, found '//', expected '#', with which a comment begins
 ? 2
 
 == a number for a tensor
@@ -602,7 +602,7 @@ graph @g(%x: f32[4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: wrong number of results, found 1 names, expected 2
+! a.vf:2:3: error: wrong number of results, found 1 name, expected 2
 ? 2
 
 == too many results
@@ -666,7 +666,7 @@ graph @g(%x: f32[n=1..8]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: expand: attribute shape holds m; it is a list of sizes, such as [3,2]
+! a.vf:2:3: error: expand: attribute shape holds m, which is no size variable of the graph; it is a list of sizes, such as [3,2]
 ? 2
 
 == a write to a value
@@ -764,7 +764,7 @@ graph @g() {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: data: attribute values is missing; it is a list of numbers, nested or flat
+! a.vf:2:13: error: a list in place of operands, found '[', expected operands without brackets, as in concat %x, %y; a list is an attribute, as in values=[1,2]
 ? 2
 
 == text of another language
@@ -846,7 +846,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: full: 1 operand given; takes 0
+! a.vf:2:3: error: full: 1 operand given; takes 0; attributes: shape, value, dtype
 ? 2
 
 == an exclusive maximum
@@ -1233,7 +1233,7 @@ $ viewfold dump good.vf --stage=optimised
 
 == a pass that is none
 $ viewfold dump good.vf --print-after=fusion
-! viewfold dump: unknown pass 'fusion'
+! viewfold dump: unknown pass 'fusion'; the passes are physicalize, scans, lower, order, constants, values, split, copies, pack, parts, schedule, regroup, in_place, alternatives, views, fold, index, elementary, canonical, crop, refine, domains, rows, peel, stream, prefetch, separate, stage, share, loops
 ! Try 'viewfold dump --help'.
 ? 2
 
@@ -1353,7 +1353,7 @@ $ VIEWFOLD_COMPILE=0 viewfold run good.vf --in x=[1,2]
 
 == a model that is none
 $ echo hello > m.onnx; viewfold run m.onnx
-! m.onnx: error: byte 3: a field is of no known wire type in a message ModelProto; the file is cut off or damaged
+! m.onnx: error: no ONNX model, or a damaged one: byte 3: a field is of no known wire type in a message ModelProto; the file is cut off or damaged
 ? 2
 
 == a kernel that is not there

@@ -107,6 +107,11 @@ static void what_cannot_be_built_is_refused(void **state) {
     assert_int_equal(error.status, rows[i].status);
     if (!strstr(error.message, rows[i].message)) fail_msg("no '%s' in '%s'", rows[i].message, error.message);
   }
+  vf_mesh *mesh = vf_mesh_create(c, "x=2", &error);
+  assert_int_equal(vf_graph_set_mesh(g, mesh, &error), VF_OK);
+  assert_null(vf_build(g, NULL, &error));
+  assert_int_equal(error.status, VF_ERR_UNSUPPORTED);
+  vf_mesh_destroy(mesh);
   vf_graph_destroy(g);
   vf_context_destroy(c);
 }

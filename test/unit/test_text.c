@@ -289,7 +289,7 @@ static void test_graph_errors(void **state) {
       {BODY("%a = neg %x,"), "t.vf:2:15: error: bad operand, found the end of the line, expected %NAME, a "
                              "number, true, false or an index expression in parentheses"},
       {BODY("%a = neg %x %x"),
-       "t.vf:2:15: error: unexpected text after a statement, found '%', expected the end of the line"},
+       "t.vf:2:15: error: operands side by side, found '%', expected ',' between them, as in add %x, %y"},
       {BODY("%a neg %x"), "t.vf:2:6: error: bad statement, found 'neg', expected '='"},
       {BODY("%a ="),
        "t.vf:2:7: error: bad statement, found the end of the line, expected the name of an operation"},

@@ -108,6 +108,7 @@ ir_status cli_mesh_count(fe_sharded *sharded, const cli_buffers *buffers, const 
   rt_mesh_count_anew(sharded->devices);
   if (fe_sharded_run(sharded, buffers->in, buffers->out, values->values, error) != IR_OK)
     return error->status;
+  if (rt_mesh_gather_counts(sharded->devices, error) != IR_OK) return error->status;
   rt_mesh_count(sharded->devices, kinds, MOST_KINDS, &count, &most, &total);
   ir_textf(out, "\"devices\":%u,\"collectives\":[", rt_mesh_axes(sharded->mesh)->device_count);
   for (size_t i = 0; i < count; i++) {

@@ -68,7 +68,9 @@ static int make_page(show *s, const char *word, const char *name, ir_text *page)
 
 static int show_word(show *s, const char *word, const char *name, const char *path, cli_pairs *given) {
   ir_text page;
-  int status = cli_graph_open(&s->s, "show", word, false, given);
+  int status = cli_graph_no_values("show", word, given);
+  if (status) return status;
+  status = cli_graph_open(&s->s, "show", word, false, given);
   ir_text_init(&page, &ir_mem_libc);
   cli_work_show();
   if (!status) status = make_page(s, word, name, &page);

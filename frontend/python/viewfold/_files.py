@@ -12,6 +12,8 @@ from ._creation import asarray
 
 def save(path: str | os.PathLike[str], arrays: Any) -> None:
     """Write arrays: a dictionary of them to NAME.safetensors or NAME.npz, one array to NAME.npy."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"save takes the path first, as in save('w.npz', {{'w': w}}), and got {type(path).__name__}")
     named = arrays if isinstance(arrays, dict) else {"": arrays}
     made = {name: asarray(a).realise() for name, a in named.items()}
     _native.write_arrays(os.fspath(path), tuple(made), tuple(made.values()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Sequence
 
 from ._array import Array, apply
@@ -104,7 +105,17 @@ def roll(x: Array, /, shift: Any, *, axis: Any = None) -> Array:
     return x
 
 
+def _check_axis(axis: Any, who: str) -> None:
+    try:
+        operator.index(axis)
+    except TypeError:
+        raise TypeError(f"{who} takes a list of arrays and an axis, as in {who}([a, b], axis=0); the axis is "
+                        f"{type(axis).__name__}") from None
+
+
 def concat(arrays: Sequence[Array], /, axis: int | None = 0) -> Array:
+    if axis is not None:
+        _check_axis(axis, "concat")
     parts = [asarray(a) for a in arrays]
     if axis is None:
         parts, axis = [a.reshape(-1) for a in parts], 0
@@ -115,6 +126,7 @@ concatenate = concat
 
 
 def stack(arrays: Sequence[Array], /, axis: int = 0) -> Array:
+    _check_axis(axis, "stack")
     return apply("stack", [asarray(a) for a in arrays], f"axis={axis}")
 
 

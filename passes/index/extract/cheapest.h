@@ -8,6 +8,7 @@
 
 /* Coefficients, divisors and bounds of forms that are rewritten: products of two fit an int64_t. */
 enum { CHEAPEST_LARGEST = 1 << 30 /* squared: 2^60 */ };
+enum { CHEAPEST_CLAUSES = 8 }; /* of a validity that gets others [5 in tests] */
 
 /* An access as it was folded, and the cheapest form found so far. */
 typedef struct cheapest_search {
@@ -31,13 +32,39 @@ bool cheapest_offer(cheapest_search *s, ir_ref index, ir_ref valid);
 bool cheapest_keep(cheapest_search *s, ir_ref index, ir_ref valid);
 /* clauses.c: other clauses for the validity */
 bool cheapest_clauses(cheapest_search *s);
+/* The form and the interval that a comparison with a constant leaves it; false: the clause is no such one. */
+bool cheapest_bound_of(const ir_graph *g, ir_ref clause, pass_linear *form, pass_interval *in);
+/* independent.c: the clauses as bounds of forms that have no range in common, where they are that. */
+typedef struct clause_group {
+  pass_linear form;
+  pass_interval in; /* its values where the clauses hold */
+  uint32_t ends;    /* of it, that clauses move */
+} clause_group;
+typedef struct clause_groups {
+  bool independent;
+  uint32_t count;
+  clause_group group[CHEAPEST_CLAUSES];
+} clause_groups;
+void cheapest_group_clauses(ir_graph *g, const ir_ref *clauses, uint32_t count, clause_groups *out);
+/* May bounds of the form, as the clauses imply them, imply one of the clauses? A quick answer: false is
+ * certain. */
+bool cheapest_may_imply(ir_graph *g, const clause_groups *groups, const pass_linear *of);
 /* quotients.c: other quotients and remainders for those in the index */
 bool cheapest_quotients(cheapest_search *s);
 /* canonical.c: the canonical form that a cheapest one was made from; 0 when memory is short */
 ir_ref cheapest_canonical_index(ir_graph *g, ir_ref index, ir_ref valid);
 ir_ref cheapest_canonical_validity(ir_graph *g, ir_ref valid);
+/* Is `canonical`, which folding has made, this form of the validity? Decided clause by clause: false may also
+ * mean that it is not known. */
+bool cheapest_is_canonical(ir_graph *g, ir_ref valid, ir_ref canonical);
 /* cheapest.c: the interval of a form's values under b's facts, its ends moved inwards as far as few proofs
  * show. */
 pass_interval cheapest_bounds(pass_build *b, const pass_linear *form);
+
+/* known.c: replaces index and validity by what the table has for them; false where that is nothing. A NULL
+ * table has nothing. */
+bool access_known(pass_known_access *table, ir_ref *index, ir_ref *valid);
+/* Keeps an answer until another takes its place; none is kept where memory is short. */
+void access_keep(const ir_mem *mem, pass_known_access **table, pass_known_access access);
 
 #endif

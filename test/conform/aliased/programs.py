@@ -88,9 +88,11 @@ class Program(Drawing):
         return self.combined(read, sources[1].read(self.graph, flat, value)) if self.chance(0.5) else read
 
     def write(self):
-        """The next version of an array, of the newest one or now and then of an older."""
+        """The next version of an array, of the newest one or now and then of an older; or a version beside the newest."""
         array = self.one(self.arrays)
-        before, value = array.versions[-1] if self.chance(0.8) else self.one(array.versions)
+        newest = array.versions[-1]
+        before, value = newest if self.chance(0.8) else self.one(array.versions)
+        beside = value is not newest[1] and self.chance(0.6)
         array.now[...] = before.reshape(array.shape)
         flat = before.copy()
         kind = self.one(["assign"] * 7 + ["scatter", "scatter_add", "slice_update", "rearrange"])
@@ -102,8 +104,10 @@ class Program(Drawing):
             made = self.assign(array, flat, value)
         else:
             made = self.scatter(array, flat, value, kind)
-        array.now[...] = flat.reshape(array.shape)
-        array.versions.append((flat, made))
+        array.now[...] = (newest[0] if beside else flat).reshape(array.shape)
+        array.versions.insert(len(array.versions) - beside, (flat, made))
+        if beside:
+            self.keep(flat.reshape(array.shape), made)
 
     def assign(self, array, flat, value):
         view, sources = self.one(array.views), None

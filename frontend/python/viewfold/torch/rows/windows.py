@@ -97,14 +97,17 @@ def max_pool(call: Call, x: Array, kernel: Any, stride: Any = (), padding: Any =
 
 def max_pool_backward(call: Call, gradient: Array, x: Array, kernel: Any, stride: Any, padding: Any, dilation: Any,
                       ceil_mode: bool, places: Array) -> Array:
-    shape = list(x.shape)
-    axes = len(_each(kernel, x.ndim - 2)) if x.ndim > 2 else 1
-    lead, count = shape[:x.ndim - axes], 1
-    for s in shape[x.ndim - axes:]:
+    return _to_places(gradient, list(x.shape), len(_each(kernel, x.ndim - 2)) if x.ndim > 2 else 1, places)
+
+
+def _to_places(gradient: Array, shape: list[Any], axes: int, places: Array) -> Array:
+    """Each window's gradient at its place along the last axes of an array."""
+    lead, count = shape[:len(shape) - axes], 1
+    for s in shape[len(shape) - axes:]:
         count = count * s
     zero = full(lead + [count], 0, dtype=gradient.dtype)
     windows: Any = 1
-    for s in places.shape[x.ndim - axes:]:
+    for s in places.shape[len(shape) - axes:]:
         windows = windows * s
     flat = "shape=" + text_list(lead + [windows])
     at = apply("reshape", (places,), flat)
@@ -152,10 +155,9 @@ def _weights(size: int, out: int, dtype: Any) -> Array:
     from ..._creation import asarray
 
     rows = [[0.0] * out for _ in range(size)]
-    for o in range(out):
-        begin, end = o * size // out, -((o + 1) * size // -out)
-        for i in range(begin, end):
-            rows[i][o] = 1.0 / (end - begin)
+    for o, (begin, length) in enumerate(zip(*_parts(size, out))):
+        for i in range(begin, begin + length):
+            rows[i][o] = 1.0 / length
     return asarray(rows, dtype=dtype)
 
 
@@ -191,5 +193,48 @@ def adaptive_avg_pool_backward(axes: int) -> Any:
     def row(call: Call, gradient: Array, x: Array) -> Array:
         y = _adaptive(x, list(gradient.shape)[x.ndim - axes:])
         return _native.vjp([y], [gradient], [x])[0]
+
+    return row
+
+
+def _parts(size: Any, out: Any) -> tuple[list[int], list[int]]:
+    """Where each part of an axis that an adaptive pool divides begins, and how many elements it has."""
+    if not isinstance(size, int) or not isinstance(out, int):
+        raise Unsupported("an adaptive pool of an axis of variable size")
+    begins = [o * size // out for o in range(out)]
+    return begins, [-((o + 1) * size // -out) - begin for o, begin in enumerate(begins)]
+
+
+def adaptive_max_pool(axes: int) -> Any:
+    """The greatest of each part of the last axes, and its place; NaN counts as greatest."""
+
+    def row(call: Call, x: Array, out: Any) -> Any:
+        from ..._creation import asarray
+
+        sizes = list(x.shape[x.ndim - axes:])
+        parts = [_parts(s, o) for s, o in zip(sizes, call.shape(0)[x.ndim - axes:])]
+        best: Any = None
+        where: Any = None
+        for at in itertools.product(*(range(max(length, default=0)) for _, length in parts)):
+            element, place = x, None
+            for n, (k, (begins, lengths)) in enumerate(zip(at, parts)):  # a short part's last element again
+                along = asarray([b + min(k, m - 1) for b, m in zip(begins, lengths)], dtype="int64")
+                element = apply("gather", (element, along), f"axis={x.ndim - axes + n}")
+                along = along.reshape([along.shape[0] if a == n else 1 for a in range(axes)])
+                place = along if place is None else place * sizes[n] + along
+            place = apply("expand", (place,), "shape=" + text_list(element.shape))
+            if best is None:
+                best, where = element, place
+                continue
+            greater = apply("or", (apply("gt", (element, best)), apply("ne", (element, element))))
+            best, where = apply("where", (greater, element, best)), apply("where", (greater, place, where))
+        return best, where
+
+    return row
+
+
+def adaptive_max_pool_backward(axes: int) -> Any:
+    def row(call: Call, gradient: Array, x: Array, places: Array) -> Array:
+        return _to_places(gradient, list(x.shape), axes, places)
 
     return row
