@@ -96,7 +96,7 @@ static void mask_rows(pass_state *s) {
   if (!s->step->row_group.block) s->root = pass_row_group_mask(s->g, s->root);
 }
 
-static void extract_accesses(pass_state *s) { s->root = pass_extract_kernel(s->g, s->root); }
+static void extract_accesses(pass_state *s) { s->root = pass_extract_kernel(s->g, s->root, &s->accesses); }
 
 static void elementary(pass_state *s) {
   s->root = pass_elementary(s->g, s->root);
@@ -104,7 +104,7 @@ static void elementary(pass_state *s) {
   s->step->flops = s->root ? pass_flops(s->g, s->root) : 0;
 }
 
-static void canonical(pass_state *s) { s->root = pass_canonical_kernel(s->g, s->root); }
+static void canonical(pass_state *s) { s->root = pass_canonical_kernel(s->g, s->root, &s->accesses); }
 
 static void crop(pass_state *s) { s->root = pass_crop(s->g, s->root, s->strategy->crops_innermost); }
 
@@ -459,6 +459,13 @@ static void write_in_place(pass_state *s) {
   s->root = done ? results : 0;
 }
 
+static void pass_state_free(pass_state *s) {
+  const ir_mem *mem = s->g->mem;
+  ir_free(mem, s->roots, (1 + s->options->input_count) * sizeof *s->roots);
+  pass_known_accesses_free(mem, &s->accesses);
+  made_kernels_free(&s->made);
+}
+
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
                         ir_error *error) {
   pass_state s = {.g = g, .options = options, .plan = plan, .error = error, .root = results};
@@ -470,8 +477,7 @@ ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options
   bool done = results != 0 && pipeline_run_passes(&s, PASS_ON_GRAPH, -1) &&
               each_kernel(&s, "making loops", run_on_kernel);
   if (done && options->target->hoists) done = schedule_mark_run_once(g, plan);
-  made_kernels_free(&s.made);
-  ir_free(g->mem, s.roots, (1 + options->input_count) * sizeof *s.roots);
+  pass_state_free(&s);
   /* a pass that could not make a node may have left what it found: no such plan is handed on */
   if (done && ir_task_ends(g->task)) done = false, ir_cancelled(error);
   if (done) return IR_OK;
@@ -534,6 +540,6 @@ ir_status pass_alone(ir_graph *g, const pass_info *row, const pass_options *opti
   pass_index_begin(g);
   bool done = row->scope & PASS_OF_PLAN ? run_from_plan(&s, row) : run_on_text(&s, row);
   ir_free(g->mem, step.slots, step.slot_count * sizeof *step.slots);
-  ir_free(g->mem, s.roots, (1 + options->input_count) * sizeof *s.roots);
+  pass_state_free(&s);
   return done ? IR_OK : ir_fail(error, IR_ERR_INTERNAL, "compilation failed without a message");
 }

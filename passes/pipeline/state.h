@@ -8,6 +8,7 @@
 
 #include "passes/alternatives/alternatives.h"
 #include "passes/fold/fold.h"
+#include "passes/index/extract/extract.h"
 #include "passes/pipeline/made_kernels.h"
 #include "passes/passes.h"
 #include "passes/schedule/in_place.h"
@@ -33,6 +34,7 @@ typedef struct pass_state {
   uint32_t *slot_of; /* slots.slot_of */
   bool keeps_loops;  /* kernels are made once: nobody looks at what a pass leaves, or has a part in it */
   made_kernels made; /* where keeps_loops: for equal kernels that follow */
+  pass_known_accesses accesses;
   pass_alternatives alternatives;
   in_place *writes;
   uint8_t *stored; /* by node up to the results: must it lie in memory? NULL: none must */

@@ -54,12 +54,29 @@ ir_ref cheapest_canonical_validity(ir_graph *g, ir_ref valid) {
   const ir_node *n = canonical ? ir_get(g, canonical) : NULL;
   if (!n || n->op != IR_OP_AND) return canonical ? open_corner(g, canonical) : 0;
   bool changed = false;
+  for (uint32_t i = 0; i < ir_get(g, canonical)->nsrc && !changed; i++)
+    changed = open_corner(g, ir_src(g, canonical, i)) != ir_src(g, canonical, i);
+  if (!changed) return canonical;
   for (uint32_t i = 0; i < ir_get(g, canonical)->nsrc && all; i++) {
-    ir_ref clause = ir_src(g, canonical, i), open = open_corner(g, clause);
-    changed |= open != clause;
+    ir_ref open = open_corner(g, ir_src(g, canonical, i));
     all = open ? pass_and(g, all, open) : 0;
   }
-  return !all ? 0 : changed ? pass_simplify(g, all) : canonical;
+  return all ? pass_simplify(g, all) : 0;
+}
+
+bool cheapest_is_canonical(ir_graph *g, ir_ref valid, ir_ref canonical) {
+  if (ir_op_of(g, valid) != IR_OP_AND || ir_op_of(g, canonical) != IR_OP_AND) return false;
+  uint32_t count = ir_get(g, canonical)->nsrc;
+  bool found[PASS_CLAUSES] = {false};
+  if (ir_get(g, valid)->nsrc != count || count > PASS_CLAUSES) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    ir_ref clause = pass_simplify(g, ir_src(g, valid, i));
+    uint32_t k = 0;
+    while (k < count && ir_src(g, canonical, k) != clause) k++;
+    if (k == count || found[k] || open_corner(g, clause) != clause) return false;
+    found[k] = true;
+  }
+  return true;
 }
 
 /* quotients */

@@ -8,6 +8,9 @@
 
 /* Coefficients, divisors and bounds of forms that are rewritten: products of two fit an int64_t. */
 enum { CHEAPEST_LARGEST = 1 << 30 /* squared: 2^60 */ };
+enum { CHEAPEST_CLAUSES = 8 }; /* of a validity that gets others [5 in tests] */
+
+typedef struct access_samples access_samples;
 
 /* An access as it was folded, and the cheapest form found so far. */
 typedef struct cheapest_search {
@@ -16,6 +19,8 @@ typedef struct cheapest_search {
   ir_ref best_index, best_valid; /* extracted */
   int cost;                      /* of these two, in operations */
   uint32_t proofs;               /* that may still be tried */
+  access_samples *samples;       /* of the access as it was folded; NULL: none */
+  uint64_t sampled_valid;        /* of these, where it is valid */
 } cheapest_search;
 
 /* price.c: operations of the expressions together, each distinct node once, a division or remainder as five;
@@ -31,13 +36,33 @@ bool cheapest_offer(cheapest_search *s, ir_ref index, ir_ref valid);
 bool cheapest_keep(cheapest_search *s, ir_ref index, ir_ref valid);
 /* clauses.c: other clauses for the validity */
 bool cheapest_clauses(cheapest_search *s);
+/* The form and the interval that a comparison with a constant leaves it; false: the clause is no such one. */
+bool cheapest_bound_of(const ir_graph *g, ir_ref clause, pass_linear *form, pass_interval *in);
+/* samples.c: an access at some points; NULL where it has operations that are not evaluated, or where memory
+ * is short: nothing is known then, and every question below is answered that way. */
+access_samples *cheapest_samples(ir_graph *g, ir_ref index, ir_ref valid, uint64_t *where_valid);
+void cheapest_samples_free(ir_graph *g, access_samples *samples);
+/* The points, as a mask, at which the form's value lies in an interval; 0 where its values are not known. */
+uint64_t cheapest_sampled(const access_samples *samples, const pass_linear *form, pass_interval in);
+/* The smallest interval with the form's values at these points; false where that is not known. */
+bool cheapest_sampled_interval(const access_samples *samples, const pass_linear *form, uint64_t at,
+                               pass_interval *out);
 /* quotients.c: other quotients and remainders for those in the index */
 bool cheapest_quotients(cheapest_search *s);
 /* canonical.c: the canonical form that a cheapest one was made from; 0 when memory is short */
 ir_ref cheapest_canonical_index(ir_graph *g, ir_ref index, ir_ref valid);
 ir_ref cheapest_canonical_validity(ir_graph *g, ir_ref valid);
+/* Is `canonical`, which folding has made, this form of the validity? Decided clause by clause: false may also
+ * mean that it is not known. */
+bool cheapest_is_canonical(ir_graph *g, ir_ref valid, ir_ref canonical);
 /* cheapest.c: the interval of a form's values under b's facts, its ends moved inwards as far as few proofs
  * show. */
 pass_interval cheapest_bounds(pass_build *b, const pass_linear *form);
+
+/* known.c: replaces index and validity by what the table has for them; false where that is nothing. A NULL
+ * table has nothing. */
+bool access_known(pass_known_access *table, ir_ref *index, ir_ref *valid);
+/* Keeps an answer until another takes its place; none is kept where memory is short. */
+void access_keep(const ir_mem *mem, pass_known_access **table, pass_known_access access);
 
 #endif

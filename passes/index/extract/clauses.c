@@ -3,14 +3,11 @@
  * index. */
 #include "cheapest.h"
 
-enum {
-  CLAUSES = 8, /* of the validity [5 in tests] */
-  ROUNDS = 4   /* replacements, each of which makes the access cheaper [2 in tests] */
-};
+enum { ROUNDS = 4 }; /* replacements, each of which makes the access cheaper [2 in tests] */
 
 typedef struct clause_list {
   uint32_t count;
-  ir_ref clause[CLAUSES + 2];
+  ir_ref clause[CHEAPEST_CLAUSES + 2];
 } clause_list;
 
 static bool read_clauses(const ir_graph *g, ir_ref valid, clause_list *out) {
@@ -20,7 +17,7 @@ static bool read_clauses(const ir_graph *g, ir_ref valid, clause_list *out) {
     out->clause[out->count++] = valid;
     return n->op != IR_OP_CONST;
   }
-  if (n->nsrc > CLAUSES) return false;
+  if (n->nsrc > CHEAPEST_CLAUSES) return false;
   for (uint32_t i = 0; i < n->nsrc; i++) out->clause[out->count++] = n->src[i];
   return true;
 }
@@ -30,8 +27,7 @@ static ir_ref join(ir_graph *g, const clause_list *in) {
   return in->count == 1 ? in->clause[0] : ir_make(g, IR_OP_AND, IR_BOOL, 0, in->clause, in->count);
 }
 
-/* The form and the interval that a comparison with a constant leaves it. */
-static bool read_bound(const ir_graph *g, ir_ref clause, pass_linear *form, pass_interval *in) {
+bool cheapest_bound_of(const ir_graph *g, ir_ref clause, pass_linear *form, pass_interval *in) {
   const ir_node *n = ir_get(g, clause);
   int64_t c;
   if (n->nsrc != 2 || ir_dtype_of(g, n->src[0]) != IR_INDEX || !ir_is_const(g, n->src[1], &c) ||
@@ -46,6 +42,42 @@ static bool read_bound(const ir_graph *g, ir_ref clause, pass_linear *form, pass
   return true;
 }
 
+/* The sampled points at which all clauses hold but number `but`, of which nothing is asked. */
+static uint64_t sampled_valid(const cheapest_search *s, const clause_list *in, uint32_t but) {
+  uint64_t where = UINT64_MAX;
+  pass_linear form;
+  pass_interval bound;
+  for (uint32_t k = 0; k < in->count && where; k++)
+    if (k != but)
+      where &= cheapest_bound_of(s->g, in->clause[k], &form, &bound)
+                   ? cheapest_sampled(s->samples, &form, bound)
+                   : 0;
+  return where;
+}
+
+/* Is there a sampled point at which all clauses hold but number i, and a form has a value of this interval?
+ */
+static bool is_refuted(const cheapest_search *s, const clause_list *in, uint32_t i, const pass_linear *form,
+                       pass_interval of) {
+  pass_linear own;
+  pass_interval bound, apart;
+  uint64_t where = sampled_valid(s, in, i);
+  if (form) where &= cheapest_sampled(s->samples, form, of);
+  if (!where || !cheapest_bound_of(s->g, in->clause[i], &own, &bound) ||
+      !cheapest_sampled_interval(s->samples, &own, where, &apart))
+    return false;
+  return apart.lo < bound.lo || apart.hi > bound.hi;
+}
+
+/* May the bounds that the clauses imply for the form imply as many of them? */
+static bool may_imply(const cheapest_search *s, const clause_list *in, const pass_linear *form,
+                      uint32_t least) {
+  pass_interval of;
+  if (!cheapest_sampled_interval(s->samples, form, sampled_valid(s, in, in->count), &of)) return true;
+  for (uint32_t i = 0; i < in->count && least; i++) least -= !is_refuted(s, in, i, form, of);
+  return least == 0;
+}
+
 /* Do the other clauses of the list imply number i? */
 static bool is_implied(cheapest_search *s, const clause_list *in, uint32_t i) {
   pass_linear form;
@@ -53,7 +85,9 @@ static bool is_implied(cheapest_search *s, const clause_list *in, uint32_t i) {
   pass_facts facts;
   pass_build b = pass_begin(s->g);
   clause_list others = {0};
-  if (!read_bound(s->g, in->clause[i], &form, &bound) || s->proofs == 0) return false;
+  if (!cheapest_bound_of(s->g, in->clause[i], &form, &bound) || s->proofs == 0 ||
+      is_refuted(s, in, i, NULL, bound))
+    return false;
   s->proofs--;
   for (uint32_t k = 0; k < in->count; k++)
     if (k != i) others.clause[others.count++] = in->clause[k];
@@ -100,17 +134,18 @@ static void drop_implied(cheapest_search *s, clause_list *in, uint32_t from, uin
   }
 }
 
-/* Prices the validity with bounds of a form in place of the clauses that these imply; the cheapest so far is
- * kept in *best. */
-static bool try_form(cheapest_search *s, const pass_linear *form, const clause_list *from,
+/* Prices the validity with bounds of a form in place of the clauses that these imply, which are at least so
+ * many; the cheapest so far is kept in *best. */
+static bool try_form(cheapest_search *s, const pass_linear *form, uint32_t least, const clause_list *from,
                      clause_list *best) {
   clause_list with;
   int cost = s->cost;
-  if (!add_bounds(s, form, from, &with)) return true;
+  if (!may_imply(s, from, form, least) || !add_bounds(s, form, from, &with)) return true;
   drop_implied(s, &with, 0, from->count);
   drop_implied(s, &with, 0, with.count); /* of the new ones, too */
   ir_ref valid = join(s->g, &with);
-  if (with.count > CLAUSES || !cheapest_offer(s, s->index, valid)) return s->g->error->status == IR_OK;
+  if (with.count > CHEAPEST_CLAUSES || !cheapest_offer(s, s->index, valid))
+    return s->g->error->status == IR_OK;
   if (s->cost < cost) *best = with;
   return true;
 }
@@ -121,18 +156,31 @@ static void divide_by_content(pass_linear *form) {
   for (uint32_t i = 0; i < form->count && content > 1; i++) form->term[i].coef /= content;
 }
 
-/* Sums and differences of two clauses' forms. */
-static bool try_pairs(cheapest_search *s, const clause_list *clauses, clause_list *best) {
+/* Has the index all terms of the form, with any coefficients, so that it may contain it? */
+static bool is_part(const pass_linear *form, const pass_linear *index) {
+  for (uint32_t i = 0; i < form->count; i++)
+    if (!pass_linear_coef(index, form->term[i].atom)) return false;
+  return true;
+}
+
+/* Sums and differences of two clauses' forms. One that has all terms of both pays only in place of both, or
+ * where the index contains it. */
+static bool try_pairs(cheapest_search *s, const pass_linear *index, const clause_list *clauses,
+                      clause_list *best) {
   for (uint32_t i = 0; i < clauses->count; i++)
     for (uint32_t k = i + 1; k < clauses->count; k++)
       for (int sign = 1; sign >= -1; sign -= 2) {
         pass_linear a, c;
         pass_interval x, y;
-        if (!read_bound(s->g, clauses->clause[i], &a, &x) || !read_bound(s->g, clauses->clause[k], &c, &y) ||
-            !pass_linear_add(s->g, &a, &c, sign))
+        if (!cheapest_bound_of(s->g, clauses->clause[i], &a, &x) ||
+            !cheapest_bound_of(s->g, clauses->clause[k], &c, &y))
           continue;
+        uint32_t count = a.count;
+        if (!pass_linear_add(s->g, &a, &c, sign)) continue;
         divide_by_content(&a);
-        if (!try_form(s, &a, clauses, best)) return false;
+        if (pass_linear_same(&a, &c)) continue; /* two bounds of one form */
+        bool longer = a.count == count + c.count && !is_part(&a, index);
+        if (!try_form(s, &a, longer ? 2 : 1, clauses, best)) return false;
       }
   return true;
 }
@@ -145,7 +193,7 @@ bool cheapest_clauses(cheapest_search *s) {
   for (int round = 0; round < ROUNDS; round++) {
     clause_list best = clauses;
     int cost = s->cost;
-    if (!try_pairs(s, &clauses, &best) || !try_form(s, &index, &clauses, &best)) return false;
+    if (!try_pairs(s, &index, &clauses, &best) || !try_form(s, &index, 1, &clauses, &best)) return false;
     if (s->cost == cost) return true;
     clauses = best;
   }

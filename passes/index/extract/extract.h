@@ -34,9 +34,19 @@ bool pass_extract(ir_graph *g, const pass_extract_costs *costs, ir_ref *roots, u
 bool pass_extract_access(ir_graph *g, ir_ref *index, ir_ref *valid);
 /* Back from there: the canonical form of an access. False when memory is short. */
 bool pass_canonical_access(ir_graph *g, ir_ref *index, ir_ref *valid);
+
+/* Accesses of a graph whose forms were found before (known.c). Begins as {0}. */
+typedef struct pass_known_access {
+  ir_ref index, valid, index_to, valid_to; /* index 0: none */
+} pass_known_access;
+typedef struct pass_known_accesses {
+  pass_known_access *extracted, *canonical; /* hash tables; NULL before the first one */
+} pass_known_accesses;
+void pass_known_accesses_free(const ir_mem *mem, pass_known_accesses *known);
+
 /* The kernel with each load in that form; and with each load back in canonical form, which loops are made
- * from. 0 on failure. */
-ir_ref pass_extract_kernel(ir_graph *g, ir_ref root);
-ir_ref pass_canonical_kernel(ir_graph *g, ir_ref root);
+ * from. Both look up and keep what is known; known may be NULL. 0 on failure. */
+ir_ref pass_extract_kernel(ir_graph *g, ir_ref root, pass_known_accesses *known);
+ir_ref pass_canonical_kernel(ir_graph *g, ir_ref root, pass_known_accesses *known);
 
 #endif
