@@ -118,13 +118,15 @@ only = $(foreach f,$(1),$(if $(or $(if $(ONLY),,all),$(findstring $(ONLY),$(notd
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 LLVM_SRC := $(call find,codegen/llvm/*.c)
+# Opened where MPI has started the process; the library is linked to none.
+MPI_SRC := $(call find,runtime/mpi/mpi.c)
 CLI_SRC := $(call below,*.c,frontend/cli)
 SERVE_SRC := $(if $(filter runtime,$(ROOMS)),$(call find,runtime/serve/*.c))
 RULES := passes/index/rules
 RULEC_SRC := $(call find,$(RULES)/*.c)
 # The module of Python is not a part of the library but uses it.
 PYTHON_SRC := $(call find,frontend/python/native/*.c)
-LIB_SRC := $(filter-out $(LLVM_SRC) $(CLI_SRC) $(PYTHON_SRC) runtime/serve/% $(RULEC_SRC),$(call below,*.c,$(ROOMS)))
+LIB_SRC := $(filter-out $(LLVM_SRC) $(MPI_SRC) $(CLI_SRC) $(PYTHON_SRC) runtime/serve/% $(RULEC_SRC),$(call below,*.c,$(ROOMS)))
 GEN_SRC := $(if $(filter passes,$(ROOMS)),$(patsubst $(RULES)/%.rules,$(GEN)/%_rules.c,$(call find,$(RULES)/*.rules)))
 # LEFT_OUT: `make test` neither builds nor runs these under a sanitizer.
 LEFT_OUT = $(if $(WRAP),,%/test_heap.c) $(if $(SAMPLE),$(addprefix %/,$(addsuffix .c,$(shell grep -v '^\#' test/sanitized.except))))
@@ -155,12 +157,18 @@ MINILM_HERE := $(if $(wildcard /usr/include/unistr.h),$(MINILM))
 
 SO := $(B)/libviewfold.so.$(SOVERSION)
 MODULE := $(if $(LLVM_SRC),$(if $(LLVM_HERE),$(B)/viewfold-llvm.so))
+# One module for each implementation of MPI whose compiler is here, called as Debian does, or as MPICC_mpich and
+# MPICC_openmpi say.
+MPICC_openmpi ?= mpicc.openmpi
+MPICC_mpich ?= mpicc.mpich
+MPI_MODULES := $(if $(MPI_SRC),$(if $(ARCH),,$(foreach i,openmpi mpich,\
+  $(if $(shell command -v $(MPICC_$i) 2>/dev/null),$(B)/viewfold-mpi-$i.so))))
 COMPILER := $(if $(MODULE),$(if $(SERVE_SRC),$(B)/viewfold-compile))
 COMMAND := $(if $(CLI_SRC),$(B)/viewfold)
 
 # ------------------------------------------------------------------------------------------- library, module, command
 .PHONY: all tests tools FORCE
-all: $(B)/libviewfold.so $(B)/libviewfold-pool.a $(or $(MODULE),no-module) $(COMPILER) $(COMMAND)
+all: $(B)/libviewfold.so $(B)/libviewfold-pool.a $(or $(MODULE),no-module) $(MPI_MODULES) $(COMPILER) $(COMMAND)
 
 # Without LLVM, graphs run on OpenCL devices alone.
 .PHONY: no-module
@@ -236,6 +244,10 @@ $(B)/libviewfold-pool.a: $(POOL_OBJ)
 $(B)/viewfold-llvm.so: $(LLVM_OBJ) $(B)/libviewfold-internal.a $(filter %.o,$(WRAP_MODULE))
 	$(call say,LINK,$@)
 	$(Q)$(LINK_SHARED) $(LLVM_OBJ) $(B)/libviewfold-internal.a $(WRAP_MODULE) $(LLVM_LIBS) $(LIB_LIBS) -o $@
+
+$(B)/viewfold-mpi-%.so: $(MPI_SRC) runtime/mpi/mpi.h runtime/mesh/transport.h ir/base.h
+	$(call say,LINK,$@)
+	$(Q)$(MPICC_$*) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared $< -o $@
 
 # Runs the module in a process of its own. It starts with every program that is compiled: it holds what it uses, and
 # binds it when it starts.
@@ -446,6 +458,7 @@ test:
 	@sh .ci/deps install opencl || true
 	@sh .ci/deps install conform minilm || true
 	@sh .ci/deps install python || true
+	@sh .ci/deps install mpi || true
 	+$(Q)$(MAKE) --no-print-directory test-build && times > build/times && awk 'NR == 2 { gsub("[ms]", " "); \
 	  split($$0, t); printf "building: %.0f s of processor time\n", 60 * (t[1] + t[3]) + t[2] + t[4] }' build/times
 	@$(RUN_TESTS) $(PARTS)
@@ -552,10 +565,10 @@ $(B)/demo/%: $(B)/obj/docs/demo/%.o $(SO)
 .PHONY: install uninstall clean
 HEADERS := $(sort $(wildcard frontend/viewfold*.h))
 INSTALLED = $(BINDIR)/viewfold $(HEADERS:frontend/%=$(INCLUDEDIR)/%) $(LIBDIR)/libviewfold.so.$(SOVERSION) $(LIBDIR)/libviewfold.so \
-  $(LIBDIR)/libviewfold-pool.a $(LIBDIR)/viewfold/viewfold-llvm.so $(LIBDIR)/viewfold/viewfold-compile $(PKGCONFIGDIR)/viewfold.pc $(MANDIR)/man1/viewfold.1
+  $(LIBDIR)/libviewfold-pool.a $(addprefix $(LIBDIR)/viewfold/,viewfold-llvm.so viewfold-compile viewfold-mpi-openmpi.so viewfold-mpi-mpich.so) $(PKGCONFIGDIR)/viewfold.pc $(MANDIR)/man1/viewfold.1
 # Library and command look for the module and the program that runs it in viewfold/ beside themselves and in
 # ../lib/viewfold/: where LIBDIR is another folder, the command is shown the way.
-COMPANIONS = $(notdir $(MODULE) $(COMPILER))
+COMPANIONS = $(notdir $(MODULE) $(MPI_MODULES) $(COMPILER))
 COMMAND_LIB = $(abspath $(BINDIR)/../lib/viewfold)
 ELSEWHERE = $(filter-out $(abspath $(LIBDIR)/viewfold),$(COMMAND_LIB))
 # The loader finds a library in a standard folder only through its cache, which root may renew.
@@ -576,7 +589,7 @@ install: all
 	$(Q)install -D -m 644 $(B)/viewfold.pc '$(DESTDIR)$(PKGCONFIGDIR)/viewfold.pc'
 	$(LDCONFIG)
 uninstall:
-	$(Q)for f in $(INSTALLED) $(addprefix $(ELSEWHERE)/,$(if $(ELSEWHERE),viewfold-llvm.so viewfold-compile)); do \
+	$(Q)for f in $(INSTALLED) $(addprefix $(ELSEWHERE)/,$(if $(ELSEWHERE),viewfold-llvm.so viewfold-compile viewfold-mpi-openmpi.so viewfold-mpi-mpich.so)); do \
 	  rm -f "$(DESTDIR)$$f"; done
 	$(Q)rmdir '$(DESTDIR)$(LIBDIR)/viewfold' '$(DESTDIR)$(COMMAND_LIB)' 2>/dev/null || true
 	$(LDCONFIG)

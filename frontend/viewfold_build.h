@@ -37,10 +37,11 @@ typedef struct vf_object vf_object;
  * run but what depends on constants alone.
  *
  * NULL after failing: VF_ERR_INVALID (the graph has an error or no outputs, or the name or the target is
- * none), VF_ERR_UNSUPPORTED (a custom operation in a batch, where it would run for each element; a target
- * that is big-endian or has pointers of 32 bits; an operation that the target cannot do; several targets that
- * are not all of x86-64, or with a feature of which it is not known how a processor says that it has it),
- * VF_ERR_COMPILE, VF_ERR_RANGE (what is computed from constants has an index out of range), VF_ERR_MEMORY. */
+ * none), VF_ERR_UNSUPPORTED (a custom operation in a batch, where it would run for each element; a mesh of
+ * several devices; a target that is big-endian or has pointers of 32 bits; an operation that the target
+ * cannot do; several targets that are not all of x86-64, or with a feature of which it is not known how a
+ * processor says that it has it), VF_ERR_COMPILE, VF_ERR_RANGE (what is computed from constants has an index
+ * out of range), VF_ERR_MEMORY. */
 VF_API vf_object *vf_build(vf_graph *graph, const vf_build_options *options, vf_error *error);
 VF_API void vf_object_destroy(vf_object *object); /* accepts NULL */
 

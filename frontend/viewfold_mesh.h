@@ -32,12 +32,22 @@ VF_API vf_status vf_mesh_part(const vf_mesh *mesh, const char *spec, int rank, c
                               int64_t device, int64_t *begin, int64_t *end, vf_error *error);
 
 /* The mesh of a graph, which is copied, in place of the one that it has. Refused where specs of values are
- * given already. */
+ * given already. That of the session (vf_session) is the mesh on which tensors are realised that depend on
+ * divided ones: vf_tensor_keep(vf_shard(vf_tensor_value(t), "[x,-]"), &error) divides t, and what is computed
+ * from it is divided likewise. Elements are those of the whole array, in one piece of memory. */
 VF_API vf_status vf_graph_set_mesh(vf_graph *graph, const vf_mesh *mesh, vf_error *error);
+/* The part of a tensor that a device of the session's mesh has, as vf_mesh_part: of a realised one; all of it
+ * where it is not divided. */
+VF_API vf_status vf_tensor_part(const vf_tensor *tensor, int64_t device, int64_t *begin, int64_t *end,
+                                vf_error *error);
 /* An input as vf_input makes it, divided among the devices of the graph's mesh. spec: "[x,-]", one entry for
  * each axis. Refused without a mesh. */
 VF_API vf_value vf_input_sharded(vf_graph *graph, const char *name, vf_dtype dtype, int rank,
                                  const int64_t *shape, const char *spec);
+/* A reference as vf_ref_input makes it, divided likewise. Its parts stay where they are: updates are divided
+ * as they are. Without a spec, as vf_ref_input makes it, it is divided like what it meets. */
+VF_API vf_ref vf_ref_input_sharded(vf_graph *graph, const char *name, vf_dtype dtype, int rank,
+                                   const int64_t *shape, const char *spec);
 /* x, divided as the spec says: a constraint, which changes no value. A pending sum "[x,-]+y" in x is carried
  * out where the spec has none. Refused without a mesh. */
 VF_API vf_value vf_shard(vf_value x, const char *spec);
@@ -59,6 +69,10 @@ VF_API vf_value vf_reduce_scatter(vf_value x, int axis, const char *over);
 VF_API vf_value vf_all_to_all(vf_value x, int split, int concat, const char *over);
 /* All of x on every device. */
 VF_API vf_value vf_gather_all_axes(vf_value x);
+/* x divided as `spec` says, or all of it on `device`, such as "cpu" or "opencl:1", which is one of the mesh:
+ * since all devices run one program, every device has it then. One of them is NULL; both: on the device that
+ * computes, which a graph without a mesh has as well. Gradients go back to where x is. */
+VF_API vf_value vf_transfer_to(vf_value x, const char *device, const char *spec);
 
 /* What is pending along `over`, NULL: all of it, carried out and divided by the number of devices along
  * `over`, NULL: of all. A float. */
@@ -78,15 +92,35 @@ VF_API vf_value vf_distributed_broadcast(vf_value x, int axis, const char *over)
 /* 0, 1, 2, ... as i32: each device along `over` has its own number. */
 VF_API vf_value vf_axis_index(vf_graph *graph, const char *over);
 
+/* ------------------------------------------------------------------------------------- processes */
+/* Joins the processes that a launcher of MPI has started with this one (mpirun -n 4 program). Programs that
+ * are compiled on meshes of the context from now on run on devices of all of them: all processes compile and
+ * run the same programs in the same order, give the same whole arrays, or parts of their own devices, and get
+ * whole results, or those parts. A device is of the process that the mesh says ("cpu@1": of process 1);
+ * without that each process has as many that follow one another as the next, or one more. The library is
+ * linked to no MPI: it opens viewfold-mpi-openmpi.so or viewfold-mpi-mpich.so, or what VIEWFOLD_MPI names.
+ *
+ * A failure on one process fails the run on all. seconds: how long a process may be silent while others wait
+ * for it before it counts as gone, and runs fail with VF_ERR_DEVICE; 0: 10. Refused twice;
+ * VF_ERR_UNSUPPORTED: there is no module for MPI. Destroying the context leaves the others. */
+VF_API vf_status vf_processes_join(vf_context *context, double seconds, vf_error *error);
+VF_API int64_t vf_process_count(const vf_context *context);  /* 1: none were joined */
+VF_API int64_t vf_process_number(const vf_context *context); /* of this process, from 0 */
+
 /* ------------------------------------------------------------------------------------- programs on meshes */
-/* vf_compile for the devices of a mesh, which are threads of this process: one program, which each of them
- * runs on its parts. mesh: that of the graph, or one for a graph that has none, which gets it; NULL: the
- * graph's. vf_program_run takes and returns whole arrays, which are divided and put together; results are
- * those of the graph on one device, float sums over divided axes within their bound. flags: VF_MESH_ flags,
- * or 0. Fails as vf_compile, and with VF_ERR_UNSUPPORTED where the mesh has more than 256 devices, or devices
- * that are no threads of this process, and where a run changes references or finds sizes out. */
+/* vf_compile for the devices of a mesh, which are threads of this process, or of several: one program, which
+ * each of them runs on its parts. mesh: that of the graph, or one for a graph that has none, which gets it;
+ * NULL: the graph's. vf_program_run takes and returns whole arrays, which are divided and put together;
+ * results are those of the graph on one device, float sums over divided axes within their bound. flags:
+ * VF_MESH_ flags, or 0. Fails as vf_compile, and with VF_ERR_UNSUPPORTED where the mesh has more than 256
+ * devices, or devices that are no threads of this process, and where a run finds sizes out. */
 enum { VF_MESH_WIRE = 1 }; /* messages take as long as latency and bandwidth of the mesh's axes say */
 VF_API vf_program *vf_compile_on(vf_graph *graph, const vf_mesh *mesh, unsigned flags, vf_error *error);
+/* The programs of a jit run on a mesh: as by vf_compile_on, with whole tensors, which are divided as the
+ * specs of the inputs say, one for each, NULL where it is open; specs may be NULL. The function may use the
+ * builders of this page. Before the first call, or VF_ERR_INVALID. The mesh is copied. */
+VF_API vf_status vf_jit_on(vf_jit *jit, const vf_mesh *mesh, const char *const *specs, unsigned flags,
+                           vf_error *error);
 VF_API int64_t vf_program_device_count(const vf_program *program); /* 1 without a mesh */
 /* The part of an input or output that a device has: `shape` and `offset` in the whole array, numbers as many
  * as its rank, and in *same the first device that has the same part; same may be NULL. Other arguments as for
@@ -95,11 +129,12 @@ VF_API vf_status vf_port_part(const vf_program *program, vf_port port, int numbe
                               const int64_t *variables, int64_t *shape, int64_t *offset, int64_t *same,
                               vf_error *error);
 /* vf_program_run on parts: of device d, input i is inputs[d * vf_port_count(program, VF_INPUT) + i],
- * contiguous, of the shape that vf_port_part says; outputs likewise. */
+ * contiguous, of the shape that vf_port_part says; outputs likewise. Parts of references (vf_ref_input) are
+ * changed: each device has memory of its own for them, also where they hold the same. */
 VF_API vf_status vf_program_run_parts(const vf_program *program, const void *const *inputs,
                                       void *const *outputs, const int64_t *variables, vf_error *error);
 /* Bytes that devices have received from each other in all runs of the program so far: the device that
- * received most, and all together. Zeros without a mesh. */
+ * received most, and all together; of several processes, this one's devices. Zeros without a mesh. */
 VF_API void vf_program_received(const vf_program *program, int64_t *most, int64_t *total);
 
 #ifdef __cplusplus

@@ -17,6 +17,9 @@ enum { IR_MAX_STEPS = 1 << 16 }; /* steps of functions included; functions nest 
  * so many times the bytes that it reads: what it writes takes memory as long as the program, where it would
  * share an arena. A copy into panels fills the last one up, to at most twice the columns. */
 enum { IR_MAX_HOISTED_GROWTH = 2 };
+/* The mode of a KERNEL node whose kernel runs once, and for so short that its code is made quickly rather
+ * than to be fast; otherwise 0. Kernels of different modes have different keys. */
+enum { IR_KERNEL_ONCE = 1 };
 
 typedef enum ir_slot_kind {
   IR_SLOT_INPUT,    /* the caller's, read only */

@@ -1,6 +1,6 @@
 /* The compiler in one table: one row for each step that changes the program. Steps over the graph run once,
  * steps over a kernel once for each kernel step of the plan. */
-#include "passes.h"
+#include "passes/pipeline/state.h"
 
 #include "passes/alternatives/alternatives.h"
 #include "passes/batch/batch.h"
@@ -16,35 +16,11 @@
 #include "passes/lower/lower.h"
 #include "passes/pack/pack.h"
 #include "passes/schedule/in_place.h"
+#include "passes/schedule/run_once.h"
 #include "passes/schedule/schedule.h"
 #include "passes/strategy.h"
 
 #include <string.h>
-
-typedef struct pass_state {
-  ir_graph *g;
-  const pass_options *options;
-  const pass_strategy *strategy; /* of options->target */
-  const ir_ref *inputs;          /* options->inputs, or roots + 1 once batches are physical axes */
-  ir_ref *roots;                 /* results and inputs without batches; NULL: the graph has no batches */
-  ir_plan *plan;
-  ir_error *error;
-  uint8_t *not_fused;   /* by node up to the results: has folding refused a fused row group with this value?
-                       NULL: none */
-  bool refused;         /* folding refused a group with values that were not in `not_fused` yet */
-  const pass_info *row; /* the row that runs */
-  ir_ref root;          /* TUPLE of the graph's results, then the effect of the kernel being compiled */
-  ir_ref before;        /* what `root` was before the pass that the row is of */
-  ir_ref verified;      /* the root that the verifier saw last: nodes do not change */
-  ir_step *step;        /* the kernel's step */
-  pass_slots slots;
-  uint32_t *slot_of; /* slots.slot_of */
-  bool keeps_loops;  /* kernels are made once: nobody looks at what a pass leaves, or has a part in it */
-  pass_known_accesses accesses;
-  pass_alternatives alternatives;
-  in_place *writes;
-  uint8_t *stored; /* by node up to the results: must it lie in memory? NULL: none must */
-} pass_state;
 
 static void physicalize(pass_state *s) {
   size_t count = s->options->input_count;
@@ -91,8 +67,7 @@ static void schedule(pass_state *s) {
     s->root = 0;
 }
 
-/* Gives the step the slots of the parameters that its kernel has now. */
-static void set_step_slots(pass_state *s) {
+void pipeline_set_slots(pass_state *s) {
   ir_step *l = s->step;
   uint32_t *slots = s->root ? ir_resize(s->g->mem, l->slots, l->slot_count * sizeof *slots,
                                         s->slots.param_count * sizeof *slots)
@@ -114,7 +89,7 @@ static void fold_views(pass_state *s) {
   if (!s->root && row_group->count && s->slots.refused)
     ir_fail(s->error, IR_ERR_INTERNAL,
             "fold: a fused row group reads a value where another iteration computes it");
-  set_step_slots(s);
+  pipeline_set_slots(s);
 }
 
 static void mask_rows(pass_state *s) {
@@ -141,7 +116,7 @@ static void coalesce_rows(pass_state *s) { s->root = pass_coalesce_rows(s->g, s-
 
 static void drop_params(pass_state *s) {
   s->root = pass_drop_params(s->g, s->root, &s->slots);
-  set_step_slots(s);
+  pipeline_set_slots(s);
 }
 
 static void stream(pass_state *s) { s->root = loop_stream(s->g, s->root, s->options->target); }
@@ -244,7 +219,7 @@ const pass_info pass_table[] = {
 };
 const size_t pass_count = sizeof pass_table / sizeof *pass_table;
 
-static size_t find_pass(const char *name) {
+size_t pipeline_find(const char *name) {
   size_t i = 0;
   while (strcmp(pass_table[i].pass, name) != 0) i++;
   return i;
@@ -266,9 +241,7 @@ static bool run_row(pass_state *s, const pass_info *row, int kernel) {
   return s->root != 0;
 }
 
-/* Runs the rows of the pass that begins with row number *i, and sets *i to the row after them. They share the
- * work that the index algebra may do, and their times are added up. */
-static bool run_pass(pass_state *s, size_t *i, int kernel) {
+bool pipeline_run_pass(pass_state *s, size_t *i, int kernel) {
   int64_t start = ir_timer_start(s->options->timer);
   const char *pass = pass_table[*i].pass;
   bool done = kernel >= 0 || ir_task_tell(s->g->task, pass, 0, 0);
@@ -328,17 +301,16 @@ static bool each_kernel(pass_state *s, const char *what, bool (*visit)(pass_stat
   return done;
 }
 
-/* Runs the passes of the scope. */
-static bool run_passes(pass_state *s, int scope, int kernel) {
+bool pipeline_run_passes(pass_state *s, int scope, int kernel) {
   bool done = true;
   for (size_t i = 0; i < pass_count && done;)
-    if (pass_table[i].scope & scope) done = run_pass(s, &i, kernel);
+    if (pass_table[i].scope & scope) done = pipeline_run_pass(s, &i, kernel);
     else i++;
   return done;
 }
 
 static bool run_on_kernel(pass_state *s, size_t k) {
-  return ir_op_of(s->g, s->root) == IR_OP_KERNEL || run_passes(s, PASS_ON_KERNEL, (int)k);
+  return ir_op_of(s->g, s->root) == IR_OP_KERNEL || pipeline_make_kernel(s, (int)k);
 }
 
 static bool run_its_row(pass_state *s, size_t k) {
@@ -386,13 +358,13 @@ static void regroup(pass_state *s) {
   if (done) memset(s->not_fused, 0, nodes);
   else ir_fail(s->error, IR_ERR_MEMORY, "out of memory checking fused row groups");
   do {
-    size_t at = find_pass(again);
+    size_t at = pipeline_find(again);
     s->refused = false;
     done = done && each_kernel(s, "grouping rows", try_row_group);
     s->root = done ? results : 0;
     if (!done || !s->refused) break;
     ir_plan_free(s->plan);
-    done = run_pass(s, &at, -1);
+    done = pipeline_run_pass(s, &at, -1);
   } while (done);
   ir_free(s->g->mem, s->not_fused, nodes);
   s->not_fused = NULL;
@@ -407,7 +379,7 @@ static bool lower_alone(void *user, ir_step *step, size_t number, pass_shaping *
   pass_options quiet = *own;
   quiet.observer = NULL, quiet.shaping = shaping;
   s->options = &quiet, s->step = step, s->root = step->kernel;
-  bool done = run_passes(s, PASS_ON_KERNEL, (int)number);
+  bool done = pipeline_make_kernel(s, (int)number);
   s->options = own, s->step = at, s->root = at->kernel;
   /* an alternative that cannot be compiled is none; the kernel itself fails again when it is made */
   if (!done && !ir_gives_up(s->error->status)) ir_error_clear(s->error);
@@ -448,10 +420,10 @@ static bool visit_write(pass_state *s, size_t k) {
  */
 static bool store_overlapping(pass_state *s) {
   const pass_info *own = s->row;
-  size_t at = find_pass(own->reruns);
+  size_t at = pipeline_find(own->reruns);
   bool done = true;
   ir_plan_free(s->plan);
-  while (done && &pass_table[at] != own) done = run_pass(s, &at, -1);
+  while (done && &pass_table[at] != own) done = pipeline_run_pass(s, &at, -1);
   s->row = own;
   return done;
 }
@@ -491,6 +463,7 @@ static void pass_state_free(pass_state *s) {
   const ir_mem *mem = s->g->mem;
   ir_free(mem, s->roots, (1 + s->options->input_count) * sizeof *s->roots);
   pass_known_accesses_free(mem, &s->accesses);
+  made_kernels_free(&s->made);
 }
 
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
@@ -498,10 +471,12 @@ ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options
   pass_state s = {.g = g, .options = options, .plan = plan, .error = error, .root = results};
   s.inputs = options->inputs, s.strategy = pass_strategy_of(options->target);
   s.keeps_loops = !options->observer && !options->shaping;
+  s.made.mem = g->mem;
   *plan = (ir_plan){.mem = g->mem};
   if (options->shaping) options->shaping->kernel = 0;
-  bool done =
-      results != 0 && run_passes(&s, PASS_ON_GRAPH, -1) && each_kernel(&s, "making loops", run_on_kernel);
+  bool done = results != 0 && pipeline_run_passes(&s, PASS_ON_GRAPH, -1) &&
+              each_kernel(&s, "making loops", run_on_kernel);
+  if (done && options->target->hoists) done = schedule_mark_run_once(g, plan);
   pass_state_free(&s);
   /* a pass that could not make a node may have left what it found: no such plan is handed on */
   if (done && ir_task_ends(g->task)) done = false, ir_cancelled(error);

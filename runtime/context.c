@@ -1,5 +1,6 @@
 /* Contexts: what they own, and what they determine when first asked. */
 #include "runtime/context.h"
+#include "runtime/mesh/post.h"
 
 #include <string.h>
 
@@ -98,8 +99,17 @@ ir_status rt_context_create_ahead(const rt_context *like, const char *target, rt
   return rt_context_create(&like->mem, &options, out, error);
 }
 
+ir_status rt_context_join(rt_context *c, rt_transport *transport, int64_t timeout_ns, ir_error *error) {
+  if (!c->post) return rt_post_open(transport, timeout_ns, &c->post, error);
+  transport->close(transport, false);
+  return ir_fail(error, IR_ERR_INVALID, "the context has joined other processes already");
+}
+
+rt_post *rt_context_post(const rt_context *c) { return c->post; }
+
 void rt_context_destroy(rt_context *c) {
   if (!c) return;
+  rt_post_close(c->post);
   rt_memo_free(&c->programs);
   rt_memo_free(&c->kernels);
   rt_pool_destroy(c->pool);

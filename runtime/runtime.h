@@ -26,6 +26,8 @@
 #include "runtime/compiler/llvm_module.h"
 #include "runtime/system/mapped_file.h"
 
+struct rt_transport; /* runtime/mesh/transport.h */
+struct rt_post;      /* runtime/mesh/post.h */
 typedef struct rt_context rt_context;
 typedef struct rt_program rt_program;
 
@@ -98,6 +100,13 @@ ir_status rt_context_create(const ir_mem *mem, const rt_options *options, rt_con
  * for the target; NULL: this machine. */
 ir_status rt_context_create_ahead(const rt_context *like, const char *target, rt_context **out,
                                   ir_error *error);
+/* Meshes made from now on are of this process and of those that the transport reaches; they do the same. A
+ * process that is silent for timeout_ns while others wait for it counts as gone. Takes the transport over,
+ * also where it fails: IR_ERR_INVALID: the context has joined already. rt_context_destroy leaves the others.
+ */
+ir_status rt_context_join(rt_context *context, struct rt_transport *transport, int64_t timeout_ns,
+                          ir_error *error);
+struct rt_post *rt_context_post(const rt_context *context); /* NULL: it has joined no processes */
 void rt_context_destroy(rt_context *context); /* every program must have been released; NULL is allowed */
 const ir_mem *rt_context_mem(const rt_context *context);
 const ir_target *rt_context_target(rt_context *context, ir_error *error); /* NULL on failure */

@@ -21,7 +21,7 @@ KINDS = (".t", ".c", ".h", ".py", ".list", ".sh", ".md")
 PART = 12  # characters; shorter ones stand in tests of something else
 STRING = r'"(?:[^"\\]|\\.)*"'
 CONVERSION = re.compile(r"%(?:%|[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh|h|ll|l|z|j|t)?[a-zA-Z])")
-DECLARED = r"\b(\w+)\s*\([^;{}]*?\)\s*(?:[A-Z]+_PRINTF\s*\(|__attribute__\s*\(\(format\(printf,\s*)(\d+)"
+DECLARED = r"\b(\w+)\s*\([^;{}#]*?\)\s*(?:[A-Z]+_PRINTF\s*\(|__attribute__\s*\(\(format\(printf,\s*)(\d+)"
 NO_MESSAGES = {"ir_textf", "cli_progress_draw"}
 BESIDES = {"cli_usage": 2}
 

@@ -15,7 +15,7 @@ typedef struct names {
 static size_t name_length(const char *text, const char *begin) {
   size_t length = 1;
   if (text[0] != 'v' || text[1] < '0' || text[1] > '9') return 0;
-  if (text > begin && cc_is_name((char[]){text[-1], '\0'})) return 0;
+  if (text > begin && tx_is_name((char[]){text[-1], '\0'})) return 0;
   while (text[length] == '_' || (text[length] >= '0' && text[length] <= '9')) length++;
   return length;
 }
@@ -60,7 +60,7 @@ static size_t count_names(const char *text) {
   return count;
 }
 
-void cc_prune(cc_emitter *e, ir_text *text) {
+void cc_prune(tx_emitter *e, ir_text *text) {
   const char *begin = ir_text_get(text), *end = begin + text->len;
   names n = {.cap = 16};
   while (n.cap < 2 * count_names(begin) + 2) n.cap *= 2;
@@ -77,7 +77,7 @@ void cc_prune(cc_emitter *e, ir_text *text) {
       to -= next - line;
       memcpy(to, line, (size_t)(next - line));
     }
-    ir_text_add(&e->file->body, to, (size_t)(kept + text->len - to));
+    ir_text_add(&cc_of(e)->file->body, to, (size_t)(kept + text->len - to));
   } else {
     cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
   }

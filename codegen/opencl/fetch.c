@@ -15,16 +15,16 @@ enum {
   MAX_TODO = 16 /* effects still to be looked at: of more, nothing is loaded early */
 };
 
-static bool is_input(const oc_emitter *e, ir_ref load) {
+static bool is_input(const tx_emitter *e, ir_ref load) {
   const ir_node *n = ir_get(e->g, load);
   if (n->op != IR_OP_LOAD || ir_op_of(e->g, n->src[0]) != IR_OP_PARAM) return false;
   int64_t slot = ir_arg_int(ir_get(e->g, n->src[0]));
-  return slot < 64 && !(e->outputs >> slot & 1);
+  return slot < 64 && !(oc_of(e)->outputs >> slot & 1);
 }
 
 /* Finds the loads whose values are all that the effect stores, in lane loops. Returns their number; 0 where
  * the effect does anything else. */
-static uint32_t find_loads(const oc_emitter *e, ir_ref effect, ir_ref loads[OC_FETCHED]) {
+static uint32_t find_loads(const tx_emitter *e, ir_ref effect, ir_ref loads[OC_FETCHED]) {
   ir_ref todo[MAX_TODO] = {effect};
   uint32_t left = 1, count = 0;
   while (left) {
@@ -45,7 +45,7 @@ static uint32_t find_loads(const oc_emitter *e, ir_ref effect, ir_ref loads[OC_F
 
 /* Does the load's index depend on a value that the loop carries? Then the iteration before cannot compute
  * it. */
-static bool depends_on_carried(oc_emitter *e, const cg_loop *loop, ir_ref load) {
+static bool depends_on_carried(tx_emitter *e, const cg_loop *loop, ir_ref load) {
   ir_ref *live = NULL, index = ir_src(e->g, load, 1);
   size_t count = 0, cap = 0;
   bool depends = false;
@@ -57,17 +57,17 @@ static bool depends_on_carried(oc_emitter *e, const cg_loop *loop, ir_ref load) 
   return depends;
 }
 
-static void read_at(oc_emitter *e, const oc_fetch *f, oc_value at) {
+static void read_at(tx_emitter *e, const oc_fetch *f, tx_value at) {
   size_t scope = oc_enter_iteration(e, f->loop, at, f->load, f->count);
   for (uint32_t i = 0; i < f->count && !e->order.failed; i++) oc_read_vectors(e, f->load[i], f->first[i]);
-  oc_leave_iteration(e, f->loop, scope);
+  tx_leave_iteration(e, f->loop, scope);
 }
 
-oc_fetch oc_fetch_first(oc_emitter *e, const cg_loop *loop) {
+oc_fetch oc_fetch_first(tx_emitter *e, const cg_loop *loop) {
   static const oc_fetch none = {0};
   oc_fetch f = {.loop = loop};
   uint32_t variables = 0;
-  if (!e->lanes_are_items || !loop->effect || !loop->carries || !cg_surely_runs(&e->order, loop)) return none;
+  if (!oc_are_items(e) || !loop->effect || !loop->carries || !cg_surely_runs(&e->order, loop)) return none;
   f.count = find_loads(e, loop->effect, f.load);
   for (uint32_t i = 0; i < f.count; i++) {
     uint32_t vectors = oc_count_vector_loads(e, f.load[i]);
@@ -76,18 +76,17 @@ oc_fetch oc_fetch_first(oc_emitter *e, const cg_loop *loop) {
   }
   if (variables > MAX_VARIABLES) return none;
   for (uint32_t i = 0; i < f.count; i++) f.first[i] = oc_declare_vectors(e, f.load[i]);
-  if (f.count) read_at(e, &f, oc_literal(e, OC_INT, 0));
+  if (f.count) read_at(e, &f, tx_literal(e, TX_I32, 0));
   return f;
 }
 
-ir_text oc_fetch_next(oc_emitter *e, const oc_fetch *f, unsigned kind, const char *counter, const char *end) {
+ir_text oc_fetch_next(tx_emitter *e, const oc_fetch *f, unsigned kind, const char *counter, const char *end) {
   ir_text body = e->out, next = {0};
   if (!f->count) return next;
   ir_text_init(&e->out, e->nest->mem);
-  const char *name = oc_text(e, "v%u", e->last_number++);
-  oc_line(e, "%s %s = %s + 1 < %s ? %s + 1 : %s", oc_type(kind, 1).text, name, counter, end, counter,
-          counter);
-  read_at(e, f, oc_make(e, kind, 1, OC_ATOM, "%s", name));
+  const char *name = tx_text(e, "v%u", e->last_number++);
+  tx_line(e, "%s %s = %s + 1 < %s ? %s + 1 : %s", tx_type(e, kind, 1), name, counter, end, counter, counter);
+  read_at(e, f, tx_make(e, kind, 1, TX_ATOM, "%s", name));
   next = e->out, e->out = body;
   if (next.failed) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
   for (uint32_t i = 0; i < f->count && !e->order.failed; i++) {

@@ -40,7 +40,7 @@ typedef struct matrix {
 
 /* Finds the terms of an index that depend on the vector lane, at most MAX_LANE_TERMS. False where one of
  * them also depends on another loop, or there are more. */
-static bool lane_terms(const oc_emitter *e, ir_ref index, uint32_t vector, ir_ref *lane_terms_found,
+static bool lane_terms(const tx_emitter *e, ir_ref index, uint32_t vector, ir_ref *lane_terms_found,
                        uint32_t *count) {
   ir_ref todo[MAX_LANE_TERMS] = {index};
   uint32_t left = 1;
@@ -77,7 +77,7 @@ static bool evaluated(const ir_node *n, const int64_t *value, int64_t *out) {
 }
 
 /* What the lane terms of an index add up to, for each lane; false where that is not known. */
-static bool lane_offsets(oc_emitter *e, ir_ref index, uint32_t vector, int64_t *offsets) {
+static bool lane_offsets(tx_emitter *e, ir_ref index, uint32_t vector, int64_t *offsets) {
   ir_ref lane_terms_found[MAX_LANE_TERMS], range = e->nest->loops[vector].range, *live = NULL;
   size_t count = 0, cap = 0, bytes = ((size_t)index + 1) * sizeof(int64_t);
   uint32_t term_count;
@@ -85,7 +85,7 @@ static bool lane_offsets(oc_emitter *e, ir_ref index, uint32_t vector, int64_t *
   int64_t *value = ir_alloc(e->nest->mem, bytes);
   bool known = value && ir_reachable(e->g, lane_terms_found, term_count, &live, &count, &cap) == IR_OK;
   if (!known) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
-  for (uint32_t lane = 0; lane < e->group && known; lane++) {
+  for (uint32_t lane = 0; lane < oc_of(e)->group && known; lane++) {
     for (size_t i = 0; i < count && known; i++) {
       if (live[i] == range) value[range] = lane;
       else if (ir_op_of(e->g, live[i]) == IR_OP_RANGE) known = false;
@@ -99,14 +99,14 @@ static bool lane_offsets(oc_emitter *e, ir_ref index, uint32_t vector, int64_t *
   return known;
 }
 
-static bool are_rows(const oc_emitter *e, const int64_t *offsets) {
-  for (uint32_t lane = 0; lane < e->group; lane++)
+static bool are_rows(const tx_emitter *e, const int64_t *offsets) {
+  for (uint32_t lane = 0; lane < oc_of(e)->group; lane++)
     if (offsets[lane] != offsets[lane / IR_MATRIX_COLUMN_ITEMS * IR_MATRIX_COLUMN_ITEMS]) return false;
   return true;
 }
 
-static bool are_columns(const oc_emitter *e, const int64_t *offsets) {
-  for (uint32_t lane = 0; lane < e->group; lane++)
+static bool are_columns(const tx_emitter *e, const int64_t *offsets) {
+  for (uint32_t lane = 0; lane < oc_of(e)->group; lane++)
     if (offsets[lane] != offsets[1] * (lane % IR_MATRIX_COLUMN_ITEMS)) return false;
   return true;
 }
@@ -114,13 +114,13 @@ static bool are_columns(const oc_emitter *e, const int64_t *offsets) {
 /* Where terms are not contiguous, eight rows or columns must be, beginning at a multiple of eight: the lane
  * terms, with the two values of a pair of columns, must say so, and all other terms of the index must be
  * multiples of eight. */
-static bool are_blocks(const oc_emitter *e, const matrix *m, int i, const int64_t *offsets) {
+static bool are_blocks(const tx_emitter *e, const matrix *m, int i, const int64_t *offsets) {
   const side *s = &m->side[i];
   const cg_loop *pair = &e->nest->loops[s->pair_loop];
   ir_ref todo[MAX_LANE_TERMS] = {s->index};
   uint32_t left = 1;
   if (i && (m->column_stride != 2 || s->pair_stride != 1 || pair->extent != 2)) return false;
-  for (uint32_t lane = 0; lane < e->group; lane++) {
+  for (uint32_t lane = 0; lane < oc_of(e)->group; lane++) {
     int64_t start = offsets[lane / IR_MATRIX_ITEMS * IR_MATRIX_ITEMS];
     if (start % BLOCK != 0) return false;
     if (i == 0 && offsets[lane] - start != lane % IR_MATRIX_ITEMS / IR_MATRIX_COLUMN_ITEMS) return false;
@@ -140,7 +140,7 @@ static bool are_blocks(const oc_emitter *e, const matrix *m, int i, const int64_
 
 /* Finds the pair of a side: of its unrolled loops with an even number of values at equal distances, the one
  * with the smallest distance. False where the other side depends on any unrolled loop of this one. */
-static bool find_pair(const oc_emitter *e, side *s, const side *other) {
+static bool find_pair(const tx_emitter *e, side *s, const side *other) {
   const uint64_t *lanes = cg_lanes(e->nest, s->index);
   s->pair_loop = -1;
   for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
@@ -156,7 +156,7 @@ static bool find_pair(const oc_emitter *e, side *s, const side *other) {
 
 /* the form of the loop */
 
-static bool find_side(oc_emitter *e, ir_ref factor, uint32_t number, side *s) {
+static bool find_side(tx_emitter *e, ir_ref factor, uint32_t number, side *s) {
   int64_t stride;
   if (ir_op_of(e->g, factor) != IR_OP_CAST) return false;
   const ir_node *n = ir_get(e->g, s->load = ir_src(e->g, factor, 0));
@@ -172,12 +172,12 @@ static bool find_side(oc_emitter *e, ir_ref factor, uint32_t number, side *s) {
 
 /* Each lane loop of the sums must be an unrolled loop of one of the sides, or the loop of the work-items,
  * which must be there. */
-static bool find_lanes(const oc_emitter *e, matrix *m) {
+static bool find_lanes(const tx_emitter *e, matrix *m) {
   const uint64_t *lanes = cg_carry_lanes(&e->order, m->loop, 0);
   bool found = false;
   for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
     const cg_loop *loop = &e->nest->loops[l];
-    if (loop->binding == IR_VECTOR && loop->extent == (int64_t)e->group)
+    if (loop->binding == IR_VECTOR && loop->extent == (int64_t)oc_of(e)->group)
       found = true, m->vector = (uint32_t)l;
     else if (loop->binding != IR_UNROLL || (!cg_set_has(cg_lanes(e->nest, m->side[0].index), (uint32_t)l) &&
                                             !cg_set_has(cg_lanes(e->nest, m->side[1].index), (uint32_t)l)))
@@ -186,13 +186,13 @@ static bool find_lanes(const oc_emitter *e, matrix *m) {
   return found;
 }
 
-static bool find_form(oc_emitter *e, const cg_loop *loop, matrix *m) {
+static bool find_form(tx_emitter *e, const cg_loop *loop, matrix *m) {
   const ir_target *t = e->target;
   int64_t terms = 0;
   *m = (matrix){.loop = loop};
-  if (!e->lanes_are_items || t->matrix != IR_MATRIX_TERMS || t->together != IR_MATRIX_ITEMS ||
-      e->group % IR_MATRIX_ITEMS != 0 || loop->binding != IR_SERIAL || loop->carries != 1 || loop->effect ||
-      !loop->carry[0] || !ir_is_const(e->g, ir_src(e->g, loop->range, 0), &terms) ||
+  if (!oc_are_items(e) || t->matrix != IR_MATRIX_TERMS || t->together != IR_MATRIX_ITEMS ||
+      oc_of(e)->group % IR_MATRIX_ITEMS != 0 || loop->binding != IR_SERIAL || loop->carries != 1 ||
+      loop->effect || !loop->carry[0] || !ir_is_const(e->g, ir_src(e->g, loop->range, 0), &terms) ||
       terms % IR_MATRIX_TERMS != 0)
     return false;
   m->chunks = terms / IR_MATRIX_TERMS;
@@ -206,13 +206,13 @@ static bool find_form(oc_emitter *e, const cg_loop *loop, matrix *m) {
   return a == b && (a == IR_F16 || a == IR_BF16);
 }
 
-static bool find_matrix(oc_emitter *e, const cg_loop *loop, matrix *m) {
+static bool find_matrix(tx_emitter *e, const cg_loop *loop, matrix *m) {
   if (!find_form(e, loop, m) || !find_lanes(e, m)) return false;
-  size_t bytes = 2 * e->group * sizeof(int64_t);
+  size_t bytes = 2 * oc_of(e)->group * sizeof(int64_t);
   int64_t *offsets[2] = {ir_alloc(e->nest->mem, bytes)};
   if (!offsets[0]) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
   if (!offsets[0]) return false;
-  offsets[1] = offsets[0] + e->group;
+  offsets[1] = offsets[0] + oc_of(e)->group;
   bool fits = true;
   for (int i = 0; i < 2 && fits; i++) fits = lane_offsets(e, m->side[i].index, m->vector, offsets[i]);
   if (fits && are_rows(e, offsets[1])) { /* the second factor is that of the rows */
@@ -239,15 +239,15 @@ typedef struct fragments {
   const char *name[MAX_CHUNKS][MAX_UNROLL][2];
 } fragments;
 
-static size_t unroll_index(const oc_emitter *e, const side *s) {
+static size_t unroll_index(const tx_emitter *e, const side *s) {
   return cg_unroll_index(&e->order, cg_lanes(e->nest, s->index));
 }
 
 /* The addresses of the unrolled values' elements, at the first term of each chunk. */
-static void find_places(oc_emitter *e, const matrix *m, fragments f[2]) {
+static void find_places(tx_emitter *e, const matrix *m, fragments f[2]) {
   const ir_ref loads[] = {m->side[0].load, m->side[1].load};
   for (int64_t chunk = 0; chunk < m->chunks && !e->order.failed; chunk++) {
-    size_t scope = oc_enter_iteration(e, m->loop, oc_literal(e, OC_INT, chunk * IR_MATRIX_TERMS), loads, 2);
+    size_t scope = oc_enter_iteration(e, m->loop, tx_literal(e, TX_I32, chunk * IR_MATRIX_TERMS), loads, 2);
     for (int i = 0; i < 2 && !e->order.failed; i++) {
       const uint64_t *lanes = cg_lanes(e->nest, m->side[i].index);
       cg_first_lane(&e->order, lanes);
@@ -256,32 +256,32 @@ static void find_places(oc_emitter *e, const matrix *m, fragments f[2]) {
             oc_address(e, ir_src(e->g, loads[i], 0), m->side[i].index);
       while (cg_next_lane(&e->order, lanes) && !e->order.failed);
     }
-    oc_leave_iteration(e, m->loop, scope);
+    tx_leave_iteration(e, m->loop, scope);
   }
 }
 
-static bool is_first_of_pair(const oc_emitter *e, const side *s) {
+static bool is_first_of_pair(const tx_emitter *e, const side *s) {
   return e->order.lane[s->pair_loop] % 2 == 0;
 }
 
 /* Declares the offset from the address of an unrolled value to what the work-item reads of its fragment: for
  * columns, from that of the pair's first value; for contiguous rows, one offset for both values of a pair. */
-static const char *fragment_offset(oc_emitter *e, const matrix *m, int i) {
+static const char *fragment_offset(tx_emitter *e, const matrix *m, int i) {
   const side *s = &m->side[i];
-  const char *name = oc_text(e, "v%u", e->last_number++);
+  const char *name = tx_text(e, "v%u", e->last_number++);
   long long pitch = s->pitch, apart = s->pair_stride, step = m->column_stride;
-  if (pitch > 1 && i) oc_line(e, "int %s = VF_MATRIX_OFFSET_2(%lld) - 2*(lane & 3)", name, pitch);
+  if (pitch > 1 && i) tx_line(e, "int %s = VF_MATRIX_OFFSET_2(%lld) - 2*(lane & 3)", name, pitch);
   else if (pitch > 1)
-    oc_line(e, "int %s = VF_MATRIX_OFFSET_4(%lld, %lld) - (lane >> 2 & 7)", name, pitch, apart);
+    tx_line(e, "int %s = VF_MATRIX_OFFSET_4(%lld, %lld) - (lane >> 2 & 7)", name, pitch, apart);
   else if (i)
-    oc_line(e, "int %s = 2*(lane & 3) + %lld*((lane >> 3 & 3) - (lane & 3)) + %lld*(lane >> 2 & 1)", name,
+    tx_line(e, "int %s = 2*(lane & 3) + %lld*((lane >> 3 & 3) - (lane & 3)) + %lld*(lane >> 2 & 1)", name,
             step, apart);
-  else oc_line(e, "int %s = 2*(lane & 3)", name);
+  else tx_line(e, "int %s = 2*(lane & 3)", name);
   return name;
 }
 
 /* The next unrolled value of the pair, after that at the current lanes. */
-static size_t next_unroll_index(oc_emitter *e, const side *s) {
+static size_t next_unroll_index(tx_emitter *e, const side *s) {
   e->order.lane[s->pair_loop]++;
   size_t other = unroll_index(e, s);
   e->order.lane[s->pair_loop]--;
@@ -290,29 +290,29 @@ static size_t next_unroll_index(oc_emitter *e, const side *s) {
 
 /* Reads the two registers of the unrolled value at the current lanes, or, of contiguous rows, those of both
  * values of a pair. */
-static void read_registers(oc_emitter *e, const matrix *m, int i, fragments *f, const char *offset) {
+static void read_registers(tx_emitter *e, const matrix *m, int i, fragments *f, const char *offset) {
   const side *s = &m->side[i];
   bool transposed = s->pitch > 1, both = transposed && !i;
   if (both && !is_first_of_pair(e, s)) return;
   size_t unrolled[] = {unroll_index(e, s), both ? next_unroll_index(e, s) : 0};
   for (int64_t chunk = 0; chunk < m->chunks; chunk++) {
-    const char *at = oc_text(e, "%s + %s", f->at[chunk][unrolled[0]], offset), *names = "";
+    const char *at = tx_text(e, "%s + %s", f->at[chunk][unrolled[0]], offset), *names = "";
     for (int high = 0; high < 2; high++)
       for (int k = 0; k < 1 + both; k++) {
-        const char *name = f->name[chunk][unrolled[k]][high] = oc_text(e, "v%u", e->last_number++);
-        names = oc_text(e, "%s%s%s", names, *names ? ", " : "", name);
+        const char *name = f->name[chunk][unrolled[k]][high] = tx_text(e, "v%u", e->last_number++);
+        names = tx_text(e, "%s%s%s", names, *names ? ", " : "", name);
       }
-    oc_line(e, "uint %s", names);
+    tx_line(e, "uint %s", names);
     if (both)
-      oc_line(e, "VF_MATRIX_LOAD_TRANSPOSED_4(%s, %s, %lld, %lld)", names, at, (long long)s->pitch,
+      tx_line(e, "VF_MATRIX_LOAD_TRANSPOSED_4(%s, %s, %lld, %lld)", names, at, (long long)s->pitch,
               (long long)s->pair_stride);
     else if (transposed)
-      oc_line(e, "VF_MATRIX_LOAD_TRANSPOSED_2(%s, %s, %lld)", names, at, (long long)s->pitch);
-    else oc_line(e, "VF_MATRIX_LOAD(%s, %s)", names, at);
+      tx_line(e, "VF_MATRIX_LOAD_TRANSPOSED_2(%s, %s, %lld)", names, at, (long long)s->pitch);
+    else tx_line(e, "VF_MATRIX_LOAD(%s, %s)", names, at);
   }
 }
 
-static const char *sum_at(const oc_emitter *e, const matrix *m, oc_value **sums, int64_t row,
+static const char *sum_at(const tx_emitter *e, const matrix *m, tx_value **sums, int64_t row,
                           int64_t column) {
   const uint64_t *lanes = cg_carry_lanes(&e->order, m->loop, 0);
   e->order.lane[m->side[0].pair_loop] += row, e->order.lane[m->side[1].pair_loop] += column;
@@ -322,25 +322,25 @@ static const char *sum_at(const oc_emitter *e, const matrix *m, oc_value **sums,
 }
 
 /* The instructions for the fragments at the current lanes. */
-static void add_products(oc_emitter *e, const matrix *m, const fragments f[2], oc_value **sums) {
+static void add_products(tx_emitter *e, const matrix *m, const fragments f[2], tx_value **sums) {
   bool half = ir_dtype_of(e->g, m->side[0].load) == IR_F16;
   size_t column = unroll_index(e, &m->side[1]), row = unroll_index(e, &m->side[0]),
          other = next_unroll_index(e, &m->side[0]);
   for (int64_t c = 0; c < m->chunks && !e->order.failed; c++)
-    oc_line(e, "VF_MATRIX(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", half ? "f16" : "bf16",
+    tx_line(e, "VF_MATRIX(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", half ? "f16" : "bf16",
             sum_at(e, m, sums, 0, 0), sum_at(e, m, sums, 0, 1), sum_at(e, m, sums, 1, 0),
             sum_at(e, m, sums, 1, 1), f[0].name[c][row][0], f[0].name[c][other][0], f[0].name[c][row][1],
             f[0].name[c][other][1], f[1].name[c][column][0], f[1].name[c][column][1]);
 }
 
-static void emit_matrix(oc_emitter *e, const matrix *m, oc_value **sums) {
+static void emit_matrix(tx_emitter *e, const matrix *m, tx_value **sums) {
   size_t bytes = 2 * sizeof(fragments);
   fragments *f = ir_alloc(e->nest->mem, bytes);
   if (!f) {
     cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
     return;
   }
-  e->has_matrix = true;
+  oc_of(e)->has_matrix = true;
   find_places(e, m, f);
   const uint64_t *rows = cg_lanes(e->nest, m->side[0].index), *columns = cg_lanes(e->nest, m->side[1].index);
   const char *row = fragment_offset(e, m, 0), *column = fragment_offset(e, m, 1);
@@ -359,9 +359,9 @@ static void emit_matrix(oc_emitter *e, const matrix *m, oc_value **sums) {
   ir_free(e->nest->mem, f, bytes);
 }
 
-bool oc_emit_matrix(oc_emitter *e, const cg_loop *loop, void **sums) {
+bool oc_emit_matrix(tx_emitter *e, const cg_loop *loop, void **sums) {
   matrix m;
   if (!find_matrix(e, loop, &m)) return false;
-  emit_matrix(e, &m, (oc_value **)sums);
+  emit_matrix(e, &m, (tx_value **)sums);
   return true;
 }

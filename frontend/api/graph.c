@@ -1,4 +1,5 @@
 /* Named graphs: lifetime, names, text. */
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/api/api.h"
@@ -283,6 +284,16 @@ static const ir_parsed_graph *choose_graph(const ir_module *module, const char *
   return NULL;
 }
 
+static void fail_other_graphs(ir_error *error, const char *file, const char *which, const ir_module *module) {
+  char names[160] = "";
+  for (size_t i = 0, at = 0; i < module->count && at < sizeof names; i++)
+    at += (size_t)snprintf(names + at, sizeof names - at, "%s@%.*s", i ? ", " : "",
+                           module->graphs[i].name_length < 40 ? (int)module->graphs[i].name_length : 40,
+                           module->graphs[i].name);
+  ir_fail(error, IR_ERR_INVALID, "%.200s: error: no graph%s%.60s; it holds %s", file, which ? " @" : "",
+          which ? which : "", names);
+}
+
 vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const char *file, const char *which,
                          vf_error *error) {
   ir_error failure = {0};
@@ -299,9 +310,7 @@ vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const c
     bool good = fe_parse_graphs_with(&g->ir, file, text ? text : "", length, &weights, &g->statements,
                                      &module) == IR_OK;
     const ir_parsed_graph *block = good ? choose_graph(&module, which) : NULL;
-    if (good && (!block || block->kind != IR_BLOCK_GRAPH))
-      ir_fail(&g->error, IR_ERR_INVALID, "%.200s: error: no graph%s%.60s, found %zu other%s", file,
-              which ? " @" : "", which ? which : "", module.count, module.count == 1 ? "" : "s");
+    if (good && (!block || block->kind != IR_BLOCK_GRAPH)) fail_other_graphs(&g->error, file, which, &module);
     if (block && !g->error.status && !adopt_variables(g, block) && !g->error.status)
       ir_fail(&g->error, IR_ERR_MEMORY, "%.200s: out of memory", file);
     ir_module_free(&module);

@@ -318,8 +318,7 @@ static ir_status run_in_order(const vf_program *p, run_way way, const void *cons
     if (p->sharded && way.profile)
       ir_fail(error, IR_ERR_UNSUPPORTED, "program @%.60s: a profile is of one device, not of a mesh",
               rt_program_name(p->program));
-    else if (p->sharded)
-      fe_sharded_run(p->sharded, (void *const *)(uintptr_t)inputs, outputs, variables, error);
+    else if (p->sharded) fe_sharded_run(p->sharded, (void *const *)(uintptr_t)inputs, to, variables, error);
     else if (way.profile) fe_profile_run(way.profile, in, to, values, error);
     else if (p->watched && !way.placed) fe_witness_run(p->witness, p, &watched, inputs, variables, error);
     else (way.placed ? rt_program_run_placed : rt_program_run)(p->program, in, to, values, error);

@@ -1,4 +1,5 @@
 /* What can be asked of a compiled program: names, shapes, variables, costs. */
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/api/program.h"
@@ -13,8 +14,11 @@ const fe_port *fe_find_port(const vf_program *p, vf_port which, int number) {
 
 bool fe_check_values(const vf_program *p, const int64_t *variables, ir_error *error) {
   if (!variables && p->variable_count) {
-    ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of variables is NULL; it has %zu values",
-            rt_program_name(p->program), p->variable_count);
+    char names[160] = "";
+    for (size_t i = 0, at = 0; i < p->variable_count && at < sizeof names; i++)
+      at += (size_t)snprintf(names + at, sizeof names - at, "%s%.40s", i ? ", " : "", p->variables[i].name);
+    ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of variables is NULL; it has the value%s of %s",
+            rt_program_name(p->program), p->variable_count == 1 ? "" : "s", names);
     return false;
   }
   for (size_t i = 0; i < p->variable_count; i++) {
@@ -77,7 +81,8 @@ int64_t vf_port_bytes(const vf_program *p, vf_port which, int number, const int6
   int64_t shape[IR_MAX_RANK], bytes = -1;
   const fe_port *found = fe_find_port(p, which, number);
   if (!found) {
-    ir_fail(&failure, IR_ERR_INVALID, "bytes: there is no such port");
+    ir_fail(&failure, IR_ERR_INVALID,
+            "bytes: there is no such port; vf_port_count says how many inputs and outputs a program has");
   } else if (shape_of(p, found, variables, shape, &failure) == IR_OK) {
     bytes = ir_dtypes[found->dtype].bytes;
     for (uint32_t i = 0; i < found->rank; i++)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ir/mesh/sharding.h"
+
 /* The program of one target. */
 typedef struct form {
   rt_program *program;
@@ -124,6 +126,17 @@ static ir_status compile(builder *b, size_t number) {
       request_of(b)->name);
 }
 
+/* An object runs on one device. */
+static ir_status check_devices(const builder *b) {
+  const fe_request *r = request_of(b);
+  const ir_mesh *mesh = ir_graph_mesh(r->graph);
+  if (!mesh || mesh->device_count == 1) return IR_OK;
+  return ir_fail(b->error, IR_ERR_UNSUPPORTED,
+                 "build: graph @%.60s is divided among the %u devices of a mesh, and an object runs on one "
+                 "device; leave out the mesh and what is divided among its axes",
+                 r->name, mesh->device_count);
+}
+
 /* building */
 
 static ir_status compile_all(builder *b, rt_object_form *forms) {
@@ -140,6 +153,7 @@ static ir_status compile_all(builder *b, rt_object_form *forms) {
 static ir_status build(builder *b, const fe_build_options *options, fe_built *out) {
   const fe_request *r = request_of(b);
   rt_object_form forms[RT_MOST_FORMS];
+  if (check_devices(b)) return b->error->status;
   name_all(b);
   if (options->name) ir_text_str(&out->name, options->name);
   else fe_identifier(r->name, &out->name);

@@ -84,7 +84,7 @@ static int check(const build *b) {
                      b->object);
   if (b->name && !fe_is_identifier(b->name))
     return cli_usage("build", "--name %s: a C identifier is needed, of letters, digits and _", b->name);
-  return CLI_OK;
+  return cli_graph_no_values("build", b->word, &b->given);
 }
 
 static int open_targets(build *b) {

@@ -69,7 +69,8 @@ static ir_status put_machine(rt_context *context, bool measure, ir_text *out, ir
 
 int cli_devices(int argc, char **argv) {
   bool measure;
-  int status = cli_read_switch(help_text, "--measure", argc, argv, &measure);
+  int status =
+      cli_read_switch(help_text, "--measure", "no arguments expected, found '%s'", argc, argv, &measure);
   if (status != CLI_END) return status;
   ir_error error = {0};
   ir_text text;

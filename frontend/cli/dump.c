@@ -88,7 +88,9 @@ static int all_graphs(dump *d, const char *word, const char *name) {
 
 static int dump_all(dump *d, const char *word, const char *name, bool trace) {
   ir_text_init(&d->out, &ir_mem_libc);
-  int status = cli_graph_open(&d->s, "dump", word, trace, d->given);
+  int status = cli_graph_no_values("dump", word, d->given);
+  if (status) return status;
+  status = cli_graph_open(&d->s, "dump", word, trace, d->given);
   d->options.observer = fe_watch_observer(&d->s.watch);
   cli_work_show();
   if (!status) status = all_graphs(d, word, name);

@@ -39,6 +39,12 @@ static void set_handlers(void (*handler)(int)) {
   }
 }
 
+/* The end of a file's name from its last point on, if it is another than .npy. */
+static const char *other_ending(const char *path) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *point = strrchr(name, '.');
+  return point && point > name && strcmp(point, ".npy") != 0 ? point : NULL;
+}
+
 int cli_files_open(cli_files *files, const char *command, const cli_pairs *out, ir_error *error) {
   files->list = calloc(out->count + 1, sizeof *files->list);
   if (!files->list) {
@@ -50,6 +56,11 @@ int cli_files_open(cli_files *files, const char *command, const cli_pairs *out, 
   set_handlers(interrupted);
   for (; files->count < out->count; files->count++) {
     const cli_pair *pair = &out->items[files->count];
+    const char *ending = is_stdout(pair) ? NULL : other_ending(pair->text);
+    if (ending)
+      return cli_usage(command,
+                       "--out %s: results are written as .npy; a name that ends with %s would mislead",
+                       pair->text, ending);
     fe_atomic_file *file = &files->list[files->count];
     ir_status status =
         is_stdout(pair) ? fe_atomic_stdout(file, error) : fe_atomic_open(file, pair->text, error);

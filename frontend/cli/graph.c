@@ -7,6 +7,7 @@
 
 #include "frontend/api/compiling.h"
 #include "frontend/api/references.h"
+#include "frontend/cli/bind.h"
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/trace.h"
@@ -75,6 +76,14 @@ static void open_chain(cli_graph *s, const char *text) {
       return;
   }
   ir_fail(g->error, IR_ERR_MEMORY, "out of memory reading a chain");
+}
+
+int cli_graph_no_values(const char *command, const char *word, const struct cli_pairs *given) {
+  if (!given->count || cli_is_model(word)) return CLI_OK;
+  return cli_usage(command,
+                   "--in %.*s: it tells the importer of an ONNX model an input that it must know; %s is a "
+                   "graph, to which `viewfold run` gives arrays",
+                   (int)given->items[0].length, given->items[0].name, word);
 }
 
 int cli_graph_open(cli_graph *s, const char *command, const char *word, bool trace, struct cli_pairs *given) {

@@ -25,6 +25,8 @@ typedef struct cli_graph {
  * --in gives them, of which those that the importer asks for are used and removed; or NULL. A word that
  * begins with a dtype and `[` is a chain expression, which becomes `graph @chain(%x: ...)` with the result y.
  * trace: show rewrites. The exit status; not CLI_OK after a message. */
+/* Refuses values of parameters where only the importer of models would take them. */
+int cli_graph_no_values(const char *command, const char *word, const struct cli_pairs *given);
 int cli_graph_open(cli_graph *s, const char *command, const char *word, bool trace, struct cli_pairs *given);
 void cli_graph_close(cli_graph *s); /* also after a failure */
 /* The graph called `name`, or the only one when name is NULL. NULL after a message. */

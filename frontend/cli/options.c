@@ -65,6 +65,18 @@ static int read_option(const cli_syntax *s, int argc, char **argv, size_t words,
   return fail_unknown_option(s, command, word, length);
 }
 
+/* A word too many; the option before it may have been meant to take it. */
+static int fail_more(const cli_syntax *s, char **argv, int at) {
+  const char *before = argv[at - 1];
+  char more[128];
+  for (size_t i = 0; i < s->option_count; i++) {
+    if (s->options[i].value || strcmp(s->options[i].name, before) != 0) continue;
+    snprintf(more, sizeof more, "%s; %s takes no value", s->more, before);
+    return cli_usage(argv[0], more, argv[at]);
+  }
+  return cli_usage(argv[0], s->more, argv[at]);
+}
+
 int cli_read(const cli_syntax *s, int argc, char **argv) {
   size_t words = 0;
   bool words_only = false;
@@ -72,7 +84,7 @@ int cli_read(const cli_syntax *s, int argc, char **argv) {
   for (int at = 1; at < argc && !status; at++) {
     const char *word = argv[at];
     if (words_only || word[0] != '-' || word[1] == '\0') {
-      if (words == s->most) return cli_usage(argv[0], s->more, word);
+      if (words == s->most) return fail_more(s, argv, at);
       s->words[words++] = word;
     } else if (strcmp(word, "--") == 0) {
       words_only = true;
@@ -93,10 +105,11 @@ int cli_read_word(const char *help, const cli_option *options, size_t count, con
   return cli_read(&syntax, argc, argv);
 }
 
-int cli_read_switch(const char *help, const char *name, int argc, char **argv, bool *given) {
+int cli_read_switch(const char *help, const char *name, const char *more, int argc, char **argv,
+                    bool *given) {
   const char *value = NULL;
   const cli_option option = {name, NULL, cli_last, &value};
-  const cli_syntax syntax = {help, NULL, &option, 1, NULL, 0, "no arguments expected, found '%s'"};
+  const cli_syntax syntax = {help, NULL, &option, 1, NULL, 0, more};
   int status = cli_read(&syntax, argc, argv);
   *given = value != NULL;
   return status;

@@ -36,7 +36,7 @@ int cli_read_word(const char *help, const cli_option *options, size_t count, con
                   const char *more, int argc, char **argv);
 
 /* The same of a command that takes one option without a value, and no words. */
-int cli_read_switch(const char *help, const char *name, int argc, char **argv, bool *given);
+int cli_read_switch(const char *help, const char *name, const char *more, int argc, char **argv, bool *given);
 
 /* `viewfold COMMAND: message` and where to find help, on standard error. Returns CLI_BAD_INPUT. */
 int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -32,13 +32,18 @@ static void help(void) {
 }
 
 const pass_info *cli_find_pass(const char *command, const char *name) {
-  const char *names[PASSES_MOST];
+  const char *names[PASSES_MOST] = {0};
   size_t count = 0;
   for (size_t i = 0; i < pass_count; i++)
     if (strcmp(pass_table[i].name, name) == 0) return &pass_table[i];
   for (size_t i = 0; i < pass_count && count < PASSES_MOST; i++) names[count++] = pass_table[i].name;
   const char *near = fe_nearest(name, strlen(name), names, count);
-  cli_usage(command, near ? "unknown pass '%s'; did you mean %s?" : "unknown pass '%s'", name, near);
+  char all[800] = "";
+  size_t at = 0;
+  for (size_t i = 0; i < count && at < sizeof all; i++)
+    at += (size_t)snprintf(all + at, sizeof all - at, "%s%s", i ? ", " : "", names[i]);
+  if (near) cli_usage(command, "unknown pass '%s'; did you mean %s?", name, near);
+  else cli_usage(command, "unknown pass '%s'; the passes are %s", name, all);
   return NULL;
 }
 

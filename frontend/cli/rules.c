@@ -63,7 +63,7 @@ static bool print_json(const pass_rule_set *set) {
 
 int cli_rules(int argc, char **argv) {
   bool json;
-  int status = cli_read_switch(help_text, "--json", argc, argv, &json);
+  int status = cli_read_switch(help_text, "--json", "no arguments expected, found '%s'", argc, argv, &json);
   if (status != CLI_END) return status;
   bool printed = true;
   for (size_t i = 0; i < SETS && printed; i++) {

@@ -9,22 +9,19 @@ static ir_status no_memory(const fe_request *r, ir_error *error) {
   return ir_fail(error, IR_ERR_MEMORY, "graph @%.60s: out of memory for a mesh", r->name);
 }
 
-static ir_status check_mesh(const fe_request *r, ir_error *error) {
+static ir_status check_mesh(const rt_context *context, const fe_request *r, ir_error *error) {
   const ir_mesh *mesh = ir_graph_mesh(r->graph);
   if (!mesh)
     return ir_fail(error, IR_ERR_INVALID,
                    "graph @%.60s has no mesh; a text declares one, as in mesh @m [x=2,y=4]", r->name);
+  bool joined = rt_context_post(context) != NULL;
   for (uint32_t d = 0; mesh->devices && d < mesh->device_count; d++)
-    if (strcmp(mesh->devices[d].name, "cpu") != 0 || mesh->devices[d].rank)
+    if (strcmp(mesh->devices[d].name, "cpu") != 0 || (mesh->devices[d].rank && !joined))
       return ir_fail(
           error, IR_ERR_UNSUPPORTED,
           "graph @%.60s: device %u of the mesh is %s of process %u; the devices of a run are threads of one "
           "process, cpu",
           r->name, d, mesh->devices[d].name, mesh->devices[d].rank);
-  if (r->reference_count)
-    return ir_fail(error, IR_ERR_UNSUPPORTED,
-                   "graph @%.60s changes references; on a mesh give and return the arrays as values",
-                   r->name);
   return IR_OK;
 }
 
@@ -37,15 +34,23 @@ static ir_status make_program(fe_sharded *s, const fe_request *r, ir_error *erro
   s->var_count = r->var_count;
   s->ref_count = 1 + r->input_count + r->var_count;
   s->refs = ir_alloc(mem, s->ref_count * sizeof *s->refs);
-  if (!s->refs) return no_memory(r, error);
+  s->references = ir_alloc(mem, r->reference_count * sizeof *s->references);
+  if (!s->refs || !s->references) return no_memory(r, error);
+  s->reference_count = r->reference_count;
+  if (r->reference_count) memcpy(s->references, r->references, r->reference_count * sizeof *s->references);
   s->refs[0] = r->results;
   if (r->input_count) memcpy(s->refs + 1, r->inputs, r->input_count * sizeof *s->refs);
   if (r->var_count) memcpy(s->refs + 1 + r->input_count, r->vars, r->var_count * sizeof *s->refs);
   if (ir_graph_copy(&s->graph, r->graph, s->refs, s->ref_count, NULL) != IR_OK) return no_memory(r, error);
-  if (!pass_physicalize(&s->graph, s->refs, 1 + s->input_count) ||
-      !pass_shard(&s->graph, s->refs[0], s->refs + 1, s->input_count, SHARD_ALL, &s->parts))
-    return error->status ? error->status : no_memory(r, error);
-  return error->status;
+  bool good = pass_physicalize(&s->graph, s->refs, 1 + s->input_count);
+  shard_request of = {.root = s->refs[0],
+                      .inputs = s->refs + 1,
+                      .input_count = s->input_count,
+                      .references = s->references,
+                      .reference_count = s->reference_count,
+                      .device = SHARD_ALL};
+  if (good && pass_shard(&s->graph, &of, &s->parts)) return error->status;
+  return error->status ? error->status : no_memory(r, error);
 }
 
 /* Compiles the program of a device: its inputs are the parts, its variables those of the graph, coordinates
@@ -110,7 +115,7 @@ static ir_status make_devices(fe_sharded *s, const fe_request *r, bool slow, ir_
   const ir_mesh *mesh = ir_graph_mesh(&s->graph);
   const ir_mem *mem = s->graph.mem;
   size_t bytes = mesh->device_count * sizeof(rt_program *);
-  ir_status status = rt_mesh_make(mem, mesh, slow, &s->mesh, error);
+  ir_status status = rt_mesh_make(mem, mesh, slow, rt_context_post(s->context), &s->mesh, error);
   rt_program **programs = status ? NULL : ir_alloc(mem, bytes);
   if (!status && !programs) status = no_memory(r, error);
   for (uint32_t d = 0; d < mesh->device_count && programs; d++) programs[d] = s->program;
@@ -122,7 +127,7 @@ static ir_status make_devices(fe_sharded *s, const fe_request *r, bool slow, ir_
 ir_status fe_sharded_make(rt_context *context, const fe_request *r, bool slow, fe_sharded *s,
                           ir_error *error) {
   *s = (fe_sharded){.context = context, .graph.mem = r->graph->mem};
-  ir_status status = check_mesh(r, error);
+  ir_status status = check_mesh(context, r, error);
   if (!status && pthread_mutex_init(&s->lock, NULL) != 0) status = no_memory(r, error);
   s->has_lock = !status;
   if (!status) status = make_program(s, r, error);
@@ -142,6 +147,7 @@ void fe_sharded_free(fe_sharded *s) {
   ir_free(mem, s->input_of, s->program_inputs * sizeof *s->input_of);
   ir_free(mem, s->variable_of, s->program_vars * sizeof *s->variable_of);
   ir_free(mem, s->refs, s->ref_count * sizeof *s->refs);
+  ir_free(mem, s->references, s->reference_count * sizeof *s->references);
   shard_program_free(&s->parts);
   ir_graph_free(&s->graph);
   if (s->has_lock) pthread_mutex_destroy(&s->lock);

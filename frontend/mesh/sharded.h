@@ -22,6 +22,8 @@ typedef struct fe_sharded {
   rt_program *program; /* of a device */
   rt_mesh *mesh;
   rt_mesh_program *devices;
+  pass_reference *references; /* a copy of the request's */
+  size_t reference_count;
   int32_t *input_of;    /* by input of the program: the request's input that it is a part of */
   int32_t *variable_of; /* by variable of the program: of the request, or behind those of `parts` */
   size_t program_inputs, program_vars;
@@ -30,8 +32,8 @@ typedef struct fe_sharded {
 } fe_sharded;
 
 /* Compiles the request, whose graph has a mesh (ir/mesh/sharding.h), for its devices. slow: as in
- * rt_mesh_make. IR_ERR_UNSUPPORTED: it changes references, or the mesh has too many devices, or some that are
- * no threads of this process. Free *out in any case. */
+ * rt_mesh_make. IR_ERR_UNSUPPORTED: the mesh has too many devices, or some that are no threads of this
+ * process. Free *out in any case. */
 ir_status fe_sharded_make(rt_context *context, const fe_request *request, bool slow, fe_sharded *out,
                           ir_error *error);
 void fe_sharded_free(fe_sharded *sharded); /* accepts one that is all zero */
@@ -48,10 +50,12 @@ ir_status fe_sharded_part(fe_sharded *sharded, bool result, size_t number, uint3
  *
  * Runs on whole arrays, given and returned in the request's order. Devices read and write where these are, as
  * far as their parts are contiguous there; others are copied. Inputs that no result depends on may be NULL.
+ * References are changed where the inputs lie; outputs have an entry for each, which is not looked at.
  * IR_ERR_UNSUPPORTED: an input or a result is a pending reduction, which is no whole array. */
 ir_status fe_sharded_run(fe_sharded *sharded, void *const *inputs, void *const *outputs,
                          const int64_t *values, ir_error *error);
-/* Runs on parts: inputs[device * input_count + i] is the part of input i, outputs likewise. */
+/* Runs on parts: inputs[device * input_count + i] is the part of input i, outputs likewise. Parts of
+ * references are changed: each device has memory of its own for them. */
 ir_status fe_sharded_run_parts(fe_sharded *sharded, void *const *inputs, void *const *outputs,
                                const int64_t *values, ir_error *error);
 

@@ -6,6 +6,8 @@
 #include "runtime/mesh/box.h"
 
 enum { ALIGN = 64 }; /* of parts that are copied, for vectors */
+/* The owner of the part of another process's device. */
+#define ELSEWHERE UINT32_MAX
 
 static const shard_value *value_of(const fe_sharded *s, bool result, size_t number) {
   return result ? &s->parts.results[number] : &s->parts.inputs[number];
@@ -60,12 +62,12 @@ ir_status fe_sharded_part(fe_sharded *s, bool result, size_t number, uint32_t de
 /* A whole array and its parts. */
 typedef struct divided {
   void *whole;
-  size_t bytes; /* of an element */
-  bool result;
-  ir_box box;      /* of all of it */
-  ir_box *boxes;   /* by device */
-  void **parts;    /* by device: inside of `whole`, or in `copies` */
-  uint32_t *owner; /* by device: the first that has the same box */
+  size_t bytes;         /* of an element */
+  bool result, changed; /* written; read and written: a reference */
+  ir_box box;           /* of all of it */
+  ir_box *boxes;        /* by device */
+  void **parts;         /* by device: inside of `whole`, or in `copies` */
+  uint32_t *owner;      /* by device of this process: the first of them that has the same box */
   uint8_t *copies;
   size_t copy_bytes;
 } divided;
@@ -93,24 +95,30 @@ static bool same_box(const ir_box *a, const ir_box *b) {
          memcmp(a->hi, b->hi, a->rank * sizeof *a->hi) == 0;
 }
 
-/* Replicas share a part that is read. Of a result each writes one of its own, the first in place if it may.
+/* Replicas share a part that is only read. What is written each has for itself, the first in place if it may.
  */
-static void find_owners(divided *a, uint32_t devices) {
-  for (uint32_t d = 0; d < devices; d++) {
+static void find_owners(const fe_sharded *s, divided *a) {
+  for (uint32_t d = 0; d < devices_of(s); d++) {
     uint32_t k = 0;
-    while (k < d && !same_box(&a->boxes[k], &a->boxes[d])) k++;
-    a->owner[d] = k;
+    while (k < d && (a->owner[k] == ELSEWHERE || !same_box(&a->boxes[k], &a->boxes[d]))) k++;
+    a->owner[d] = rt_mesh_has(s->mesh, d) ? k : ELSEWHERE;
   }
 }
 
 static bool is_in_place(const divided *a, uint32_t d) {
   return a->owner[d] == d && offset_of(&a->box, &a->boxes[d]) >= 0;
 }
-static bool is_shared(const divided *a, uint32_t d) { return !a->result && a->owner[d] != d; }
+static bool is_written(const divided *a) { return a->result || a->changed; }
+static bool is_shared(const divided *a, uint32_t d) {
+  return !is_written(a) && a->owner[d] != d && a->owner[d] != ELSEWHERE;
+}
+static bool is_copied(const divided *a, uint32_t d) {
+  return a->owner[d] != ELSEWHERE && !is_in_place(a, d) && !is_shared(a, d);
+}
 
 static ir_status place_parts(divided *a, uint32_t devices, const ir_mem *mem, ir_error *error) {
   for (uint32_t d = 0; d < devices; d++)
-    if (!is_in_place(a, d) && !is_shared(a, d)) a->copy_bytes += aligned(bytes_in(a, &a->boxes[d]));
+    if (is_copied(a, d)) a->copy_bytes += aligned(bytes_in(a, &a->boxes[d]));
   if (a->copy_bytes) a->copy_bytes += ALIGN;
   a->copies = a->copy_bytes ? ir_alloc(mem, a->copy_bytes) : NULL;
   if (a->copy_bytes && !a->copies)
@@ -122,6 +130,8 @@ static ir_status place_parts(divided *a, uint32_t devices, const ir_mem *mem, ir
       a->parts[d] = a->parts[a->owner[d]];
     } else if (is_in_place(a, d)) {
       a->parts[d] = (uint8_t *)a->whole + (size_t)offset_of(&a->box, box) * a->bytes;
+    } else if (a->owner[d] == ELSEWHERE) {
+      a->parts[d] = NULL;
     } else {
       a->parts[d] = next;
       next += aligned(bytes_in(a, box));
@@ -131,6 +141,13 @@ static ir_status place_parts(divided *a, uint32_t devices, const ir_mem *mem, ir
   return IR_OK;
 }
 
+/* The reference that an input is, or that a result is the next version of; NULL: it is none. */
+static const pass_reference *reference_of(const fe_sharded *s, bool result, size_t number) {
+  for (size_t i = 0; i < s->reference_count; i++)
+    if ((result ? s->references[i].result : s->references[i].input) == number) return &s->references[i];
+  return NULL;
+}
+
 static ir_status divide(fe_sharded *s, bool result, size_t number, void *whole, const int64_t *values,
                         divided *a, ir_error *error) {
   const shard_value *v = value_of(s, result, number);
@@ -138,6 +155,7 @@ static ir_status divide(fe_sharded *s, bool result, size_t number, void *whole, 
   uint32_t devices = devices_of(s);
   a->whole = whole;
   a->result = result;
+  a->changed = !result && reference_of(s, false, number);
   a->bytes = ir_dtypes[ir_dtype_of(&s->graph, v->global)].bytes;
   if (ir_spec_count(&v->spec, IR_PLACE_PENDING))
     return ir_fail(
@@ -155,8 +173,21 @@ static ir_status divide(fe_sharded *s, bool result, size_t number, void *whole, 
   if (status) return status;
   for (uint32_t d = 0; d < devices; d++)
     ir_spec_box(rt_mesh_axes(s->mesh), &v->spec, a->box.hi, d, &a->boxes[d]);
-  find_owners(a, devices);
+  find_owners(s, a);
   return place_parts(a, devices, mem, error);
+}
+
+/* Of several processes each gets what devices of the others have written. */
+static ir_status gather(fe_sharded *s, const divided *arrays, size_t count, ir_error *error) {
+  const ir_mem *mem = s->graph.mem;
+  rt_mesh_array *list = ir_alloc(mem, count * sizeof *list);
+  if (!list) return ir_fail(error, IR_ERR_MEMORY, "out of memory for parts of an array");
+  for (size_t i = 0; i < count; i++)
+    list[i] =
+        (rt_mesh_array){arrays[i].bytes, arrays[i].box, arrays[i].boxes, arrays[i].parts, arrays[i].whole};
+  ir_status status = rt_mesh_gather(s->mesh, list, count, error);
+  ir_free(mem, list, count * sizeof *list);
+  return status;
 }
 
 static void put_together(const divided *a, uint32_t devices) {
@@ -218,14 +249,21 @@ static ir_status run_whole(fe_sharded *s, void *const *inputs, void *const *outp
   for (size_t i = 0; i < count && !status; i++) {
     bool result = i >= s->input_count;
     size_t number = result ? i - s->input_count : i;
-    if (!result && !is_read(s, number)) continue;
+    const pass_reference *r = reference_of(s, result, number);
+    if (result && r) { /* lies where the input does */
+      for (uint32_t d = 0; d < devices; d++) out[d * results + number] = parts[d * s->input_count + r->input];
+      continue;
+    }
+    if (!result && !r && !is_read(s, number)) continue;
     status = divide(s, result, number, result ? outputs[number] : inputs[number], values, &arrays[i], error);
     for (uint32_t d = 0; d < devices && !status; d++)
       if (result) out[d * results + number] = arrays[i].parts[d];
       else parts[d * s->input_count + number] = arrays[i].parts[d];
   }
   if (!status) status = run_parts(s, parts, out, values, error);
-  for (size_t i = s->input_count; i < count && !status; i++) put_together(&arrays[i], devices);
+  if (!status) status = gather(s, arrays, count, error);
+  for (size_t i = 0; i < count && !status; i++)
+    if (is_written(&arrays[i])) put_together(&arrays[i], devices);
   for (size_t i = 0; i < count && arrays; i++) free_divided(&arrays[i], devices, mem);
   ir_free(mem, parts, count * devices * sizeof *parts);
   ir_free(mem, arrays, count * sizeof *arrays);

@@ -310,12 +310,21 @@ static bool declare_results(onnx_import *m, onnx_frame *frame, const onnx_graph_
   return true;
 }
 
+/* What the reader of messages found wrong in a file that may be of another kind altogether. */
+static bool fail_no_model(onnx_import *m) {
+  char found[200];
+  if (m->error->status != IR_ERR_INVALID) return false;
+  snprintf(found, sizeof found, "%.199s", m->error->text);
+  ir_error_clear(m->error);
+  return onnx_fail(m, IR_ERR_INVALID, "no ONNX model, or a damaged one: %s", found);
+}
+
 static bool read_model(onnx_import *m) {
   onnx_model_proto model = {0};
   onnx_graph_proto graph = {0};
   onnx_frame frame = {.opsets = &model.opsets};
   if (!m->whole.size) return onnx_fail(m, IR_ERR_INVALID, "the file is empty");
-  if (!wire_read(&m->arena, &onnx_model_message, m->whole, m->whole, &model)) return false;
+  if (!wire_read(&m->arena, &onnx_model_message, m->whole, m->whole, &model)) return fail_no_model(m);
   if (!model.graph.at || !model.opsets.count)
     return onnx_fail(m, IR_ERR_INVALID, "it has no graph, or no operator sets; is it an ONNX model?");
   return read_opsets(m, &model.opsets) && read_functions(m, &model.functions) &&

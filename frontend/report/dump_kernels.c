@@ -6,7 +6,7 @@
 #include "frontend/report/dump_steps.h"
 #include "frontend/report/explain_kernels.h"
 #include "frontend/report/explain_walk.h"
-#include "frontend/report/run_once.h"
+#include "passes/schedule/run_once.h"
 
 static bool note_schedule(fe_kernels *k, const ir_plan *plan) {
   k->steps = plan->step_count;
@@ -243,7 +243,7 @@ static bool open_printer(printer *p) {
   p->once = ir_alloc(p->k->mem, plan->step_count + 1);
   if (!fe_walk_open(&p->walk, p->g, plan) || !p->places || !p->numbers || !p->once) return false;
   memset(p->once, 0, plan->step_count + 1);
-  if (p->options->target->hoists && !fe_find_run_once(p->g, plan, p->once)) return false;
+  if (p->options->target->hoists && !schedule_find_run_once(p->g, plan, p->once)) return false;
   for (size_t i = 0; i < slots; i++) {
     p->places[i] = kinds[plan->slots[i].kind]++;
     if (plan->slots[i].kind == IR_SLOT_OUTPUT) p->places[i] = UINT32_MAX;

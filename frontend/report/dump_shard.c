@@ -211,16 +211,18 @@ static bool make(sharded *s, ir_graph *g, const fe_dump_options *o, ir_error *er
     good = false;
     if (!error->status) ir_fail(error, IR_ERR_MEMORY, "out of memory dumping graph @%.60s", b->name);
   }
-  bool references = request.reference_count > 0;
-  fe_block_request_free(g, b, &request);
-  if (good && references) {
-    ir_fail(error, IR_ERR_UNSUPPORTED, "shard: graph @%.60s writes references, which a mesh does not have",
-            b->name);
-    return false;
+  if (good && (good = pass_physicalize(&s->g, s->refs, s->count))) {
+    shard_request of = {.root = s->refs[0],
+                        .inputs = s->refs + 1,
+                        .input_count = s->count - 1,
+                        .references = request.references,
+                        .reference_count = request.reference_count,
+                        .device = one ? o->device : SHARD_ALL};
+    good = pass_shard(&s->g, &of, &s->program) &&
+           ir_verify(&s->g, s->program.root, IR_LEVEL_TENSOR, error) == IR_OK;
   }
-  return good && pass_physicalize(&s->g, s->refs, s->count) &&
-         pass_shard(&s->g, s->refs[0], s->refs + 1, s->count - 1, one ? o->device : SHARD_ALL, &s->program) &&
-         ir_verify(&s->g, s->program.root, IR_LEVEL_TENSOR, error) == IR_OK;
+  fe_block_request_free(g, b, &request);
+  return good;
 }
 
 void fe_dump_shard(ir_graph *g, const ir_parsed_graph *block, const fe_dump_options *options, ir_text *out,

@@ -7,6 +7,7 @@
 #include "frontend/report/dump_graph.h"
 #include "frontend/report/dump_kernels.h"
 #include "frontend/report/dump_steps.h"
+#include "frontend/report/explain_walk.h"
 
 typedef struct maker {
   fe_kernel_texts *out;
@@ -86,7 +87,8 @@ static void add_kernel(maker *m, size_t step, ir_ref kernel) {
     add_text(m, step, kernel, &key);
     *known = (uint32_t)out->text_count;
   }
-  out->rows[out->row_count++] = (fe_kernel_row){*known - 1, bytes_of(m, &m->plan.steps[step])};
+  out->rows[out->row_count++] =
+      (fe_kernel_row){.text = *known - 1, .bytes = bytes_of(m, &m->plan.steps[step])};
   rt_kernel_key_free(out->mem, &key);
 }
 
@@ -110,12 +112,40 @@ static void note_pass(void *user, const char *pass, ir_graph *g, ir_ref root, in
   if (good && strcmp(pass, "alternatives") == 0) good = make_buckets(m);
   if (!good) m->out->listing.failed = true;
   if (m->out->listing.failed || m->error->status || kernel < 0 || !m->buckets) return;
-  if (strcmp(pass, "fold") == 0) {
+  if (strcmp(pass, "index") == 0) {
     m->index.len = m->moves.len = 0;
     put_kernel(m, (size_t)kernel, root, &m->index);
   } else if (strcmp(pass, "loops") == 0) {
     add_kernel(m, (size_t)kernel, root);
   }
+}
+
+/* The statements that a kernel step is for. */
+static bool add_statements(maker *m, fe_walk *walk, size_t step, fe_kernel_row *row) {
+  fe_kernel_texts *out = m->out;
+  ir_cause_items items = {0};
+  bool good =
+      fe_step_statements(&m->kernels.statements, walk, &m->plan, step, m->kernels.values[step], &items);
+  row->first = out->statement_count;
+  for (size_t i = 0; i < items.count && good; i++) {
+    good = IR_RESERVE(out->mem, out->statements, out->statement_cap, out->statement_count + 1);
+    if (good)
+      out->statements[out->statement_count++] = fe_statements_whole(m->statements, items.list[i].statement);
+  }
+  row->end = out->statement_count;
+  ir_cause_items_free(out->mem, &items);
+  return good;
+}
+
+static void note_statements(maker *m) {
+  fe_walk walk;
+  bool good = fe_walk_open(&walk, &m->copy.graph, &m->plan);
+  size_t row = 0;
+  for (size_t i = 0; i < m->plan.step_count && good && m->statements; i++)
+    if (m->plan.steps[i].kind == IR_STEP_KERNEL && row < m->out->row_count)
+      good = add_statements(m, &walk, i, &m->out->rows[row++]);
+  fe_walk_close(&walk);
+  if (!good) m->out->listing.failed = true;
 }
 
 static void run(maker *m) {
@@ -130,6 +160,7 @@ static void run(maker *m) {
   fe_dump_options print = {.stage = FE_STAGE_KERNELS, .target = m->target, .statements = m->statements};
   if (!m->out->listing.failed)
     fe_kernels_print(&m->kernels, &m->copy.graph, m->home, m->block, &m->plan, &m->out->listing, &print);
+  if (!m->out->listing.failed) note_statements(m);
 }
 
 ir_status fe_kernel_texts_make(ir_graph *g, const ir_parsed_graph *block, const fe_statements *statements,
@@ -172,6 +203,7 @@ void fe_kernel_texts_free(fe_kernel_texts *t) {
   for (size_t i = 0; i < t->text_count; i++)
     for (int s = 0; s < FE_KERNEL_STAGES; s++) ir_text_free(&t->texts[i].stages[s]);
   ir_free(t->mem, t->texts, t->text_cap * sizeof *t->texts);
+  ir_free(t->mem, t->statements, t->statement_cap * sizeof *t->statements);
   ir_free(t->mem, t->rows, t->row_cap * sizeof *t->rows);
   ir_text_free(&t->listing);
   *t = (fe_kernel_texts){0};

@@ -14,8 +14,9 @@ typedef struct fe_kernel_text {
 } fe_kernel_text;
 
 typedef struct fe_kernel_row {
-  uint32_t text; /* index in texts */
-  int64_t bytes; /* of the elements in its slots, each read or written once; -1: sizes are variables */
+  uint32_t text;     /* index in texts */
+  int64_t bytes;     /* of the elements in its slots, each read or written once; -1: sizes are variables */
+  size_t first, end; /* of statements: those that it is for, whole ones (fe_statements_whole) */
 } fe_kernel_row;
 
 typedef struct fe_kernel_texts {
@@ -23,6 +24,8 @@ typedef struct fe_kernel_texts {
   ir_text listing;     /* FE_STAGE_KERNELS */
   fe_kernel_row *rows; /* by kernel number */
   size_t row_count, row_cap;
+  uint32_t *statements;
+  size_t statement_count, statement_cap;
   fe_kernel_text *texts;
   size_t text_count, text_cap;
   ir_error code_error; /* why code could not be made: nothing else depends on it */

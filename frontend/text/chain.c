@@ -200,6 +200,8 @@ static bool parse_pair(chain_parser *c) {
   ir_attr *two = &c->halves[2 * c->value_count], *out = &c->values[c->value_count];
   *out = (ir_attr){.name = "", .kind = IR_ATTR_LIST, .items = two, .count = 2};
   out->line = c->p.lex.token.line, out->column = c->p.lex.token.column;
+  if (!ir_lex_is(&c->p.lex, '('))
+    return ir_lex_fail(&c->p.lex, "bad pair", "'(', a pair for each axis, as in pad((1,0),(0,2))");
   if (!ir_lex_expect(&c->p.lex, '(', "bad pair")) return false;
   for (int i = 0; i < 2; i++) {
     if (i && !ir_lex_expect(&c->p.lex, ',', "bad pair")) return false;

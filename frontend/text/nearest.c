@@ -1,6 +1,7 @@
 /* Edit distance with transpositions of adjacent letters (optimal string alignment). */
 #include "frontend/text/nearest.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { LONGEST = 32 };
@@ -28,7 +29,8 @@ const char *fe_nearest(const char *typed, size_t length, const char *const *word
   for (size_t i = 0; i < count && length <= LONGEST; i++) {
     size_t own = strlen(words[i]);
     unsigned d = own <= LONGEST ? distance(typed, length, words[i], own) : best;
-    if (d >= best) continue;
+    bool begins = strncmp(typed, words[i], least((unsigned)own, (unsigned)length)) == 0;
+    if (d > best || (d == best && !(begins && found))) continue;
     best = d;
     found = words[i];
   }

@@ -187,6 +187,12 @@ bool ir_parse_operand(ir_parser *p, ir_ref *out) {
   const ir_token *t = &p->lex.token;
   *out = 0;
   p->operand = *t;
+  if (!at_operand(p) && t->kind == IR_TOKEN_WORD && !t->first && p->operand_count)
+    return ir_lex_fail(
+        &p->lex, "bad operand",
+        "%NAME or a number; attributes follow the operands without a comma, as in sum %x axes=[0]");
+  if (!at_operand(p) && ir_lex_is(&p->lex, '.'))
+    return ir_lex_fail(&p->lex, "bad number", "a digit before the point, as in 0.5");
   if (!at_operand(p))
     return ir_lex_fail(&p->lex, "bad operand",
                        "%NAME, a number, true, false or an index expression in parentheses");
@@ -199,6 +205,8 @@ bool ir_parse_operand(ir_parser *p, ir_ref *out) {
     p->lex.by_line = false;
     *out = ir_parse_expression(p);
     p->lex.by_line = by_line;
+    if (*out && ir_lex_is(&p->lex, ','))
+      return ir_lex_fail(&p->lex, "operands in parentheses", "operands without them, as in add %x, %y");
     return *out && ir_lex_expect(&p->lex, ')', "bad operand");
   }
   if (t->kind == IR_TOKEN_WORD && !ir_parse_at_literal(p)) { /* f32(0.5) */

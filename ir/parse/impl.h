@@ -42,6 +42,9 @@ bool ir_parse_add_named(ir_parser *p, ir_named **list, size_t *count, size_t *ca
 
 /* False, with an error, unless the next token begins a line or is `}`. Reads no token. */
 bool ir_parse_statement_end(ir_parser *p);
+/* The same behind an operation's operands and attributes, before the operation is recorded: what is written
+ * wrongly there says more than what the operation would lack. attributes: were there any? */
+bool ir_parse_after_attributes(ir_parser *p, bool attributes);
 
 /* function.c */
 /* The FUNC of the graph @name, and what it writes in *call. 0 after failing. */

@@ -271,6 +271,7 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
   if (ir_parse_is_leaf(&op) && !read_leaf(p, &op, &made)) return 0;
   if (made) return made;
   if (!ir_parse_operands(p) || !ir_parse_attributes(p, &s->attrs, &s->attr_count, &s->attr_cap) ||
+      !ir_parse_after_attributes(p, s->attr_count > 0) ||
       !ir_parse_written(p, s->attrs, s->attr_count, &s->written))
     return 0;
   if (!p->builder->apply)
@@ -288,7 +289,8 @@ static bool define_results(ir_parser *p, statement *s, const ir_token *at, ir_re
   uint32_t count = (tuple ? ir_get(p->graph, made)->nsrc : 1) - s->written.count;
   if (count != s->name_count)
     return ir_lex_fail_at(&p->lex, at->line, at->column,
-                          "wrong number of results, found %zu names, expected %u%s", s->name_count, count,
+                          "wrong number of results, found %zu name%s, expected %u%s", s->name_count,
+                          s->name_count == 1 ? "" : "s", count,
                           s->written.count ? "; references have their names already" : "");
   bool typed = ir_lex_is(&p->lex, ':') && !p->lex.token.first;
   for (uint32_t i = 0; i < count; i++) {
@@ -301,20 +303,6 @@ static bool define_results(ir_parser *p, statement *s, const ir_token *at, ir_re
     if (!ir_parse_name_value(p, &s->names[i], value)) return false;
   }
   return ir_parse_name_written(p, &s->written, made);
-}
-
-bool ir_parse_statement_end(ir_parser *p) {
-  if (ir_lex_is(&p->lex, '[') && !p->lex.token.first)
-    return ir_lex_fail(
-        &p->lex, "a value has no brackets",
-        "the end of the line; slice takes a part, as in slice %x start=[0] size=[2], and point "
-        "one index");
-  for (const char *sign = "+-*/<>&|^"; *sign; sign++)
-    if (ir_lex_is(&p->lex, *sign) && !p->lex.token.first)
-      return ir_lex_fail(&p->lex, "an operation is a word before its operands",
-                         "the end of the line; what is %x + %y elsewhere is add %x, %y");
-  return p->lex.token.first || ir_lex_is(&p->lex, '}') ||
-         ir_lex_fail(&p->lex, "unexpected text after a statement", "the end of the line");
 }
 
 size_t ir_statement_length(const char *text, const char *end) {
@@ -487,7 +475,8 @@ static bool parse_graph(ir_parser *p, ir_parsed_graph *out) {
   while (ok && (ir_lex_is(&p->lex, '%') || at_call(p))) ok = parse_statement(p, &s, out);
   if (ok && !ir_lex_is_word(&p->lex, "return"))
     ok = ir_lex_fail(&p->lex, ir_lex_is(&p->lex, '}') ? "missing return" : "bad statement",
-                     "'%NAME = ...' or 'return'");
+                     ir_lex_is(&p->lex, IR_SIGN2('/', '/')) ? "'#', with which a comment begins"
+                                                            : "'%NAME = ...' or 'return'");
   ok = ok && parse_return(p, out);
   ir_free(p->graph->mem, s.names, s.name_cap * sizeof *s.names);
   ir_free(p->graph->mem, s.attrs, s.attr_cap * sizeof *s.attrs);

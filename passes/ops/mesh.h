@@ -48,6 +48,9 @@ ir_ref op_all_to_all_stacked(ir_graph *g, ir_ref x, op_over over, int64_t to, in
 ir_ref op_axis_index(ir_graph *g, op_over over);
 /* x, all of it on every device. */
 ir_ref op_replicated(ir_graph *g, const char *who, ir_ref x);
+/* x where it is asked for: divided as `to` says, or all of it on that device of the mesh, and so on every
+ * device, since all run one program; on the program's own device where both texts are NULL. */
+ir_ref op_transfer(ir_graph *g, ir_ref x, op_over to, op_over device);
 /* The first block, on every device. */
 ir_ref op_first_block(ir_graph *g, ir_ref x, op_over over, int64_t axis);
 

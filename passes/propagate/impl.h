@@ -63,7 +63,7 @@ typedef struct propagate_state {
 } propagate_state;
 
 /* table.c: values, operations and their factors. False after failing. */
-bool propagate_table(propagate_state *s, ir_ref root);
+bool propagate_table(propagate_state *s, ir_ref root, const propagate_pair *alike, size_t alike_count);
 
 /* Axes of one factor: a list, the major first. */
 typedef struct propagate_axes {

@@ -54,13 +54,15 @@ static bool seal(propagate_state *s) {
   return true;
 }
 
-bool pass_propagate(ir_graph *g, ir_ref root, propagate_notes *notes) {
+bool pass_propagate(ir_graph *g, ir_ref root, const propagate_pair *alike, size_t alike_count,
+                    propagate_notes *notes) {
   propagate_state s = {.g = g, .mesh = ir_graph_mesh(g), .notes = notes, .nodes = (size_t)root + 1};
   uint32_t found[IR_PRIORITY_MOST + 1];
   s.value_of = ir_alloc(g->mem, s.nodes * sizeof *s.value_of);
   bool good = s.value_of != NULL;
   if (good) memset(s.value_of, 0, s.nodes * sizeof *s.value_of);
-  good = good && propagate_table(&s, root) && IR_RESERVE(g->mem, s.queue, s.queue_cap, s.op_count + 1);
+  good = good && propagate_table(&s, root, alike, alike_count) &&
+         IR_RESERVE(g->mem, s.queue, s.queue_cap, s.op_count + 1);
   if (!good && g->error->status == IR_OK) ir_fail(g->error, IR_ERR_MEMORY, "propagation: out of memory");
   uint32_t count = good ? priorities(&s, found) : 0;
   for (uint32_t p = 0; p < count && good; p++)

@@ -39,9 +39,15 @@ typedef struct propagate_notes {
   size_t count, cap;
 } propagate_notes;
 
+/* Two values of one shape that are to be divided alike. */
+typedef struct propagate_pair {
+  ir_ref a, b;
+} propagate_pair;
+
 /* Gives specs to values that are reachable from the root and open: ir_set_spec. notes: from g->mem; free with
  * propagate_notes_free. False after failing. */
-bool pass_propagate(ir_graph *g, ir_ref root, propagate_notes *notes);
+bool pass_propagate(ir_graph *g, ir_ref root, const propagate_pair *alike, size_t alike_count,
+                    propagate_notes *notes);
 void propagate_notes_free(const ir_graph *g, propagate_notes *notes);
 
 #endif

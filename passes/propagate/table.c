@@ -1,5 +1,7 @@
 /* The table of values and operations. */
 #include "impl.h"
+#include "ir/custom.h"
+#include "passes/ops/custom.h"
 #include "passes/view/index_map.h"
 #include "passes/view/interval.h"
 
@@ -161,6 +163,28 @@ static bool add_op(propagate_state *s, ir_ref node) {
   return good;
 }
 
+/* A result of a custom operation, with the terms of the operands and of this result. */
+static bool add_custom_result(propagate_state *s, ir_ref result) {
+  ir_graph *g = s->g;
+  ir_ref node = ir_src(g, result, 0);
+  ir_custom_call call;
+  op_sharding rule;
+  if (!op_custom_divides(g, node)) return true;
+  ir_custom_of(g, node, &call);
+  for (uint32_t i = 0; i < call.operands; i++)
+    if (!s->value_of[ir_src(g, node, i)]) return true;
+  if (!op_sharding_of(g, node, &rule)) return false;
+  rule.terms[call.operands] = rule.terms[call.operands + (uint32_t)ir_arg_int(ir_get(g, result))];
+  propagate_op *op = begin_op(s, result);
+  bool good = op != NULL;
+  if (good) op->terms = (uint8_t)(call.operands + 1);
+  for (uint32_t i = 0; i <= call.operands && good; i++)
+    good = add_term(s, i < call.operands ? ir_src(g, node, i) : result);
+  good = good && put_rule(s, op, &rule);
+  op_sharding_free(&rule);
+  return good;
+}
+
 /* ---- chains of views */
 
 static bool is_view(const ir_graph *g, ir_ref node) {
@@ -223,7 +247,25 @@ static bool add_readers(propagate_state *s) {
   return true;
 }
 
-bool propagate_table(propagate_state *s, ir_ref root) {
+/* An operation that has the axes of both, one by one. */
+static bool add_pair(propagate_state *s, const propagate_pair *pair) {
+  if (pair->a == pair->b || !s->value_of[pair->a] || !s->value_of[pair->b]) return true;
+  propagate_op *op = begin_op(s, pair->b);
+  if (!op || !add_term(s, pair->a) || !add_term(s, pair->b)) return false;
+  op->terms = 2;
+  op->cls = PROPAGATE_PASSES;
+  const propagate_term *a = &s->terms[op->first_term], *b = a + 1;
+  for (uint32_t d = 0; d < a->rank; d++) {
+    char name[16];
+    snprintf(name, sizeof name, "d%u", (unsigned)d);
+    int factor = add_factor(s, op, name, ir_dim(s->g, pair->a, d));
+    if (factor < 0) return false;
+    s->dims[a->first + d] = s->dims[b->first + d] = (propagate_dim){1, {(uint8_t)factor}};
+  }
+  return true;
+}
+
+bool propagate_table(propagate_state *s, ir_ref root, const propagate_pair *alike, size_t alike_count) {
   ir_graph *g = s->g;
   ir_ref *live = NULL, *reader = ir_alloc(g->mem, s->nodes * sizeof *reader);
   size_t count = 0, cap = 0;
@@ -241,9 +283,11 @@ bool propagate_table(propagate_state *s, ir_ref root) {
     if (reader[live[i]] && (reader[live[i]] == root || !is_view(g, reader[live[i]]))) reader[live[i]] = 0;
   for (size_t i = 0; i < count && good; i++) {
     if (!ir_shape(g, live[i]) || ir_has_results(ir_op_of(g, live[i]))) continue;
-    good = add_value(s, live[i]) && add_op(s, live[i]);
+    bool custom = ir_op_of(g, live[i]) == IR_OP_RESULT;
+    good = add_value(s, live[i]) && (custom ? add_custom_result(s, live[i]) : add_op(s, live[i]));
     if (good && is_view(g, live[i]) && !reader[live[i]]) good = add_chain(s, live[i], reader);
   }
+  for (size_t i = 0; i < alike_count && good; i++) good = add_pair(s, &alike[i]);
   good = good && add_readers(s);
   if (reader) ir_free(g->mem, reader, s->nodes * sizeof *reader);
   ir_free(g->mem, live, cap * sizeof *live);

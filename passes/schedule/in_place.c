@@ -6,7 +6,6 @@
  *     carries and the result is on the way to its next value; and all
  *     steps that use it come before the copy, in the same iteration of the innermost loop around it; kernels
  *     that come later are put before it, with those that they depend on, where these do not depend on it;
- *   - the result's slot is first used by the copy;
  *   - the update reads of the value only the elements that it replaces, each for itself, or elements that it
  *     does not replace (passes/fold/overwritten.c). Where it reads others, what it stores is put into memory
  *     first; and so is what kernels that depend on the update need of the value (late_reads.c).

@@ -183,21 +183,10 @@ size_t schedule_next_inside(const in_place *f, const copied *c, size_t i) {
 
 /* all */
 
-/* Is `to` first used here? The results of a condition are used by each of its functions. */
-static bool is_first_use(const in_place *f, const copied *c) {
-  if (f->slots[c->to].first == c->at) return true;
-  uint32_t k = f->conditions ? around(f->plan, c->at, true) : UINT32_MAX, from, end;
-  if (k == UINT32_MAX || f->slots[c->to].first < k) return false;
-  find_function(f, k, c->at, &from, &end);
-  for (size_t i = schedule_uses_of(f, from); i < f->use_count && f->uses[i].step < end; i++)
-    if (f->uses[i].slot == c->to) return f->uses[i].step == c->at;
-  return false;
-}
-
 bool schedule_fits(in_place *f, copied *c, bool strict) {
   const ir_plan *p = f->plan;
   if (c->kind == IR_STEP_COND) c->from = find_handed_on(f, c, strict);
-  if (c->from == SCHEDULE_NO_SLOT || !is_first_use(f, c)) return false;
+  if (c->from == SCHEDULE_NO_SLOT) return false;
   if (c->kind != IR_STEP_KERNEL && c->kind != IR_STEP_COND &&
       (!is_in_place(f, &p->steps[c->at], c->place) || !is_initial_alone(&p->steps[c->at], c->place)))
     return false;

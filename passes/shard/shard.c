@@ -1,6 +1,7 @@
 /* The pass: each node of the graph on parts, sources first. */
 #include "ir/cause.h"
 #include "impl.h"
+#include "passes/ops/custom.h"
 
 #include <string.h>
 
@@ -52,7 +53,8 @@ static ir_ref on_parts(shard_state *s, ir_ref node, const op_sharding *rule, con
                ? made
                : 0;
   }
-  if (cls == IR_CLASS_INDIRECT && n->op != IR_OP_ASSIGN) return shard_indirect(s, node, choice, operands);
+  if (n->op == IR_OP_ASSIGN) return shard_write(s, node, choice, operands[0], operands[2]);
+  if (cls == IR_CLASS_INDIRECT) return shard_indirect(s, node, choice, operands);
   return shard_local(s, node, rule, choice, operands);
 }
 
@@ -76,6 +78,7 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
   }
   if (rule->operands == 1) shard_choose_ordered(s, node, &specs[0], wanted, &choice);
   for (uint32_t i = 0; i < rule->operands; i++) {
+    if (n->op == IR_OP_ASSIGN && i == 1) continue; /* positions in a part are its own (write.c) */
     shard_reason reason = reason_of(rule, i, &specs[i], &choice.operands[i]);
     operands[i] = shard_take(s, n->src[i], &choice.operands[i], node, (int)i, reason);
     if (!operands[i]) return 0;
@@ -142,6 +145,7 @@ static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_
     if (shard_known_gather(s, node, out, shard_part_of(s, x), &made)) return permuted(s, node, out, made);
   }
   if (ir_ops[op].cls == IR_CLASS_CONTROL) return shard_call(s, node);
+  if (op_custom_divides(g, node)) return shard_custom(s, node);
   if (op == IR_OP_RESULT) return shard_call_result(s, node, out);
   if (!op_sharding_known(g, node)) return whole(s, node);
   if (!op_sharding_of(g, node, &rule)) return 0;
@@ -182,30 +186,38 @@ bool shard_visit(shard_state *s, ir_ref node) {
   return !ir_shape(g, node) || given || ir_set_spec(g, node, &have) || no_memory(s);
 }
 
-/* A result has no pending reduction, unless its spec says so. */
-static bool put_result(shard_state *s, ir_ref node, shard_value *out) {
-  ir_spec from = shard_spec_of(s, node), to = from;
-  if (!s->given[node]) ir_spec_clear(&to, IR_PLACE_PENDING), to.joined_by = IR_OP_ADD;
+/* A result has no pending reduction, unless its spec says so. as: the reference that it is the next version
+ * of; 0: it is of none. */
+static bool put_result(shard_state *s, ir_ref node, ir_ref as, shard_value *out) {
+  ir_spec from = shard_spec_of(s, node), to = as ? shard_spec_of(s, as) : from;
+  if (!as && !s->given[node]) ir_spec_clear(&to, IR_PLACE_PENDING), to.joined_by = IR_OP_ADD;
   ir_ref local = shard_take(s, node, &to, node, -1, SHARD_RESULT);
   *out = (shard_value){local, node, to};
   return local != 0;
 }
 
-static bool fill(shard_state *s, ir_ref root, const ir_ref *inputs, size_t input_count) {
+/* The input that result i is the next version of; 0: of none. */
+static ir_ref reference_of(const shard_request *r, uint32_t result) {
+  for (size_t i = 0; i < r->reference_count; i++)
+    if (r->references[i].result == result) return r->inputs[r->references[i].input];
+  return 0;
+}
+
+static bool fill(shard_state *s, const shard_request *r) {
   ir_graph *g = s->g;
   shard_program *p = s->program;
-  const ir_node *list = ir_get(g, root);
+  const ir_node *list = ir_get(g, r->root);
   ir_ref *locals = ir_alloc(g->mem, list->nsrc * sizeof *locals);
   bool good = locals != NULL;
   for (uint32_t i = 0; i < list->nsrc && good; i++) {
-    good = put_result(s, list->src[i], &p->results[i]);
+    good = put_result(s, list->src[i], reference_of(r, i), &p->results[i]);
     if (good) locals[i] = p->results[i].local;
   }
-  for (size_t i = 0; i < input_count && good; i++) {
-    ir_spec spec = shard_spec_of(s, inputs[i]);
-    ir_ref local =
-        inputs[i] < s->nodes && s->local[inputs[i]] ? s->local[inputs[i]] : leaf(s, inputs[i], &spec);
-    p->inputs[i] = (shard_value){local, inputs[i], spec};
+  for (size_t i = 0; i < r->input_count && good; i++) {
+    ir_ref input = r->inputs[i];
+    ir_spec spec = shard_spec_of(s, input);
+    ir_ref local = input < s->nodes && s->local[input] ? s->local[input] : leaf(s, input, &spec);
+    p->inputs[i] = (shard_value){local, input, spec};
     good = local != 0;
   }
   if (good) p->root = ir_tuple(g, locals, list->nsrc);
@@ -236,15 +248,43 @@ static void count_reads(shard_state *s, ir_ref node) {
   if (ir_only_divides((ir_op)n->op)) s->held[n->src[0]] = 1; /* what a collective does depends on the spec */
 }
 
-bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_count, int64_t device,
-                shard_program *out) {
+/* Specs for what is open. References are divided alike before and after. */
+static bool propagate(shard_state *s, const shard_request *r) {
+  ir_graph *g = s->g;
+  propagate_pair *alike = ir_alloc(g->mem, r->reference_count * sizeof *alike);
+  bool good = alike || no_memory(s);
+  for (size_t i = 0; i < r->reference_count && good; i++)
+    alike[i] =
+        (propagate_pair){r->inputs[r->references[i].input], ir_src(g, r->root, r->references[i].result)};
+  good = good && pass_propagate(g, r->root, alike, r->reference_count, &s->program->conflicts);
+  ir_free(g->mem, alike, r->reference_count * sizeof *alike);
+  return good;
+}
+
+static void free_state(shard_state *s) {
+  const ir_mem *mem = s->g->mem;
+  ir_free(mem, s->local, s->nodes * sizeof *s->local);
+  ir_free(mem, s->given, s->nodes);
+  ir_free(mem, s->deferred, s->nodes);
+  ir_free(mem, s->held, s->nodes);
+  ir_free(mem, s->readers, s->nodes * sizeof *s->readers);
+  ir_free(mem, s->moved, s->nodes * sizeof *s->moved);
+  ir_free(mem, s->moves, s->move_cap * sizeof *s->moves);
+  shard_plans_free(s);
+  ir_free(mem, s->named, s->named_cap * sizeof *s->named);
+  ir_free(mem, s->results, s->result_cap * sizeof *s->results);
+  ir_free(mem, s->parts, s->part_cap * sizeof *s->parts);
+}
+
+bool pass_shard(ir_graph *g, const shard_request *r, shard_program *out) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
-  *out = (shard_program){.mem = g->mem, .input_count = input_count, .result_count = ir_get(g, root)->nsrc};
+  *out =
+      (shard_program){.mem = g->mem, .input_count = r->input_count, .result_count = ir_get(g, r->root)->nsrc};
   shard_state s = {
-      .g = g, .mesh = ir_graph_mesh(g), .program = out, .device = device, .nodes = (size_t)root + 1};
+      .g = g, .mesh = ir_graph_mesh(g), .program = out, .device = r->device, .nodes = (size_t)r->root + 1};
   if (!s.mesh) return op_refuse(g, "shard: the graph has no mesh") != 0;
-  out->inputs = ir_alloc(g->mem, input_count * sizeof *out->inputs);
+  out->inputs = ir_alloc(g->mem, r->input_count * sizeof *out->inputs);
   out->results = ir_alloc(g->mem, out->result_count * sizeof *out->results);
   s.local = ir_alloc(g->mem, s.nodes * sizeof *s.local);
   s.given = ir_alloc(g->mem, s.nodes);
@@ -256,23 +296,13 @@ bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_cou
       out->inputs && out->results && s.local && s.given && s.deferred && s.held && s.readers && s.moved;
   if (good) begin(&s);
   else no_memory(&s);
-  good = good && ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
+  good = good && ir_reachable(g, &r->root, 1, &live, &count, &cap) == IR_OK;
   for (size_t i = 0; i < count && good; i++) count_reads(&s, live[i]);
-  good = good && pass_propagate(g, root, &out->conflicts);
+  good = good && propagate(&s, r);
   for (size_t i = 0; i < count && good; i++) good = shard_visit(&s, live[i]);
-  good = good && fill(&s, root, inputs, input_count);
-  ir_free(g->mem, s.local, s.nodes * sizeof *s.local);
-  ir_free(g->mem, s.given, s.nodes);
-  ir_free(g->mem, s.deferred, s.nodes);
-  ir_free(g->mem, s.held, s.nodes);
-  ir_free(g->mem, s.readers, s.nodes * sizeof *s.readers);
-  ir_free(g->mem, s.moved, s.nodes * sizeof *s.moved);
-  ir_free(g->mem, s.moves, s.move_cap * sizeof *s.moves);
-  shard_plans_free(&s);
-  ir_free(g->mem, s.named, s.named_cap * sizeof *s.named);
-  ir_free(g->mem, s.results, s.result_cap * sizeof *s.results);
-  ir_free(g->mem, s.parts, s.part_cap * sizeof *s.parts);
+  good = good && fill(&s, r);
   ir_free(g->mem, live, cap * sizeof *live);
+  free_state(&s);
   if (!good) shard_program_free(out);
   return good;
 }

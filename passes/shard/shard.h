@@ -17,6 +17,7 @@
 #define VIEWFOLD_PASSES_SHARD_SHARD_H
 
 #include "ir/mesh/sharding.h"
+#include "passes/passes.h"
 #include "passes/propagate/propagate.h"
 #include "passes/reshard/reshard.h"
 
@@ -78,12 +79,20 @@ typedef struct shard_program {
   size_t collective_count, collective_cap;
 } shard_program;
 
-/* Makes the program of a device in the graph itself. root: a TUPLE of tensors without batch axes; inputs[]
- * are its INPUT and BUFFER nodes, in the caller's order. Specs are those of ir/mesh/sharding.h; nodes that
- * have none are given the spec that they turn out to have. device: SHARD_ALL, or one of them, whose
- * coordinates are then numbers. False after failing (g->error), with *out empty; free *out in any case. */
-bool pass_shard(ir_graph *g, ir_ref root, const ir_ref *inputs, size_t input_count, int64_t device,
-                shard_program *out);
+/* What a program is made of. */
+typedef struct shard_request {
+  ir_ref root;          /* a TUPLE of tensors without batch axes */
+  const ir_ref *inputs; /* its INPUT and BUFFER nodes, in the caller's order */
+  size_t input_count;
+  const pass_reference *references; /* inputs that a run changes: their results are divided as they are */
+  size_t reference_count;
+  int64_t device; /* SHARD_ALL, or one of them, whose coordinates are then numbers */
+} shard_request;
+
+/* Makes the program of a device in the graph itself. Specs are those of ir/mesh/sharding.h; nodes that have
+ * none are given the spec that they turn out to have. False after failing (g->error), with *out empty; free
+ * *out in any case. */
+bool pass_shard(ir_graph *g, const shard_request *request, shard_program *out);
 void shard_program_free(shard_program *program);
 /* Fills in the bytes of exchanges that were not planned, of all devices. False after failing. */
 bool shard_count_costs(ir_graph *g, shard_program *program);

@@ -9,6 +9,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "ir/plan.h"
+
 static const char *const places[] = {"", "viewfold/", "../lib/viewfold/"};
 
 ir_status rt_module_init(rt_module *module, const rt_compiling *how, ir_error *error) {
@@ -123,6 +125,9 @@ ir_status rt_module_request(rt_module *module, const cg_request *request, cg_blo
   *out = (cg_blob){0};
   if (module->compiler) return rt_compiler_request(module->compiler, request, out, error);
   cg_machine machine;
+  cg_request levelled = *request;
+  if (ir_arg_mode(ir_get(request->graph, request->kernel)) == IR_KERNEL_ONCE) levelled.level = RT_QUICK_LEVEL;
+  request = &levelled;
   pthread_mutex_lock(&module->lock);
   ir_status status = IR_OK;
   if (!module->entry) {

@@ -53,7 +53,7 @@ void rt_box_copy(const ir_box *box, size_t bytes, const ir_box *from, const void
     if (size_of(box, outer) != size_of(from, outer) || size_of(box, outer) != size_of(to, outer)) break;
   }
   for (bool more = true; more;) {
-    memcpy(write, read, (size_t)(run * each));
+    if (write != read) memcpy(write, read, (size_t)(run * each)); /* a part may lie in the whole */
     more = false;
     for (uint32_t k = outer; k-- > 0 && !more;) {
       read += in[k] * each, write += out[k] * each;

@@ -1,7 +1,6 @@
 #include "runtime/mesh/team.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -82,25 +81,14 @@ void rt_team_free(rt_team *t) {
   ir_free(t->mem, t, sizeof *t + t->members * sizeof(member));
 }
 
-/* Signals are for the program's own threads, but for SIGBUS: kernels read mapped files (bus_error.h). */
 static ir_status start(rt_team *t, ir_error *error) {
-  sigset_t all, old;
-  pthread_attr_t attributes;
   if (t->owner != getpid()) set_up(t);
-  if (t->started + 1 >= t->members) return IR_OK;
-  if (!rt_stack_attributes(&attributes))
-    return ir_fail(error, IR_ERR_MEMORY, "out of memory for the threads of a mesh");
-  sigfillset(&all);
-  sigdelset(&all, SIGBUS);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
   for (bool good = true; good && t->started + 1 < t->members;) {
     member *m = &t->list[t->started + 1];
     *m = (member){.team = t, .number = t->started + 1};
-    good = pthread_create(&m->thread, &attributes, thread_main, m) == 0;
+    good = rt_thread_start(&m->thread, thread_main, m);
     t->started += good;
   }
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
-  pthread_attr_destroy(&attributes);
   if (t->started + 1 >= t->members) return IR_OK;
   return ir_fail(error, IR_ERR_DEVICE,
                  "a mesh of %u devices takes as many threads; the system starts no more than %u", t->members,

@@ -4,7 +4,10 @@
 #include <pthread.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "runtime/context.h"
+#include "runtime/mesh/gather.h"
 #include "runtime/mesh/route.h"
 #include "runtime/mesh/threads.h"
 #include "runtime/program/run.h"
@@ -12,7 +15,9 @@
 struct rt_mesh {
   const ir_mem *mem;
   ir_mesh axes;
-  rt_threads *threads;
+  rt_threads *threads; /* the engine: of one process, */
+  rt_ranks *ranks;     /* or of several */
+  uint32_t processes;
   pthread_mutex_t lock; /* one run at a time */
 };
 
@@ -26,12 +31,14 @@ struct rt_mesh_program {
   int64_t *vars;             /* by device: the values for which the routes were found */
   size_t step_count, exchange_count, var_count;
   bool routed;
+  uint64_t key;                       /* of the routes: equal where processes exchange the same */
   const rt_mesh_arguments *arguments; /* of the run in progress */
 };
 
 /* meshes */
 
-ir_status rt_mesh_make(const ir_mem *mem, const ir_mesh *axes, bool slow, rt_mesh **out, ir_error *error) {
+ir_status rt_mesh_make(const ir_mem *mem, const ir_mesh *axes, bool slow, rt_post *post, rt_mesh **out,
+                       ir_error *error) {
   *out = NULL;
   rt_mesh *m = ir_alloc(mem, sizeof *m);
   if (!m) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a mesh");
@@ -39,7 +46,9 @@ ir_status rt_mesh_make(const ir_mem *mem, const ir_mesh *axes, bool slow, rt_mes
   m->mem = mem;
   ir_status status =
       ir_mesh_copy(&m->axes, axes, mem) ? IR_OK : ir_fail(error, IR_ERR_MEMORY, "out of memory for a mesh");
-  if (!status) status = rt_threads_make(mem, &m->axes, slow, &m->threads, error);
+  m->processes = post ? rt_post_transport(post)->processes : 1;
+  if (!status && post) status = rt_ranks_make(mem, &m->axes, post, &m->ranks, error);
+  else if (!status) status = rt_threads_make(mem, &m->axes, slow, &m->threads, error);
   if (status) {
     ir_mesh_free(&m->axes);
     ir_free(mem, m, sizeof *m);
@@ -53,12 +62,23 @@ ir_status rt_mesh_make(const ir_mem *mem, const ir_mesh *axes, bool slow, rt_mes
 void rt_mesh_free(rt_mesh *m) {
   if (!m) return;
   rt_threads_free(m->threads);
+  rt_ranks_free(m->ranks);
   ir_mesh_free(&m->axes);
   pthread_mutex_destroy(&m->lock);
   ir_free(m->mem, m, sizeof *m);
 }
 
 const ir_mesh *rt_mesh_axes(const rt_mesh *m) { return &m->axes; }
+
+bool rt_mesh_has(const rt_mesh *m, uint32_t device) { return !m->ranks || rt_ranks_have(m->ranks, device); }
+
+ir_status rt_mesh_gather(rt_mesh *m, const rt_mesh_array *arrays, size_t count, ir_error *error) {
+  if (!m->ranks || !count) return IR_OK;
+  pthread_mutex_lock(&m->lock);
+  ir_status status = rt_ranks_gather(m->ranks, &m->axes, m->processes, arrays, count, m->mem, error);
+  pthread_mutex_unlock(&m->lock);
+  return status;
+}
 
 /* programs */
 
@@ -169,6 +189,19 @@ static ir_status set_boxes(rt_mesh_program *m, uint32_t d, const int64_t *vars, 
   return IR_OK;
 }
 
+static uint64_t key_of(const rt_mesh_program *m) {
+  uint64_t key = devices_of(m);
+  for (size_t i = 0; i < m->exchange_count; i++)
+    for (uint32_t d = 0; d < devices_of(m); d++) {
+      const ir_box *boxes[2] = {&m->routes[i].of[d].own, &m->routes[i].of[d].needed};
+      for (int k = 0; k < 2; k++) {
+        key = XXH3_64bits_withSeed(boxes[k]->lo, boxes[k]->rank * sizeof *boxes[k]->lo, key);
+        key = XXH3_64bits_withSeed(boxes[k]->hi, boxes[k]->rank * sizeof *boxes[k]->hi, key);
+      }
+    }
+  return key;
+}
+
 static ir_status find_routes(rt_mesh_program *m, const rt_mesh_arguments *by_device, ir_error *error) {
   const rt_program *p = m->programs[0];
   const ir_mem *mem = m->mesh->mem;
@@ -194,6 +227,7 @@ static ir_status find_routes(rt_mesh_program *m, const rt_mesh_arguments *by_dev
   }
   ir_free(mem, values, bytes);
   m->routed = !status;
+  m->key = key_of(m);
   return status;
 }
 
@@ -211,7 +245,8 @@ ir_status rt_mesh_run(rt_mesh_program *m, const rt_mesh_arguments *by_device, ir
   pthread_mutex_lock(&m->mesh->lock);
   ir_status status = find_routes(m, by_device, error);
   m->arguments = by_device;
-  if (!status) status = rt_threads_run(m->mesh->threads, run_device, m, error);
+  if (m->mesh->ranks) status = rt_ranks_run(m->mesh->ranks, m->key, run_device, m, status, error);
+  else if (!status) status = rt_threads_run(m->mesh->threads, run_device, m, error);
   pthread_mutex_unlock(&m->mesh->lock);
   return status;
 }
@@ -227,6 +262,29 @@ static rt_mesh_traffic *entry_of(rt_mesh_traffic *list, size_t *count, size_t ro
 }
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+ir_status rt_mesh_gather_counts(rt_mesh_program *m, ir_error *error) {
+  const ir_mem *mem = m->mesh->mem;
+  uint32_t devices = devices_of(m);
+  if (!m->mesh->ranks) return IR_OK;
+  int64_t numbers = (int64_t)(m->step_count * sizeof(rt_traffic) / sizeof(int64_t));
+  size_t bytes = devices * m->step_count * sizeof *m->traffic;
+  ir_box *boxes = ir_alloc(mem, devices * sizeof *boxes);
+  void **parts = ir_alloc(mem, devices * sizeof *parts);
+  rt_traffic *all = ir_alloc(mem, bytes);
+  ir_status status = boxes && parts && all ? IR_OK : no_memory(m->programs[0], error);
+  for (uint32_t d = 0; d < devices && !status; d++) {
+    boxes[d] = (ir_box){.rank = 2, .lo = {d}, .hi = {d + 1, numbers}};
+    parts[d] = m->traffic + d * m->step_count;
+  }
+  rt_mesh_array a = {sizeof(int64_t), {.rank = 2, .hi = {devices, numbers}}, boxes, parts, all};
+  if (!status) status = rt_mesh_gather(m->mesh, &a, 1, error);
+  if (!status) memcpy(m->traffic, all, bytes);
+  ir_free(mem, boxes, devices * sizeof *boxes);
+  ir_free(mem, parts, devices * sizeof *parts);
+  ir_free(mem, all, bytes);
+  return status;
+}
 
 void rt_mesh_count(const rt_mesh_program *m, rt_mesh_traffic *out, size_t room, size_t *count, int64_t *most,
                    int64_t *total) {

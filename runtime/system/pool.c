@@ -18,7 +18,6 @@
 #include "runtime/system/pool.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -240,8 +239,7 @@ static int64_t run_alone(rt_pool *pool, rt_pool_work work, void *context, int64_
   return done;
 }
 
-/* Starts the threads with all signals blocked: signals are for the program's own threads. Where threads
- * cannot be started, the pool has fewer. */
+/* Where threads cannot be started, the pool has fewer. */
 static void start_threads(rt_pool *pool) {
   int wanted = rt_pool_threads(pool) - 1;
   pool->started = true;
@@ -249,20 +247,12 @@ static void start_threads(rt_pool *pool) {
   pool->list = ir_alloc(pool->mem, (size_t)wanted * sizeof *pool->list);
   if (!pool->list) return;
   pool->owner = getpid();
-  sigset_t all, old;
-  pthread_attr_t attributes; /* kernels are compiled in these threads as well */
-  if (!rt_stack_attributes(&attributes)) return;
-  sigfillset(&all);
-  sigdelset(&all, SIGBUS); /* kernels read mapped files (bus_error.h) */
-  pthread_sigmask(SIG_SETMASK, &all, &old);
   for (bool good = true; good && pool->workers < wanted;) {
     worker *w = &pool->list[pool->workers];
     *w = (worker){.pool = pool, .number = pool->workers + 1};
-    good = pthread_create(&w->handle, &attributes, thread_main, w) == 0;
+    good = rt_thread_start(&w->handle, thread_main, w);
     pool->workers += good;
   }
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
-  pthread_attr_destroy(&attributes);
 }
 
 static void wait_for_joined(rt_pool *pool) {

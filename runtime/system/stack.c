@@ -34,12 +34,26 @@ size_t rt_stack_left(void) {
   return known ? left_below(here, (uintptr_t)lowest, (uintptr_t)lowest + size) : SIZE_MAX;
 }
 
-bool rt_stack_attributes(pthread_attr_t *attributes) {
+/* A thread whose stack has the given size; 0: the usual one, if that is enough. */
+static bool start(pthread_t *thread, size_t stack, void *(*main)(void *), void *argument) {
+  sigset_t all, old;
+  pthread_attr_t attributes;
   size_t usual = 0;
-  if (pthread_attr_init(attributes)) return false;
-  if (pthread_attr_getstacksize(attributes, &usual) == 0 && usual < RT_STACK_NEED)
-    pthread_attr_setstacksize(attributes, RT_STACK_OWN);
-  return true;
+  if (pthread_attr_init(&attributes)) return false;
+  if (!stack && pthread_attr_getstacksize(&attributes, &usual) == 0 && usual < RT_STACK_NEED)
+    stack = RT_STACK_OWN;
+  sigfillset(&all);
+  sigdelset(&all, SIGBUS);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  bool good = (!stack || pthread_attr_setstacksize(&attributes, stack) == 0) &&
+              pthread_create(thread, &attributes, main, argument) == 0;
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  pthread_attr_destroy(&attributes);
+  return good;
+}
+
+bool rt_thread_start(pthread_t *thread, void *(*main)(void *), void *argument) {
+  return start(thread, 0, main, argument);
 }
 
 typedef struct job {
@@ -56,24 +70,12 @@ static void *do_job(void *user) {
 ir_status rt_stack_run(void (*work)(void *), void *user, ir_error *error) {
   job j = {work, user};
   pthread_t thread;
-  pthread_attr_t attributes;
-  sigset_t all, old;
   size_t left = rt_stack_left();
   if (left >= RT_STACK_NEED) {
     work(user);
     return IR_OK;
   }
-  sigfillset(&all);        /* signals are for the program's own threads */
-  sigdelset(&all, SIGBUS); /* but for those of its own reads of mapped files (bus_error.h) */
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  bool made = pthread_attr_init(&attributes) == 0;
-  if (made) {
-    made = pthread_attr_setstacksize(&attributes, RT_STACK_OWN) == 0 &&
-           pthread_create(&thread, &attributes, do_job, &j) == 0;
-    pthread_attr_destroy(&attributes);
-  }
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
-  if (!made)
+  if (!start(&thread, RT_STACK_OWN, do_job, &j))
     return ir_fail(
         error, IR_ERR_MEMORY,
         "compiling takes %d KiB of stack, of which this thread has %zu left, and no thread with more can be "

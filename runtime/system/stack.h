@@ -18,8 +18,9 @@ enum { RT_STACK_OWN = 8 << 20 };
  * one of a coroutine). */
 size_t rt_stack_left(void);
 
-/* Initialises attributes for threads with at least RT_STACK_NEED of stack. False on failure. */
-bool rt_stack_attributes(pthread_attr_t *attributes);
+/* Starts a thread with at least RT_STACK_NEED of stack. Signals are for the program's own threads: this one
+ * gets none but SIGBUS, since kernels read mapped files (bus_error.h). False: the system starts none. */
+bool rt_thread_start(pthread_t *thread, void *(*main)(void *), void *argument);
 
 /* Runs `work` on this thread if RT_STACK_NEED is left, otherwise on a new thread with RT_STACK_OWN, and waits
  * for it. Fails, without running it, where no such thread can be started. */

@@ -81,8 +81,8 @@ save frontend/viewfold_operations.h && sed -i '/vf_log10/d' frontend/viewfold_op
 missing declaration frontend/viewfold_operations.h short_tests
 save codegen/llvm/arith.c && sed -i '/case IR_FLOAT_SQRT:/d' codegen/llvm/arith.c
 missing "case of the LLVM emitter" codegen/llvm/arith.c build
-save codegen/opencl/arith.c && sed -i '/case IR_INT_NEG:/d' codegen/opencl/arith.c
-missing "case of the OpenCL emitter" codegen/opencl/arith.c build
+save codegen/text/arith.c && sed -i '/case IR_INT_NEG:/d' codegen/text/arith.c
+missing "case of the emitters of text" codegen/text/arith.c build
 save ir/eval/scalar.c && sed -i '/case IR_FLOAT_MOD:/d' ir/eval/scalar.c
 missing "case of the evaluator" ir/eval/scalar.c build
 # A row of each class alone, without any function.

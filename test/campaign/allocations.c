@@ -10,8 +10,8 @@
  * with one failure, one in N is repeated in the same context after failing, and must then succeed.
  *
  * --random N, --writes N, FILE: also N random graphs, N graphs that write references through views, and
- * graphs of files, which are parsed and compiled. Code is made quickly (the target's setting `quick`): its
- * quality takes the most time of an attempt, and none of the allocations.
+ * graphs of files, which are parsed and compiled; those that write are run, too. Code is made quickly (the
+ * target's setting `quick`): its quality takes the most time of an attempt, and none of the allocations.
  *
  * Attempts are made in processes of their own, so that a crash or an endless loop is one more failure of a
  * named allocation. */
@@ -65,6 +65,7 @@ typedef struct progress {
 typedef struct worker {
   const struct row *row;
   const char *text; /* the graph's text; NULL: the graph is one of test/lib/workload.h */
+  bool runs;        /* graphs of test/lib/workload.h always do */
   progress *progress;
   long seed, step, again_step, number_alone;
   int number, of; /* worker `number` of `of` */
@@ -103,13 +104,15 @@ static bool go_on(attempt *a) {
                         .cache_dir = w->directory,
                         .target = strcmp(w->row->device, "cpu") ? NULL : "quick=1"};
   const test_workload *load = test_workload_find(w->row->workload);
+  static const test_workload fixed_sizes = {0};
   const char *text = w->text;
   a->error = (vf_error){0};
   if (!a->context && !(a->context = vf_context_create(&options, &a->error))) return false;
   if (text)
     return (a->graph ||
             (a->graph = vf_graph_parse(a->context, text, strlen(text), "case.vf", NULL, &a->error))) &&
-           (a->program || (a->program = vf_compile(a->graph, &a->error)));
+           (a->program || (a->program = vf_compile(a->graph, &a->error))) &&
+           (!w->runs || test_workload_run(&fixed_sizes, a->program, &a->result, &a->error) == VF_OK);
   return (a->prepared || (a->prepared = test_workload_prepare(load, a->context, &a->error))) &&
          (a->graph || (a->graph = test_workload_record(load, a->context, &a->error))) &&
          (a->program || (a->program = vf_compile(a->graph, &a->error))) &&
@@ -361,6 +364,7 @@ int main(int argc, char **argv) {
     cases += try_text(name, random_text((uint64_t)(with.seed + i)), with, root, shared, &sum);
   }
   size_t writes_tried = 0;
+  with.runs = true;
   for (size_t k = (size_t)with.seed;
        writes_tried < (size_t)writes && k < (size_t)with.seed + write_case_count(); k++) {
     char name[64], *text = write_text(k * WRITE_STRIDE % write_case_count());

@@ -9,7 +9,7 @@ $prefix "$checked/allocations" --seed "$seed" --step "$(at 800 20 1)" --jobs "$(
 kinds=$?
 cat "$work/kinds"
 $prefix "$checked/allocations" --seed "$seed" --only none --step "$(at 400 20 1)" --jobs "$(at 1 2 2)" \
-  --writes "$(at 2 8 24)" >"$work/writes"
+  --writes "$(at 2 8 192)" >"$work/writes"
 writes=$?
 cat "$work/writes"
 others=0

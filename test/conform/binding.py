@@ -76,11 +76,17 @@ class _Options(ctypes.Structure):
                 ("tap", ctypes.c_void_p), ("tap_user", ctypes.c_void_p), ("target", ctypes.c_char_p)]
 
 
+class BuildOptions(ctypes.Structure):
+    """A vf_build_options."""
+    _fields_ = [("size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("target", ctypes.c_char_p), ("assembler", ctypes.c_bool),
+                ("threads", ctypes.c_bool), ("weights", ctypes.c_bool), ("c", ctypes.c_bool)]
+
+
 class Map(ctypes.Structure):
     """A vf_map."""
     _fields_ = [("size", ctypes.c_size_t), ("arguments", ctypes.c_int), ("results", ctypes.c_int),
                 ("in_axes", ctypes.POINTER(ctypes.c_int)), ("out_axes", ctypes.POINTER(ctypes.c_int)),
-                ("axis_size", ctypes.c_int64)]
+                ("axis_size", ctypes.c_int64), ("over", ctypes.c_char_p)]
 
 
 NOT_MAPPED = -2**31
@@ -118,6 +124,10 @@ _FUNCTIONS = {  # name: (result, arguments)
     "vf_scan": (None, [Function, _POINTER, _INT, _VALUES, _INT, _VALUES, _INT, ctypes.c_int64, ctypes.c_bool,
                        _VALUES, _VALUES]),
     "vf_checkpoint": (None, [Function, _POINTER, _INT, _VALUES, _INT, _VALUES]),
+    "vf_build": (_POINTER, [_POINTER, _POINTER, _POINTER]),
+    "vf_object_destroy": (None, [_POINTER]),
+    "vf_object_bytes": (_POINTER, [_POINTER, ctypes.POINTER(ctypes.c_size_t)]),
+    "vf_object_header": (_TEXT, [_POINTER]),
     "vf_compile": (_POINTER, [_POINTER, _POINTER]),
     "vf_program_destroy": (None, [_POINTER]),
     "vf_program_run": (_INT, [_POINTER, _POINTER, _POINTER, _SIZES, _POINTER]),
@@ -132,6 +142,7 @@ class Context:
     target: settings, as of `viewfold run --target`."""
 
     def __init__(self, build, threads=1, device=None, cache=None, target=None):
+        self.build = build
         self.c = ctypes.CDLL(os.path.join(build, "libviewfold.so.0"))
         for name, (result, arguments) in _FUNCTIONS.items():
             function = getattr(self.c, name)

@@ -5,10 +5,11 @@ network for digits with its weights in the object; and casts of large integers.
   objects.py --build DIR [--seed N] [--count N]
 
 For each of the machines of linked/machines.py, the graphs are built as objects, linked into one program that has no other
-library than the C library, and run on the same arrays as `viewfold run`: each result must have the same bits. Processors
-of other architectures run in qemu-user, by the cross compilers of the distribution; one that is not here is left out, and
-said. --count: of the workloads, so many, those with the fewest operations; 0: all. Exit status: 0, 1 after a failure, 77
-when there is no C compiler.
+library than the C library, and run on the same arrays as `viewfold run`: each result must have the same bits. Without fused
+multiply-adds, sums have other bits: there it must have those of `viewfold run --target`, which must be near. Processors of
+other architectures run in qemu-user, by the cross compilers of the distribution; one that is not here is left out, and said.
+--count: of the workloads, so many, those with the fewest operations; 0: all, those that an emulator is too slow for with
+smaller sizes, too. Exit status: 0, 1 after a failure, 77 when there is no C compiler.
 """
 import glob
 import json
@@ -24,9 +25,14 @@ except ImportError as missing:
 
 from arguments import arguments
 from linked.comparison import Comparison, missing
-from linked.program import command, members
+from linked.program import as_class, by_command, command, members
 
-LONGEST = 120          # seconds of one workload on one machine: longer ones are left out there
+LONGEST = 25           # seconds of one workload on one machine: longer ones are left out there, and SHORT runs instead
+# The same graphs with other sizes, for emulators.
+SHORT = {"M1_1024": ("1024", "160"), "M1_2048": ("2048", "176"), "M4": ("1024", "160"), "M5": ("1024", "160"),
+         "C1": ("8,64,56,56", "1,64,14,14"), "A1": ("512", "64"), "A1c": ("512", "64"), "A2": ("2048", "96"),
+         "A2c": ("2048", "96"), "T1": ("8,128", "1,32")}
+NEAR = 1e-5            # of the largest element: what results without fused multiply-adds may differ by
 INDICES = 1000         # indices are below: every workload's axis has more, or 10 of classes
 SMALL = ["L2chain", "L2softmax", "M5", "V11", "T2", "R8", "C2"]
 
@@ -73,32 +79,58 @@ class Model:
 
     def __init__(self, path, viewfold, folder, rng):
         self.path, self.name, self.status = path, os.path.basename(path)[:-3], 0
-        self.sizes, self.arrays, self.outputs = SIZES.get(self.name, {}), [], []
-        header, results = os.path.join(folder, self.name + ".h"), []
-        command([viewfold, "build", path, "-o", os.path.join(folder, "x.o"), "--header", header, "--name", self.name])
-        words = [viewfold, "run", path, "--threads", "1", "--time"]
+        self.sizes, self.arrays, self.results = SIZES.get(self.name, {}), [], []
+        header = os.path.join(folder, self.name + ".h")
+        by_command(viewfold)(self, "native", os.path.join(folder, "x.o"), header)
+        self.words = [viewfold, "run", path, "--threads", "1", "--time"]
         with open(header) as file:
             found = members(file.read())
         for name, is_output, dtype, sizes in found:
             at = os.path.join(folder, f"{self.name}.{name}.npy")
-            words += ["--out" if is_output else "--in", f"{name}={at}"]
+            self.words += ["--out" if is_output else "--in", f"{name}={at}"]
             if is_output:
-                results.append((dtype, at))
+                self.results.append((dtype, at))
                 continue
             array = elements(rng, name, dtype, self.shape(sizes))
             np.save(at, array)
             self.arrays.append(array.tobytes())
-        self.flops = json.loads(command(words).splitlines()[-1])["flops"]
-        self.outputs = [(dtype, np.load(at).tobytes()) for dtype, at in results]
+        self.flops, self.outputs = self.run()
+
+    def run(self, *more):
+        """The floating-point operations, and the results, of `viewfold run`."""
+        said = json.loads(command([*self.words, *more]).splitlines()[-1])
+        return said["flops"], [(dtype, np.load(at).tobytes()) for dtype, at in self.results]
+
+    def unfused(self, target):
+        outputs = self.run("--target", target)[1]
+        for (dtype, got), (_, want) in zip(outputs, self.outputs):
+            if dtype in DTYPES and issubclass(DTYPES[dtype], np.floating):
+                got, want = (np.frombuffer(x, DTYPES[dtype]).astype(np.float64) for x in (got, want))
+                with np.errstate(invalid="ignore"):
+                    far = np.nanmax(np.abs(got - want)) / np.nanmax(np.abs(want))
+            else:
+                far = np.mean(as_class(dtype, got) != as_class(dtype, want))
+            if far > NEAR:
+                raise RuntimeError(f"{self.name}: without fused multiply-adds, a result is {far:.3g} away")
+        return outputs
 
     def shape(self, sizes):
         return [int(s) if s.isdigit() else self.sizes[s.split("=")[0]] for s in sizes.split(",") if s]
 
 
-def workloads(count):
+def workloads(count, folder):
     here = os.path.dirname(os.path.abspath(__file__))
     paths = sorted(glob.glob(os.path.join(here, "../../frontend/workloads/*.vf")))
-    return [p for p in paths if not count or os.path.basename(p)[:-3] in SMALL[:count]]
+    if count:
+        return [p for p in paths if os.path.basename(p)[:-3] in SMALL[:count]]
+    for name, (sizes, instead) in SHORT.items():
+        with open(os.path.join(here, f"../../frontend/workloads/{name}.vf")) as file:
+            text = file.read()
+        head, at, body = text.partition("(")
+        paths.append(os.path.join(folder, name + "_short.vf"))
+        with open(paths[-1], "w") as file:
+            file.write(head + at + body.replace(sizes, instead))
+    return paths
 
 
 def main():
@@ -107,7 +139,7 @@ def main():
     if missing():
         print("skip: " + missing())
         return 77
-    comparison = Comparison(viewfold)
+    comparison = Comparison(by_command(viewfold))
     rng = np.random.default_rng(options.seed)
     with tempfile.TemporaryDirectory() as folder:
         np.savez(os.path.join(folder, "digits.npz"), w1=(rng.random((64, 32)) - 0.5).astype(np.float32),
@@ -118,7 +150,7 @@ def main():
         with open(os.path.join(folder, "casts.vf"), "w") as file:
             file.write(CASTS)
         models = [Model(path, viewfold, folder, rng)
-                  for path in [os.path.join(folder, "digits.vf"), os.path.join(folder, "casts.vf"), *workloads(options.count)]]
+                  for path in [os.path.join(folder, "digits.vf"), os.path.join(folder, "casts.vf"), *workloads(options.count, folder)]]
         comparison.run(models, folder, lambda model, machine: model.flops / machine.speed > LONGEST)
     return comparison.report("objects")
 

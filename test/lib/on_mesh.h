@@ -14,7 +14,8 @@ typedef struct on_mesh {
   /* results */
   bool no_value; /* the graph has none, such as for an index out of range: nothing was checked */
   long devices, parts, exchanges, uneven; /* parts of results that were compared; variables of uneven sizes */
-  char what[1200];                        /* the error, "" if there is none */
+  long signs;      /* elements that differ in the sign of a zero, or of an infinity that a zero made */
+  char what[1200]; /* the error, "" if there is none */
 } on_mesh;
 
 /* roots: a TUPLE. False, with `what` set, where a device holds other elements than its part of the result. */

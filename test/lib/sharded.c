@@ -126,7 +126,8 @@ static int64_t whole_element(const problem *p, const op_term *term, const tensor
 
 static tensor shard_operand(const problem *p, uint32_t operand, const shard *of) {
   const tensor *whole = &p->x[operand];
-  const op_term *term = &p->rule.terms[operand];
+  bool positions = ir_op_of(p->s->g, p->node) == IR_OP_ASSIGN && operand == 1; /* as the updates */
+  const op_term *term = &p->rule.terms[positions ? 2 : operand];
   int64_t shape[IR_MAX_RANK];
   local_shape(p, term, whole, of, shape);
   tensor t = make(whole->dtype, whole->rank, shape);
@@ -255,6 +256,25 @@ static void localize_indices(const shard *of, tensor *at_, int64_t whole, int mo
   }
 }
 
+/* Positions in the whole array of an assign become positions in the shard, and others nowhere. */
+static void localize_positions(const problem *p, const shard *of, tensor *positions, const int64_t *shape) {
+  const tensor *whole = &p->x[0];
+  for (int64_t i = 0; i < positions->count; i++) {
+    int64_t above = at(positions, i).i, local = 0, stride = 1;
+    bool own = above >= 0;
+    for (uint32_t k = whole->rank; k-- > 0 && own;) {
+      int64_t index = above % whole->shape[k];
+      above /= whole->shape[k];
+      if (has_factor(&p->rule.terms[0].axes[k], of->factor)) {
+        own = index >= of->begin && index < of->end;
+        index -= of->begin;
+      }
+      local += stride * index, stride *= shape[k];
+    }
+    put(positions, i, (ir_value){.i = own ? local : -1});
+  }
+}
+
 static bool is_indirect(ir_op op) { return ir_ops[op].cls == IR_CLASS_INDIRECT; }
 
 static bool run_shard(problem *p, const shard *of, bool contracted, ir_eval_result *out) {
@@ -263,7 +283,8 @@ static bool run_shard(problem *p, const shard *of, bool contracted, ir_eval_resu
   int64_t shape[IR_MAX_RANK];
   int mode = -1;
   for (uint32_t i = 0; i < p->operands; i++) x[i] = shard_operand(p, i, of);
-  if (is_indirect((ir_op)n->op) && has_factor(&p->rule.terms[0].axes[ir_arg_int(n)], of->factor)) {
+  if (n->op == IR_OP_ASSIGN) localize_positions(p, of, &x[1], x[0].shape);
+  else if (is_indirect((ir_op)n->op) && has_factor(&p->rule.terms[0].axes[ir_arg_int(n)], of->factor)) {
     localize_indices(of, &x[1], p->x[0].shape[ir_arg_int(n)], ir_arg_mode(n));
     mode = IR_GATHER_FILL;
   }

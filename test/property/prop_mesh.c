@@ -17,7 +17,7 @@
 static const char *const meshes[] = {"x=2",     "x=3",     "x=4",         "x=8",
                                      "x=2,y=2", "x=2,y=4", "x=2,y=2,z=2", "x=3,y=2"};
 
-static long graphs, no_value, parts, exchanges, uneven;
+static long graphs, no_value, parts, exchanges, uneven, signs;
 static bool show;
 
 /* Each axis of the mesh, or each digit of it, divides a dimension, or none, or is pending. */
@@ -88,6 +88,7 @@ static bool one_case(uint64_t seed) {
     ir_text_free(&out);
   }
   graphs++, no_value += c.no_value, parts += c.parts, exchanges += c.exchanges, uneven += c.uneven;
+  signs += c.signs;
   for (int i = 0; i < r.input_count; i++) free((void *)bound[i].data);
   ir_mesh_free(&mesh);
   ir_graph_free(&r.g);
@@ -99,7 +100,7 @@ int main(int argc, char **argv) {
   show = given.show;
   cases_run(&given, one_case);
   printf("prop_mesh: %ld graphs, %ld without a value, %ld parts of results, %ld exchanges, %ld uneven sizes, "
-         "%ld failed, seed %" PRIu64 "\n",
-         graphs, no_value, parts, exchanges, uneven, given.failed, given.seed);
+         "%ld other signs of zero, %ld failed, seed %" PRIu64 "\n",
+         graphs, no_value, parts, exchanges, uneven, signs, given.failed, given.seed);
   return given.failed != 0 || (!given.repeat && (parts < given.count || exchanges < given.count));
 }

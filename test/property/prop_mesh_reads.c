@@ -120,7 +120,8 @@ static bool check(ir_graph *g, size_t row, ir_ref x, ir_ref y) {
   bool good = ir_eval(g, &of, 1, &bound, 1, NULL, 0, &whole, &error) == IR_OK;
   free(data);
   if (!good) return false;
-  good = pass_shard(g, ir_tuple(g, &y, 1), &x, 1, SHARD_ALL, &p) && shard_count_costs(g, &p);
+  shard_request request = {.root = ir_tuple(g, &y, 1), .inputs = &x, .input_count = 1, .device = SHARD_ALL};
+  good = pass_shard(g, &request, &p) && shard_count_costs(g, &p);
   uint64_t need = 0, have = 0;
   for (int64_t d = 0; d < ir_graph_mesh(g)->device_count && good; d++)
     need += (uint64_t)needed(g, &p, y, &whole, d, elements) * sizeof(int64_t);

@@ -23,7 +23,8 @@ static const char *const meshes[] = {"x=2", "x=3", "x=4", "x=8", "x=2,y=2", "x=2
 
 enum { ROUNDS = 1, CONSTANT = 2 }; /* may have other bits than the whole; has no derivative, or none here */
 
-/* Operands, separated by blanks, and the operation. P, Q and R stand for sizes, at least 2. */
+/* Operands, separated by blanks, and the operation, or statements that end with that of %y. P, Q and R stand
+ * for sizes, at least 2. */
 static const struct {
   const char *operands, *line;
   int flags;
@@ -46,6 +47,8 @@ static const struct {
     {"f32[P,Q]", "all_to_all %a over=[x] split=1 concat=1", 0},
     {"f32[P,Q]", "pmean %a over=[x]", 0},
     {"f32[P,Q]", "gather_all_axes %a", 0},
+    {"f32[P,Q]", "transfer_to %a to=[x,-]", 0},
+    {"f32[P,Q]", "transfer_to %a device=\"cpu\"", 0},
     {"f32[24,Q]", "all_reduce %a over=[x] axis=0 reduce=mean", 0},
     {"i32[P,24]", "all_reduce %a over=[x] axis=1 reduce=max", CONSTANT},
     {"f32[24,Q]", "ppermute %a over=[x] axis=0 pairs=[[0,1],[1,0]]", 0},
@@ -124,6 +127,16 @@ static const struct {
     {"f32[2,P,8]", "avg_pool %a kernel=2", ROUNDS},
     {"f32[P,Q] i64[P,Q]", "take_along_axis %a, %b axis=0", 0},
     {"f32[P,Q] f32[1,Q]", "slice_update %a, %b start=[1,0]", 0},
+    {"f32[P,Q] f32[P,1]",
+     "%p = address %a\n  %t = shrink %p bounds=[[0,P],[1,2]]\n  %y = assign %a, %t, %b op=add", 0},
+    {"f32[P,Q] f32[Q,P]", "%p = address %a\n  %t = permute %p order=[1,0]\n  %y = assign %a, %t, %b op=mul",
+     0},
+    {"f32[P,Q] f32[Q]", "%p = address %a\n  %t = flip %p axes=[0]\n  %y = assign %a, %t, %b", 0},
+    {"i32[P,4,Q] i32[P*4,Q]",
+     "%p = address %a\n  %t = reshape %p shape=[P*4,Q]\n  %y = assign %a, %t, %b op=max", CONSTANT},
+    {"f32[P,Q] i64[R] f32[R,Q]",
+     "%p = address %a\n  %t = gather %p, %b axis=0\n  %y = assign %a, %t, %c op=add", 0},
+    {"f32[P,Q] i64[] f32[P]", "%p = address %a\n  %t = gather %p, %b axis=1\n  %y = assign %a, %t, %c", 0},
     {"f32[2,P,Q] f32[2,R,Q] f32[2,R,Q]", "attention %a, %b, %c", ROUNDS},
     {"f32[P,Q]", "gelu %a", ROUNDS},
     {"f32[P,Q]", "silu %a", ROUNDS},
@@ -170,7 +183,7 @@ static void put_graph(ir_text *out, const char *mesh, size_t row, const int64_t 
       put_sized(out, piece, sizes);
     }
   }
-  ir_text_str(out, ") {\n  %y = ");
+  ir_text_str(out, *rows[row].line == '%' ? ") {\n  " : ") {\n  %y = ");
   put_sized(out, rows[row].line, sizes);
   ir_text_str(out, "\n  return %y\n}\n");
 }

@@ -1,12 +1,14 @@
 /* Faults planted in random graphs are found: a run with VF_STOP_AT_NAN and VF_STOP_AT_INF fails at the
- * planted operation, and says its name, its line, the element and what it was computed from.
+ * planted operation, and says its name, its line, the element and what it was computed from; so does a run
+ * with an index out of range, which says the index, its place, the axis and its size.
  *
  *   prop_nan --seed S --count N
  *   prop_nan --case SEED, --show SEED   one case again, by the seed in its report; its graph
  *
  * A graph is a chain of operations on f32[4,6], whose values stay finite, partly in the body of a scan. One
- * of them is planted: it makes a NaN or an infinity at one element, from an input of its own. Runs use one
- * thread, then two. The same graph with a harmless input must run. */
+ * of them is planted: it makes a NaN or an infinity at one element, from an input of its own, or reads the
+ * value before it at an index that is out of range. Runs use one thread, then two. The same graph with a
+ * harmless input must run. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -48,12 +50,25 @@ static const struct {
               {"pow %f, 0.5", "-2.0", -2, true}, {"acos %f", "3.0", 3, true}};
 enum { FAULTS = sizeof faults / sizeof *faults };
 
+/* From the value before, %A, at indices of which one is out of range. */
+static const struct {
+  const char *operation, *index;
+  int axis;
+} ranges[] = {
+    {"take %A, %i axis=0", "%i", 0},
+    {"gather %A, %i axis=0", "%i", 0},
+    {"take_along_axis %A, %j axis=1", "%j", 1},
+    {"scatter_add %A, %i, %A axis=0", "%i", 0},
+};
+enum { RANGES = sizeof ranges / sizeof *ranges };
+
 typedef struct graph {
   uint64_t state;
   ir_text text;
-  int line; /* of the planted operation */
-  int fault, at;
-  bool inside; /* it is in the body */
+  int line;      /* of the planted operation */
+  int fault, at; /* from FAULTS on: a range */
+  int before;    /* number of the value before the planted one */
+  bool inside;   /* it is in the body */
 } graph;
 
 static int lines_of(const ir_text *t) {
@@ -70,6 +85,11 @@ static void put_step(const char *step, int from, int to, ir_text *out) {
   }
 }
 
+static bool is_range(const graph *x) { return x->fault >= FAULTS; }
+static const char *operation_of(const graph *x) {
+  return is_range(x) ? ranges[x->fault - FAULTS].operation : faults[x->fault].operation;
+}
+
 /* `count` steps from %v<from>, the planted one at `place` if that is among them; the number of the last
  * value. */
 static int put_chain(graph *x, int from, int count, int place, ir_text *out) {
@@ -77,8 +97,10 @@ static int put_chain(graph *x, int from, int count, int place, ir_text *out) {
   for (int i = 0; i <= count; i++) {
     if (i == place) {
       x->line = lines_of(out);
-      ir_textf(out, "%%planted = %s\n%%drop = mul %%planted, 0.0\n%%v%d = add %%v%d, %%drop\n",
-               faults[x->fault].operation, at + 1, at);
+      x->before = at;
+      ir_text_str(out, "%planted = ");
+      put_step(operation_of(x), at, at + 1, out);
+      ir_textf(out, "\n%%drop = mul %%planted, 0.0\n%%v%d = add %%v%d, %%drop\n", at + 1, at);
       at++;
     }
     if (i == count) break;
@@ -92,19 +114,25 @@ static void make(graph *x, uint64_t seed) {
   *x = (graph){.state = seed};
   ir_text_init(&x->text, &ir_mem_libc);
   int before = (int)random_between(&x->state, 1, 4), within = (int)random_between(&x->state, 0, 3);
-  x->fault = (int)random_between(&x->state, 0, FAULTS - 1);
+  x->fault = (int)random_between(&x->state, 0, FAULTS + RANGES - 1);
   x->at = (int)random_between(&x->state, 0, ELEMENTS - 1);
   x->inside = within && random_between(&x->state, 0, 1);
   int place = (int)random_between(&x->state, 0, x->inside ? within : before), last = 0;
   if (within) {
-    ir_text_str(&x->text, "graph @body(%v0: f32[4,6], %x: f32[4,6], %w: f32[6,6], %f: f32[4,6]) {\n");
+    ir_text_str(
+        &x->text,
+        "graph @body(%v0: f32[4,6], %x: f32[4,6], %w: f32[6,6], %f: f32[4,6], %i: i32[4], %j: i32[4,6]) {\n");
     last = put_chain(x, 0, within, x->inside ? place : -1, &x->text);
-    ir_textf(&x->text, "return %%v%d, %%x, %%w, %%f\n}\n", last);
+    ir_textf(&x->text, "return %%v%d, %%x, %%w, %%f, %%i, %%j\n}\n", last);
   }
-  ir_text_str(&x->text, "graph @g(%x: f32[4,6], %w: f32[6,6], %f: f32[4,6]) {\n%v0 = mul %x, 0.25\n");
+  ir_text_str(
+      &x->text,
+      "graph @g(%x: f32[4,6], %w: f32[6,6], %f: f32[4,6], %i: i32[4], %j: i32[4,6]) {\n%v0 = mul %x, 0.25\n");
   last = put_chain(x, 0, before, x->inside ? -1 : place, &x->text);
   if (within)
-    ir_textf(&x->text, "%%y, %%x2, %%w2, %%f2 = scan %%v%d, %%x, %%w, %%f do=@body length=%d carries=4\n",
+    ir_textf(&x->text,
+             "%%y, %%x2, %%w2, %%f2, %%i2, %%j2 = scan %%v%d, %%x, %%w, %%f, %%i, %%j do=@body length=%d "
+             "carries=6\n",
              last, TRIPS);
   else ir_textf(&x->text, "%%y = mul %%v%d, 1.0\n", last);
   ir_text_str(&x->text, "return %y\n}\n");
@@ -119,34 +147,80 @@ static bool fails(const graph *x, int threads, const char *what, const char *sai
   return false;
 }
 
+/* What a run has to say. */
+static void put_wanted(const graph *x, ir_text *out) {
+  int row = x->at / COLUMNS, column = x->at % COLUMNS;
+  ir_text operation;
+  ir_text_init(&operation, &ir_mem_libc);
+  put_step(operation_of(x), x->before, 0, &operation);
+  if (is_range(x)) {
+    const char *index = ranges[x->fault - FAULTS].index;
+    int axis = ranges[x->fault - FAULTS].axis;
+    ir_textf(out, "graph @g: %s: %s[%d", ir_text_get(&operation), index, axis ? row : x->at % ROWS);
+    if (axis) ir_textf(out, ",%d", column);
+    ir_textf(out, "] is 77, but axis %d of %%v%d has %d elements (g.vf:%d)", axis, x->before,
+             axis ? COLUMNS : ROWS, x->line);
+  } else {
+    ir_textf(out, "graph @g: %%planted = %s (g.vf:%d) makes %s: %%planted[%d,%d] is ",
+             ir_text_get(&operation), x->line, faults[x->fault].nan ? "a NaN" : "an infinity", row, column);
+  }
+  ir_text_free(&operation);
+}
+
+typedef struct arrays {
+  float x[ELEMENTS], w[36], f[ELEMENTS], out[ELEMENTS];
+  int32_t i[ROWS], j[ELEMENTS];
+} arrays;
+
+static void fill(arrays *a, uint64_t state) {
+  for (int i = 0; i < ELEMENTS; i++) {
+    a->x[i] = (float)random_between(&state, -8, 8) / 8, a->f[i] = 1;
+    a->j[i] = (int32_t)random_between(&state, -COLUMNS, COLUMNS - 1);
+  }
+  for (int i = 0; i < 36; i++) a->w[i] = (float)random_between(&state, -4, 4) / 8;
+  for (int i = 0; i < ROWS; i++) a->i[i] = (int32_t)random_between(&state, -ROWS, ROWS - 1);
+}
+
+static void plant(const graph *x, arrays *a) {
+  if (is_range(x)) {
+    *(ranges[x->fault - FAULTS].axis ? &a->j[x->at] : &a->i[x->at % ROWS]) = 77;
+    return;
+  }
+  a->f[x->at] = (float)faults[x->fault].bad;
+  if (strncmp(faults[x->fault].operation, "div", 3) == 0) a->x[x->at] = 0.5f;
+}
+
 /* Is the fault found, on so many threads? */
 static bool check_on(const graph *x, int threads) {
-  float in[ELEMENTS], w[36], f[ELEMENTS], out[ELEMENTS];
-  uint64_t state = x->state;
+  arrays a;
   vf_error error;
-  for (int i = 0; i < ELEMENTS; i++) in[i] = (float)random_between(&state, -8, 8) / 8, f[i] = 1;
-  for (int i = 0; i < 36; i++) w[i] = (float)random_between(&state, -4, 4) / 8;
+  fill(&a, x->state);
   vf_graph *g =
       vf_graph_parse(contexts[threads - 1], ir_text_get(&x->text), x->text.len, "g.vf", "g", &error);
   vf_program *p = g ? vf_compile(g, &error) : NULL;
   bool good = p || fails(x, threads, "compiling", error.message);
   vf_graph_destroy(g);
-  for (int planted = 0; planted < 2 && good; planted++) {
-    char want[200];
-    if (planted) f[x->at] = (float)faults[x->fault].bad;
-    if (planted && strncmp(faults[x->fault].operation, "div", 3) == 0) in[x->at] = 0.5f;
-    vf_status status = vf_program_run(p, (const void *[]){in, w, f}, (void *[]){out}, NULL, &error);
-    if (!planted && status) good = fails(x, threads, "the harmless input fails", error.message);
-    if (!planted) continue;
-    snprintf(want, sizeof want, "graph @g: %%planted = %s (g.vf:%d) makes %s: %%planted[%d,%d] is ",
-             faults[x->fault].operation, x->line, faults[x->fault].nan ? "a NaN" : "an infinity",
-             x->at / COLUMNS, x->at % COLUMNS);
-    if (status != VF_ERR_VALUE) good = fails(x, threads, "not found", vf_status_text(status));
-    else if (strncmp(error.message, want, strlen(want)) != 0) good = fails(x, threads, want, error.message);
-    snprintf(want, sizeof want, "%%f[%d,%d] is %s", x->at / COLUMNS, x->at % COLUMNS, faults[x->fault].value);
-    if (good && !strstr(error.message, want)) good = fails(x, threads, want, error.message);
-    found += good;
+  const void *in[] = {a.x, a.w, a.f, a.i, a.j};
+  if (good && vf_program_run(p, in, (void *[]){a.out}, NULL, &error))
+    good = fails(x, threads, "the harmless input fails", error.message);
+  if (good) {
+    char element[64];
+    ir_text want;
+    ir_text_init(&want, &ir_mem_libc);
+    put_wanted(x, &want);
+    plant(x, &a);
+    vf_status status = vf_program_run(p, in, (void *[]){a.out}, NULL, &error);
+    snprintf(element, sizeof element, "%%f[%d,%d] is %s", x->at / COLUMNS, x->at % COLUMNS,
+             is_range(x) ? "" : faults[x->fault].value);
+    if (status != (is_range(x) ? VF_ERR_RANGE : VF_ERR_VALUE))
+      good = fails(x, threads, "not found", vf_status_text(status));
+    else if (strncmp(error.message, ir_text_get(&want), want.len) != 0)
+      good = fails(x, threads, ir_text_get(&want), error.message);
+    else if (!is_range(x) && !strstr(error.message, element))
+      good = fails(x, threads, element, error.message);
+    ir_text_free(&want);
   }
+  found += good;
   vf_program_destroy(p);
   return good;
 }

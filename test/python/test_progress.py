@@ -21,8 +21,8 @@ if sys.argv[1] == "alarm":
         raise TimeoutError("enough")
     signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, 1.5)
-print("ready", flush=True)
 try:
+    print("ready", flush=True)  # the signal may come at once
     endless(x)
     print("ended")
 except (KeyboardInterrupt, TimeoutError) as e:

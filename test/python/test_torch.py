@@ -34,6 +34,9 @@ def _calls():
                                     a.var(1), a.std(0, correction=0), a.norm(), a.logsumexp(1), a.cumsum(1), (a > 0).any(1),
                                     a.prod(0), a.softmax(1), a.log_softmax(0), (a * 10).to(t.int32).sum()),
         "orders": lambda a, b: (*a.sort(1, descending=True), *a.topk(2, 1)),
+        "places": lambda a, b: _places((a * 1.3).round(decimals=0), b),
+        "scatters": lambda a, b: _scatters(a, b),
+        "distances": lambda a, b: (t.cdist(a, b), t.cdist(a, b, p=1), F.pdist(a, 3), t.hypot(a, b), t.copysign(a, -b)),
         "products": lambda a, b: (a @ b.t(), t.addmm(a[:, :5], a, b.t(), beta=2, alpha=0.5), t.bmm(a[None], b.t()[None])),
         "indices": lambda a, b: _indices(a, b),
         "writes": lambda a, b: _writes(a.clone(), b),
@@ -54,6 +57,27 @@ def _indices(a, b):
             a.index_put((i,), b[:3], accumulate=True), a.diagonal_scatter(b[0, :4], 2),
             a[None].diagonal_scatter(b[:1, :4], -1, 1, 2),
             a.masked_fill(a > 0, 0.5))
+
+
+def _places(a, b):
+    """Running extrema and the like; of equal elements and NaN, too. a: whole numbers."""
+    edges, nan = torch.tensor([-1.0, -0.5, 0.0, 0.0, 2.0]), a.where(a != 0, torch.nan)
+    return (*a.cummax(1), *nan.cummax(0), *nan.cummin(1), *b.median(1), a.median(), nan.nanmedian(1).values, nan.median(0).values,
+            *b.kthvalue(2, 0), a.mode(1).values, torch.searchsorted(edges, nan), torch.searchsorted(edges, a, right=True),
+            torch.searchsorted(b.sort(1).values, a, out_int32=True), torch.bucketize(nan, edges), a.histc(5, -2, 2), b.histc(4))
+
+
+def _scatters(a, b):
+    i = (b.abs() * 10).long() % 5
+    made = [a.scatter_reduce(0, i, b, r, include_self=s) for r in ("sum", "prod", "mean", "amax", "amin") for s in (True, False)]
+    whole = [(a * 9).long().scatter_reduce(0, i[:4], (b * 9).long(), r) for r in ("prod", "mean", "amax", "amin")]
+    nan = b.where(b < 1, torch.nan)
+    line = i[:, :1].expand(5, 6)  # the same for all columns
+    made += [c.scatter_reduce(0, line, d, r, include_self=s) for r in ("amax", "amin") for s in (True, False)
+             for c, d in ((a, b), (a, nan), ((a * 9).int(), (b * 9).int()), (a.half(), b.half()))]
+    return (*made, *whole, a.scatter_reduce(0, i, nan, "amax"), a.scatter_reduce(0, i, nan, "amin"),
+            a.index_reduce(1, i[0, :4], b[:, :4], "amax"), a.scatter(0, i, b, reduce="multiply"), a.masked_scatter(a > 0, b),
+            a.put(i[0], b[0], accumulate=True))
 
 
 def _writes(a, b):
@@ -99,7 +123,8 @@ class Compiled(Case):
 
         def f(x):
             return (F.max_pool2d(x, 3, 2, 1), F.max_pool2d(x, 2, ceil_mode=True), F.avg_pool2d(x, 3, 2, 1),
-                    F.avg_pool2d(x, 2, ceil_mode=True, count_include_pad=False), F.adaptive_avg_pool2d(x, (3, 4)),
+                    F.avg_pool2d(x, 2, ceil_mode=True, count_include_pad=False),
+                    *F.adaptive_max_pool2d(x, (4, 5), return_indices=True), F.adaptive_avg_pool2d(x, (3, 4)),
                     F.adaptive_avg_pool2d(x, 1), *F.max_pool2d(x, 3, return_indices=True),
                     *F.max_pool2d(torch.full_like(x, -torch.inf), 3, 2, 1, return_indices=True),
                     *F.max_pool2d(x, 3, 1, 1, dilation=2, return_indices=True))
@@ -140,6 +165,32 @@ class Compiled(Case):
 
         self.gradients(Block(), torch.randint(0, 11, (2, 5)))
 
+    def test_values_between(self):
+        """grid_sample and padding with edges, backwards, and bags of rows."""
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.x, self.at = (nn.Parameter(torch.randn(s)) for s in ((2, 3, 5, 6), (2, 4, 4, 2)))
+                self.bag = nn.EmbeddingBag(7, 3, mode="mean", padding_idx=2)
+
+            def forward(self, i, begins):
+                y = [F.grid_sample(F.pad(self.x, (1, 0, 2, 1), "replicate"), self.at * 1.3, padding_mode=p, align_corners=a)
+                     for p in ("zeros", "reflection", "border") for a in (True, False)]
+                return torch.cat([t.flatten() for t in y] + [self.bag(i, begins).flatten()])
+
+        self.gradients(Model(), torch.tensor([1, 2, 6, 6, 0]), torch.tensor([0, 0, 3]))
+
+    def test_encoder_in_inference(self):
+        """torch has one operation for a layer, and one for its attention."""
+        layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
+        model, (x,) = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval(), _tensors((2, 5, 16))
+        absent = torch.tensor([[0, 0, 0, 0, 1], [0, 0, 1, 1, 1]]).bool()
+        attention = nn.MultiheadAttention(16, 2, batch_first=True).eval()
+        with torch.no_grad():
+            self.same(self.compiled(model)(x, src_key_padding_mask=absent), model(x, src_key_padding_mask=absent))
+            self.same(self.compiled(attention)(x, x, x), attention(x, x, x))
+        self.nothing_eager()
+
     def test_buffers_change(self):
         """Statistics of batches are written back."""
         model = nn.BatchNorm1d(3)
@@ -160,11 +211,20 @@ class Compiled(Case):
 
     def test_sizes_vary(self):
         """One program for all sizes of an axis."""
-        step = self.compiled(lambda x: (x @ x.t()).softmax(-1).sum(0), dynamic=True)
-        for n in (3, 5, 17):
-            x, = _tensors((n, 4))
-            self.same(step(x), (x @ x.t()).softmax(-1).sum(0))
-        self.assertEqual(sum(len(r.programs) for r in self.vt.explain()), 1)
+        i = torch.tensor([0, 2, -1])
+        calls = {"products": lambda x: (x @ x.t()).softmax(-1).sum(0), "ends behind the axis": lambda x: x[:100] + x[0:50:1],
+                 "indices": lambda x: x[i, i], "pools": lambda x: F.max_pool2d(x[None], 3, 2, 1, return_indices=True)[1],
+                 "pools of what is there": lambda x: F.avg_pool2d(x[None], 3, 2, 1, count_include_pad=False),
+                 "medians": lambda x: x.median(0).values}
+        for name, f in calls.items():
+            torch._dynamo.reset()
+            self.vt.forget()
+            step = self.compiled(f, dynamic=True)
+            for n in (5, 6, 17):
+                with self.subTest(name, n=n):
+                    x, = _tensors((n, 4))
+                    self.same(step(x), f(x))
+            self.assertEqual(sum(len(r.programs) for r in self.vt.explain()), 1, name)
         step = self.compiled(lambda x: x + 1, dynamic=True)
         for x in _tensors((5,), ((1 << 20) + 3,), (6,)):  # the second is longer than variables are
             self.same(step(x), x + 1)
@@ -241,6 +301,22 @@ class Compiled(Case):
             y, expected = self.compiled(f)(x), f(x)
             self.same(y, expected)
             self.assertEqual([a.stride() for a in y], [a.stride() for a in expected])
+
+    def test_results_share_memory(self):
+        """Results that are views of one another do, as torch's; copies do not."""
+        def f(x):
+            y = x + 1
+            return y[1:], y, y.t(), x.t(), y.view(-1), y.clone(), y.detach(), x * 2
+
+        x, = _tensors((3, 4))
+        y, expected = self.compiled(f)(x), f(x)
+        self.same(y, expected)
+        place = lambda t: t.untyped_storage().data_ptr()  # noqa: E731
+        for n, (a, b) in enumerate(zip(y, expected)):
+            self.assertEqual([place(a) == place(o) for o in (*y, x)], [place(b) == place(o) for o in (*expected, x)], n)
+        y[1].zero_()
+        expected[1].zero_()
+        self.same(y, expected)
 
     def test_random(self):
         """Seeded by torch's generator; dropout keeps the mean."""

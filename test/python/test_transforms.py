@@ -165,7 +165,7 @@ class Looking(Case):
         self.same(g(a), a.sum(0))
         with self.assertRaisesRegex(vf.DeviceError, "ZeroDivisionError"):
             vf.jit(lambda x: vf.callback(lambda v: 1 / 0, x, x))(a)
-        with self.assertRaisesRegex(vf.DeviceError, "another shape or dtype"):
+        with self.assertRaisesRegex(vf.DeviceError, r"gives shape \(2,\)"):
             vf.jit(lambda x: vf.callback(lambda v: v[0], x, x))(a)
         self.same(vf.callback(lambda v: v * 2, vf.ones(2), vf.ones(2)), np.full(2, 2, "float32"))
 

@@ -3,12 +3,14 @@ graph is comes from `viewfold dump`, read here. `viewfold` is taken from PATH.
 
   network.py            the last line says what was compared
   network.py --probe    can a browser be started here, and have pages pictures? 0: yes
+  network.py --walk FILE...    opens, searches, folds and follows kernels to their lines and back, on pages of any graphs, with times
   network.py --pictures DIRECTORY FILE...    pictures of the pages of these graphs: light, dark, narrow"""
 import json
 import os
 import re
 import sys
 import tempfile
+import time
 
 from browser import check_looks, viewfold
 from chromium import Chromium, Failure
@@ -188,11 +190,66 @@ def check(browser, folder):
     with open(path, "w") as file:
         file.write(transformer(100))
     viewfold("show", path, "-o", page)
-    browser.open(page)
+    walk(browser, page)
     boxes = browser.evaluate("document.querySelectorAll('.picture .box').length")
     if boxes > 130 or os.path.getsize(page) > 3 << 20:
         raise Failure(f"1,900 operations: {boxes} boxes at first, {os.path.getsize(page)} bytes")
     return len(graph)
+
+
+def walk(browser, page):
+    """Opens a page of any graph, finds, unfolds and folds, follows a kernel to the line of an operation and back. What it
+    is of, and how long until it was drawn, in ms: the least of three."""
+    times = []
+    for _ in range(3):
+        began = time.monotonic()
+        browser.open(page)
+        browser.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        times.append(1e3 * (time.monotonic() - began))
+    model = "GRAPHS[0].network.model"
+    operations, kernels = browser.evaluate(f"[{model}.operations.filter(o => !o.leaf).length, {model}.kernels.length]")
+    folded = browser.evaluate("GRAPHS[0].network.picture.boxes.size")
+    word = browser.evaluate(f"{model}.operations.filter(o => !o.leaf).pop().word")
+    wanted = browser.evaluate(f"{model}.operations.filter(o => o.word === {json.dumps(word)}).length")
+    browser.evaluate("document.querySelector('.search input').focus()")
+    browser.type(word)
+    found = int(browser.evaluate("document.querySelector('.found').textContent").split()[0])
+    browser.press("Enter")
+    if found < wanted or not browser.evaluate(STATE)["seen"]:
+        raise Failure(f"{page}: {found} of {wanted} {word} found")
+    browser.press("Escape")
+    for button in ("unfold", "fold all"):
+        browser.evaluate(f"[...document.querySelectorAll('.bar button')].find(b => b.textContent === '{button}').click()")
+    check_same(browser.evaluate("GRAPHS[0].network.picture.boxes.size"), folded, "boxes, folded again")
+    for number in sorted({0, kernels // 2, kernels - 1}):
+        browser.evaluate("document.querySelectorAll('[role=tab]')[1].click()")
+        browser.click(f'.row[data-row="{browser.evaluate(f"{model}.kernels[{number}].row")}"]')
+        title = browser.evaluate(STATE)["title"]
+        check_same(title.split()[0], "kernel", f"the title of kernel {number}")
+        link = "[...document.querySelectorAll('.details .link')].find(l => l.textContent.startsWith('%'))"
+        name = browser.evaluate(f"{link}.textContent")
+        browser.evaluate(f"{link}.click()")
+        browser.evaluate("document.querySelector('[role=tab]').click()")
+        state = browser.evaluate(STATE)
+        if not any(line.startswith(name + " ") or f" {name}" in line or name + "," in line for line in state["text"]):
+            raise Failure(f"{page}: {title} leads to {name}, whose line is {state['text']}")
+        browser.evaluate("document.querySelector('.back').click()")
+        browser.evaluate("new Promise(done => setTimeout(done, 100))")
+        check_same(browser.evaluate(STATE)["title"], title, "back")
+    return operations, kernels, min(times)
+
+
+def walks(browser, folder, files):
+    page = os.path.join(folder, "page.html")
+    for path in files:
+        written = []
+        for _ in range(3):
+            began = time.monotonic()
+            viewfold("show", path, "-o", page)
+            written.append(time.monotonic() - began)
+        operations, kernels, opened = walk(browser, page)
+        print(f"{os.path.basename(path)}: {operations} operations, {kernels} kernels, written in {min(written):.2f} s, "
+              f"{os.path.getsize(page) / (1 << 20):.2f} MiB, drawn after {opened:.0f} ms", flush=True)
 
 
 def pictures(browser, folder, out, files):
@@ -212,6 +269,9 @@ def main(arguments):
         with tempfile.TemporaryDirectory() as folder:
             if arguments == ["--probe"]:
                 return 0 if "graphlib" in viewfold("show", "f32[2]") else 77
+            if arguments[:1] == ["--walk"]:
+                walks(browser, folder, arguments[1:])
+                return int(bool(browser.errors))
             if arguments[:1] == ["--pictures"]:
                 pictures(browser, folder, arguments[1], arguments[2:])
                 return 0

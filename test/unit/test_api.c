@@ -352,7 +352,7 @@ static void test_text(void **state) {
   assert_non_null(g);
   vf_graph_destroy(g);
   assert_null(vf_graph_parse(c, text, sizeof text - 1, "sums.vf", "three", &error));
-  assert_string_equal(error.message, "sums.vf: error: no graph @three, found 2 others");
+  assert_string_equal(error.message, "sums.vf: error: no graph @three; it holds @one, @two");
   assert_null(vf_graph_parse(c, "graph @g(%x: f32[2]) {\n  return %z\n}\n", 38, NULL, NULL, &error));
   assert_memory_equal(error.message, "<text>:2:10: error: ", 20);
   assert_null(vf_graph_parse(c, NULL, 5, NULL, NULL, &error));

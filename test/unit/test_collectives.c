@@ -70,6 +70,32 @@ static void test_blocks(void **state) {
   check(vf_distributed_broadcast(x, 0, "[d]"), 6, six, (float[]){1, 20}, 2, (float[]){1, 2, 0, 0, 0, 0});
 }
 
+static void refused(vf_value v, const char *part) {
+  assert_false(vf_ok(v));
+  if (!strstr(vf_graph_message(graph), part)) fail_msg("'%s' lacks '%s'", vf_graph_message(graph), part);
+  vf_graph_clear_error(graph);
+}
+
+/* To a device, a division, or where it is computed; the gradient comes back. spec: C13 */
+static void test_transfer(void **state) {
+  (void)state;
+  static const float same[] = {1, 2, 3, 4, 5, 6};
+  begin(3);
+  check(vf_transfer_to(x, NULL, "[-,d]"), 6, six, six, 6, same);
+  begin(3);
+  check(vf_transfer_to(x, "cpu", NULL), 6, six, six, 6, same);
+  begin(3);
+  check(vf_transfer_to(x, NULL, NULL), 6, six, six, 6, same);
+  begin(3);
+  refused(vf_transfer_to(x, "cpu", "[d,-]"), "to and device exclude each other");
+  refused(vf_transfer_to(x, "opencl:1", NULL), "which the mesh @m does not have");
+  vf_graph_destroy(graph);
+  graph = api_graph(context, "alone");
+  vf_value y = vf_input(graph, "y", VF_F32, 1, (int64_t[]){2});
+  assert_true(vf_ok(vf_transfer_to(y, NULL, NULL)));
+  refused(vf_transfer_to(y, "cpu", NULL), "the graph has no mesh whose devices device could name");
+}
+
 /* The same elements, and the gradient as it comes; parts of no size too. spec: C6 C7 C8 C9 C11 */
 static void test_constraints(void **state) {
   (void)state;
@@ -127,12 +153,6 @@ static void test_mapped(void **state) {
   vf_graph_destroy(graph);
 }
 
-static void refused(vf_value v, const char *part) {
-  assert_false(vf_ok(v));
-  if (!strstr(vf_graph_message(graph), part)) fail_msg("'%s' lacks '%s'", vf_graph_message(graph), part);
-  vf_graph_clear_error(graph);
-}
-
 static void test_refused(void **state) {
   (void)state;
   vf_error error = {0};
@@ -161,5 +181,5 @@ static int close_context(void **state) {
   return 0;
 }
 
-UNIT_TESTS_EACH(open_context, close_context, test_moves, test_blocks, test_constraints, test_mapped,
-                test_refused)
+UNIT_TESTS_EACH(open_context, close_context, test_moves, test_blocks, test_transfer, test_constraints,
+                test_mapped, test_refused)

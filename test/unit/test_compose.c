@@ -216,7 +216,8 @@ static void test_norms(void **state) {
        "weight are those of these axes, or 1; needs 4 == n, known: 1 <= n <= 8; declare n=4..4"},
       {"rms_norm f32[2] eps=-1", "rms_norm: eps is -1; x has shape f32[2]; takes a finite number >= 0"},
       {"layer_norm f32[]", "layer_norm: axis -1 is out of range; x has shape f32[], which has no axes"},
-      {"layer_norm f32[2] f32[2] f32[2] f32[2]", "layer_norm: 4 operands given; takes 1 to 3"},
+      {"layer_norm f32[2] f32[2] f32[2] f32[2]",
+       "layer_norm: 4 operands given; takes 1 to 3; attributes: axis, eps"},
   };
   CHECK_ALL(check_refused, bad);
 }

@@ -297,7 +297,7 @@ static void test_reduction_refusals(void **state) {
       {"argmax f32[2] axis=1", "argmax: axis 1 is out of range; x has shape f32[2]; the axis lies in -1..0"},
       {"max f32[2] f32[2] axes=[0]",
        "max: of two operands it is elementwise and has no axes; give one operand to reduce"},
-      {"max f32[2] f32[2] f32[2]", "max: 3 operands given; takes 1 or 2"},
+      {"max f32[2] f32[2] f32[2]", "max: 3 operands given; takes 1 or 2; attributes: axis, axes, keepdims"},
       {"sum f32[2] axis=0 axes=[0]", "sum: both axis and axes are given; give one of them"},
       {"sum f32[2] keepdims=1", "sum: attribute keepdims is 1; it is true or false"},
   };
@@ -399,7 +399,8 @@ static void test_names_and_attributes(void **state) {
   static const record_refused cases[] = {
       {"permut f32[2]", "permut: there is no such operation; nearest: permute"},
       {"sigmiod f32[2]", "sigmiod: there is no such operation; nearest: sigmoid"},
-      {"frobnicate f32[2]", "frobnicate: there is no such operation"},
+      {"frobnicate f32[2]",
+       "frobnicate: there is no such operation; docs/operations.md and `viewfold ops` list them"},
       {"permute f32[2] order=[0] axis=1", "permute: there is no attribute axis; attributes: order"},
       {"add f32[2] 1 alpha=2", "add: there is no attribute alpha; attributes: none"},
       {"pad f32[2] pads=[[0,0]] pads=[[0,0]]", "pad: attribute pads is given twice; give it once"},

@@ -181,7 +181,7 @@ static void test_refusals(void **state) {
   ir_graph *g = read_graph("graph @g(%a: f32[4] @m[x]) {\n%y = neg %a\nreturn %y\n}", &module);
   shard_program p;
   ir_sharding_forget(g);
-  assert_false(pass_shard(g, module.graphs[0].root, NULL, 0, SHARD_ALL, &p));
+  assert_false(pass_shard(g, &(shard_request){.root = module.graphs[0].root, .device = SHARD_ALL}, &p));
   assert_string_equal(error.text, "shard: the graph has no mesh");
   shard_program_free(&p);
   free_graph(g, &module);

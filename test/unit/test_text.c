@@ -256,7 +256,8 @@ static void test_expression_errors(void **state) {
       {"foo(1)", "e:1:1: error: unknown function in an expression, found 'foo', expected min, max, where or "
                  "another elementwise operation"},
       {"1 $ 2", "e:1:3: error: unexpected character, found '$', expected a name, a number or a sign"},
-      {"\x80", "e:1:1: error: unexpected character, found '\\x80', expected a name, a number or a sign"},
+      {"\x80",
+       "e:1:1: error: unexpected character, found '\\x80', expected text; is this a file of another kind?"},
       {"12ab", "e:1:1: error: malformed number, found '12' followed by a letter, expected digits"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -289,7 +290,7 @@ static void test_graph_errors(void **state) {
       {BODY("%a = neg %x,"), "t.vf:2:15: error: bad operand, found the end of the line, expected %NAME, a "
                              "number, true, false or an index expression in parentheses"},
       {BODY("%a = neg %x %x"),
-       "t.vf:2:15: error: unexpected text after a statement, found '%', expected the end of the line"},
+       "t.vf:2:15: error: operands side by side, found '%', expected ',' between them, as in add %x, %y"},
       {BODY("%a neg %x"), "t.vf:2:6: error: bad statement, found 'neg', expected '='"},
       {BODY("%a ="),
        "t.vf:2:7: error: bad statement, found the end of the line, expected the name of an operation"},

@@ -155,7 +155,7 @@ static const refused_case refused[] = {
     {"ref_get: there is no such reference; a reference is what vf_ref_input, vf_ref_create or vf_ref_view "
      "returned",
      of_another_graph},
-    {"ref_update: there is no operation 10", no_operation},
+    {"ref_update: there is no operation 10; takes one of vf_write_op, such as VF_WRITE_ADD", no_operation},
 };
 
 static void test_refused(void **state) {

@@ -35,6 +35,9 @@ vf_value vf_all_to_all(vf_value x, int split, int concat, const char *over) {
 vf_value vf_gather_all_axes(vf_value x) {
   BUILD("gather_all_axes", op_replicated(c.ir, "gather_all_axes", x.id));
 }
+vf_value vf_transfer_to(vf_value x, const char *device, const char *spec) {
+  BUILD("transfer_to", op_transfer(c.ir, x.id, over_of(spec), over_of(device)));
+}
 vf_value vf_pmean(vf_value x, const char *over) { BUILD("pmean", op_pmean(c.ir, x.id, over_of(over))); }
 vf_value vf_all_to_all_stacked(vf_value x, int split, int concat, const char *over) {
   BUILD("all_to_all", op_all_to_all_stacked(c.ir, x.id, over_of(over), split, concat));

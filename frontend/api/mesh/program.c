@@ -110,6 +110,26 @@ vf_status vf_port_part(const vf_program *p, vf_port port, int number, int64_t de
   return fe_report(error, &failure);
 }
 
+/* References lie where the inputs do: their entries among the results of a device are those of its inputs. */
+static void run_parts(const vf_program *p, const void *const *inputs, void *const *outputs,
+                      const int64_t *variables, ir_error *error) {
+  const ir_mem *mem = &p->context->mem;
+  size_t devices = (size_t)vf_program_device_count(p), given = p->counts[VF_OUTPUT],
+         results = given + p->reference_count;
+  void **all = ir_alloc(mem, devices * results * sizeof *all);
+  if (!all) {
+    ir_fail(error, IR_ERR_MEMORY, "run: out of memory");
+    return;
+  }
+  for (size_t d = 0; d < devices; d++)
+    for (size_t i = 0; i < results; i++)
+      all[d * results + i] =
+          i < given ? outputs[d * given + i]
+                    : (void *)(uintptr_t)inputs[d * p->counts[VF_INPUT] + p->references[i - given]];
+  fe_sharded_run_parts(p->sharded, (void *const *)(uintptr_t)inputs, all, variables, error);
+  ir_free(mem, all, devices * results * sizeof *all);
+}
+
 vf_status vf_program_run_parts(const vf_program *p, const void *const *inputs, void *const *outputs,
                                const int64_t *variables, vf_error *error) {
   ir_error failure = {0};
@@ -117,8 +137,7 @@ vf_status vf_program_run_parts(const vf_program *p, const void *const *inputs, v
   else if (!p->sharded)
     ir_fail(&failure, IR_ERR_INVALID, "run: program @%.60s has no mesh; compile it with vf_compile_on",
             rt_program_name(p->program));
-  else if (fe_check_values(p, variables, &failure))
-    fe_sharded_run_parts(p->sharded, (void *const *)(uintptr_t)inputs, outputs, variables, &failure);
+  else if (fe_check_values(p, variables, &failure)) run_parts(p, inputs, outputs, variables, &failure);
   return fe_report(error, &failure);
 }
 

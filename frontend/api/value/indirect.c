@@ -5,7 +5,8 @@
 static bool begin_indirect(fe_call *c, const char *who, const vf_value *operands, size_t count,
                            vf_gather_mode mode) {
   return fe_begin(c, who, operands, count) &&
-         ((unsigned)mode <= VF_GATHER_FILL || fe_refuse(c, "there is no mode %d", (int)mode));
+         ((unsigned)mode <= VF_GATHER_FILL ||
+          fe_refuse(c, "there is no mode %d; takes VF_GATHER_CHECK, _CLIP or _FILL", (int)mode));
 }
 
 vf_value vf_gather(vf_value x, vf_value indices, int axis, vf_gather_mode mode) {
@@ -37,7 +38,9 @@ FE_BUILDER(read, (vf_value target, vf_value x), fe_begin(&c, "read", (vf_value[]
 
 FE_BUILDER(assign, (vf_value x, vf_value target, vf_value u, vf_write_op op),
            fe_begin(&c, "assign", (vf_value[]){x, target, u}, 3) &&
-               ((unsigned)op < OP_WRITE_COUNT || fe_refuse(&c, "there is no operation %d", (int)op)),
+               ((unsigned)op < OP_WRITE_COUNT ||
+                fe_refuse(&c, "there is no operation %d; takes one of vf_write_op, such as VF_WRITE_ADD",
+                          (int)op)),
            op_assign(c.ir, x.id, target.id, u.id, (op_write)op))
 
 FE_BUILDER(take_along_axis, (vf_value x, vf_value indices, int axis, vf_gather_mode mode),

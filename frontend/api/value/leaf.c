@@ -105,7 +105,9 @@ vf_value vf_iota(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape, in
   fe_call c;
   ir_ref refs[FE_LIST_MAX];
   bool good = fe_begin_in(&c, "iota", g) && fe_list(&c, "the shape", rank, shape, refs);
-  if (good && (unsigned)dtype > VF_INDEX) good = fe_refuse(&c, "there is no dtype %d", (int)dtype);
+  if (good && (unsigned)dtype > VF_INDEX)
+    good =
+        fe_refuse(&c, "there is no dtype %d; takes an integer or a float dtype, such as VF_I64", (int)dtype);
   return fe_end(&c, good ? op_iota(c.ir, (ir_dtype)dtype, refs, (size_t)rank, axis) : 0);
 }
 

@@ -120,7 +120,8 @@ vf_value vf_ref_update(vf_ref r, vf_value u, vf_write_op op) {
   fe_call c;
   ir_ref made = 0, *newest = begin(&c, "ref_update", &r, &u);
   if (newest && may_write(&c, r) &&
-      ((unsigned)op < OP_WRITE_COUNT || fe_refuse(&c, "there is no operation %d", (int)op)))
+      ((unsigned)op < OP_WRITE_COUNT ||
+       fe_refuse(&c, "there is no operation %d; takes one of vf_write_op, such as VF_WRITE_ADD", (int)op)))
     if (unbatch_target(&c, &r.target.id, &u.id))
       made = op_assign(c.ir, *newest, r.target.id, u.id, (op_write)op);
   if (made && ir_batch(c.ir, made) != ir_batch(c.ir, *newest)) {

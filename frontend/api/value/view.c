@@ -55,7 +55,8 @@ vf_value vf_pad_with(vf_value x, int count, const int64_t *pads, vf_pad_mode mod
   ir_ref refs[FE_LIST_MAX];
   bool good = fe_begin(&c, "pad", &x, 1) && pairs(&c, "the list of pads", count) &&
               fe_list(&c, "the list of pads", count, pads, refs);
-  if (good && (unsigned)mode > VF_PAD_WRAP) good = fe_refuse(&c, "there is no mode %d", (int)mode);
+  if (good && (unsigned)mode > VF_PAD_WRAP)
+    good = fe_refuse(&c, "there is no mode %d; takes VF_PAD_CONSTANT, _EDGE, _REFLECT or _WRAP", (int)mode);
   if (good && mode != VF_PAD_CONSTANT && value.id)
     good = fe_refuse(&c, "mode=%s fills with elements of x, so a value has no use; give the error value",
                      ir_pad_modes[mode]);

@@ -176,7 +176,8 @@ static bool answer_line(void *user, const json_t *line, json_t *answer, ir_error
 
 int cli_reshard(int argc, char **argv) {
   bool json = false;
-  int status = cli_read_switch(help_text, "--json", argc, argv, &json);
+  int status = cli_read_switch(help_text, "--json", "it reads lines of JSON from standard input; found '%s'",
+                               argc, argv, &json);
   if (status != CLI_END) return status;
   if (!json)
     return cli_usage("reshard", "it reads lines of JSON from standard input: viewfold reshard --json");

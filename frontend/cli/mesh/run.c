@@ -91,6 +91,12 @@ ir_status cli_mesh_buffers(cli_buffers *b, fe_sharded *sharded, const ir_parsed_
   for (size_t i = 0; i < block->param_count; i++) b->in[i] = values->arrays[i].data;
   for (size_t i = 0; i < b->output_count; i++)
     if (make_output(b, i, sharded, block, values, error) != IR_OK) return error->status;
+  for (size_t r = 0; r < values->reference_count; r++) { /* what a run changes is a copy */
+    const pass_reference *at = &values->references[r];
+    const fe_array *a = &b->outputs[at->result];
+    if (a->bytes && values->arrays[at->input].data) memcpy(a->data, values->arrays[at->input].data, a->bytes);
+    b->in[at->input] = a->data;
+  }
   return IR_OK;
 }
 
@@ -102,6 +108,7 @@ ir_status cli_mesh_count(fe_sharded *sharded, const cli_buffers *buffers, const 
   rt_mesh_count_anew(sharded->devices);
   if (fe_sharded_run(sharded, buffers->in, buffers->out, values->values, error) != IR_OK)
     return error->status;
+  if (rt_mesh_gather_counts(sharded->devices, error) != IR_OK) return error->status;
   rt_mesh_count(sharded->devices, kinds, MOST_KINDS, &count, &most, &total);
   ir_textf(out, "\"devices\":%u,\"collectives\":[", rt_mesh_axes(sharded->mesh)->device_count);
   for (size_t i = 0; i < count; i++) {

@@ -51,14 +51,7 @@ static json_t *texts_of(show *s, const fe_kernel_texts *k) {
   return made;
 }
 
-static json_t *rows_of(show *s, const fe_kernel_texts *k) {
-  json_t *made = json_array();
-  for (size_t i = 0; i < k->row_count; i++)
-    show_add(s, made, json_pack("[II]", (json_int_t)k->rows[i].text, (json_int_t)k->rows[i].bytes));
-  return made;
-}
-
-static void put_kernels(show *s, const ir_parsed_graph *block, json_t *out) {
+static void put_kernels(show *s, const ir_parsed_graph *block, const show_listing *listing, json_t *out) {
   ir_error error = {0};
   fe_kernel_texts kernels;
   if (fe_kernel_texts_make(&s->s.g, block, s->s.statements, &s->target, &s->module, &kernels, &error) !=
@@ -72,7 +65,7 @@ static void put_kernels(show *s, const ir_parsed_graph *block, json_t *out) {
     show_set(s, out, "code_error", show_text(why, strlen(why)));
   }
   show_set(s, out, "kernel_listing", show_text(ir_text_get(&kernels.listing), kernels.listing.len));
-  show_set(s, out, "kernels", rows_of(s, &kernels));
+  show_set(s, out, "kernels", show_kernel_rows(s, listing, &kernels));
   show_put_profile(s, block, kernels.row_count, out);
   show_set(s, out, "texts", show_packed(s, texts_of(s, &kernels)));
   fe_kernel_texts_free(&kernels);
@@ -124,7 +117,7 @@ static json_t *one_graph(show *s, const ir_parsed_graph *block) {
     show_set(s, made, "variables", variables_of(s, results));
     show_put_listing(s, &listing, made);
     show_set(s, made, "chains", show_chains(s, &listing, results));
-    put_kernels(s, block, made);
+    put_kernels(s, block, &listing, made);
   }
   show_listing_free(&listing);
   return made;

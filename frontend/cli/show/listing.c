@@ -87,8 +87,12 @@ uint32_t show_line_in(const show_block_lines *b, const ir_graph *g, ir_ref ref) 
 }
 
 uint32_t show_statement_of(const show_listing *l, ir_ref ref) {
-  (void)l, (void)ref;
-  return 0;
+  ir_cause_items items = {0};
+  uint32_t first = 0;
+  if (l->g->causes && ir_cause_list(l->g->causes, ir_cause_of(l->g, ref), &items) && items.count)
+    first = items.list[0].statement;
+  ir_cause_items_free(l->g->mem, &items);
+  return first;
 }
 
 /* data */

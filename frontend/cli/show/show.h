@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 #include "frontend/cli/graph.h"
+#include "frontend/report/kernel_texts.h"
 
 typedef struct show {
   cli_graph s;
@@ -104,6 +105,9 @@ void show_put_parts(show *s, const show_listing *listing, const show_block_lines
  * around it or -1, from, end, class or -1], ..]}, where from and end are places in order
  * (frontend/report/parts.h) */
 void show_put_listing(show *s, const show_listing *listing, json_t *out);
+
+/* origins.c: [[text, bytes, [lines of the operations that it is for]], ..] of each kernel. */
+json_t *show_kernel_rows(show *s, const show_listing *listing, const fe_kernel_texts *kernels);
 
 /* The data of the page: of the graph called `name`, or of all graphs where name is NULL. NULL after a
  * message. */

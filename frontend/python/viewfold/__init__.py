@@ -74,7 +74,22 @@ def __getattr__(name: str) -> _Any:
     for place, module in (("nn", nn), ("linalg", linalg), ("random", random)):
         if name in module.__all__:
             raise AttributeError(f"viewfold has no {name}; it is viewfold.{place}.{name}")
-    raise AttributeError(f"module 'viewfold' has no attribute {name!r}; operations by name: viewfold.apply")
+    near = _near(name)
+    raise AttributeError(f"module 'viewfold' has no attribute {name!r}; " +
+                         (f"near to it: {', '.join(near)}" if near else "operations by name: viewfold.apply"))
+
+
+def _near(name: str) -> list[str]:
+    """Where there are functions of such a name, here or in a module: conv for conv2d."""
+    if name.startswith("_"):
+        return []
+    from difflib import get_close_matches
+
+    places = {key: f"viewfold.{key}" for key in globals() if not key.startswith("_")}
+    for place, module in (("nn", nn), ("linalg", linalg), ("random", random)):
+        places |= {key: f"viewfold.{place}.{key}" for key in module.__all__}
+    begins = [key for key in places if len(key) > 3 and name.startswith(key)]
+    return [places[key] for key in begins or get_close_matches(name, places, 3, 0.75)]
 
 
 class _Info:

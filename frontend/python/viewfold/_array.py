@@ -8,8 +8,11 @@ from . import _native
 from ._sizes import Size
 
 
-def apply(name: str, operands: Any, attributes: str | None = None, results: int = 1) -> Any:
+def apply(name: str, operands: Any, attributes: str | None = None, results: int = 1, **named: Any) -> Any:
     """Record an operation by its name in graphs (`viewfold ops` lists them), with attributes as written there."""
+    if named:
+        written = " ".join(f"{key}={value}" for key, value in named.items())
+        raise TypeError(f"apply: attributes are one text, as graphs write them: apply({name!r}, operands, {written!r})")
     return _native.apply(name, operands, attributes, results)
 
 

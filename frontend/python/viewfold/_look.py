@@ -47,6 +47,8 @@ def _quoted(text: str) -> str:
 
 def print(text: str, x: Array) -> Array:
     """x, which is printed each time that it is computed, in place of {} in the text."""
+    if not isinstance(text, str) or text.count("{}") > 1:
+        raise TypeError("print takes a text with at most one {}, and one array, as in vf.print('x is {}', x)")
     if _is_silent():
         return x
     if _native.tracing() is None:
@@ -83,6 +85,8 @@ def callback(function: Callable[..., Any], result: Any, *arrays: Any) -> Array:
             made = asarray(function(*(a.numpy() for a in given)))
         except ImportError:
             made = asarray(function(*given))
+        if made.shape != shape:
+            raise ValueError(f"callback: the function gives shape {made.shape}; `result` says {shape}")
         return made.astype(want).realise() if made.dtype is not want else made
 
     operands = tuple(asarray(a) for a in arrays)
@@ -152,8 +156,9 @@ class Explanation:
 
 def explain(function: Any) -> Callable[..., Explanation]:
     """vf.explain(f)(x, y): what the compiler made of the function for these arguments."""
-    from ._transform import jit
+    from ._transform import _check_function, jit
 
+    _check_function(function, "explain")
     behind = getattr(function, "_jit", None) or jit(function)._jit
 
     def call(*args: Any, **kwargs: Any) -> Explanation:
@@ -166,8 +171,9 @@ def explain(function: Any) -> Callable[..., Explanation]:
 def profile(function: Any, runs: int = 10, form: str = "text") -> Callable[..., str]:
     """vf.profile(f)(x, y): where the time of so many runs goes: a table, or "json", or "trace" for Perfetto."""
     from ._creation import asarray
-    from ._transform import jit
+    from ._transform import _check_function, jit
 
+    _check_function(function, "profile")
     behind = getattr(function, "_jit", None) or jit(function)._jit
 
     def call(*args: Any, **kwargs: Any) -> str:

@@ -12,7 +12,7 @@ _DEFAULTS = {"out": None, "keepdims": False, "initial": None, "where": True, "dt
              "order": None, "subok": True, "ddof": 0, "optimize": False}
 
 
-def _ours(name: str) -> Any:
+def _ours(name: str, called: str = "") -> Any:
     import viewfold
 
     known = _OTHER.get(name, name)
@@ -20,7 +20,8 @@ def _ours(name: str) -> Any:
         found = getattr(place, known, None) if known in place.__dict__ else None
         if callable(found):
             return found
-    raise TypeError(f"viewfold has no numpy.{name}; use numpy.{name}(numpy.asarray(x)) outside of traced functions")
+    called = called or name
+    raise TypeError(f"viewfold has no numpy.{called}; use numpy.{called}(numpy.asarray(x)) outside of traced functions")
 
 
 def _given(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -48,4 +49,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[s
 
 def call_function(function: Any, args: Any, kwargs: Any) -> Any:
     name = function.__name__
+    inside = function.__module__.removeprefix("numpy").lstrip(".")
+    if inside:  # of numpy.fft or numpy.linalg, by the name that the user knows
+        return _ours(name, f"{inside}.{name}")(*args, **_given(name, kwargs))
     return _ours(name)(*args, **_given(name, kwargs))

@@ -40,6 +40,11 @@ class Dim:
     """An axis that may have any size of a range: `Dim('n', 1, 512)`, or multiples of a divisor."""
 
     def __init__(self, name: str, lo: int = 1, hi: int = 1 << 20, divisor: int = 1) -> None:
+        if not isinstance(name, str) or not name.isidentifier():
+            raise TypeError(f"Dim: the name is {name!r}; takes letters, digits and _, as in Dim('n', 1, 512)")
+        if not (0 <= lo <= hi and divisor >= 1 and hi // divisor * divisor >= lo):
+            raise ValueError(f"Dim: {name} from {lo} to {hi} in multiples of {divisor} has no size; takes 0 <= lo <= hi, "
+                             "a divisor >= 1 and a multiple of it between them")
         self.name, self.lo, self.hi, self.divisor = name, lo, hi, divisor
 
     def __repr__(self) -> str:
@@ -58,6 +63,11 @@ class _Annotated:
 
 Array.__class_getitem__ = classmethod(  # type: ignore[attr-defined]
     lambda cls, sizes: _Annotated(sizes if isinstance(sizes, tuple) else (sizes,)))
+
+
+def _check_function(function: Any, who: str) -> None:
+    if not callable(function):
+        raise TypeError(f"{who} takes a function, as in {who}(f)(x), and got {type(function).__name__}")
 
 
 def _leaf(x: Any) -> Any:
@@ -201,11 +211,18 @@ class _Jit:
             dims.extend([self.dims.get(name, ())] * count)
         return names, dims
 
+    def _array(self, x: Any) -> Any:
+        try:
+            return _leaf(x)
+        except TypeError as error:
+            raise TypeError(f"{self.name}: an argument is {x!r:.60}: {error}. What is no array is given as it is where it is "
+                            "static: jit(f, static_argnames='mode')") from None
+
     def prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Traced, list[Any], tuple[int, ...]]:
         remainder, keywords, statics = self._split(args, kwargs)
         leaves, form = _tree.flatten((remainder, keywords))
         written = tuple(n for n, x in enumerate(leaves) if isinstance(x, _reference.Ref))
-        arrays = [x.get().realise() if isinstance(x, _reference.Ref) else _leaf(x) for x in leaves]
+        arrays = [x.get().realise() if isinstance(x, _reference.Ref) else self._array(x) for x in leaves]
         described = [_describe(a) for a in arrays]
         names, dims = self._leaf_names(remainder, arrays)
         marks = []
@@ -269,6 +286,7 @@ def jit(function: _Function | None = None, /, *, static_argnums: Any = (), stati
     """
     if function is None:
         return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames)
+    _check_function(function, "jit")
     numbers = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
     names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
     behind = _Jit(function, numbers, names)
@@ -303,9 +321,16 @@ def _floats(leaves: list[Any], who: str) -> list[Array]:
 
 def value_and_grad(function: _Function, argnums: Any = 0, has_aux: bool = False) -> _Function:
     """A function that gives the value, and its gradients by the arguments argnums, in their form."""
+    _check_function(function, "grad")
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
     def derived(*args: Any, **kwargs: Any) -> Any:
+        for n in numbers:
+            if not isinstance(n, int):
+                raise TypeError(f"grad: argnums is {argnums!r:.60}; takes positions of arguments, as 0 or (0, 2)")
+            if not -len(args) <= n < len(args):
+                raise IndexError(f"grad: argnums has {n}, and {_name(function)} is called with {len(args)} arguments by "
+                                 "position; the first is 0")
         at = [args[n] for n in numbers]
         leaves, form = _tree.flatten(at)
         leaves = _floats([x if isinstance(x, Array) else asarray(x) for x in leaves], _name(function))
@@ -317,7 +342,8 @@ def value_and_grad(function: _Function, argnums: Any = 0, has_aux: bool = False)
         value, aux = returned if has_aux else (returned, None)
         if not isinstance(value, Array) or value.ndim:
             shape = value.shape if isinstance(value, Array) else value
-            raise TypeError(f"grad: {_name(function)} gives {shape}; a gradient is of one number, as of x.sum()")
+            aux = "; has_aux=True is for a pair of it and anything else" if isinstance(value, tuple) else ""
+            raise TypeError(f"grad: {_name(function)} gives {shape}; a gradient is of one number, as of x.sum(){aux}")
         gradients = _tree.unflatten(form, _native.vjp((value,), None, leaves))
         result = gradients[0] if isinstance(argnums, int) else tuple(gradients)
         return ((value, aux), result) if has_aux else (value, result)
@@ -340,6 +366,11 @@ def grad(function: _Function, argnums: Any = 0, has_aux: bool = False) -> _Funct
 def vjp(function: _Function, primals: tuple[Any, ...], cotangents: Any) -> tuple[Any, Any]:
     """The results of the function, and the cotangents of its arguments for those of its results."""
 
+    _check_function(function, "vjp")
+    if not isinstance(primals, (tuple, list)):
+        raise TypeError(f"vjp: primals are a tuple, one for each argument, as in vjp(f, (x,), ...); got "
+                        f"{type(primals).__name__}")
+
     def derived(primals: Any, cotangents: Any) -> Any:
         leaves, form = _tree.flatten(list(primals))
         leaves = [apply("reshape", (x,), "shape=[" + ",".join(map(str, x.shape)) + "]")
@@ -354,6 +385,11 @@ def vjp(function: _Function, primals: tuple[Any, ...], cotangents: Any) -> tuple
 
 def jvp(function: _Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
     """The results of the function, and how they vary when its arguments vary by the tangents."""
+
+    _check_function(function, "jvp")
+    if not isinstance(primals, (tuple, list)):
+        raise TypeError(f"jvp: primals are a tuple, one for each argument, as in jvp(f, (x,), ...); got "
+                        f"{type(primals).__name__}")
 
     def derived(primals: Any, tangents: Any) -> Any:
         leaves, form = _tree.flatten(list(primals))
@@ -383,6 +419,8 @@ def vmap(function: _Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: in
     in_axes: an axis for all arguments, or one for each, or None where all elements have the same argument.
     """
 
+    _check_function(function, "vmap")
+
     def mapped(*args: Any) -> Any:
         leaves, form = _tree.flatten(list(args))
         leaves = [asarray(x) if not isinstance(x, Array) else x for x in leaves]
@@ -392,6 +430,10 @@ def vmap(function: _Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: in
             raise ValueError(f"vmap: {len(given)} axes for {len(args)} arguments")
         for argument, axis in zip(args, given):
             axes.extend([axis] * len(_tree.flatten(argument)[0]))
+        for n, (x, a) in enumerate(zip(leaves, axes)):
+            if a is not None and not -x.ndim <= a < x.ndim:
+                raise ValueError(f"vmap: axis {a} of array {n} of the arguments, of shape {x.shape}, is out of range; in_axes "
+                                 "is None for what is the same for all elements")
         sample = [x if a is None else x[(slice(None),) * (a % x.ndim) + (0,)] for x, a in zip(leaves, axes)]
         outputs, result_form = _probe(function, _tree.unflatten(form, sample))
         outs = (out_axes,) * len(outputs) if isinstance(out_axes, int) or out_axes is None else tuple(out_axes)
@@ -493,6 +535,8 @@ def fori_loop(lower: int, upper: int, body: _Function, init: Any) -> Any:
 
 def checkpoint(function: _Function) -> _Function:
     """The function, whose intermediate values gradients compute again instead of keeping them."""
+
+    _check_function(function, "checkpoint")
 
     def checked(*args: Any) -> Any:
         leaves, form = _tree.flatten(list(args))

@@ -42,3 +42,8 @@ def split(seed: Any, count: int = 2) -> Array:
     counters = arange(count, dtype="uint32")
     low, high = apply("threefry2x32", (words[0], words[1], counters, zeros((count,), dtype="uint32")), None, 2)
     return low.astype("uint64") | (high.astype("uint64") << 32)
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"viewfold.random has no {name}; it has {', '.join(__all__)}, which keep no state: each takes a seed "
+                         "first, as in normal(1, (2, 3))")

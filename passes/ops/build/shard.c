@@ -3,6 +3,50 @@
 #include "passes/ops/check.h"
 #include "passes/ops/mesh.h"
 
+/* "b@x c@y.z": axes of x by their letters, and the axes of the mesh that divide each; others are whole.
+ * Appends it as a spec; false after failing. */
+static bool put_lettered(ir_graph *g, ir_ref x, const char *text, size_t length, ir_text *out) {
+  const char *divides[IR_MAX_RANK] = {NULL};
+  size_t lengths[IR_MAX_RANK] = {0};
+  for (size_t at = 0; at < length;) {
+    if (text[at] == ' ') {
+      at++;
+      continue;
+    }
+    size_t end = at;
+    while (end < length && text[end] != ' ') end++;
+    if (end - at < 3 || text[at + 1] != '@')
+      return op_refuse(g, "shard: '%.*s' names no axis and what divides it; takes such as \"b@x c@y.z\"",
+                       (int)(end - at), text + at) != 0;
+    int64_t axis = op_letter_axis(g, "shard", x, text[at]);
+    if (axis < 0) return false;
+    if (divides[axis])
+      return op_refuse(g, "shard: axis '%c' is named twice in %.*s", text[at], (int)length, text) != 0;
+    divides[axis] = text + at + 2, lengths[axis] = end - at - 2;
+    at = end;
+  }
+  ir_text_str(out, "[");
+  for (uint32_t d = 0; d < ir_rank(g, x); d++) {
+    if (d) ir_text_str(out, ",");
+    if (divides[d]) ir_text_add(out, divides[d], lengths[d]);
+    else ir_text_str(out, "-");
+  }
+  ir_text_str(out, "]");
+  return true;
+}
+
+static ir_ref shard_lettered(ir_graph *g, ir_ref x, const char *text, size_t length) {
+  ir_text spec;
+  ir_ref made = 0;
+  ir_text_init(&spec, g->mem);
+  if (put_lettered(g, x, text, length, &spec)) {
+    if (spec.failed) ir_fail(g->error, IR_ERR_MEMORY, "shard: out of memory");
+    else made = op_shard(g, x, spec.data, spec.len);
+  }
+  ir_text_free(&spec);
+  return made;
+}
+
 ir_ref op_shard(ir_graph *g, ir_ref x, const char *text, size_t length) {
   const ir_mesh *mesh = ir_graph_mesh(g);
   ir_error why = {0};
@@ -10,6 +54,7 @@ ir_ref op_shard(ir_graph *g, ir_ref x, const char *text, size_t length) {
   if (!op_tensors(g, "shard", &x, 1)) return 0;
   if (!mesh)
     return op_refuse(g, "shard: the graph has no mesh; a text declares one, as in mesh @m [x=2,y=4]");
+  if (length && text[0] != '[') return shard_lettered(g, x, text, length);
   if (!ir_spec_parse(mesh, text, length, &spec, &why)) return op_refuse(g, "shard: %s", why.text);
   if (spec.rank != ir_rank(g, x))
     return op_refuse(g, "shard: the spec has %u dimensions; x has shape %s", (unsigned)spec.rank, OP_TYPE(x));

@@ -157,6 +157,36 @@ ir_ref op_replicated(ir_graph *g, const char *who, ir_ref x) {
   return op_compose_end(g, who, op_shard(g, x, text, strlen(text)));
 }
 
+static bool has_device(const ir_mesh *mesh, op_over name) {
+  if (!mesh->devices) return name.length == 3 && !memcmp(name.text, "cpu", 3);
+  for (uint32_t d = 0; d < mesh->device_count; d++)
+    if (strlen(mesh->devices[d].name) == name.length &&
+        !memcmp(mesh->devices[d].name, name.text, name.length))
+      return true;
+  return false;
+}
+
+ir_ref op_transfer(ir_graph *g, ir_ref x, op_over to, op_over device) {
+  static const char who[] = "transfer_to";
+  const ir_mesh *mesh = ir_graph_mesh(g);
+  if (to.text && device.text)
+    return op_refuse(g,
+                     "%s: to and device exclude each other: a value is divided among the devices of the "
+                     "mesh, or on one of them",
+                     who);
+  if (!mesh && (to.text || device.text))
+    return op_refuse(g,
+                     "%s: the graph has no mesh whose devices %s could name; it is computed on the device "
+                     "of its context; a text declares a mesh, as in mesh @m [x=2,y=4]",
+                     who, to.text ? "to" : "device");
+  if (device.text && !has_device(mesh, device))
+    return op_refuse(g, "%s: device is \"%.*s\", which the mesh @%s does not have", who, (int)device.length,
+                     device.text, mesh->name);
+  if (!op_compose_begin(g, who, &x, 1)) return 0;
+  ir_ref made = to.text ? op_shard(g, x, to.text, to.length) : mesh ? op_replicated(g, who, x) : x;
+  return op_compose_end(g, who, made);
+}
+
 ir_ref op_first_block(ir_graph *g, ir_ref x, op_over over, int64_t axis) {
   static const char who[] = "distributed_broadcast";
   blocks b = blocks_of(g, who, x, over, axis);

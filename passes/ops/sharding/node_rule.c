@@ -61,6 +61,7 @@ bool op_sharding_of(ir_graph *g, ir_ref node, op_sharding *out) {
   ask.order = has_attribute(n, "order:[]") ? n->src + operands : NULL;
   bool done = op_sharding_make(g, &ask, out);
   ir_free(g->mem, shapes, (operands + 1) * sizeof *shapes);
+  if (done && n->op == IR_OP_ASSIGN && !(done = op_sharding_write(g, node, out))) op_sharding_free(out);
   return done;
 }
 

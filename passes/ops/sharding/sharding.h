@@ -33,6 +33,7 @@
  *   - gather and scatters, where the indexed axis is split, ignore indices that lie in other shards: there a
  *     gather gives 0, and a scatter stores nothing;
  *   - scatter_add with split indices has the data in the first shard, and zeros in the others;
+ *   - positions of an assign are split as its updates, and those in other shards of the array are nowhere;
  *   - a mean over a split axis divides by the size of the whole axis.
  * test/lib/sharded.h tests these. */
 #ifndef VIEWFOLD_PASSES_OPS_SHARDING_SHARDING_H
@@ -85,6 +86,9 @@ void op_sharding_free(op_sharding *rule);
 /* The operation that combines the shards' results of a contracted factor: ADD, MUL, MAX, MIN, OR or AND. */
 ir_op op_sharding_joined_by(ir_op op);
 void op_sharding_print(const op_sharding *rule, ir_text *out);
+/* write_factors.c: completes the rule of an ASSIGN by axes of the updates that are axes of the array, index
+ * for index. False after failing. */
+bool op_sharding_write(ir_graph *g, ir_ref node, op_sharding *rule);
 /* reshape_factors.c: d[refine] of both sides; true also where they have no factor in common */
 bool op_sharding_refine(ir_graph *g, op_sharding *rule, ir_ref from, ir_ref to);
 /* factor_sizes.c: false after failing */

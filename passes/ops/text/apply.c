@@ -96,32 +96,53 @@ static unsigned distance(const char *a, size_t n, const char *b) {
   return row[m];
 }
 
+static bool begins_alike(const char *a, size_t n, const char *b) {
+  size_t m = strlen(b);
+  return strncmp(a, b, n < m ? n : m) == 0;
+}
+
+/* Names the nearest operations; of equally near ones, those alone that begin as the name does: conv for
+ * conv2d. */
 static ir_ref refuse_unknown_operation(ir_graph *g, const char *name, size_t length) {
   unsigned nearest = length / 3 + 1;
   char close[128] = "";
   int found = 0;
+  bool alike = false;
   for (int i = 0; i < NAME_COUNT && length <= NAME_BYTES; i++) {
     unsigned d = distance(name, length, names[i].text);
     if (d > nearest || (d == nearest && found == 4) ||
         look_up(names[i].text, strlen(names[i].text)) != &names[i])
       continue; /* too far, one too many, or a name that an earlier row has */
-    if (d < nearest) close[0] = '\0', found = 0;
+    bool begins = begins_alike(name, length, names[i].text);
+    if (d == nearest && alike && !begins) continue;
+    if (d < nearest || (begins && !alike)) close[0] = '\0', found = 0;
     nearest = d;
+    alike = begins;
     size_t used = strlen(close);
     snprintf(close + used, sizeof close - used, "%s%s", found++ ? ", " : "", names[i].text);
   }
   if (found == 0)
-    return op_refuse(g, "%.*s: there is no such operation", length > 60 ? 60 : (int)length, name);
+    return op_refuse(g, "%.*s: there is no such operation; docs/operations.md and `viewfold ops` list them",
+                     length > 60 ? 60 : (int)length, name);
   return op_refuse(g, "%.*s: there is no such operation; nearest: %s", (int)length, name, close);
 }
 
 static bool count_fits(ir_graph *g, const name_row *row, size_t n) {
   if (n >= (size_t)row->fewest && (row->most == MANY || n <= (size_t)row->most)) return true;
-  if (row->most == MANY) op_refuse(g, "%s: %zu operands given; takes at least %d", row->text, n, row->fewest);
-  else if (row->fewest < row->most)
-    op_refuse(g, "%s: %zu operands given; takes %d %s %d", row->text, n, row->fewest,
-              row->most - row->fewest == 1 ? "or" : "to", row->most);
-  else op_refuse(g, "%s: %zu operand%s given; takes %d", row->text, n, n == 1 ? "" : "s", row->most);
+  op_attr_set accepted = attributes_of(row, ACCEPTED);
+  ir_text takes;
+  ir_text_init(&takes, g->mem);
+  if (row->most == MANY) ir_textf(&takes, "at least %d", row->fewest);
+  else if (row->fewest == row->most) ir_textf(&takes, "%d", row->most);
+  else ir_textf(&takes, "%d %s %d", row->fewest, row->most - row->fewest == 1 ? "or" : "to", row->most);
+  static const op_attr_set none;
+  if (n > (size_t)row->fewest &&
+      memcmp(&accepted, &none, sizeof none) != 0) { /* is one an attribute's value? */
+    ir_text_str(&takes, "; attributes: ");
+    op_attr_put_names(&accepted, &takes);
+  }
+  op_refuse(g, "%s: %zu operand%s given; takes %s", row->text, n, n == 1 ? "" : "s", ir_text_get(&takes));
+  ir_text_free(&takes);
   return false;
 }
 

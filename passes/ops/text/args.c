@@ -16,7 +16,7 @@ static const struct {
 const char *op_attr_name(int attr) { return attributes[attr].name; }
 const char *op_attr_takes(int attr) { return attributes[attr].takes; }
 
-static void add_names(ir_text *text, const op_attr_set *set) {
+void op_attr_put_names(const op_attr_set *set, ir_text *text) {
   const char *lead = "";
   for (int i = 0; i < OP_ATTR_COUNT; i++) {
     if (!op_attr_in(set, i)) continue;
@@ -42,7 +42,7 @@ bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, const op_at
     } else if (k < OP_ATTR_COUNT && op_attr_in(accepted, k)) {
       op_refuse(a->g, "%s: attribute %s is given twice; give it once", a->who, attributes[k].name);
     } else {
-      add_names(&names, accepted);
+      op_attr_put_names(accepted, &names);
       op_refuse(a->g, "%s: there is no attribute %.*s; attributes: %s", a->who, (int)attrs[i].name_length,
                 attrs[i].name, ir_text_get(&names));
     }
@@ -74,6 +74,15 @@ bool op_args_wrong(const op_args *a, int attr, const ir_attr *item) {
   op_refuse(a->g, "%s: attribute %s %s %s; it is %s", a->who, attributes[attr].name,
             item == a->at[attr] ? "is" : "holds", ir_text_get(&text), attributes[attr].takes);
   ir_text_free(&text);
+  return false;
+}
+
+/* An entry of a list of expressions that is none. */
+static bool wrong_entry(const op_args *a, int attr, const ir_attr *item) {
+  if (item->kind != IR_ATTR_WORD || item == a->at[attr]) return op_args_wrong(a, attr, item);
+  op_refuse(a->g, "%s: attribute %s holds %.*s, which is no size variable of the graph; it is %s", a->who,
+            attributes[attr].name, item->word_length < 60 ? (int)item->word_length : 60, item->word,
+            attributes[attr].takes);
   return false;
 }
 
@@ -181,7 +190,7 @@ bool op_args_list(const op_args *a, int attr, op_list *out) {
   if (out->n > OP_LIST_MAX) return too_long(a, attr, out->n);
   for (size_t i = 0; i < out->n; i++) {
     const ir_attr *item = lone ? v : &v->items[i];
-    if (item->kind != IR_ATTR_EXPR) return op_args_wrong(a, attr, item);
+    if (item->kind != IR_ATTR_EXPR) return wrong_entry(a, attr, item);
     if (!(out->items[i] = item->expr)) return false;
   }
   return true;
@@ -197,7 +206,7 @@ bool op_args_pairs(const op_args *a, int attr, op_list *out) {
     const ir_attr *pair = &v->items[i];
     if (pair->kind != IR_ATTR_LIST || pair->count != 2) return op_args_wrong(a, attr, pair);
     for (int k = 0; k < 2; k++) {
-      if (pair->items[k].kind != IR_ATTR_EXPR) return op_args_wrong(a, attr, &pair->items[k]);
+      if (pair->items[k].kind != IR_ATTR_EXPR) return wrong_entry(a, attr, &pair->items[k]);
       if (!(out->items[2 * i + (size_t)k] = pair->items[k].expr)) return false;
     }
   }

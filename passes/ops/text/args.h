@@ -48,7 +48,8 @@ typedef ir_ref (*op_form)(const op_args *a);
 /* args.c. An absent attribute leaves *out unchanged. False after failing, silently where an expression is
  * 0. */
 const char *op_attr_name(int attr);
-const char *op_attr_takes(int attr); /* what values it accepts, in words */
+const char *op_attr_takes(int attr);                           /* what values it accepts, in words */
+void op_attr_put_names(const op_attr_set *set, ir_text *text); /* with commas between, or "none" */
 bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, const op_attr_set *accepted,
                      const op_attr_set *required);
 bool op_args_int(const op_args *a, int attr, int64_t *out);

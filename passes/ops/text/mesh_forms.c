@@ -11,13 +11,13 @@ ir_ref op_form_shard(const op_args *a) {
   return op_shard(a->g, a->x[0], to->word, to->word_length);
 }
 
-/* The attribute `over`, which may be absent; false after failing. */
-static bool over_of(const op_args *a, op_over *out) {
-  const ir_attr *over = a->at[AT(over)];
+/* The text of an attribute, which may be absent; false after failing. */
+static bool text_of(const op_args *a, int which, op_over *out) {
+  const ir_attr *given = a->at[which];
   *out = (op_over){0};
-  if (!over) return true;
-  if (over->kind != IR_ATTR_WORD) return op_args_wrong(a, AT(over), over);
-  *out = (op_over){over->word, over->word_length};
+  if (!given) return true;
+  if (given->kind != IR_ATTR_WORD) return op_args_wrong(a, which, given);
+  *out = (op_over){given->word, given->word_length};
   return true;
 }
 
@@ -35,7 +35,7 @@ static bool axes_of(const op_args *a, int64_t *axes, size_t *count) {
 
 #define OVER                                                                                                 \
   op_over over;                                                                                              \
-  if (!over_of(a, &over)) return 0;
+  if (!text_of(a, AT(over), &over)) return 0;
 
 ir_ref op_form_all_reduce(const op_args *a) {
   int64_t axes[OP_LIST_MAX];
@@ -109,6 +109,12 @@ ir_ref op_form_ppermute(const op_args *a) {
 
 OP_FORM(axis_index, OVER, op_axis_index(a->g, over))
 OP_FORM(gather_all_axes, , op_replicated(a->g, a->who, a->x[0]))
+
+ir_ref op_form_transfer_to(const op_args *a) {
+  op_over to, device;
+  return text_of(a, AT(to), &to) && text_of(a, AT(device), &device) ? op_transfer(a->g, a->x[0], to, device)
+                                                                    : 0;
+}
 
 ir_ref op_form_distributed_broadcast(const op_args *a) {
   int64_t axis = 0;

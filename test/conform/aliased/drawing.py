@@ -8,6 +8,7 @@ from aliased.views import Source, View
 VIEWS = ["permute", "reshape", "shrink", "group", "group", "group", "stride", "flip", "unsqueeze", "squeeze", "point", "pad",
          "gather", "create_view"]
 MOST_RANK, MOST_ELEMENTS = 5, 400
+MANY = 33  # indices of a gather
 MOST_SIZE = {1: 40, 2: 30, 3: 9}  # of an axis, by the rank of the array
 
 
@@ -68,9 +69,9 @@ class Drawing:
         if view.at.ndim <= MOST_RANK and view.at.size <= self.most:
             array.views.append(view)
 
-    def make_view(self, array):
-        """A view of one of the views, of a kind that applies to it."""
-        base, random = self.one(array.views), self.random
+    def make_view(self, array, base=None):
+        """A view of this view, or of one of the views, of a kind that applies to it."""
+        base, random = base or self.one(array.views), self.random
         rank, shape = base.at.ndim, base.at.shape
         kind = self.one(VIEWS)
         axis = int(random.integers(rank)) if rank else 0
@@ -103,6 +104,8 @@ class Drawing:
             repeats = self.chance(0.3)
             view = self.gathered(self.repeatable(base, axis) if repeats else base, axis)
             self.add_view(array, view)
+            if view.at.ndim <= MOST_RANK and self.chance(0.5):  # views of gathers are written as gathers are not
+                self.make_view(array, view)
             if repeats and 0 < view.at.size <= self.most:
                 self.make_group(array, view)
         elif kind == "create_view" and rank and base.at.size:
@@ -206,7 +209,8 @@ class Drawing:
                 return np.clip(elements, 0, size - 1), value
         if self.chance(0.2):
             return self.make_regular_index(size)
-        shape = tuple(int(k) for k in self.random.integers(1, 4, self.random.integers(1, 3)))
+        many = MANY if self.chance(0.35) else 4  # as many as lanes of a vector, or few
+        shape = tuple(int(k) for k in self.random.integers(1, many, self.random.integers(1, 3 if many == 4 else 2)))
         near = min(size, 3) if self.chance(0.5) else size  # of few positions some are named twice
         index = self.random.integers(size - near + 1) + self.random.integers(0, near, shape)
         index -= size * self.random.integers(0, 2, shape)

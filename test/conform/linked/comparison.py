@@ -3,7 +3,7 @@ import os
 import shutil
 
 from .machines import MACHINES
-from .program import build, check
+from .program import build, difference, run
 
 
 def missing():
@@ -16,22 +16,26 @@ def missing():
 class Comparison:
     """Counts results, and prints those that are wrong."""
 
-    def __init__(self, viewfold, loads=False):
-        """loads: programs for other machines also load the objects, by the library's own linker, as kernels are."""
-        self.viewfold, self.loads, self.passed, self.failed = viewfold, loads, 0, 0
+    def __init__(self, make, loads=False, samples=False):
+        """make(model, target, object, header) builds. loads: programs for other machines also load the objects, by the
+        library's own linker, as kernels are. samples: of models, as many as the machine asks for."""
+        self.make, self.loads, self.samples, self.passed, self.failed = make, loads, samples, 0, 0
         self.machines = [m for m in MACHINES if not m.lacks()]
         self.left_out = [m.target for m in MACHINES if m.lacks()]
 
-    def run(self, models, folder, takes_long=lambda model, machine: False):
+    def run(self, drawn, folder, takes_long=lambda model, machine: False):
         """Links all models into one program for each machine. takes_long: which ones are left out there."""
         for machine in self.machines:
-            self.left_out += [f"{m.name} on {machine.target}" for m in models if takes_long(m, machine)]
+            models = drawn[::machine.each] if self.samples else drawn
+            long = [takes_long(m, machine) for m in models]
+            self.left_out += [f"{m.name} on {machine.target}" for m, is_long in zip(models, long) if is_long]
+            numbers = [k for k, is_long in enumerate(long) if not is_long]
             try:
-                for way, program in build(models, self.viewfold, folder, machine, self.loads and machine.runs):
-                    for number, model in enumerate(models):
-                        if not takes_long(model, machine):
-                            self.count(f"{machine.target}, {way}: {model.name}", check(model, number, program, machine, folder),
-                                       getattr(model, "text", ""))
+                wanted = {k: models[k].outputs if machine.fused else models[k].unfused(machine.target) for k in numbers}
+                for way, program in build(models, self.make, folder, machine, self.loads and machine.runs):
+                    for k, status, said in run(program, machine, numbers):
+                        self.count(f"{machine.target}, {way}: {models[k].name}",
+                                   difference(status, said, models[k], wanted[k], folder), getattr(models[k], "text", ""))
             except RuntimeError as error:
                 self.count(f"{machine.target}: {models[0].name} and others", str(error))
 

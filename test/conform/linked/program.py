@@ -1,5 +1,6 @@
 """C programs of many objects. A model has: name; path, of its graph; sizes, {variable: number}; arrays, the bytes of each
-input in order; outputs, [(dtype, bytes)]: what each result has to hold; status, what the function has to return."""
+input in order; outputs, [(dtype, bytes)]: what each result has to hold; status, what the function has to return;
+unfused(target), [(dtype, bytes)]: what results have to hold where there is no fused multiply-add."""
 import os
 import re
 import subprocess
@@ -15,14 +16,24 @@ static void *get(size_t bytes, FILE *from) {
   return made;
 }
 %(functions)s
+static int (*const models[])(FILE *, FILE *) = {%(names)s};
+static const char *const files[] = {%(files)s};
+/* Arguments: numbers of models. Prints the status of each. */
 int main(int argc, char **argv) {
-  FILE *from = fopen(argv[2], "rb"), *to = fopen(argv[3], "wb");
-  int status = -1;
-  if (argc != 4 || !from || !to) return 98;
-  switch (atoi(argv[1])) {
-%(cases)s
+  char path[4096];
+  for (int k = 1; k < argc; k++) {
+    int i = atoi(argv[k]);
+    snprintf(path, sizeof path, "%%s.in", files[i]);
+    FILE *from = fopen(path, "rb");
+    snprintf(path, sizeof path, "%%s.out", files[i]);
+    FILE *to = fopen(path, "wb");
+    if (!from || !to) return 98;
+    int status = models[i](from, to);
+    if (fclose(to) || fclose(from)) return 97;
+    printf("%%d\\n", status);
+    fflush(stdout);
   }
-  return fclose(to) ? 97 : status;
+  return 0;
 }
 """
 # The functions of an object as kernels are loaded: by the library's own linker, at run time.
@@ -79,20 +90,26 @@ def _function(model, header):
         values = [str(model.sizes.get(v, 0)) for v in re.findall(r"int64_t (\w+);", sized.group(1))]
         lines.append(f"  {name}_sizes sizes = {{{', '.join(values)}}};")
     arena = f"(size_t){name}_arena_bytes(&sizes)" if sized else f"{name}_ARENA_BYTES"
-    return "\n".join([f"static int {name}(FILE *from, FILE *to) {{", *lines,
-                      f"  {name}_arrays arrays = {{{', '.join(arrays)}}};",
-                      f"  int status = {name}_run(&arrays, {'&sizes, ' if sized else ''}get({arena}, NULL));",
-                      *writes, "  return status;", "}", ""])
+    return "\n".join([f"static int run_{name}(FILE *from, FILE *to) {{", *lines,
+                      f"  {name}_arrays arrays = {{{', '.join(arrays)}}};", f"  void *arena = get({arena}, NULL);",
+                      f"  int status = {name}_run(&arrays, {'&sizes, ' if sized else ''}arena);",
+                      *writes, *(f"  free({a});" for a in [*arrays, "arena"]), "  return status;", "}", ""])
 
 
-def build_objects(models, viewfold, folder, machine):
-    """The objects, in the folder, and the text of main.c."""
+def by_command(viewfold):
+    """Builds objects by the command."""
+    def make(model, target, made, header):
+        command([viewfold, "build", model.path, "-o", made, "--header", header, "--name", model.name, "--target", target])
+    return make
+
+
+def build_objects(models, make, folder, machine):
+    """The objects, in the folder, and the functions that run them."""
     objects, functions = [], []
     for model in models:
         objects.append(os.path.join(folder, f"{model.name}.o"))
         header = os.path.join(folder, model.name + ".h")
-        command([viewfold, "build", model.path, "-o", objects[-1], "--header", header, "--name", model.name, "--target",
-                 machine.target])
+        make(model, machine.target, objects[-1], header)
         with open(header) as file:
             functions.append(_function(model, file.read()))
         with open(os.path.join(folder, model.name + ".in"), "wb") as packed:
@@ -100,33 +117,33 @@ def build_objects(models, viewfold, folder, machine):
     left = [line.strip() for line in command(["nm", "-u", *objects]).splitlines() if line.startswith(" ")]
     if left:
         raise RuntimeError("undefined: " + ", ".join(left))
-    cases = "\n".join(f"  case {i}: status = {m.name}(from, to); break;" for i, m in enumerate(models))
-    return objects, "".join(functions), cases
+    return objects, "".join(functions)
 
 
-def _program(models, folder, machine, words, before, functions, cases):
+def _program(models, folder, machine, words, before, functions):
+    files = ", ".join(f'"{os.path.join(folder, m.name)}"' for m in models)
     source = MAIN % {"includes": "\n".join([*(f'#include "{m.name}.h"' for m in models), *before]), "functions": functions,
-                     "cases": cases}
+                     "names": ", ".join(f"run_{m.name}" for m in models), "files": files}
     with open(os.path.join(folder, "main.c"), "w") as file:
         file.write(source)
     program = os.path.join(folder, "program")
-    command([*machine.compiler, "-O1", "-static", "main.c", *words, "-o", program], cwd=folder)
+    command([*machine.compiler, "-O0", "-static", "main.c", *words, "-o", program], cwd=folder)
     return program
 
 
-def build(models, viewfold, folder, machine, loads):
+def build(models, make, folder, machine, loads):
     """Yields what it is called and what is run: one program of all objects, where a symbol that is there twice is a failure,
     and so is one that is not defined; and, where asked for, a program that loads them."""
-    objects, functions, cases = build_objects(models, viewfold, folder, machine)
-    yield "linked", _program(models, folder, machine, objects, [], functions, cases)
+    objects, functions = build_objects(models, make, folder, machine)
+    yield "linked", _program(models, folder, machine, objects, [], functions)
     if loads:
         names = [(m.name, f"{m.name}_{what}") for m in models for what in ("run", "arena_bytes")]
         found = [f'#define {f} ((__typeof__(&{f}))loaded("{os.path.join(folder, name)}.o", "{f}"))' for name, f in names]
         yield "loaded", _program(models, folder, machine, ["-I", ROOT, "-D_GNU_SOURCE", *LOADER_SOURCES], [LOADER, *found],
-                                 functions, cases)
+                                 functions)
 
 
-def _as_class(dtype, data):
+def as_class(dtype, data):
     """The elements, with all NaNs as one."""
     if dtype not in FLOATS:
         return np.frombuffer(data, np.uint8)
@@ -135,20 +152,29 @@ def _as_class(dtype, data):
     return np.where((bits & kind(mask)) > kind(infinity), kind(mask), bits)
 
 
-def check(model, number, program, machine, folder):
-    """None, or what is wrong."""
-    out = os.path.join(folder, "out")
-    done = subprocess.run([*machine.runs, program, str(number), os.path.join(folder, model.name + ".in"), out],
-                          capture_output=True, text=True)
-    if done.returncode != model.status:
-        return f"status {done.returncode}, expected {model.status} {done.stderr.strip()}"
-    with open(out, "rb") as file:
+def run(program, machine, numbers):
+    """Yields (number, status, what was said) of each of these models. One that ends the program has that status, and the
+    others are run by another."""
+    while numbers:
+        done = subprocess.run([*machine.runs, program, *map(str, numbers)], capture_output=True, text=True)
+        statuses = [int(line) for line in done.stdout.split()]
+        if len(statuses) < len(numbers):
+            statuses.append(done.returncode)
+        yield from ((number, status, done.stderr.strip()) for number, status in zip(numbers, statuses))
+        numbers = numbers[len(statuses):]
+
+
+def difference(status, said, model, outputs, folder):
+    """None, or what is wrong with the outputs that a program has written."""
+    if status != model.status:
+        return f"status {status}, expected {model.status} {said}"
+    with open(os.path.join(folder, model.name + ".out"), "rb") as file:
         got = file.read()
-    for k, (dtype, want) in enumerate(model.outputs if not model.status else []):
+    for k, (dtype, want) in enumerate(outputs if not model.status else []):
         mine, got = got[:len(want)], got[len(want):]
         if len(mine) != len(want):
             return f"result {k} has {len(mine)} bytes, expected {len(want)}"
-        differ = np.flatnonzero(_as_class(dtype, mine) != _as_class(dtype, want))
+        differ = np.flatnonzero(as_class(dtype, mine) != as_class(dtype, want))
         if differ.size:
             return f"element {differ[0]} of result {k} differs, and {differ.size - 1} others"
     return None

@@ -109,4 +109,4 @@ def replicated(name):
 ROWS = {"shard": shard, "all_reduce": all_reduce, "all_gather": same("all_gather", 1),
         "reduce_scatter": same("reduce_scatter", 1), "all_to_all": all_to_all, "pmean": pmean,
         "ppermute": ppermute, "axis_index": axis_index, "distributed_broadcast": distributed_broadcast,
-        "gather_all_axes": replicated("gather_all_axes")}
+        "gather_all_axes": replicated("gather_all_axes"), "transfer_to": replicated("transfer_to")}

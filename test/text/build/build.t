@@ -311,6 +311,17 @@ $ viewfold build rows.vf -o rows.o --target triple=s390x-linux-gnu
 $ viewfold build rows.vf -o rows.o --target triple=armv7-linux-gnueabi
 ! viewfold build: compile: armv7-linux-gnueabi has pointers of 32 bits; code is made for little-endian machines with pointers of 64 bits
 ? 3
+<<< divided.vf
+mesh @m [x=2]
+graph @divided(%x: f32[4] @m[x]) {
+  %y = mul %x, 2.0
+  return %y
+}
+>>>
+$ viewfold build divided.vf -o divided.o
+! viewfold build: graph @divided is divided among the 2 devices of a mesh, and an object runs on one device; leave out the mesh and what is divided among its axes
+? 3
+$ sed 's/x=2/x=1/' divided.vf > one.vf; viewfold build one.vf -o one.o && nm -u one.o
 
 == a custom operation is a function of the caller
 <<< shown.vf

@@ -6,6 +6,12 @@ graph @rows(%x: f32[4,8], %y: f32[8]) {
   return %h
 }
 >>>
+<<< sorted.vf
+graph @sorted(%x: f32[7]) {
+  %s = sort %x
+  return %s
+}
+>>>
 
 == one line for each function of vectors, and a function for each kernel
 $ viewfold dump --stage=c --target 'vector_bytes=32 registers=16' rows.vf > rows.c
@@ -43,3 +49,9 @@ void vf_mul_add_f32(void *const *buffers, const i64 *vars, i64 begin, i64 end, v
 == a compiler takes it without a warning, with vector extensions and without
 $ viewfold dump --stage=c rows.vf > rows.c
 $ for o in -O2 '-O1 -DVF_SCALAR'; do ${CC:-cc} -std=c11 -Wall -Wextra -pedantic -Werror $o -c rows.c -o rows.o 2>said || cat said; done
+
+== the file of a program without kernels has no functions
+$ viewfold dump --stage=c --target 'vector_bytes=32 registers=16' sorted.vf | sed -n '/^.. functions that the kernels use/,$p'
+/* functions that the kernels use */
+\
+

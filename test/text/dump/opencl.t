@@ -37,12 +37,12 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void vf_max_where_f32(glob
   char16 v0 = VF_LOAD(global, uchar, 16, p2) != (uchar)0;
   float16 v1 = VF_LOAD(global, float, 16, p1 + 8).sfedcba9876543210;
   float16 v2 = VF_LOAD(global, float, 16, p1);
-  float16 v3 = v2 <= 0.0f ? (float16)(0.0f) : v2;
+  float16 v3 = (v2 <= 0.0f) ? (float16)(0.0f) : v2;
   float16 v4 = convert_int16(v0) ? v1 : v3;
   char8 v5 = VF_LOAD(global, uchar, 8, p2 + 16) != (uchar)0;
   float8 v6 = VF_LOAD(global, float, 8, p1).s76543210;
   float8 v7 = VF_LOAD(global, float, 8, p1 + 16);
-  float8 v8 = v7 <= 0.0f ? (float8)(0.0f) : v7;
+  float8 v8 = (v7 <= 0.0f) ? (float8)(0.0f) : v7;
   float8 v9 = convert_int8(v5) ? v6 : v8;
   for (long ridx3 = begin; ridx3 < end; ridx3++) {
     VF_STORE(global, float, 16, v4, p0);

@@ -2,7 +2,7 @@
 
 == not a chain
 $ viewfold index 'f32'
-! <chain>:1:4: error: missing shape, found the end of the text, expected '['
+! <chain>:1:4: error: missing shape, found the end of the text, expected '[', as in f32[2,3], or f32[] for one number
 ? 2
 
 == an order of another length

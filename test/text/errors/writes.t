@@ -699,7 +699,7 @@ $ viewfold dump --stage=graph 44.vf
 
 == too many values
 $ viewfold dump --stage=graph 45.vf
-! 45.vf:3:3: error: assign: 4 operands given; takes 3
+! 45.vf:3:3: error: assign: 4 operands given; takes 3; attributes: op
 ? 2
 
 == an attribute of another operation

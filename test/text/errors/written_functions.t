@@ -250,7 +250,7 @@ $ viewfold dump --stage=graph many.vf
 
 == a name for what has one
 $ viewfold dump --stage=graph named.vf
-! named.vf:11:3: error: wrong number of results, found 1 names, expected 0; references have their names already
+! named.vf:11:3: error: wrong number of results, found 1 name, expected 0; references have their names already
 ? 2
 
 == no name for a result

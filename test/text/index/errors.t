@@ -15,7 +15,7 @@ $ viewfold index 'index[2]'
 
 == shapes
 $ viewfold index 'f32'
-! <chain>:1:4: error: missing shape, found the end of the text, expected '['
+! <chain>:1:4: error: missing shape, found the end of the text, expected '[', as in f32[2,3], or f32[] for one number
 ? 2
 $ viewfold index 'f32[2'
 ! <chain>:1:6: error: bad shape, found the end of the text, expected ','
@@ -92,7 +92,7 @@ $ viewfold index 'f32[2].flip(0.5)'
 ! <chain>:1:13: error: bad value of a step, found '0.5', expected an integer or a variable of the buffer's shape, as in f32[n=1..8]
 ? 2
 $ viewfold index 'f32[4].pad(1,2)'
-! <chain>:1:12: error: bad pair, found '1', expected '('
+! <chain>:1:12: error: bad pair, found '1', expected '(', a pair for each axis, as in pad((1,0),(0,2))
 ? 2
 $ viewfold index 'f32[4].pad((1,2,3))'
 ! <chain>:1:16: error: bad pair, found ',', expected ')'

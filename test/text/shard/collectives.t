@@ -140,3 +140,31 @@ $ viewfold explain --mesh square.vf | head -1
 graph @g on mesh @m [x=2]: 1 collective; a device receives 24 bytes at most, all of them 48
 $ viewfold dump --stage=spmd square.vf | grep -c exchange
 1
+
+== to a division or a device, which exclude each other. spec: C13
+<<< transfer.vf
+mesh @m [x=2] devices=["cpu","opencl:1"]
+graph @g(%a: f32[4] @m[x]) {
+  %b = transfer_to %a device="opencl:1"
+  %c = transfer_to %b to=[x]
+  return %b, %c
+}
+>>>
+$ viewfold dump --stage=shard transfer.vf | sed 's/^# /- /'
+- %b, operand 0: [x] to [-], all_gather: asked for
+- %c, operand 0: [-] to [x], a view: asked for
+mesh @m [x=2] devices=["cpu","opencl:1"]
+graph @g(%a: f32[4] @m[x]) {
+  %b = shard %a to=[-] : f32[4] @m[-]
+  %c = shard %b to=[x] : f32[4] @m[x]
+  return %b, %c
+}
+$ sed 's/to=.x./to=[x] device="cpu"/' transfer.vf > both.vf; viewfold dump --stage=graph both.vf
+! both.vf:4:3: error: transfer_to: to and device exclude each other: a value is divided among the devices of the mesh, or on one of them
+? 2
+$ sed 's/"opencl:1"$/"opencl:2"/' transfer.vf > other.vf; viewfold dump --stage=graph other.vf
+! other.vf:3:3: error: transfer_to: device is "opencl:2", which the mesh @m does not have
+? 2
+$ sed '/^mesh/d; s/ @m.x.//' transfer.vf > none.vf; viewfold dump --stage=graph none.vf
+! none.vf:2:3: error: transfer_to: the graph has no mesh whose devices device could name; it is computed on the device of its context; a text declares a mesh, as in mesh @m [x=2,y=4]
+? 2

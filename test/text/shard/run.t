@@ -112,3 +112,45 @@ $ viewfold run rows.vf --in x=[[1,2,3]] --mesh x=4
 ! viewfold run: --mesh x=4: the text declares another one, mesh @m [x=2]
 ! Try 'viewfold run --help'.
 ? 2
+
+== a reference is changed where its parts lie. spec: V19
+<<< cache.vf
+mesh @m [x=2]
+graph @step(%cache: ref f32[2,3,2] @m[x,-,-], %k: f32[2,2], %at: i64[]) {
+  %p = address %cache
+  %a = index_all
+  %d = index_point %at
+  %row = create_view %p, %a, %d
+  %cache = assign %cache, %row, %k
+  %s = sum %cache axes=[1]
+  return %s
+}
+>>>
+$ viewfold explain --mesh cache.vf
+graph @step on mesh @m [x=2]: 0 collectives; a device receives 0 bytes at most, all of them 0
+$ viewfold dump --stage=spmd cache.vf | tail -8
+  %7 = reshape %6 shape=[2,3,2] : i64[2,3,2]
+  %8 = gather %7, %2 axis=1 mode=clip : i64[2,2]
+  %9 = shrink %8 bounds=[[x,(x+1)],[0,2]] : i64[1,2]
+  %10 = assign %cache, %9, %k : f32[1,3,2]
+  %s = sum %10 axes=[1] : f32[1,2]
+  %cache = %10 : f32[1,3,2]
+  return %s
+}
+$ for m in '[x,-,-]' '[-,x,-]' '[-,-,x]' '[-,-,-]'; do sed "s/@m.x,-,-./@m$m/" cache.vf > other.vf; viewfold run other.vf --in cache=[[[1,2],[3,4],[5,6]],[[7,8],[9,10],[11,12]]] --in k=[[10,20],[30,40]] --in at=1 --mesh x=2 --check; done
+s: f32[2,2] = [[16.0, 28.0], [48.0, 60.0]]
+cache: f32[2,3,2] = [[[1.0, 2.0], [10.0, 20.0], [5.0, 6.0]], [[7.0, 8.0], [30.0, 40.0], [11.0, 12.0]]]
+check s: 4 elements, bit-equal
+check cache: 12 elements, bit-equal
+s: f32[2,2] = [[16.0, 28.0], [48.0, 60.0]]
+cache: f32[2,3,2] = [[[1.0, 2.0], [10.0, 20.0], [5.0, 6.0]], [[7.0, 8.0], [30.0, 40.0], [11.0, 12.0]]]
+check s: 4 elements, bit-equal
+check cache: 12 elements, bit-equal
+s: f32[2,2] = [[16.0, 28.0], [48.0, 60.0]]
+cache: f32[2,3,2] = [[[1.0, 2.0], [10.0, 20.0], [5.0, 6.0]], [[7.0, 8.0], [30.0, 40.0], [11.0, 12.0]]]
+check s: 4 elements, bit-equal
+check cache: 12 elements, bit-equal
+s: f32[2,2] = [[16.0, 28.0], [48.0, 60.0]]
+cache: f32[2,3,2] = [[[1.0, 2.0], [10.0, 20.0], [5.0, 6.0]], [[7.0, 8.0], [30.0, 40.0], [11.0, 12.0]]]
+check s: 4 elements, bit-equal
+check cache: 12 elements, bit-equal

@@ -69,3 +69,23 @@ $ printf 'mesh @m [x=2]\nmesh @k [x=4]\n' > two.vf; viewfold dump --stage=graph 
 $ printf 'mesh @m [x=2]\ngraph @g(%%x: f32[4]) {\n  %%a = neg %%x : f32[4] @m[x]\n  %%b = neg %%x : f32[4] @m[-]\n  return %%a, %%b\n}\n' > twice.vf; viewfold dump --stage=graph twice.vf
 ! twice.vf:4:24: error: a second spec of a value, found another than before, expected the same; shard divides it anew
 ? 2
+
+== axes by their letters. spec: W11
+<<< letters.vf
+mesh @m [x=2,y=2]
+graph @g(%a: f32[b=4,h=6,c=8]) {
+  %y = shard %a to="c@y b@x"
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph letters.vf | grep shard
+  %y = shard %a to=[x,-,y] : f32[b=4,h=6,c=8]
+$ sed 's/c@y/w@y/' letters.vf > w.vf; viewfold dump --stage=graph w.vf
+! w.vf:3:3: error: shard: there is no axis 'w'; x has shape f32[b=4,h=6,c=8]; axes have letters where a type or name_axes gives them
+? 2
+$ sed 's/c@y/b@y/' letters.vf > b.vf; viewfold dump --stage=graph b.vf
+! b.vf:3:3: error: shard: axis 'b' is named twice in b@y b@x
+? 2
+$ sed 's/c@y/c=y/' letters.vf > c.vf; viewfold dump --stage=graph c.vf
+! c.vf:3:3: error: shard: 'c=y' names no axis and what divides it; takes such as "b@x c@y.z"
+? 2

@@ -9,42 +9,17 @@ from typing import Any, Callable
 
 import torch
 from torch import fx
-from torch._decomp import core_aten_decompositions, get_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
+from .decompose import decompositions
 from .program import CannotTake, Program, placeholders, value
 from .rows.table import row_of
 from .symbols import SCALARS, VARYING, values_of
 
 _log = logging.getLogger("viewfold.torch")
-
-# Operations that torch's core keeps, and that are made of rows of the table.
-_MORE = ("native_layer_norm", "native_layer_norm_backward", "native_group_norm", "native_group_norm_backward",
-         "native_batch_norm", "native_batch_norm_backward", "_native_batch_norm_legit",
-         "_native_batch_norm_legit_functional", "_native_batch_norm_legit_no_training", "_batch_norm_no_update",
-         "_batch_norm_with_update_functional", "batch_norm_backward", "_fused_rms_norm", "nll_loss_forward",
-         "nll_loss_backward", "nll_loss2d_forward", "nll_loss2d_backward", "upsample_nearest1d", "upsample_nearest2d",
-         "upsample_bilinear2d", "upsample_bicubic2d", "grid_sampler_2d", "gelu_backward", "_softmax_backward_data",
-         "_log_softmax_backward_data", "log_sigmoid_forward", "log_sigmoid_backward", "mse_loss", "binary_cross_entropy",
-         "reflection_pad2d", "replication_pad2d", "pixel_shuffle", "addcmul", "addcdiv", "lerp", "std_mean", "_prelu_kernel",
-         "rrelu_with_noise", "mkldnn_rnn_layer", "linear_backward", "std", "hardswish", "hardsigmoid", "softplus",
-         "softplus_backward", "elu_backward", "threshold_backward", "hardtanh_backward", "leaky_relu_backward",
-         "silu_backward", "sigmoid_backward", "tanh_backward", "embedding_renorm", "_unsafe_masked_index",
-         "_unsafe_masked_index_put_accumulate", "masked_fill", "index_add", "index_copy", "diag_embed", "tril", "triu",
-         "logit", "xlogy", "hypot", "trace", "dist", "cdist", "erfc", "frac", "nan_to_num", "unfold", "unfold_backward",
-         "im2col", "col2im", "isposinf", "isneginf", "heaviside", "renorm", "smooth_l1_loss", "huber_loss")
-
-
-def decompositions() -> dict[Any, Callable[..., Any]]:
-    """What is recorded as rows of the table by way of others."""
-    table = dict(core_aten_decompositions())
-    packets = [getattr(torch.ops.aten, name) for name in _MORE if hasattr(torch.ops.aten, name)]
-    table.update(get_decompositions(packets))
-    return {op: function for op, function in table.items() if row_of(op) is None}
-
 
 class Report:
     """What became of the graphs of a compiled function: programs, and what runs in torch."""

@@ -70,6 +70,14 @@ def normal(call: Call, *ignored: Any, **options: Any) -> Array:
     return _draw(call, "normal", None, f"dtype={_float(call).text}")
 
 
+def normal_between(call: Call, shape: Any, *, mean: float, std: float, **options: Any) -> Array:
+    return apply("add", (apply("mul", (normal(call), float(std))), float(mean)))
+
+
+def uniform_between(call: Call, shape: Any, *, low: float, high: float, **options: Any) -> Array:
+    return apply("add", (apply("mul", (uniform(call), float(high) - float(low))), float(low)))
+
+
 def _float(call: Call) -> Any:
     if call.dtype.name not in ("float32", "float64"):
         raise Unsupported(f"random numbers in {call.dtype.name}")
@@ -101,3 +109,26 @@ def randint(call: Call, low: int, high: int, *ignored: Any, **options: Any) -> A
 
 def randint_high(call: Call, high: int, *ignored: Any, **options: Any) -> Array:
     return randint(call, 0, high)
+
+
+def randint_like(call: Call, x: Array, *bounds: int, **options: Any) -> Array:
+    return randint(call, *bounds[-2:]) if len(bounds) > 1 else randint(call, 0, bounds[0])
+
+
+def multinomial(call: Call, weights: Array, count: int, replacement: bool = False, **ignored: Any) -> Array:
+    """Positions drawn with probabilities in proportion to the weights of each row."""
+    last = weights.ndim - 1
+    if not replacement:  # the first to come of clocks that run at these rates
+        clock = apply("neg", (apply("log", (_uniform(call, list(weights.shape), weights),)),))
+        return cast(apply("topk", (apply("div", (weights, clock)),), f"k={count} axis={last} largest=true", 2)[1], call.dtype)
+    edges = apply("cumsum", (weights,), f"axis={last}")
+    total = apply("sum", (weights,), f"axes=[{last}] keepdims=true")
+    drawn = apply("mul", (_uniform(call, call.shape(), weights), total))
+    passed = apply("le", (apply("unsqueeze", (edges,), f"axis={last}"), apply("unsqueeze", (drawn,), f"axis={last + 1}")))
+    at = apply("sum", (cast(passed, call.dtype),), f"axes=[{last + 1}]")
+    return apply("min", (at, weights.shape[last] - 1))
+
+
+def _uniform(call: Call, shape: list[Any], like: Array) -> Array:
+    made = apply("uniform", (call.recording.seed(),), "shape=" + text_list(shape) + " dtype=f32")
+    return cast(made, like.dtype)

@@ -23,6 +23,14 @@ def rounding(name: str) -> Row:
     return lambda call, x: x if x.dtype.kind != "f" else apply(name, (x,))
 
 
+def round_decimals(call: Call, x: Any, *, decimals: int = 0) -> Any:
+    if x.dtype.kind != "f":
+        return x
+    scale = 10.0 ** abs(decimals)
+    there, back = ("mul", "div") if decimals > 0 else ("div", "mul")
+    return apply(back, (apply("round", (apply(there, (x, scale)),)), scale)) if decimals else apply("round", (x,))
+
+
 _OF_TRUTH = {"add": "or", "mul": "and", "max": "or", "min": "and"}  # arithmetic of truth values
 
 
@@ -173,14 +181,41 @@ def sign(call: Call, x: Any) -> Any:
     return apply("where", (apply("eq", (x, x)), made, 0)) if x.dtype.kind == "f" else made
 
 
+_BITS = {2: "i16", 4: "i32", 8: "i64"}
+
+
 def signbit(call: Call, x: Any) -> Any:
-    """Of numbers; a NaN has none here."""
-    if x.dtype.name == "bool":
+    if x.dtype.name == "bool" or x.dtype.kind == "u":
         return filled(call.shape(), False, dtype=call.dtype)
-    below = apply("lt", (x, 0))
-    if x.dtype.kind != "f":
-        return below
-    return apply("or", (below, apply("eq", (apply("reciprocal", (x,)), -math.inf))))
+    return apply("lt", (_bits(x) if x.dtype.kind == "f" else x, 0))
+
+
+def _bits(x: Any) -> Any:
+    """The bits of floats, as signed integers."""
+    return apply("bitcast", (x,), f"dtype={_BITS[torch.finfo(getattr(torch, x.dtype.name)).bits // 8]}")
+
+
+def copysign(call: Call, a: Any, b: Any) -> Any:
+    d = call.dtype
+    size = apply("abs", (array(a, d),))
+    below = apply("lt", (_bits(array(b, d)), 0))
+    return apply("where", (below, apply("neg", (size,)), size))
+
+
+def hypot(call: Call, a: Any, b: Any) -> Any:
+    """Without squares that are too large or too small."""
+    a, b = (apply("abs", (cast(x, call.dtype),)) for x in (a, b))
+    large, small = apply("max", (a, b)), apply("min", (a, b))
+    ratio = apply("div", (small, apply("where", (apply("eq", (large, 0)), 1.0, large))))
+    made = apply("mul", (large, apply("sqrt", (apply("add", (apply("mul", (ratio, ratio)), 1.0)),))))
+    infinite = apply("or", (apply("eq", (a, math.inf)), apply("eq", (b, math.inf))))
+    return apply("where", (infinite, math.inf, made))
+
+
+def angle(call: Call, x: Any) -> Any:
+    """Of real numbers."""
+    x = cast(x, call.dtype)
+    return apply("where", (apply("ne", (x, x)), x, apply("where", (apply("lt", (x, 0)), math.pi, 0.0))))
 
 
 def gelu(call: Call, x: Any, *, approximate: str = "none") -> Any:

@@ -26,6 +26,21 @@ def addmm(call: Call, bias: Array, a: Array, b: Array, *, beta: Any = 1, alpha: 
     return _sum(beta, bias, alpha, apply("matmul", (a, b)))
 
 
+def addbmm(call: Call, bias: Array, a: Array, b: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
+    return _sum(beta, bias, alpha, apply("sum", (apply("matmul", (a, b)),), "axes=[0]"))
+
+
+def trilinear(call: Call, a: Array, b: Array, c: Array, expand_a: Any, expand_b: Any, expand_c: Any, sums: Any,
+              unroll_dim: int = 1) -> Array:
+    """The sum over axes of the product of three arrays, which get axes of one element first."""
+    made: Any = None
+    for x, expand in ((a, expand_a), (b, expand_b), (c, expand_c)):
+        for axis in sorted(expand):
+            x = apply("unsqueeze", (x,), f"axis={axis}")
+        made = x if made is None else apply("mul", (made, x))
+    return apply("sum", (made,), "axes=" + text_list(sums)) if sums else made
+
+
 def dot(call: Call, a: Array, b: Array) -> Array:
     return apply("sum", (apply("mul", (a, b)),))
 

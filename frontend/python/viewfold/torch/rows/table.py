@@ -5,7 +5,7 @@ docs/torch.md lists them, and the tests compare each with torch.
 
 from __future__ import annotations
 
-from . import creation, elementwise, indexing, products, reductions, views, windows
+from . import bags, creation, distances, elementwise, indexing, orders, products, reductions, sampling, views, windows
 from .elementwise import binary, compare, logical, prefer_number, rounding, scaled, unary
 from .reductions import cumulative, extremum, position, reduce, softmax, spread, spread_mean, truth
 
@@ -37,6 +37,9 @@ ROWS = {
     "fmax.default": prefer_number("max"),
     "fmin.default": prefer_number("min"),
     "atan2.default": elementwise.atan2,
+    "hypot.default": elementwise.hypot,
+    "copysign.Tensor": elementwise.copysign,
+    "copysign.Scalar": elementwise.copysign,
     "bitwise_and.Tensor": binary("and"),
     "bitwise_and.Scalar": binary("and"),
     "bitwise_or.Tensor": binary("or"),
@@ -117,8 +120,10 @@ ROWS = {
     "floor.default": rounding("floor"),
     "ceil.default": rounding("ceil"),
     "round.default": rounding("round"),
+    "round.decimals": elementwise.round_decimals,
     "trunc.default": rounding("trunc"),
     "signbit.default": elementwise.signbit,
+    "angle.default": elementwise.angle,
     "isnan.default": elementwise.isnan,
     "isinf.default": elementwise.isinf,
     # the same elements, in another dtype or as they are
@@ -191,6 +196,19 @@ ROWS = {
     "sort.default": reductions.sort,
     "sort.stable": lambda call, x, *, stable=True, dim=-1, descending=False: reductions.sort(call, x, dim, descending),
     "topk.default": reductions.topk,
+    "kthvalue.default": orders.kthvalue,
+    "median.default": orders.median_of_all(skips_nan=False),
+    "median.dim": orders.median(skips_nan=False),
+    "nanmedian.default": orders.median_of_all(skips_nan=True),
+    "nanmedian.dim": orders.median(skips_nan=True),
+    "mode.default": orders.mode,
+    "cummax.default": orders.running("cummax"),
+    "cummin.default": orders.running("cummin"),
+    "searchsorted.Tensor": orders.searchsorted,
+    "searchsorted.Scalar": orders.searchsorted,
+    "bucketize.Tensor": orders.bucketize,
+    "bucketize.Scalar": orders.bucketize,
+    "histc.default": orders.histc,
     # products
     "mm.default": products.matmul,
     "bmm.default": products.matmul,
@@ -199,6 +217,12 @@ ROWS = {
     "addmm.default": products.addmm,
     "addmv.default": products.addmm,
     "baddbmm.default": products.addmm,
+    "addbmm.default": products.addbmm,
+    "_trilinear.default": products.trilinear,
+    "_cdist_forward.default": distances.forward,
+    "_cdist_backward.default": distances.backward,
+    "_pdist_forward.default": distances.pairs,
+    "_pdist_backward.default": distances.pairs_backward,
     "convolution.default": products.convolution,
     "convolution_backward.default": products.convolution_backward,
     "_scaled_dot_product_flash_attention_for_cpu.default": products.attention,
@@ -212,9 +236,28 @@ ROWS = {
     "_unsafe_index_put.default": indexing.index_put,
     "index_select.default": indexing.index_select,
     "gather.default": indexing.gather,
-    "scatter.src": indexing.scatter,
-    "scatter.value": indexing.scatter,
-    "scatter_add.default": indexing.scatter_add,
+    "scatter.src": indexing.scatter("set"),
+    "scatter.value": indexing.scatter("set"),
+    "scatter.reduce": indexing.scatter(None),
+    "scatter.value_reduce": indexing.scatter(None),
+    "scatter_add.default": indexing.scatter("sum"),
+    "scatter_reduce.two": indexing.scatter(None),
+    "index_reduce.default": indexing.index_reduce,
+    "repeat_interleave.Tensor": orders.repeat_interleave,
+    "put.default": indexing.put,
+    "masked_scatter.default": indexing.masked_scatter,
+    "masked_scatter_backward.default": indexing.masked_scatter_backward,
+    # between elements
+    "grid_sampler_2d_backward.default": sampling.sample_backward,
+    "grid_sampler_3d.default": sampling.sample,
+    "grid_sampler_3d_backward.default": sampling.sample_backward,
+    "replication_pad1d_backward.default": sampling.edges_backward,
+    "replication_pad2d_backward.default": sampling.edges_backward,
+    "replication_pad3d_backward.default": sampling.edges_backward,
+    "_embedding_bag.default": bags.embedding_bag,
+    "_embedding_bag_forward_only.default": bags.embedding_bag,
+    "_embedding_bag_backward.default": bags.backward,
+    "_embedding_bag_per_sample_weights_backward.default": bags.weights_backward,
     # pools
     "max_pool2d_with_indices.default": windows.max_pool,
     "max_pool3d_with_indices.default": windows.max_pool,
@@ -227,6 +270,10 @@ ROWS = {
     "avg_pool3d_backward.default": windows.avg_pool_backward,
     "_adaptive_avg_pool2d.default": windows.adaptive_avg_pool,
     "_adaptive_avg_pool3d.default": windows.adaptive_avg_pool,
+    "adaptive_max_pool2d.default": windows.adaptive_max_pool(2),
+    "adaptive_max_pool3d.default": windows.adaptive_max_pool(3),
+    "adaptive_max_pool2d_backward.default": windows.adaptive_max_pool_backward(2),
+    "adaptive_max_pool3d_backward.default": windows.adaptive_max_pool_backward(3),
     "adaptive_avg_pool1d.default": windows.adaptive_avg_pool,
     "_adaptive_avg_pool2d_backward.default": windows.adaptive_avg_pool_backward(2),
     "_adaptive_avg_pool3d_backward.default": windows.adaptive_avg_pool_backward(3),
@@ -252,11 +299,16 @@ ROWS = {
     # random numbers, from a seed that torch's generator gives for each call
     "rand.default": creation.uniform,
     "rand_like.default": creation.uniform,
+    "prims.uniform.default": creation.uniform_between,
+    "prims.normal.default": creation.normal_between,
     "randn.default": creation.normal,
     "randn_like.default": creation.normal,
     "bernoulli.p": creation.bernoulli,
     "bernoulli.default": creation.bernoulli_of,
     "native_dropout.default": creation.dropout,
+    "multinomial.default": creation.multinomial,
+    "randint_like.default": creation.randint_like,
+    "randint_like.low_dtype": creation.randint_like,
     "randint.low": creation.randint,
     "randint.default": creation.randint_high,
 }
@@ -265,7 +317,4 @@ ROWS = {
 def row_of(target: object) -> object:
     """What records calls of an operation, or None."""
     name = str(target)
-    for space in ("aten.", "prims."):
-        if name.startswith(space):
-            return ROWS.get(name[len(space):])
-    return None
+    return ROWS.get(name) or ROWS.get(name.removeprefix("aten.").removeprefix("prims."))

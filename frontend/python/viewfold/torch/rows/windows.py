@@ -7,8 +7,8 @@ from typing import Any
 
 from ... import _native
 from ..._array import Array, apply
-from ..._creation import arange, full
-from ..._sizes import text_list
+from ..._creation import arange, full, number
+from ..._sizes import Size, text_list
 from .call import Call, Unsupported, array, cast
 
 
@@ -43,7 +43,9 @@ class _Windows:
         """Before and after each of the axes: what the last window reads beyond the array included."""
         made = []
         for s, o, k, by, p, d in zip(self.sizes, self.out, self.kernel, self.stride, self.padding, self.dilation):
-            made.append((p, max(p, (o - 1) * by + (k - 1) * d + 1 - s - p)))
+            # of an axis that varies: as far as a last window goes that torch's ceil_mode adds
+            reach = p + by - 1 if isinstance(s, Size) else max(p, (o - 1) * by + (k - 1) * d + 1 - s - p)
+            made.append((p, reach))
         return made
 
     def padded(self, x: Array, value: Any) -> Array:
@@ -72,7 +74,7 @@ class _Windows:
             if p > k * d:  # in the padding: where the window first meets the array
                 along = apply("where", (apply("lt", (along, 0)), apply("mod", (along, d)), along))
             along = along.reshape([self.out[axis] if a == axis else 1 for a in range(self.axes)])
-            made = along if made is None else made * self.sizes[axis] + along
+            made = along if made is None else made * number(self.sizes[axis]) + along
         return made
 
 
@@ -97,14 +99,17 @@ def max_pool(call: Call, x: Array, kernel: Any, stride: Any = (), padding: Any =
 
 def max_pool_backward(call: Call, gradient: Array, x: Array, kernel: Any, stride: Any, padding: Any, dilation: Any,
                       ceil_mode: bool, places: Array) -> Array:
-    shape = list(x.shape)
-    axes = len(_each(kernel, x.ndim - 2)) if x.ndim > 2 else 1
-    lead, count = shape[:x.ndim - axes], 1
-    for s in shape[x.ndim - axes:]:
+    return _to_places(gradient, list(x.shape), len(_each(kernel, x.ndim - 2)) if x.ndim > 2 else 1, places)
+
+
+def _to_places(gradient: Array, shape: list[Any], axes: int, places: Array) -> Array:
+    """Each window's gradient at its place along the last axes of an array."""
+    lead, count = shape[:len(shape) - axes], 1
+    for s in shape[len(shape) - axes:]:
         count = count * s
     zero = full(lead + [count], 0, dtype=gradient.dtype)
     windows: Any = 1
-    for s in places.shape[x.ndim - axes:]:
+    for s in places.shape[len(shape) - axes:]:
         windows = windows * s
     flat = "shape=" + text_list(lead + [windows])
     at = apply("reshape", (places,), flat)
@@ -128,9 +133,9 @@ def _average(call: Call, x: Array, shape: list[Any], kernel: Any, stride: Any, p
         s, k, by, p, o = w.sizes[axis], w.kernel[axis], w.stride[axis], w.padding[axis], w.out[axis]
         begin = arange(o, dtype="int64") * by - p
         if count_pads:
-            along = apply("min", (begin + k, s + p)) - begin
+            along = apply("min", (begin + k, number(s + p))) - begin
         else:
-            along = apply("min", (begin + k, s)) - apply("max", (begin, 0))
+            along = apply("min", (begin + k, number(s))) - apply("max", (begin, 0))
         along = cast(along, x.dtype).reshape([o if a == axis else 1 for a in range(w.axes)])
         counts = along if counts is None else apply("mul", (counts, along))
     return apply("div", (total, counts))
@@ -152,10 +157,9 @@ def _weights(size: int, out: int, dtype: Any) -> Array:
     from ..._creation import asarray
 
     rows = [[0.0] * out for _ in range(size)]
-    for o in range(out):
-        begin, end = o * size // out, -((o + 1) * size // -out)
-        for i in range(begin, end):
-            rows[i][o] = 1.0 / (end - begin)
+    for o, (begin, length) in enumerate(zip(*_parts(size, out))):
+        for i in range(begin, begin + length):
+            rows[i][o] = 1.0 / length
     return asarray(rows, dtype=dtype)
 
 
@@ -191,5 +195,48 @@ def adaptive_avg_pool_backward(axes: int) -> Any:
     def row(call: Call, gradient: Array, x: Array) -> Array:
         y = _adaptive(x, list(gradient.shape)[x.ndim - axes:])
         return _native.vjp([y], [gradient], [x])[0]
+
+    return row
+
+
+def _parts(size: Any, out: Any) -> tuple[list[int], list[int]]:
+    """Where each part of an axis that an adaptive pool divides begins, and how many elements it has."""
+    if not isinstance(size, int) or not isinstance(out, int):
+        raise Unsupported("an adaptive pool of an axis of variable size")
+    begins = [o * size // out for o in range(out)]
+    return begins, [-((o + 1) * size // -out) - begin for o, begin in enumerate(begins)]
+
+
+def adaptive_max_pool(axes: int) -> Any:
+    """The greatest of each part of the last axes, and its place; NaN counts as greatest."""
+
+    def row(call: Call, x: Array, out: Any) -> Any:
+        from ..._creation import asarray
+
+        sizes = list(x.shape[x.ndim - axes:])
+        parts = [_parts(s, o) for s, o in zip(sizes, call.shape(0)[x.ndim - axes:])]
+        best: Any = None
+        where: Any = None
+        for at in itertools.product(*(range(max(length, default=0)) for _, length in parts)):
+            element, place = x, None
+            for n, (k, (begins, lengths)) in enumerate(zip(at, parts)):  # a short part's last element again
+                along = asarray([b + min(k, m - 1) for b, m in zip(begins, lengths)], dtype="int64")
+                element = apply("gather", (element, along), f"axis={x.ndim - axes + n}")
+                along = along.reshape([along.shape[0] if a == n else 1 for a in range(axes)])
+                place = along if place is None else place * sizes[n] + along
+            place = apply("expand", (place,), "shape=" + text_list(element.shape))
+            if best is None:
+                best, where = element, place
+                continue
+            greater = apply("or", (apply("gt", (element, best)), apply("ne", (element, element))))
+            best, where = apply("where", (greater, element, best)), apply("where", (greater, place, where))
+        return best, where
+
+    return row
+
+
+def adaptive_max_pool_backward(axes: int) -> Any:
+    def row(call: Call, gradient: Array, x: Array, places: Array) -> Array:
+        return _to_places(gradient, list(x.shape), axes, places)
 
     return row

@@ -1,0 +1,26 @@
+/* Processes of a mesh, for users of the C API. */
+#include "frontend/mesh/processes.h"
+#include "frontend/api/mesh/mesh.h"
+#include "runtime/mesh/post.h"
+
+vf_status vf_processes_join(vf_context *c, double seconds, vf_error *error) {
+  ir_error failure = {0};
+  if (!c) ir_fail(&failure, IR_ERR_INVALID, "processes_join: the context is NULL");
+  else fe_processes_join(c->runtime, seconds, &failure);
+  return fe_report(error, &failure);
+}
+
+static const rt_transport *transport_of(const vf_context *c) {
+  rt_post *post = c ? rt_context_post(c->runtime) : NULL;
+  return post ? rt_post_transport(post) : NULL;
+}
+
+int64_t vf_process_count(const vf_context *c) {
+  const rt_transport *t = transport_of(c);
+  return t ? t->processes : 1;
+}
+
+int64_t vf_process_number(const vf_context *c) {
+  const rt_transport *t = transport_of(c);
+  return t ? t->process : 0;
+}

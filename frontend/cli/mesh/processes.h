@@ -1,0 +1,15 @@
+/* Commands that MPI has started as several processes. */
+#ifndef VIEWFOLD_FRONTEND_CLI_MESH_PROCESSES_H
+#define VIEWFOLD_FRONTEND_CLI_MESH_PROCESSES_H
+
+#include "frontend/mesh/sharded.h"
+
+/* Where a launcher has started this process as one of several, joins them; VIEWFOLD_MESH_SECONDS says after
+ * how long a silent one counts as gone. */
+ir_status cli_processes_join(rt_context *context, ir_error *error);
+/* Is it the process that writes results and says what they are? Process 0; the only one. */
+bool cli_process_speaks(const rt_context *context);
+/* Gives each process the largest of the numbers that they have. All call it alike. */
+ir_status cli_processes_most(fe_sharded *sharded, int64_t *number, ir_error *error);
+
+#endif

@@ -1,0 +1,42 @@
+/* What may stand behind a statement, and what is written there by people who know other languages. */
+#include "ir/parse/impl.h"
+
+bool ir_parse_statement_end(ir_parser *p) {
+  if (ir_lex_is(&p->lex, '[') && !p->lex.token.first)
+    return ir_lex_fail(
+        &p->lex, "a value has no brackets",
+        "the end of the line; slice takes a part, as in slice %x start=[0] size=[2], and point "
+        "one index");
+  if (ir_lex_is(&p->lex, IR_SIGN2('/', '/')))
+    return ir_lex_fail(&p->lex, "no comment", "'#', with which a comment begins");
+  for (const char *sign = "+-*/<>&|^"; *sign; sign++)
+    if (ir_lex_is(&p->lex, *sign) && !p->lex.token.first)
+      return ir_lex_fail(&p->lex, "an operation is a word before its operands",
+                         "the end of the line; what is %x + %y elsewhere is add %x, %y");
+  return p->lex.token.first || ir_lex_is(&p->lex, '}') ||
+         ir_lex_fail(&p->lex, "unexpected text after a statement", "the end of the line");
+}
+
+bool ir_parse_after_attributes(ir_parser *p, bool attributes) {
+  const ir_token *t = &p->lex.token;
+  if (t->first || ir_lex_is(&p->lex, ':') || ir_lex_is(&p->lex, '}')) return true;
+  if (ir_lex_is(&p->lex, ',') && attributes)
+    return ir_lex_fail(&p->lex, "bad attribute",
+                       "a blank before the next one; several values are a list, as in axes=[0,1]");
+  if (attributes && ir_lex_is(&p->lex, '%'))
+    return ir_lex_fail(&p->lex, "an operand behind attributes", "operands first, as in sum %x axes=[0]");
+  if (ir_lex_is(&p->lex, '%') || ir_parse_at_literal(p))
+    return ir_lex_fail(&p->lex, "operands side by side", "',' between them, as in add %x, %y");
+  if (ir_lex_is(&p->lex, '[') && p->operand_count && p->lex.token.text[-1] == ' ')
+    return ir_lex_fail(&p->lex, "a list without a name", "an attribute, as in shape=[2,3]");
+  if (ir_lex_is(&p->lex, '[') && p->operand_count == 0)
+    return ir_lex_fail(
+        &p->lex, "a list in place of operands",
+        "operands without brackets, as in concat %x, %y; a list is an attribute, as in values=[1,2]");
+  if (ir_lex_is(&p->lex, '.'))
+    return ir_lex_fail(&p->lex, "bad number", "a digit before the point, as in 0.5");
+  if (t->kind == IR_TOKEN_STRING)
+    return ir_lex_fail(&p->lex, "a text in place of an operand",
+                       "%NAME or a number; a text is an attribute, as in file=\"w.npy\"");
+  return ir_parse_statement_end(p);
+}

@@ -1,0 +1,59 @@
+#include "runtime/mesh/gather.h"
+
+#include <string.h>
+
+#include "runtime/mesh/route.h"
+
+typedef struct gather {
+  const rt_mesh_array *arrays;
+  rt_routes *routes; /* of each */
+  size_t count;
+} gather;
+
+/* A scalar is an array of one element: so that a box of it can be empty. */
+static ir_box ranked(ir_box box) {
+  if (box.rank == 0) box = (ir_box){.rank = 1, .hi = {1}};
+  return box;
+}
+
+/* The first device of each process takes all of it. */
+static ir_status find_routes(const ir_mesh *mesh, uint32_t processes, const rt_mesh_array *a,
+                             const ir_mem *mem, rt_routes *out, ir_error *error) {
+  ir_status status = rt_routes_make(mem, mesh->device_count, ranked(a->box).rank, out, error);
+  for (uint32_t d = 0; d < mesh->device_count && !status; d++) {
+    uint32_t before = d ? rt_process_of(mesh, processes, d - 1) : UINT32_MAX;
+    out->of[d].own = ranked(a->boxes[d]);
+    out->of[d].needed = ranked(a->box);
+    if (rt_process_of(mesh, processes, d) == before) out->of[d].needed.hi[0] = out->of[d].needed.lo[0];
+  }
+  return status ? status : rt_routes_find(mesh, mem, a->bytes, out, error);
+}
+
+static ir_status work(void *user, rt_endpoint *endpoint, ir_error *error) {
+  const gather *g = user;
+  ir_status status = IR_OK;
+  for (size_t i = 0; i < g->count && !status; i++) {
+    rt_transfer transfer = {.routes = &g->routes[i],
+                            .part = g->arrays[i].parts[endpoint->device],
+                            .box = g->arrays[i].whole,
+                            .bytes = g->arrays[i].bytes,
+                            .step = (uint32_t)i,
+                            .kind = "results"};
+    status = endpoint->engine->start(endpoint, &transfer, error);
+    if (!status) status = endpoint->engine->wait(endpoint, &transfer, error);
+  }
+  return status;
+}
+
+ir_status rt_ranks_gather(rt_ranks *ranks, const ir_mesh *mesh, uint32_t processes,
+                          const rt_mesh_array *arrays, size_t count, const ir_mem *mem, ir_error *error) {
+  gather g = {arrays, ir_alloc(mem, count * sizeof *g.routes), count};
+  ir_status status = g.routes ? IR_OK : ir_fail(error, IR_ERR_MEMORY, "out of memory gathering results");
+  if (g.routes) memset(g.routes, 0, count * sizeof *g.routes);
+  for (size_t i = 0; i < count && !status; i++)
+    status = find_routes(mesh, processes, &arrays[i], mem, &g.routes[i], error);
+  status = rt_ranks_run(ranks, count, work, &g, status, error);
+  for (size_t i = 0; i < count && g.routes; i++) rt_routes_free(mem, &g.routes[i]);
+  ir_free(mem, g.routes, count * sizeof *g.routes);
+  return status;
+}

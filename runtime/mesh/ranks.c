@@ -1,0 +1,191 @@
+/* Exchanges: packets are packed when an exchange starts, and unpacked when they have arrived. */
+#include "runtime/mesh/ranks.h"
+
+#include <string.h>
+
+#include "runtime/mesh/box.h"
+#include "runtime/mesh/ranks_impl.h"
+#include "runtime/mesh/route.h"
+
+/* failures */
+
+static void cancel(rt_endpoint *endpoint, const ir_error *why) {
+  rank_device *d = rank_device_of(endpoint);
+  if (why) {
+    ir_error named = {0};
+    char text[RT_DEVICE_TEXT];
+    ir_fail(&named, why->status, "device %s: %.800s", rt_device_text(endpoint->mesh, endpoint->device, text),
+            why->text);
+    rt_ranks_fail(d->all, &named, false);
+    rt_ranks_tell(d->all);
+  } else {
+    atomic_store(&d->ended, true);
+    rt_ranks_ring(d->all);
+  }
+}
+
+/* Fails, since another device has: notes the first that waited, and for what. */
+static ir_status fail_cancelled(rank_device *d, const rt_transfer *transfer, uint32_t missing,
+                                ir_error *error) {
+  rt_ranks *r = d->all;
+  pthread_mutex_lock(&r->lock);
+  if (!r->waited) {
+    r->waited = true;
+    r->waiting = d->endpoint.device;
+    r->missing = missing;
+    r->waiting_number = d->number;
+    strncpy(r->waiting_kind, transfer->kind, sizeof r->waiting_kind - 1);
+  }
+  pthread_mutex_unlock(&r->lock);
+  return ir_fail(error, IR_ERR_DEVICE, "another device has failed");
+}
+
+static ir_status fail_apart(const rank_device *d, const rt_transfer *transfer, uint32_t other, bool ended,
+                            ir_error *error) {
+  char text[RT_DEVICE_TEXT];
+  return ir_fail(
+      error, IR_ERR_INVALID,
+      "exchange %llu (%s): device %s has %s; what decides about exchanges must be the same on all devices",
+      (unsigned long long)d->number, transfer->kind, rt_device_text(d->endpoint.mesh, other, text),
+      ended ? "ended before" : "come to another one");
+}
+
+/* packing */
+
+static size_t bytes_of(const ir_box *box, size_t element) {
+  return rt_box_is_empty(box) ? 0 : (size_t)ir_box_elements(box) * element;
+}
+
+static void pack(const rt_transfer *t, const rt_message *m, const ir_box *own, unsigned char *data) {
+  ir_box piece;
+  for (uint32_t i = 0; i < m->count; i++) {
+    rt_route_piece(t->routes, m->first + i, &piece);
+    rt_box_copy(&piece, t->bytes, own, t->part, &piece, data);
+    data += bytes_of(&piece, t->bytes);
+  }
+}
+
+static void unpack(const rt_transfer *t, const rt_message *m, const ir_box *needed,
+                   const unsigned char *data) {
+  ir_box piece;
+  for (uint32_t i = 0; i < m->count; i++) {
+    rt_route_piece(t->routes, m->first + i, &piece);
+    rt_box_copy(&piece, t->bytes, &piece, data, needed, t->box);
+    data += bytes_of(&piece, t->bytes);
+  }
+}
+
+static void copy_own(const rt_transfer *t, const rt_message *m, const rt_route *route) {
+  ir_box piece;
+  for (uint32_t i = 0; i < m->count; i++) {
+    rt_route_piece(t->routes, m->first + i, &piece);
+    rt_box_copy(&piece, t->bytes, &route->own, t->part, &route->needed, t->box);
+  }
+}
+
+/* exchanging */
+
+static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error) {
+  rank_device *d = rank_device_of(endpoint);
+  rt_ranks *r = d->all;
+  const rt_route *route = &transfer->routes->of[endpoint->device];
+  ir_status status = IR_OK;
+  transfer->received = 0;
+  d->number++;
+  for (uint32_t i = 0; i < route->send_count && !status; i++) {
+    const rt_message *m = &route->sends[i];
+    rt_packet *packet = rt_ranks_packet(r, RT_PACKET_DATA, endpoint->device, m->peer, (size_t)m->bytes);
+    if (!packet) {
+      status = ir_fail(error, IR_ERR_MEMORY, "exchange %llu (%s): out of memory for %lld bytes to be sent",
+                       (unsigned long long)d->number, transfer->kind, (long long)m->bytes);
+      break;
+    }
+    packet->header.exchange = d->number;
+    packet->header.step = transfer->step;
+    pack(transfer, m, &route->own, packet->data);
+    status = rt_ranks_send(r, rt_process_of(r->mesh, r->processes, m->peer), packet, error);
+  }
+  atomic_store(&d->sent, d->number);
+  if (status) cancel(endpoint, error);
+  return status;
+}
+
+/* Takes the packet of device `from` in this exchange off the list; NULL: it has not arrived. */
+static rt_packet *take(rank_device *d, uint32_t from) {
+  pthread_mutex_lock(&d->lock);
+  rt_packet **at = &d->arrived, *found;
+  while (*at && ((*at)->header.from != from || (*at)->header.exchange != d->number)) at = &(*at)->next;
+  found = *at;
+  if (found) *at = found->next;
+  pthread_mutex_unlock(&d->lock);
+  return found;
+}
+
+/* Is the device known to be past this exchange, so that what it has sent for it has arrived? */
+static bool is_past(rank_device *d, uint32_t device, bool *ended) {
+  rt_ranks *r = d->all;
+  uint64_t sent;
+  if (r->own[device] != UINT32_MAX) {
+    const rank_device *other = &r->devices[r->own[device]];
+    *ended = atomic_load(&other->ended);
+    return atomic_load(&other->sent) >= d->number || *ended;
+  }
+  pthread_mutex_lock(&d->lock);
+  *ended = d->answer_of == device && d->answer_ended;
+  sent = d->answer_of == device ? d->answer_sent : 0;
+  pthread_mutex_unlock(&d->lock);
+  return *ended || sent >= d->number;
+}
+
+static ir_status receive(rank_device *d, rt_transfer *t, const rt_message *m, bool *done, ir_error *error) {
+  rt_ranks *r = d->all;
+  bool ended = false, past = is_past(d, m->peer, &ended); /* before looking: it sends before it is past */
+  rt_packet *packet = take(d, m->peer);
+  *done = packet != NULL;
+  if (!packet) return past ? fail_apart(d, t, m->peer, ended, error) : IR_OK;
+  bool same = packet->header.step == t->step && packet->bytes == (size_t)m->bytes;
+  if (same) unpack(t, m, &t->routes->of[d->endpoint.device].needed, packet->data);
+  rt_packet_free(r->mem, packet);
+  if (!same) return fail_apart(d, t, m->peer, false, error);
+  if (d->endpoint.traffic) {
+    d->endpoint.traffic[t->step].messages++;
+    d->endpoint.traffic[t->step].bytes += m->bytes;
+  }
+  return IR_OK;
+}
+
+static ir_status advance(rank_device *d, void *user, bool *done, rank_want *want, ir_error *error) {
+  rt_transfer *t = user;
+  const rt_route *route = &t->routes->of[d->endpoint.device];
+  *done = false;
+  for (; t->received < route->receive_count; t->received++) {
+    const rt_message *m = &route->receives[t->received];
+    bool here = false;
+    if (m->peer == d->endpoint.device) {
+      copy_own(t, m, route);
+      continue;
+    }
+    *want = (rank_want){m->peer, t->kind};
+    if (atomic_load(&d->all->cancelled)) return fail_cancelled(d, t, m->peer, error);
+    ir_status status = receive(d, t, m, &here, error);
+    if (status || !here) return status;
+  }
+  *done = true;
+  if (d->endpoint.traffic) d->endpoint.traffic[t->step].times++;
+  return IR_OK;
+}
+
+static ir_status test(rt_endpoint *endpoint, rt_transfer *transfer, bool *done, ir_error *error) {
+  rank_device *d = rank_device_of(endpoint);
+  rank_want want;
+  rt_post_progress(d->all->post);
+  return advance(d, transfer, done, &want, error);
+}
+
+static ir_status wait_until_done(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error) {
+  ir_status status = rt_rank_wait(rank_device_of(endpoint), advance, transfer, error);
+  if (status) cancel(endpoint, error);
+  return status;
+}
+
+const rt_engine rt_rank_engine = {start, test, wait_until_done, cancel};

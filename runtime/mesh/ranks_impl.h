@@ -1,0 +1,82 @@
+/* Private to the engine of processes (ranks.c, ranks_wait.c, ranks_run.c): its devices. */
+#ifndef VIEWFOLD_RUNTIME_MESH_RANKS_IMPL_H
+#define VIEWFOLD_RUNTIME_MESH_RANKS_IMPL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/mesh/ranks.h"
+#include "runtime/mesh/team.h"
+
+/* A device of this process, or the process itself when it waits for others at the end of a run. */
+typedef struct rank_device {
+  rt_endpoint endpoint; /* first: an endpoint is its device */
+  rt_ranks *all;
+  uint64_t number;           /* exchanges that it has started */
+  atomic_uint_fast64_t sent; /* of these, those whose packets have been sent */
+  atomic_bool ended;         /* it has run to its end */
+  pthread_mutex_t lock;      /* guards what follows */
+  pthread_cond_t bell;
+  uint64_t rings;
+  rt_packet *arrived; /* elements for it */
+  /* the last answer to a question: of whom, how many exchanges it has started, whether it has ended */
+  uint32_t answer_of;
+  uint64_t answer_sent;
+  bool answer_ended;
+} rank_device;
+
+/* Who waits for what, for messages. */
+typedef struct rank_want {
+  uint32_t missing; /* the device */
+  const char *kind; /* of exchange */
+} rank_want;
+
+struct rt_ranks {
+  rt_receiver receiver; /* first: a receiver is its engine */
+  const ir_mem *mem;
+  const ir_mesh *mesh;
+  rt_post *post;
+  rt_team *team;
+  uint32_t process, processes;
+  uint32_t count; /* devices of this process, `first` to first + count */
+  uint32_t *own;  /* by device of the mesh: its place in `devices`; UINT32_MAX: of another process */
+  int64_t spin_ns;
+  rt_device_work work;
+  void *user;
+  uint64_t run, program;
+  atomic_uint_fast64_t rounds; /* of agreement that have come, as bits */
+  atomic_bool cancelled;
+  pthread_mutex_t lock; /* guards what follows */
+  ir_error failure;
+  bool told; /* the failure is of another process, or of this one and the others know */
+  bool waited;
+  uint32_t waiting, missing;
+  uint64_t waiting_number;
+  char waiting_kind[64];
+  rank_device devices[]; /* behind those of the mesh: the process */
+};
+
+/* The device that an endpoint is of. */
+static inline rank_device *rank_device_of(rt_endpoint *endpoint) { return (rank_device *)endpoint; }
+
+/* Wakes a device, all of this process. */
+void rt_rank_ring(rank_device *device);
+void rt_ranks_ring(rt_ranks *ranks);
+/* Notes a failure, the first one of the run, and wakes all. told: the other processes know it. */
+void rt_ranks_fail(rt_ranks *ranks, const ir_error *why, bool told);
+/* Tells the other processes of a failure that has been noted, unless they know it. Not from an rt_receiver.
+ */
+void rt_ranks_tell(rt_ranks *ranks);
+/* Sends to a process, or brings the packet to its device where that is of this one. */
+ir_status rt_ranks_send(rt_ranks *ranks, uint32_t process, rt_packet *packet, ir_error *error);
+/* A packet of this run from device `from` to `to`. NULL: memory is short. */
+rt_packet *rt_ranks_packet(const rt_ranks *ranks, rt_kind kind, uint32_t from, uint32_t to, size_t bytes);
+
+/* What is looked for again and again until it is there: *done. */
+typedef ir_status (*rank_advance)(rank_device *device, void *user, bool *done, rank_want *want,
+                                  ir_error *error);
+/* Waits until `advance` has done its work, or fails; fails where the process that has what is missing is
+ * gone, or the device that has it has come to another exchange. */
+ir_status rt_rank_wait(rank_device *device, rank_advance advance, void *user, ir_error *error);
+
+#endif

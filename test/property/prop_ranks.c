@@ -1,0 +1,141 @@
+/* Exchanges between devices of several processes (test/lib/exchanges.h), which are threads with loopback
+ * between them (test/lib/loopback.h). Where some device fails or ends early, or a process is cut off, the
+ * runs of all processes end, with a message that says which; and where no more than a device has failed, they
+ * run again.
+ */
+#include "runtime/mesh/ranks.h"
+#include "test/lib/cases.h"
+#include "test/lib/exchanges.h"
+#include "test/lib/loopback.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A process that is cut off counts as gone after this time; the others have until then to be heard. */
+#define TIMEOUT_NS     ((int64_t)20 * 1000000000)
+#define CUT_TIMEOUT_NS ((int64_t)300 * 1000000)
+
+enum { MOST_PROCESSES = 6 };
+
+typedef struct process {
+  exchange_world *world;
+  loopback *loopback;
+  rt_post *post;
+  rt_ranks *ranks;
+  uint32_t number;
+  uint64_t program;
+  ir_status before, status;
+  ir_error error;
+  pthread_t thread;
+} process;
+
+static int64_t exchanges, elements, failures, cuts, strange;
+
+static void *run(void *argument) {
+  process *p = argument;
+  memset(&p->error, 0, sizeof p->error);
+  if (p->before) ir_fail(&p->error, p->before, "process %u cannot begin", p->number);
+  p->status = rt_ranks_run(p->ranks, p->program, exchanges_work, p->world, p->before, &p->error);
+  return NULL;
+}
+
+static void run_all(process *list, uint32_t count) {
+  for (uint32_t i = 1; i < count; i++) pthread_create(&list[i].thread, NULL, run, &list[i]);
+  run(&list[0]);
+  for (uint32_t i = 1; i < count; i++) pthread_join(list[i].thread, NULL);
+}
+
+static bool open_all(process *list, uint32_t count, int64_t timeout_ns) {
+  for (uint32_t i = 0; i < count; i++) {
+    ir_error error = {0};
+    if (rt_post_open(loopback_of(list[i].loopback, i), timeout_ns, &list[i].post, &error) ||
+        rt_ranks_make(&ir_mem_libc, &list[i].world->mesh, list[i].post, &list[i].ranks, &error)) {
+      printf("%s\n", error.text);
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool all_say(const process *list, uint32_t count, uint32_t but, ir_status status, const char *text) {
+  for (uint32_t i = 0; i < count; i++)
+    if (i != but && (list[i].status != status || (text && !strstr(list[i].error.text, text)))) {
+      printf("process %u: status %d, not %d \"%s\": %s\n", i, list[i].status, status, text ? text : "",
+             list[i].error.text);
+      return false;
+    }
+  return true;
+}
+
+/* A run as the world says. */
+static bool runs(exchange_world *w, process *list, uint32_t count) {
+  bool fails = w->fails < w->mesh.device_count;
+  run_all(list, count);
+  failures += fails;
+  if (!fails) return all_say(list, count, count, IR_OK, NULL) && exchanges_arrived(w, &elements);
+  if (!w->ends) return all_say(list, count, count, IR_ERR_VALUE, "it has failed");
+  return exchanges_missed(w, false) ? all_say(list, count, count, IR_ERR_INVALID, "has ended before")
+                                    : all_say(list, count, count, IR_OK, NULL);
+}
+
+/* Runs that come to nothing: a process that cannot begin, one with another program, one that is cut off. */
+static bool fails_to_run(exchange_world *w, process *list, uint32_t count) {
+  uint32_t which = (uint32_t)exchanges_pick(w, 0, count - 1);
+  w->fails = MOST_DEVICES;
+  switch (exchanges_pick(w, 0, 2)) {
+  case 0:
+    strange++;
+    list[which].before = IR_ERR_IO;
+    run_all(list, count);
+    list[which].before = IR_OK;
+    return all_say(list, count, count, IR_ERR_IO, "cannot begin");
+  case 1:
+    strange++;
+    list[which].program++;
+    run_all(list, count);
+    list[which].program--;
+    return all_say(list, count, count, IR_ERR_INVALID, "another program");
+  default:
+    cuts++;
+    loopback_cut(list[which].loopback, which);
+    run_all(list, count);
+    return all_say(list, count, which, IR_ERR_DEVICE, "has not been heard of") &&
+           all_say(list + which, 1, 1, IR_ERR_DEVICE, "has not been heard of");
+  }
+}
+
+static bool check(uint64_t seed) {
+  exchange_world *w = malloc(sizeof *w);
+  bool good = exchanges_make(w, seed);
+  uint32_t most = w->mesh.device_count < MOST_PROCESSES ? w->mesh.device_count : MOST_PROCESSES;
+  uint32_t count = (uint32_t)exchanges_pick(w, 1, most);
+  process list[MOST_PROCESSES] = {0};
+  bool cut = count > 1 && exchanges_pick(w, 0, 9) == 0;
+  loopback *between = loopback_make(count, seed);
+  for (uint32_t i = 0; i < count; i++)
+    list[i] = (process){.world = w, .loopback = between, .number = i, .program = 77};
+  good = good && open_all(list, count, cut ? CUT_TIMEOUT_NS : TIMEOUT_NS);
+  if (good && cut) good = fails_to_run(w, list, count);
+  else good = good && runs(w, list, count);
+  for (uint32_t i = 0; i < count; i++) {
+    rt_ranks_free(list[i].ranks);
+    rt_post_close(list[i].post);
+  }
+  loopback_free(between);
+  exchanges += w->count;
+  exchanges_free(w);
+  free(w);
+  return good;
+}
+
+int main(int argc, char **argv) {
+  cases c = cases_read(argc, argv, 1000);
+  cases_run(&c, check);
+  printf("%ld meshes, %lld exchanges, %lld elements, %lld devices that failed or ended early, "
+         "%lld processes cut off, %lld that ran something else\n",
+         c.done, (long long)exchanges, (long long)elements, (long long)failures, (long long)cuts,
+         (long long)strange);
+  return c.failed != 0;
+}
