@@ -144,7 +144,7 @@ class Graph(nn.Module):
                 x = h.scatter_reduce(0, to[:, None].expand(-1, h.shape[1]), h[of], "amax")
             else:
                 e = F.leaky_relu(score(torch.cat([h[of], h[to]], 1)), 0.2).exp()
-                total = torch.zeros(len(h), 1).index_add(0, to, e)
+                total = h.new_zeros(len(h), 1).index_add(0, to, e)
                 x = torch.zeros_like(h).index_add(0, to, h[of] * e / (total[to] + 1e-6))
             x = F.relu(x)
         return self.out(x)

@@ -72,6 +72,9 @@ def _scatters(a, b):
     made = [a.scatter_reduce(0, i, b, r, include_self=s) for r in ("sum", "prod", "mean", "amax", "amin") for s in (True, False)]
     whole = [(a * 9).long().scatter_reduce(0, i[:4], (b * 9).long(), r) for r in ("prod", "mean", "amax", "amin")]
     nan = b.where(b < 1, torch.nan)
+    line = i[:, :1].expand(5, 6)  # the same for all columns
+    made += [c.scatter_reduce(0, line, d, r, include_self=s) for r in ("amax", "amin") for s in (True, False)
+             for c, d in ((a, b), (a, nan), ((a * 9).int(), (b * 9).int()), (a.half(), b.half()))]
     return (*made, *whole, a.scatter_reduce(0, i, nan, "amax"), a.scatter_reduce(0, i, nan, "amin"),
             a.index_reduce(1, i[0, :4], b[:, :4], "amax"), a.scatter(0, i, b, reduce="multiply"), a.masked_scatter(a > 0, b),
             a.put(i[0], b[0], accumulate=True))
@@ -208,11 +211,20 @@ class Compiled(Case):
 
     def test_sizes_vary(self):
         """One program for all sizes of an axis."""
-        step = self.compiled(lambda x: (x @ x.t()).softmax(-1).sum(0), dynamic=True)
-        for n in (3, 5, 17):
-            x, = _tensors((n, 4))
-            self.same(step(x), (x @ x.t()).softmax(-1).sum(0))
-        self.assertEqual(sum(len(r.programs) for r in self.vt.explain()), 1)
+        i = torch.tensor([0, 2, -1])
+        calls = {"products": lambda x: (x @ x.t()).softmax(-1).sum(0), "ends behind the axis": lambda x: x[:100] + x[0:50:1],
+                 "indices": lambda x: x[i, i], "pools": lambda x: F.max_pool2d(x[None], 3, 2, 1, return_indices=True)[1],
+                 "pools of what is there": lambda x: F.avg_pool2d(x[None], 3, 2, 1, count_include_pad=False),
+                 "medians": lambda x: x.median(0).values}
+        for name, f in calls.items():
+            torch._dynamo.reset()
+            self.vt.forget()
+            step = self.compiled(f, dynamic=True)
+            for n in (5, 6, 17):
+                with self.subTest(name, n=n):
+                    x, = _tensors((n, 4))
+                    self.same(step(x), f(x))
+            self.assertEqual(sum(len(r.programs) for r in self.vt.explain()), 1, name)
         step = self.compiled(lambda x: x + 1, dynamic=True)
         for x in _tensors((5,), ((1 << 20) + 3,), (6,)):  # the second is longer than variables are
             self.same(step(x), x + 1)
@@ -289,6 +301,22 @@ class Compiled(Case):
             y, expected = self.compiled(f)(x), f(x)
             self.same(y, expected)
             self.assertEqual([a.stride() for a in y], [a.stride() for a in expected])
+
+    def test_results_share_memory(self):
+        """Results that are views of one another do, as torch's; copies do not."""
+        def f(x):
+            y = x + 1
+            return y[1:], y, y.t(), x.t(), y.view(-1), y.clone(), y.detach(), x * 2
+
+        x, = _tensors((3, 4))
+        y, expected = self.compiled(f)(x), f(x)
+        self.same(y, expected)
+        place = lambda t: t.untyped_storage().data_ptr()  # noqa: E731
+        for n, (a, b) in enumerate(zip(y, expected)):
+            self.assertEqual([place(a) == place(o) for o in (*y, x)], [place(b) == place(o) for o in (*expected, x)], n)
+        y[1].zero_()
+        expected[1].zero_()
+        self.same(y, expected)
 
     def test_random(self):
         """Seeded by torch's generator; dropout keeps the mean."""

@@ -9,14 +9,14 @@ static PyObject *graph_of(vf_graph *graph, const vf_error *error) {
   return (PyObject *)g;
 }
 
-/* parse(text): the graph. */
-PyObject *py_parse(PyObject *module, PyObject *text) {
+/* parse(text, file): the graph; files that the text names are beside that one. */
+PyObject *py_parse(PyObject *module, PyObject *args) {
   (void)module;
   vf_error error;
   Py_ssize_t length;
-  const char *bytes = PyUnicode_AsUTF8AndSize(text, &length);
-  if (!bytes || !py_context()) return NULL;
-  return graph_of(vf_graph_parse(py.context, bytes, (size_t)length, "text", NULL, &error), &error);
+  const char *bytes, *file;
+  if (!PyArg_ParseTuple(args, "s#s", &bytes, &length, &file) || !py_context()) return NULL;
+  return graph_of(vf_graph_parse(py.context, bytes, (size_t)length, file, NULL, &error), &error);
 }
 
 /* import_onnx(path): the graph of a model. */

@@ -101,6 +101,25 @@ static PyObject *graph_output(PyObject *self, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+/* constants(path): the arrays of a file as values of the graph, by name. */
+static PyObject *graph_constants(PyObject *self, PyObject *path) {
+  py_graph *g = (py_graph *)self;
+  vf_error error;
+  const char *file = PyUnicode_AsUTF8AndSize(path, NULL);
+  vf_arrays *arrays = file ? vf_arrays_open(py.context, file, &error) : NULL;
+  if (!arrays) return file ? py_raise_error(&error) : NULL;
+  PyObject *all = PyDict_New();
+  for (size_t i = 0; i < vf_arrays_count(arrays) && all; i++) {
+    const char *name = vf_arrays_name(arrays, i);
+    vf_value value = vf_arrays_constant(g->graph, arrays, name);
+    PyObject *one = vf_ok(value) ? py_array_of_value(value, g) : py_raise_graph(g->graph);
+    if (!one || PyDict_SetItemString(all, name, one) < 0) Py_CLEAR(all);
+    Py_XDECREF(one);
+  }
+  vf_arrays_close(arrays);
+  return all;
+}
+
 static PyObject *graph_name(PyObject *self, PyObject *args) {
   const char *name;
   PyObject *array;
@@ -146,6 +165,7 @@ static PyMethodDef methods[] = {
     PY_METHOD("input", graph_input, METH_VARARGS, "input(name, dtype, shape[, strides]): an array."),
     PY_METHOD("variable", graph_variable, METH_VARARGS, "variable(name, lo, hi[, divisor]): a size of runs."),
     PY_METHOD("output", graph_output, METH_VARARGS, "output(name, array)."),
+    PY_METHOD("constants", graph_constants, METH_O, "constants(path): the arrays of a file, by name."),
     PY_METHOD("name", graph_name, METH_VARARGS, "name(array, name), for messages."),
     PY_METHOD("compile", graph_compile, METH_NOARGS, "The program of the outputs."),
     PY_METHOD("text", graph_text, METH_NOARGS, "The graph as text."),

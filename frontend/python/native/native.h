@@ -222,8 +222,9 @@ PyObject *py_checkpoint(PyObject *module, PyObject *args);
 PyObject *py_callback(PyObject *module, PyObject *args);
 
 /* files.c: functions of the module */
-PyObject *py_parse(PyObject *module, PyObject *text);
+PyObject *py_parse(PyObject *module, PyObject *args);
 PyObject *py_import_onnx(PyObject *module, PyObject *path);
+PyObject *py_xla_handler(PyObject *module, PyObject *none); /* the function that XLA calls, as a capsule */
 PyObject *py_read_arrays(PyObject *module, PyObject *path);
 PyObject *py_write_arrays(PyObject *module, PyObject *args);
 

@@ -196,6 +196,8 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = N
     """Ones on diagonal k, zeros elsewhere."""
     want = float32 if dtype is None else to_dtype(dtype)
     columns = n_rows if n_cols is None else n_cols
+    if isinstance(n_rows, int) and isinstance(columns, int) and min(n_rows, columns) < 0:
+        raise ValueError(f"eye: {n_rows} rows and {columns} columns; takes 0 or more")
     rows = apply("arange", (), f"dtype=i64 start=0 stop={n_rows} step=1") if n_rows else zeros((0,), dtype="int64")
     line = apply("arange", (), f"dtype=i64 start=0 stop={columns} step=1") if columns else zeros((0,), dtype="int64")
     return (rows[:, None] + k == line[None, :]).astype(want)
@@ -228,3 +230,11 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
 def stack_of(items: Sequence[Any]) -> Array:
     """An array of equal arrays or numbers."""
     return apply("stack", [asarray(i) for i in items], "axis=0")
+
+
+def number(size: Any) -> Any:
+    """A size as an operand: a number, or the array without axes of one that varies."""
+    if not isinstance(size, Size):
+        return size
+    last = apply("shrink", (arange(size, dtype="int64"),), f"bounds=[[{size}-1,{size}]]")
+    return apply("add", (apply("reshape", (last,), "shape=[]"), 1))

@@ -39,7 +39,9 @@ class Program:
         given = dict(zip(self.inputs, args)) | named
         missing = [n for n in self.inputs if n not in given]
         if missing or len(given) != len(self.inputs):
-            raise TypeError(f"the program takes {', '.join(self.inputs)}; missing: {', '.join(missing) or 'none'}")
+            more = [n for n in named if n not in self.inputs]
+            wrong = f"missing: {', '.join(missing)}" if missing else f"there is no {', '.join(more)}" if more else "got more"
+            raise TypeError(f"the program takes {', '.join(self.inputs)}; {wrong}")
         arrays = []
         for number, name in enumerate(self.inputs):
             array = asarray(_leaf(given[name]))
@@ -60,6 +62,9 @@ class Program:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the graph: `viewfold run` and `viewfold build` take the file."""
+        if "= resource " in self.text:
+            raise ValueError("the graph has arrays of more than 1,024 bytes that are in memory alone, and its text does not "
+                             "hold them; make them arguments of the function")
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.text)
 
@@ -69,7 +74,11 @@ class Program:
 
 def compile(text: str) -> Program:
     """The program of a graph in text form (a .vf file)."""
-    return Program(_native.parse(text))
+    return _parsed(text, "text")
+
+
+def _parsed(text: str, file: str) -> Program:
+    return Program(_native.parse(text, file))
 
 
 def load_program(path: str | os.PathLike[str]) -> Program:
@@ -78,7 +87,7 @@ def load_program(path: str | os.PathLike[str]) -> Program:
     if name.endswith(".onnx"):
         return Program(_native.import_onnx(name))
     with open(name, encoding="utf-8") as file:
-        return compile(file.read())
+        return _parsed(file.read(), name)
 
 
 def export(function: Any, *args: Any) -> Program:

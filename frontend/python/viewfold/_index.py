@@ -127,6 +127,8 @@ def _gather(x: Array, items: list[Any]) -> Array:
     if len(axes) == 1:
         return apply("gather", (x, items[axes[0]]), f"axis={axes[0]}")
     # several: as one index into these axes, which become one
+    from ._creation import number
+
     shape = x.shape
     together = all(b - a == 1 for a, b in zip(axes, axes[1:]))
     others = [n for n in range(x.ndim) if n not in axes]
@@ -138,8 +140,9 @@ def _gather(x: Array, items: list[Any]) -> Array:
     count: Any = 1
     for a in axes:
         index = items[a].astype("int64")
-        index = apply("where", (index < 0, index + shape[a], index))
-        flat = index if flat is None else flat * shape[a] + index
+        size = number(shape[a])
+        index = apply("where", (index < 0, index + size, index))
+        flat = index if flat is None else flat * size + index
         count = count * shape[a]
     joined = [shape[o] for o in others[:first]] + [count] + [shape[o] for o in others[first:]]
     return apply("gather", (apply("reshape", (x,), "shape=" + text_list(joined)), flat), f"axis={first}")

@@ -26,7 +26,7 @@ _MORE = ("native_layer_norm", "native_layer_norm_backward", "native_group_norm",
          "_unsafe_masked_index_put_accumulate", "masked_fill", "index_add", "index_copy", "diag_embed", "tril", "triu",
          "logit", "xlogy", "hypot", "trace", "dist", "cdist", "erfc", "frac", "nan_to_num", "unfold", "unfold_backward",
          "im2col", "col2im", "isposinf", "isneginf", "heaviside", "renorm", "smooth_l1_loss", "huber_loss", "narrow_copy", "cauchy",
-         "exponential", "log_normal", "geometric", "uniform", "normal", "normal_functional", "upsample_trilinear3d",
+         "exponential", "log_normal", "uniform", "normal", "normal_functional", "upsample_trilinear3d",
          "ldexp", "tril_indices", "triu_indices")
 
 

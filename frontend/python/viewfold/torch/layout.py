@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import mul
 from typing import Any
 
 import torch
@@ -39,6 +41,17 @@ def memory_order(sizes: Any, strides: Any, numbers: Any) -> list[int] | None:
     if large == sorted(large):
         return list(range(len(known)))
     return large + [a for a in range(len(known)) if _is(known[a], 1)]
+
+
+def size_of(x: torch.Tensor) -> int:
+    """How many elements a result had when the graph was traced."""
+    return reduce(mul, map(_hint, x.shape), 1)
+
+
+def shares(x: torch.Tensor, base: torch.Tensor) -> bool:
+    """Is a result a view of another, which has all of its memory, densely?"""
+    return (torch._C._is_alias_of(x, base) and x.dtype == base.dtype and _is(base.storage_offset(), 0) and
+            _is(base.untyped_storage().nbytes(), base.numel() * base.element_size()))
 
 
 class Result:
@@ -82,8 +95,5 @@ class View:
         return x.as_strided(shape, strides, x.storage_offset() + number_of(self.offset, values))
 
 
-@dataclass(frozen=True)
-class Again:
-    """A result with the elements of another."""
-
-    output: int
+class Part(View):
+    """A result that is a view of another, whose number this is."""

@@ -16,7 +16,7 @@ from .._creation import from_dlpack
 from .._dtypes import bool_, int64
 from .._sizes import Size, text_list
 from .._transform import _Into
-from .layout import Again, Given, Result, View, memory_order
+from .layout import Given, Part, Result, View, memory_order, shares, size_of
 from .rows.call import Call, Unsupported, dtype_of
 from .rows.table import row_of
 from .symbols import SCALARS, VARYING, Symbols, number_of
@@ -35,9 +35,9 @@ class Recording:
 
     int64, boolean = int64, bool_
 
-    def __init__(self, graph: Any, fixed: dict[Any, int] | None) -> None:
+    def __init__(self, graph: Any, fixed: dict[Any, int] | None, ranges: Any) -> None:
         self.graph = graph
-        self.symbols = Symbols(graph, fixed)
+        self.symbols = Symbols(graph, fixed, ranges)
         self.size = self.symbols.size
         self.draws = 0
         self._seed: Any = None
@@ -75,9 +75,12 @@ class Program:
     traced with. CannotTake names the first node that has no row.
     """
 
+    called = "compiled"
+    ranges: dict[Any, Any] = {}  # of symbols, where torch was told of others than it traced with
+
     def __init__(self, module: fx.GraphModule, weights: dict[int, torch.Tensor] | None = None,
                  fixed: dict[Any, int] | None = None, strides: dict[int, Any] | None = None) -> None:
-        self.module, self.graph = module, _native.graph("compiled")
+        self.module, self.graph = module, _native.graph(self.called)
         self.made_with = (weights, fixed)
         self.strides = strides or {}
         self.layouts = array("q")  # of the inputs: rank, sizes, strides; -1 for what varies
@@ -88,17 +91,25 @@ class Program:
         self.returned: list[Any] = []  # of each result: the number of the output, or what it is
         env: dict[fx.Node, Any] = {}
         with _Into(self.graph):
-            self.recording = Recording(self.graph, fixed)
+            self.recording = Recording(self.graph, fixed, self.ranges)
             self._declare()
             for number, node in enumerate(placeholders(module)):
-                given = (weights or {}).get(number)
-                env[node] = self._argument(number, node) if given is None else constant(given)
+                given = self._constant(number)
+                env[node] = self._argument(number, node) if given is None else given
             for node in module.graph.nodes:
                 if node.op == "output":
-                    self._return(node, env)
+                    try:
+                        self._return(node, env)
+                    except Unsupported as e:
+                        raise CannotTake(node, str(e)) from None
                 elif node.op != "placeholder":
                     env[node] = self._record(node, env)
         self.program: Any = None
+
+    def _constant(self, number: int) -> Array | None:
+        """The elements of an argument that is a constant; None: it is given in runs."""
+        given = (self.made_with[0] or {}).get(number)
+        return None if given is None else constant(given)
 
     def _declare(self) -> None:
         for number, node in enumerate(placeholders(self.module)):
@@ -165,10 +176,10 @@ class Program:
             raise CannotTake(node, f"{type(e).__name__}: {e}") from e
 
     def _return(self, node: fx.Node, env: dict[fx.Node, Any]) -> None:
-        given: Any = node.args[0]
+        given: Any = node.args[0] if isinstance(node.args[0], (list, tuple)) else [node.args[0]]
         arguments = {n: number for number, n in enumerate(placeholders(self.module))}
-        places: dict[Any, int] = {}  # of arrays in an order of memory that are outputs already
-        for r in given if isinstance(given, (list, tuple)) else [given]:
+        alone: list[tuple[int, Any]] = []  # results in memory of their own, by place: views of them come behind
+        for place, r in enumerate(given):
             val = value(r)
             if not isinstance(val, torch.Tensor):
                 self.returned.append(env[r] if isinstance(r, fx.Node) else r)
@@ -177,15 +188,24 @@ class Program:
             elif (view := self._view(val)) is not None:
                 self.returned.append(view)
             else:
-                shape = [self.recording.size(s) for s in val.shape]
-                order = memory_order(shape, val.stride(), val.shape) or list(range(len(shape)))
-                key = (id(env[r]), tuple(order))
-                if key in places:
-                    self.returned.append(Again(places[key]))
-                    continue
-                places[key] = len(self.outputs)
-                self._output(r, env[r], val.dtype, shape, order)
-                self.returned.append(self.outputs[-1])
+                self.returned.append(None)
+                alone.append((place, val))
+        bases: list[int] = []  # places of those that have memory of their own: the larger of two that share some
+        for place, val in sorted(alone, key=lambda p: -size_of(p[1])):
+            if not any(shares(val, value(given[b])) for b in bases):
+                bases.append(place)
+        for place in sorted(bases):
+            val = value(given[place])
+            shape = [self.recording.size(s) for s in val.shape]
+            order = memory_order(shape, val.stride(), val.shape) or list(range(len(shape)))
+            self._output(given[place], env[given[place]], val.dtype, shape, order)
+            self.returned[place] = self.outputs[-1]
+        for place, val in alone:
+            if self.returned[place] is None:
+                base = next(b for b in bases if shares(val, value(given[b])))
+                shape, strides = ([self.recording.size(s) for s in g] for g in (val.shape, val.stride()))
+                self.returned[place] = Part(self.outputs.index(self.returned[base]), shape, strides,
+                                            self.recording.size(val.storage_offset()))
 
     def _view(self, val: torch.Tensor) -> View | None:
         """The result as a view of the argument whose memory it shares, if there is one that lies as it was traced."""
@@ -249,15 +269,15 @@ class Program:
         made = [r.make(values) for r in self.outputs]
         if self.program is not None and _native.run_into(self.program, inputs, sizes, made, self.layout) is not None:
             return self._lying_as(arguments)(arguments)
-        if len(self.returned) == len(made):
+        if self.returned == self.outputs:
             return made
         by_result = dict(zip(self.outputs, made))
         results: list[Any] = []
         for r in self.returned:
             if isinstance(r, Result):
                 results.append(by_result[r])
-            elif isinstance(r, Again):
-                results.append(made[r.output].detach())  # the same elements
+            elif isinstance(r, Part):
+                results.append(r.of(made[r.number], values))
             elif isinstance(r, View):
                 results.append(r.of(arguments[r.number], values))
             elif isinstance(r, Given):

@@ -34,8 +34,8 @@ def type_of(given: Any) -> type:
 class Symbols:
     """What the symbols of a graph stand for: numbers where `fixed` gives them, else variables of the program."""
 
-    def __init__(self, graph: Any, fixed: dict[Any, int] | None) -> None:
-        self.graph, self.fixed = graph, fixed
+    def __init__(self, graph: Any, fixed: dict[Any, int] | None, ranges: dict[Any, Any]) -> None:
+        self.graph, self.fixed, self.ranges = graph, fixed, ranges
         self.known: dict[Any, Any] = {}
         self.sources: list[tuple[int, int | None]] = []  # of each variable: the argument, and the axis whose size it is
         self.names: list[str] = []
@@ -52,10 +52,11 @@ class Symbols:
                     self.known[symbol] = self.fixed[symbol]
             elif expression == symbol and isinstance(size, torch.SymInt):
                 name = "".join(c if c.isalnum() else "_" for c in str(symbol))
-                bounds = size.node.shape_env.var_to_range.get(symbol)
+                bounds = self.ranges.get(symbol) or size.node.shape_env.var_to_range.get(symbol)
                 least = int(bounds.lower) if bounds is not None and bounds.lower.is_Integer else 1
+                most = int(bounds.upper) if bounds is not None and bounds.upper.is_Integer else MOST
                 self.least.append(max(least, 1))
-                self.graph.variable(name, self.least[-1], MOST, 1)
+                self.graph.variable(name, self.least[-1], min(max(most, self.least[-1]), MOST), 1)
                 self.known[symbol] = Size(name)
                 self.names.append(name)
                 self.sources.append((number, axis))

@@ -9,6 +9,7 @@ from ..._creation import full
 from ..._dtypes import int64
 from ..._index import take, write
 from ..._sizes import text_list
+from . import segments
 from .call import Call, Unsupported, array, broadcast, cast
 
 
@@ -132,6 +133,31 @@ _REDUCTIONS = {"sum": _sum, "add": _sum, "mean": _mean, "prod": _product, "multi
                "amin": _least}
 
 
+def _for_all_lines(call: Call, x: Array, axis: int, indices: Array, source: Array) -> bool:
+    """Do indices that repeat along all other axes send whole parts of x, whose elements sort as integers?"""
+    fake = call.fakes[2] if len(call.fakes) > 2 else None
+    if fake is None or len(fake.shape) != x.ndim or not segments.narrow(x):
+        return False
+    others = [a for a in range(x.ndim) if a != axis]
+    return (all(x.shape[a] == indices.shape[a] and (fake.stride(a) == 0 or x.shape[a] == 1) for a in others) and
+            isinstance(x.shape[axis], int) and isinstance(indices.shape[axis], int))
+
+
+def _by_segments(call: Call, x: Array, axis: int, indices: Array, source: Array, name: str, include_self: bool) -> Array:
+    line = apply("shrink", (indices,), "bounds=" + text_list(
+        f"[0,{s if a == axis else 1}]" for a, s in enumerate(indices.shape)))
+    line = apply("reshape", (line,), f"shape=[{indices.shape[axis]}]")
+    if name == "amax":
+        return segments.greatest(call, x, axis, line, source, include_self)
+    # the least: the greatest of what is in the opposite order, where NaN is last still
+    x, source = (_opposite(i) for i in (x, source))
+    return _opposite(segments.greatest(call, x, axis, line, source, include_self))
+
+
+def _opposite(x: Array) -> Array:
+    return apply("neg" if x.dtype.kind == "f" else "not", (x,))
+
+
 def scatter(how: str | None) -> Any:
     """Writes along an axis at indices of each element's own; None: as the call says."""
 
@@ -152,6 +178,8 @@ def scatter(how: str | None) -> Any:
             source = apply("shrink", (source,), "bounds=" + text_list(f"[{b},{e}]" for b, e in pairs))
         source = broadcast(source, list(indices.shape))
         name = how or reduce
+        if name in ("amax", "amin") and _for_all_lines(call, x, axis, indices, source):
+            return _by_segments(call, x, axis, indices, source, name, include_self)
         if name == "set":
             made = _assigned(x, axis, indices, source, "set")
         else:

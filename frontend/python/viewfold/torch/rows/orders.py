@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ..._array import Array, apply
-from ..._creation import arange, full
+from ..._creation import arange, full, number
 from ..._index import write
 from ..._sizes import Size, text_list
 from .call import Call, array, broadcast, cast
@@ -73,7 +73,7 @@ def median(skips_nan: bool) -> Row:
         if skips_nan:
             at = apply("max", (middle, 0))
         else:
-            at = apply("where", (apply("lt", (numbers, array(count, numbers.dtype))), numbers, middle))
+            at = apply("where", (apply("lt", (numbers, number(count))), numbers, middle))
         return _picked(call, x, _ascending(x, axis), axis, at)
 
     return row

@@ -48,15 +48,20 @@ def _interval(x: Array, axis: int, start: Any, end: Any) -> tuple[Any, Any]:
     return start, end
 
 
-def slice_(call: Call, x: Array, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Array:
+def _slice(x: Array, dim: int, start: Any, end: Any, step: int, count: Any) -> Array:
+    """count: of the elements that torch takes, which knows where an end behind the axis is cut."""
     axis = dim % x.ndim
     begin, stop = _interval(x, axis, start, end)
-    if isinstance(stop, Size) and isinstance(end, int):
-        raise Unsupported("a slice whose end may lie behind an axis of variable size")
+    if isinstance(x.shape[axis], Size):
+        stop = begin + (count if step == 1 else (count - 1) * step + 1)
     made = bounds(x, axis, begin, stop)
     if step != 1:
         made = apply("stride", (made,), "steps=" + text_list(step if a == axis else 1 for a in range(x.ndim)))
     return made
+
+
+def slice_(call: Call, x: Array, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Array:
+    return _slice(x, dim, start, end, step, call.shape()[dim % x.ndim])
 
 
 def select(call: Call, x: Array, dim: int, index: Any) -> Array:
@@ -175,7 +180,7 @@ def _write(x: Array, target: Array, source: Any) -> Array:
 
 def slice_scatter(call: Call, x: Array, source: Array, dim: int = 0, start: Any = None, end: Any = None,
                   step: int = 1) -> Array:
-    return _write(x, slice_(call, apply("address", (x,)), dim, start, end, step), source)
+    return _write(x, _slice(apply("address", (x,)), dim, start, end, step, source.shape[dim % x.ndim]), source)
 
 
 def select_scatter(call: Call, x: Array, source: Array, dim: int, index: Any) -> Array:

@@ -7,8 +7,8 @@ from typing import Any
 
 from ... import _native
 from ..._array import Array, apply
-from ..._creation import arange, full
-from ..._sizes import text_list
+from ..._creation import arange, full, number
+from ..._sizes import Size, text_list
 from .call import Call, Unsupported, array, cast
 
 
@@ -43,7 +43,9 @@ class _Windows:
         """Before and after each of the axes: what the last window reads beyond the array included."""
         made = []
         for s, o, k, by, p, d in zip(self.sizes, self.out, self.kernel, self.stride, self.padding, self.dilation):
-            made.append((p, max(p, (o - 1) * by + (k - 1) * d + 1 - s - p)))
+            # of an axis that varies: as far as a last window goes that torch's ceil_mode adds
+            reach = p + by - 1 if isinstance(s, Size) else max(p, (o - 1) * by + (k - 1) * d + 1 - s - p)
+            made.append((p, reach))
         return made
 
     def padded(self, x: Array, value: Any) -> Array:
@@ -72,7 +74,7 @@ class _Windows:
             if p > k * d:  # in the padding: where the window first meets the array
                 along = apply("where", (apply("lt", (along, 0)), apply("mod", (along, d)), along))
             along = along.reshape([self.out[axis] if a == axis else 1 for a in range(self.axes)])
-            made = along if made is None else made * self.sizes[axis] + along
+            made = along if made is None else made * number(self.sizes[axis]) + along
         return made
 
 
@@ -131,9 +133,9 @@ def _average(call: Call, x: Array, shape: list[Any], kernel: Any, stride: Any, p
         s, k, by, p, o = w.sizes[axis], w.kernel[axis], w.stride[axis], w.padding[axis], w.out[axis]
         begin = arange(o, dtype="int64") * by - p
         if count_pads:
-            along = apply("min", (begin + k, s + p)) - begin
+            along = apply("min", (begin + k, number(s + p))) - begin
         else:
-            along = apply("min", (begin + k, s)) - apply("max", (begin, 0))
+            along = apply("min", (begin + k, number(s))) - apply("max", (begin, 0))
         along = cast(along, x.dtype).reshape([o if a == axis else 1 for a in range(w.axes)])
         counts = along if counts is None else apply("mul", (counts, along))
     return apply("div", (total, counts))
