@@ -458,6 +458,7 @@ test:
 	@sh .ci/deps install opencl || true
 	@sh .ci/deps install conform minilm || true
 	@sh .ci/deps install python || true
+	@sh .ci/deps install mpi || true
 	+$(Q)$(MAKE) --no-print-directory test-build && times > build/times && awk 'NR == 2 { gsub("[ms]", " "); \
 	  split($$0, t); printf "building: %.0f s of processor time\n", 60 * (t[1] + t[3]) + t[2] + t[4] }' build/times
 	@$(RUN_TESTS) $(PARTS)

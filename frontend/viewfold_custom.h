@@ -108,7 +108,10 @@ typedef struct vf_op_description {
               vf_value *gradients);
   /* How the results vary when the operands vary by the tangents. vf_jvp needs it. */
   bool (*jvp)(const vf_op_call *call, const vf_value *results, const vf_value *tangents, vf_value *varied);
-  const char *sharding; /* factors of axes, such as "m k, k n -> m n": docs/operations.md */
+  /* Factors of axes, such as "m k, k n -> m n" (docs/operations.md): on a mesh the function is called for the
+   * parts of axes that a factor is divided in. Results are summands where no result has the factor; an axis
+   * that is needed whole is written 1. Without a rule operands are whole on every device. */
+  const char *sharding;
   vf_op_partial partial;
   int64_t flops; /* for each element of all results */
   /* For operands in a batch: the operands of the call are arrays whose first batch_dims axes are the batch,

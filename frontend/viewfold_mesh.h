@@ -32,8 +32,14 @@ VF_API vf_status vf_mesh_part(const vf_mesh *mesh, const char *spec, int rank, c
                               int64_t device, int64_t *begin, int64_t *end, vf_error *error);
 
 /* The mesh of a graph, which is copied, in place of the one that it has. Refused where specs of values are
- * given already. */
+ * given already. That of the session (vf_session) is the mesh on which tensors are realised that depend on
+ * divided ones: vf_tensor_keep(vf_shard(vf_tensor_value(t), "[x,-]"), &error) divides t, and what is computed
+ * from it is divided likewise. Elements are those of the whole array, in one piece of memory. */
 VF_API vf_status vf_graph_set_mesh(vf_graph *graph, const vf_mesh *mesh, vf_error *error);
+/* The part of a tensor that a device of the session's mesh has, as vf_mesh_part: of a realised one; all of it
+ * where it is not divided. */
+VF_API vf_status vf_tensor_part(const vf_tensor *tensor, int64_t device, int64_t *begin, int64_t *end,
+                                vf_error *error);
 /* An input as vf_input makes it, divided among the devices of the graph's mesh. spec: "[x,-]", one entry for
  * each axis. Refused without a mesh. */
 VF_API vf_value vf_input_sharded(vf_graph *graph, const char *name, vf_dtype dtype, int rank,
@@ -110,6 +116,11 @@ VF_API int64_t vf_process_number(const vf_context *context); /* of this process,
  * devices, or devices that are no threads of this process, and where a run finds sizes out. */
 enum { VF_MESH_WIRE = 1 }; /* messages take as long as latency and bandwidth of the mesh's axes say */
 VF_API vf_program *vf_compile_on(vf_graph *graph, const vf_mesh *mesh, unsigned flags, vf_error *error);
+/* The programs of a jit run on a mesh: as by vf_compile_on, with whole tensors, which are divided as the
+ * specs of the inputs say, one for each, NULL where it is open; specs may be NULL. The function may use the
+ * builders of this page. Before the first call, or VF_ERR_INVALID. The mesh is copied. */
+VF_API vf_status vf_jit_on(vf_jit *jit, const vf_mesh *mesh, const char *const *specs, unsigned flags,
+                           vf_error *error);
 VF_API int64_t vf_program_device_count(const vf_program *program); /* 1 without a mesh */
 /* The part of an input or output that a device has: `shape` and `offset` in the whole array, numbers as many
  * as its rank, and in *same the first device that has the same part; same may be NULL. Other arguments as for

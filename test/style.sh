@@ -361,8 +361,9 @@ sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.md' '*.vf' '*.t' '*.1' | xargs g
   check "nothing is left open in the sources"
 if command -v python3 >/dev/null; then
   python3 test/messages.py | sed '$d' | check "every message is named by a test (test/messages.py, test/messages.list)"
+  python3 test/manual.py | sed '$d' | check "every option and variable is in the manual (test/manual.py)"
 else
-  echo "skip every message is named by a test: there is no python3"
+  echo "skip every message is named by a test, every option is in the manual: there is no python3"
 fi
 # docs/extending.md makes some of the files that it names.
 sed -nE 's/^```[a-z]+ ([^ ]+)$/\1/p' docs/extending.md >"$work/made"

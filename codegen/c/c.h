@@ -28,7 +28,6 @@ ir_status cc_file_text(cc_file *file, const char *head, char **bytes, size_t *si
 /* The state of a kernel's emission that other languages do not have. */
 typedef struct cc_own {
   cc_file *file;
-  bool checks;  /* the function may store to its status word */
   bool scratch; /* it uses its scratch memory */
 } cc_own;
 static inline cc_own *cc_of(const tx_emitter *e) { return e->own; }
@@ -46,42 +45,15 @@ void cc_define(tx_emitter *e, const char *format, ...) IR_PRINTF(2, 3); /* adds 
 ir_status cc_emit_kernel(cc_file *file, const cg_request *request, bool is_static, cg_blob *terms,
                          ir_error *error);
 
-/* memory.c: where elements are, loads, run-time bounds */
-typedef struct cc_place {
-  ir_dtype dtype;
-  unsigned kind; /* in memory */
-  uint32_t width;
-  bool affine;
-  int64_t stride;
-  const char *memory;
-  tx_value base;      /* affine: index of the first lane; else what all lanes have in common */
-  tx_value lane_term; /* unless affine: what each lane adds */
-} cc_place;
-cc_place cc_place_of(tx_emitter *e, ir_ref param, ir_ref index, uint32_t lanes);
-static inline bool cc_is_whole(const cc_place *a) { return a->affine && (a->stride == 1 || a->stride == -1); }
-tx_value cc_element_at(tx_emitter *e, const cc_place *a, uint32_t lane); /* as stored: `p1[i]` */
-const char *cc_address(tx_emitter *e, const cc_place *a);     /* of the first lane's element: `p1 + i` */
-const char *cc_low_address(tx_emitter *e, const cc_place *a); /* the lowest one of a vector access */
-/* From the order of lanes to that of addresses, or back. */
-tx_value cc_memory_order(tx_emitter *e, const cc_place *a, tx_value v);
-/* The `count` elements in memory from that of lane `lane` on, as stored. */
-tx_value cc_read_contiguous(tx_emitter *e, const cc_place *a, uint32_t lane, uint32_t count);
-tx_value cc_emit_load(tx_emitter *e, ir_ref ref);
-tx_value cc_emit_bound(tx_emitter *e, ir_ref ref);
-
-/* store.c: as cg_emits says */
-void cc_emit_store(void *emitter, ir_ref ref);
-void cc_emit_update(void *emitter, ir_ref ref);
-
-/* tile.c: all unrolled values of a load at once, where these are contiguous and the vector lanes are not
- * (cg_tile_of); false where there is no such tile */
-bool cc_emit_tile(tx_emitter *e, ir_ref load, void **unrolled);
-/* Interleaves `count` vectors: out holds element 0 of each, then element 1 of each, ... */
-void cc_interleave(tx_emitter *e, const tx_value *from, uint32_t count, tx_value *out);
+/* memory.c: forms of the language */
+tx_value cc_read_whole(tx_emitter *e, const tx_place *a);
+tx_value cc_load_scalar(tx_emitter *e, const tx_place *a, tx_value valid, tx_value other);
+tx_value cc_load_vector(tx_emitter *e, const tx_place *a, const tx_value *valid, tx_value other);
+void cc_write_whole(tx_emitter *e, ir_ref ref, const tx_place *a, tx_value stored);
+void cc_write_elements(tx_emitter *e, const tx_place *a, tx_value stored);
 
 /* loop.c: as cg_emits says; the unrolled values of a RARE */
 void cc_emit_running(void *emitter, uint32_t loop);
-void cc_emit_lanes(void *emitter, uint32_t loop);
 void cc_emit_rare(tx_emitter *e, ir_ref ref, void **unrolled);
 
 /* prune.c: appends a function's body to the file, without declarations of variables that nothing reads */

@@ -72,11 +72,11 @@ static void put_function(tx_emitter *e, const char *symbol, bool is_static) {
              symbol);
   ir_textf(out, "%svoid %s(void *const *buffers, const i64 *vars, i64 begin, i64 end, void *scratch) {\n",
            is_static ? "static " : "", symbol);
-  if (!params && !cc_of(e)->checks) ir_text_str(out, "  (void)buffers;\n");
+  if (!params && !e->checks) ir_text_str(out, "  (void)buffers;\n");
   if (kernel->nsrc == 1 + (uint32_t)params) ir_text_str(out, "  (void)vars;\n");
   if (!tx_has_threads(e->nest)) ir_text_str(out, "  (void)begin, (void)end;\n");
   if (!cc_of(e)->scratch) ir_text_str(out, "  (void)scratch;\n");
-  if (cc_of(e)->checks) ir_textf(out, "  i64 *status = buffers[%u];\n", (unsigned)params);
+  if (e->checks) ir_textf(out, "  i64 *status = buffers[%u];\n", (unsigned)params);
   cc_prune(e, &e->out);
 }
 
@@ -84,10 +84,10 @@ ir_status cc_emit_kernel(cc_file *file, const cg_request *request, bool is_stati
                          ir_error *error) {
   static const cg_emits emits = {tx_emit_unrolled,
                                  cc_emit_running,
-                                 cc_emit_lanes,
+                                 tx_emit_lanes,
                                  NULL,
-                                 cc_emit_store,
-                                 cc_emit_update,
+                                 tx_emit_store,
+                                 tx_emit_update,
                                  NULL,
                                  NULL,
                                  NULL,
@@ -108,7 +108,7 @@ ir_status cc_emit_kernel(cc_file *file, const cg_request *request, bool is_stati
     if (cg_order_open(&e.order, &nest, &emits, &e, error)) put_function(&e, request->symbol, is_static);
     if (e.order.failed) status = error->status;
     *terms =
-        (cg_blob){.mem = file->mem, .scratch = nest.scratch, .in_place = nest.in_place, .checks = own.checks};
+        (cg_blob){.mem = file->mem, .scratch = nest.scratch, .in_place = nest.in_place, .checks = e.checks};
     if (e.order.nest) cg_order_close(&e.order);
     tx_text_free(&e);
   }

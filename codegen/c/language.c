@@ -198,8 +198,11 @@ static tx_value element(tx_emitter *e, tx_value v, uint32_t i) {
   return tx_make(e, v.kind, 1, TX_ATOM, "VF_AT(%s, %u)", v.text, i);
 }
 
+/* VF_SHUFFLE names its operands more than once: both get names. */
 static tx_value shuffle(tx_emitter *e, tx_value a, tx_value b, const uint32_t *order, uint32_t width) {
   const char *list = "";
+  bool same = a.text == b.text;
+  a = tx_temporary(e, a), b = same ? a : tx_temporary(e, b);
   uint32_t padded = cc_padded(a.width);
   for (uint32_t i = 0; i < cc_padded(width); i++) {
     uint32_t from = i < width ? order[i] : order[0];
@@ -274,6 +277,9 @@ const tx_language cc_language = {
               [TX_F64] = {"f64", .nan = "NAN_f64", .infinity = "INFINITY_f64"}},
     .times = "x",
     .compared = TX_UNARY,
+    .report = "if (VF_UNLIKELY(%s)) *status = 1",
+    .prefetch = {"VF_PREFETCH((const void *)((uintptr_t)(%s) + %lld), 3)",
+                 "VF_PREFETCH((const void *)((uintptr_t)(%s) + %lld), 0)"},
     .vectors = vectors,
     .selected = selected,
     .arithmetic = arithmetic,
@@ -292,8 +298,11 @@ const tx_language cc_language = {
     .reinterpret = reinterpret,
     .to_integer = to_integer,
     .to_narrow = to_narrow,
-    .load = cc_emit_load,
-    .bound = cc_emit_bound,
+    .read_whole = cc_read_whole,
+    .write_whole = cc_write_whole,
+    .write_elements = cc_write_elements,
+    .load_vector = cc_load_vector,
+    .load_scalar = cc_load_scalar,
     .rare = cc_emit_rare,
-    .load_unrolled = cc_emit_tile,
+    .load_unrolled = tx_emit_tile,
 };

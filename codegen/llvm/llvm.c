@@ -133,12 +133,27 @@ static ir_status generate_code(LLVMModuleRef module, const cg_request *request, 
   return status;
 }
 
+/* LLVM ends the process where it cannot make code for an architecture without hardware floats, or for a GPU:
+ * others than these were not tried. */
+static ir_status refuse_architecture(const ir_target *target, ir_error *error) {
+  static const char *const tried[] = {"x86_64",      "aarch64",     "riscv64",
+                                      "powerpc64le", "loongarch64", "mips64el"};
+  size_t length = strcspn(target->triple, "-");
+  for (size_t i = 0; i < sizeof tried / sizeof *tried; i++)
+    if (strlen(tried[i]) == length && !memcmp(tried[i], target->triple, length)) return IR_OK;
+  return ir_fail(
+      error, IR_ERR_UNSUPPORTED,
+      "compile: no code is made for %s: the architectures are x86_64, aarch64, riscv64, powerpc64le, "
+      "loongarch64 and mips64el",
+      target->triple);
+}
+
 /* Tables of addresses have 8 bytes for each, and elements of several dtypes share bytes. */
 static ir_status refuse_layout(LLVMTargetMachineRef machine, const ir_target *target, ir_error *error) {
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
   bool wide = LLVMPointerSize(layout) == 8, little = LLVMByteOrder(layout) == LLVMLittleEndian;
   LLVMDisposeTargetData(layout);
-  if (wide && little) return IR_OK;
+  if (wide && little) return refuse_architecture(target, error);
   return ir_fail(error, IR_ERR_UNSUPPORTED,
                  "compile: %s %s; code is made for little-endian machines with pointers of 64 bits",
                  target->triple, wide ? "is big-endian" : "has pointers of 32 bits");

@@ -60,7 +60,7 @@ static bool depends_on_carried(tx_emitter *e, const cg_loop *loop, ir_ref load) 
 static void read_at(tx_emitter *e, const oc_fetch *f, tx_value at) {
   size_t scope = oc_enter_iteration(e, f->loop, at, f->load, f->count);
   for (uint32_t i = 0; i < f->count && !e->order.failed; i++) oc_read_vectors(e, f->load[i], f->first[i]);
-  oc_leave_iteration(e, f->loop, scope);
+  tx_leave_iteration(e, f->loop, scope);
 }
 
 oc_fetch oc_fetch_first(tx_emitter *e, const cg_loop *loop) {

@@ -240,7 +240,7 @@ static tx_value to_narrow(tx_emitter *e, ir_dtype dtype, tx_value v) {
 }
 
 static bool load_unrolled(tx_emitter *e, ir_ref load, void **unrolled) {
-  return oc_emit_tile(e, load, unrolled) || oc_emit_local_vectors(e, load, unrolled) ||
+  return tx_emit_tile(e, load, unrolled) || oc_emit_local_vectors(e, load, unrolled) ||
          oc_emit_vector_loads(e, load, unrolled);
 }
 
@@ -260,6 +260,8 @@ const tx_language oc_language = {
     .times = "",
     .compared = TX_SUM,
     .repeats_literals = true,
+    .report = "if (%s) *status = 1",
+    .prefetch = {"VF_PREFETCH(%s, %lldL)", "VF_PREFETCH_NONTEMPORAL(%s, %lldL)"},
     .arithmetic = arithmetic,
     .compare = compare,
     .shifted = shifted,
@@ -277,9 +279,16 @@ const tx_language oc_language = {
     .reinterpret = reinterpret,
     .to_integer = to_integer,
     .to_narrow = to_narrow,
-    .load = oc_emit_load,
-    .bound = oc_emit_bound,
+    .read_whole = oc_read_whole,
+    .write_whole = oc_write_whole,
+    .write_elements = oc_write_elements,
+    .load_vector = oc_load_vector,
+    .load_scalar = oc_load_scalar,
+    .item_index = oc_item_index,
+    .store_item = oc_store_item,
+    .guard = oc_guard,
     .rare = oc_emit_rare,
+    .combine_items = oc_group_combine,
     .load_unrolled = load_unrolled,
     .named = oc_named,
     .block_closed = oc_forget_loads,

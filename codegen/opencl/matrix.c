@@ -256,7 +256,7 @@ static void find_places(tx_emitter *e, const matrix *m, fragments f[2]) {
             oc_address(e, ir_src(e->g, loads[i], 0), m->side[i].index);
       while (cg_next_lane(&e->order, lanes) && !e->order.failed);
     }
-    oc_leave_iteration(e, m->loop, scope);
+    tx_leave_iteration(e, m->loop, scope);
   }
 }
 

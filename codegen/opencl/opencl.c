@@ -155,7 +155,7 @@ ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, co
                     cg_blob *out, ir_error *error) {
   static const cg_emits emits = {tx_emit_unrolled,
                                  oc_emit_running,
-                                 oc_emit_lanes,
+                                 tx_emit_lanes,
                                  oc_before_effect,
                                  oc_emit_store,
                                  oc_emit_update,

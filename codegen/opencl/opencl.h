@@ -72,28 +72,24 @@ extern const tx_language oc_language;
 /* soft_float.c: before the kernels of a program for a target that computes some floats with integers */
 void oc_put_soft_float(ir_text *out);
 
-/* memory.c */
-/* The value of a LOAD at the current lanes, and that of a BOUND, whose test it emits. */
-tx_value oc_emit_load(tx_emitter *e, ir_ref ref);
-tx_value oc_emit_bound(tx_emitter *e, ir_ref ref);
-/* The `count` elements in memory from that of lane `lane` of the current subvector on, as stored. */
-tx_value oc_read_contiguous(tx_emitter *e, ir_ref param, ir_ref index, uint32_t lane, uint32_t count);
+/* memory.c: forms of the language */
+tx_value oc_item_index(tx_emitter *e, ir_ref param, ir_ref index, const cg_access *how);
+tx_value oc_read_whole(tx_emitter *e, const tx_place *a);
+tx_value oc_load_scalar(tx_emitter *e, const tx_place *a, tx_value valid, tx_value other);
+tx_value oc_load_vector(tx_emitter *e, const tx_place *a, const tx_value *valid, tx_value other);
+void oc_write_whole(tx_emitter *e, ir_ref ref, const tx_place *a, tx_value stored);
+void oc_write_elements(tx_emitter *e, const tx_place *a, tx_value stored);
+void oc_store_item(tx_emitter *e, ir_ref ref, const tx_place *a, tx_value stored);
 /* Work-item style: `count` elements of a local, as stored, from that of the current lanes on, whose index
  * must be a multiple of `count`. */
 tx_value oc_read_aligned(tx_emitter *e, ir_ref param, ir_ref index, uint32_t count);
 /* The address of the work-item's element, at the current lanes: `l0 + i`. */
 const char *oc_address(tx_emitter *e, ir_ref param, ir_ref index);
-void oc_emit_store(void *emitter, ir_ref ref);
+void oc_emit_store(void *emitter, ir_ref ref); /* as cg_emits says */
 void oc_emit_update(void *emitter, ir_ref ref);
 
-/* tile.c: all unrolled values of a load at once, where these are contiguous and the vector lanes are not
- * (cg_tile_of); false where there is no such tile */
-bool oc_emit_tile(tx_emitter *e, ir_ref load, void **unrolled);
-/* Interleaves `count` vectors in place: element 0 of each, then element 1 of each, ...; count is a power of
- * two. */
-void oc_interleave(tx_emitter *e, tx_value *vectors, uint32_t count);
-
-/* local_vector.c: the same in work-item style, where unrolled values are contiguous in a local */
+/* local_vector.c: all unrolled values of a load at once, in work-item style where these are contiguous in a
+ * local; else false */
 bool oc_emit_local_vectors(tx_emitter *e, ir_ref load, void **unrolled);
 
 /* matrix.c: emits a loop that adds up products by the target's matrix instructions. sums[] are the unrolled
@@ -129,13 +125,11 @@ oc_fetch oc_fetch_first(tx_emitter *e, const cg_loop *loop);
  * frees the text. */
 ir_text oc_fetch_next(tx_emitter *e, const oc_fetch *f, unsigned kind, const char *counter, const char *end);
 
-/* loop.c. Between oc_enter_iteration and oc_leave_iteration emission is inside iteration `at` of a loop that
+/* loop.c. Between oc_enter_iteration and tx_leave_iteration emission is inside iteration `at` of a loop that
  * is not open; the indices of the given loads have been emitted there. Returns the scope to leave. */
 size_t oc_enter_iteration(tx_emitter *e, const cg_loop *loop, tx_value at, const ir_ref *loads,
                           uint32_t count);
-void oc_leave_iteration(tx_emitter *e, const cg_loop *loop, size_t scope);
 void oc_emit_running(void *emitter, uint32_t loop);
-void oc_emit_lanes(void *emitter, uint32_t loop);
 void oc_emit_rare(tx_emitter *e, ir_ref ref, void **unrolled);
 
 /* load_reuse.c: input elements that have been loaded already */

@@ -151,9 +151,13 @@ void tx_open(tx_emitter *e, const char *format, ...) {
   e->depth++;
 }
 
-void tx_close(tx_emitter *e) {
+void tx_leave_block(tx_emitter *e) {
   e->depth--;
   if (e->language->block_closed) e->language->block_closed(e);
+}
+
+void tx_close(tx_emitter *e) {
+  tx_leave_block(e);
   put_line(e, "}\n", "");
 }
 

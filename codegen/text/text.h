@@ -99,6 +99,18 @@ enum { TX_FUNCTIONS = TX_FROM_BF16 + 1 /* number of functions */ };
 
 typedef struct tx_emitter tx_emitter;
 
+/* Where the elements of an access are, at the current lanes and subvector. */
+typedef struct tx_place {
+  ir_dtype dtype;
+  unsigned kind; /* in memory */
+  uint32_t width;
+  bool affine;
+  int64_t stride;
+  const char *memory, *space; /* the buffer's name, and that of its address space in OpenCL */
+  tx_value base;              /* affine: index of the first lane; else what all lanes have in common */
+  tx_value lane_term;         /* unless affine: what each lane adds */
+} tx_place;
+
 /* A kind's names. An integer literal is digits between `before` and `after`, behind its sign; where `before`
  * is NULL, a cast of digits. */
 typedef struct tx_kind_names {
@@ -111,9 +123,11 @@ typedef struct tx_kind_names {
  * widths of the result unless it is said otherwise. */
 typedef struct tx_language {
   tx_kind_names kinds[TX_KINDS];
-  const char *times;     /* stands in names of vector types: f32x16 */
-  tx_level compared;     /* operands of comparisons that bind less tightly stand in parentheses */
-  bool repeats_literals; /* a vector of equal literals is written out wherever it is used */
+  const char *times;       /* stands in names of vector types: f32x16 */
+  tx_level compared;       /* operands of comparisons that bind less tightly stand in parentheses */
+  bool repeats_literals;   /* a vector of equal literals is written out wherever it is used */
+  const char *report;      /* format: where the condition holds, an index is out of range */
+  const char *prefetch[2]; /* format of an address and bytes behind it; [1]: of what is not reused */
 
   /* `a op b` of vectors, or of a vector and a scalar; NULL: as for scalars */
   tx_value (*vectors)(tx_emitter *e, tx_operator op, tx_value a, tx_value b);
@@ -141,9 +155,25 @@ typedef struct tx_language {
   /* An f32 that rounds to f16 or bf16 as v does: v is an f64, or an integer of 32 or 64 bits. */
   tx_value (*to_narrow)(tx_emitter *e, ir_dtype dtype, tx_value v);
 
-  tx_value (*load)(tx_emitter *e, ir_ref ref);
-  tx_value (*bound)(tx_emitter *e, ir_ref ref);
+  /* A vector access with a stride of 1 or -1, in the order of memory; the store of ref, or where that is 0 of
+   * an update. */
+  tx_value (*read_whole)(tx_emitter *e, const tx_place *a);
+  void (*write_whole)(tx_emitter *e, ir_ref ref, const tx_place *a, tx_value stored);
+  void (*write_elements)(tx_emitter *e, const tx_place *a, tx_value stored); /* of any other access */
+  /* Of a vector access: the elements where `valid` holds (NULL: everywhere), else `other`; the same of one
+   * element for all lanes, of which some may be valid. */
+  tx_value (*load_vector)(tx_emitter *e, const tx_place *a, const tx_value *valid, tx_value other);
+  tx_value (*load_scalar)(tx_emitter *e, const tx_place *a, tx_value valid, tx_value other);
+  /* TX_ITEMS: the index of the work-item's element; a store by the work-items that take part; `if (...) `
+   * where not all do */
+  tx_value (*item_index)(tx_emitter *e, ir_ref param, ir_ref index, const cg_access *how);
+  void (*store_item)(tx_emitter *e, ir_ref ref, const tx_place *a, tx_value stored);
+  const char *(*guard)(tx_emitter *e, uint32_t lanes);
   void (*rare)(tx_emitter *e, ir_ref ref, void **unrolled);
+  /* TX_ITEMS: combines each of the values over the first `lanes` work-items, in pairs i and i + lanes/2; all
+   * work-items get the results. */
+  void (*combine_items)(tx_emitter *e, ir_op op, ir_dtype dtype, uint32_t lanes, tx_value *values,
+                        size_t count);
   /* All unrolled values of a load at once, where there is a way to do that; else false. */
   bool (*load_unrolled)(tx_emitter *e, ir_ref load, void **unrolled);
   tx_value (*named)(tx_emitter *e, ir_ref ref, tx_value v); /* NULL: tx_variable */
@@ -174,6 +204,7 @@ struct tx_emitter {
   uint32_t number, variables, variable, last_number;
   bool soft_f64;         /* f64 is TX_SOFT_F64 */
   bool streams;          /* some store may bypass the caches */
+  bool checks;           /* the function may store to its status word */
   cg_scratch_text texts; /* text of expressions */
 };
 
@@ -196,6 +227,7 @@ const char *tx_parenthesised(tx_emitter *e, tx_value v, tx_level level); /* in p
 void tx_line(tx_emitter *e, const char *format, ...) IR_PRINTF(2, 3);
 void tx_open(tx_emitter *e, const char *format, ...) IR_PRINTF(2, 3);
 void tx_close(tx_emitter *e);
+void tx_leave_block(tx_emitter *e);               /* as tx_close, without a line */
 tx_value tx_variable(tx_emitter *e, tx_value v);  /* declares the current node's next variable */
 tx_value tx_temporary(tx_emitter *e, tx_value v); /* a variable of its own, unless v is a name or literal */
 bool tx_is_name(const char *text);
@@ -224,6 +256,25 @@ tx_value tx_product(tx_emitter *e, tx_value a, tx_value b);
 tx_value tx_index_as(tx_emitter *e, tx_value v, unsigned kind);
 /* A node's value as variables hold it: of `width` elements; truth values of vectors are masks of i32. */
 tx_value tx_fetch_value(tx_emitter *e, ir_ref ref, uint32_t width);
+
+/* loop.c: what a loop that runs consists of. The unrolled values of all carried values are variables:
+ * declares them, and assigns their next values. */
+void **tx_open_carried(tx_emitter *e, const cg_loop *loop);
+void tx_close_carried(tx_emitter *e, const cg_loop *loop, void **arrays);
+/* Emission is inside the iteration `at` of the loop, until the scope is left that began there. */
+void tx_define_iteration(tx_emitter *e, const cg_loop *loop, tx_value at);
+void tx_leave_iteration(tx_emitter *e, const cg_loop *loop, size_t scope);
+/* Hoists the loads of a loop that may run zero times behind the condition that it runs. Returns true if there
+ * are any; the block of the condition is then open. */
+bool tx_hoist_guarded(tx_emitter *e, const cg_loop *loop, const char *first, const char *end);
+/* A RARE has one branch for all its unrolled values: declares them as their usual values, and returns whether
+ * any condition holds; then, where `some` holds, computes what only the first value needs, which is known
+ * only there. */
+tx_value tx_declare_rare(tx_emitter *e, ir_ref ref, void **unrolled);
+void tx_emit_rare(tx_emitter *e, ir_ref ref, void **unrolled, const char *some);
+
+/* lanes.c: as cg_emits says */
+void tx_emit_lanes(void *emitter, uint32_t loop);
 
 /* arith.c: one operation on values of the dtype. The result is of the same dtype, f16 and bf16 already
  * rounded, or of a comparison a truth value. tx_select is a where the condition holds, else b. What kernels
@@ -255,5 +306,32 @@ tx_value tx_bitcast(tx_emitter *e, ir_dtype from, ir_dtype to, tx_value a);
 /* From registers to the form in memory, and back. */
 tx_value tx_to_storage(tx_emitter *e, ir_dtype dtype, tx_value a);
 tx_value tx_from_storage(tx_emitter *e, ir_dtype dtype, tx_value stored);
+
+/* memory.c */
+/* Where the elements of a buffer at an index are; whether they are a vector in memory, in either order. */
+tx_place tx_place_of(tx_emitter *e, ir_ref param, ir_ref index, uint32_t lanes);
+static inline bool tx_is_whole(const tx_place *a) { return a->affine && (a->stride == 1 || a->stride == -1); }
+tx_value tx_element_at(tx_emitter *e, const tx_place *a, uint32_t lane); /* as stored: `p1[i]` */
+const char *tx_address(tx_emitter *e, const tx_place *a);     /* of the first lane's element: `p1 + i` */
+const char *tx_low_address(tx_emitter *e, const tx_place *a); /* the lowest one of a vector access */
+/* From the order of lanes to that of addresses, or back. */
+tx_value tx_memory_order(tx_emitter *e, const tx_place *a, tx_value v);
+/* The `count` elements in memory from that of lane `lane` on, as stored. */
+tx_value tx_read_contiguous(tx_emitter *e, const tx_place *a, uint32_t lane, uint32_t count);
+/* The value of a LOAD at the current lanes, and that of a BOUND, whose test it emits. */
+tx_value tx_emit_load(tx_emitter *e, ir_ref ref);
+tx_value tx_emit_bound(tx_emitter *e, ir_ref ref);
+
+/* store.c: as cg_emits says */
+void tx_emit_store(void *emitter, ir_ref ref);
+void tx_emit_update(void *emitter, ir_ref ref);
+/* The condition for a store that bypasses the caches, if its vectors are aligned. */
+const char *tx_condition_of_streaming(tx_emitter *e, ir_ref ref, const tx_place *a);
+
+/* tile.c: all unrolled values of a load at once, where these are contiguous and the vector lanes are not
+ * (cg_tile_of); false where there is no such tile */
+bool tx_emit_tile(tx_emitter *e, ir_ref load, void **unrolled);
+/* Interleaves `count` vectors in place: element 0 of each, then element 1 of each, ... */
+void tx_interleave(tx_emitter *e, tx_value *v, uint32_t count);
 
 #endif

@@ -222,8 +222,8 @@ tx_value tx_emit_value(tx_emitter *e, ir_ref ref) {
   switch ((int)n->op) {
   case IR_OP_CONST: return emit_constant(e, n);
   case IR_OP_RANGE: return lane_index(e, ref);
-  case IR_OP_LOAD: return e->language->load(e, ref);
-  case IR_OP_BOUND: return e->language->bound(e, ref);
+  case IR_OP_LOAD: return tx_emit_load(e, ref);
+  case IR_OP_BOUND: return tx_emit_bound(e, ref);
   case IR_OP_PREFIX: return prefix_node(e, ref);
   case IR_OP_CAST: return cast_node(e, ref);
   case IR_OP_BITCAST: return tx_bitcast(e, ir_dtype_of(e->g, n->src[0]), dtype, tx_at(e, n->src[0]));

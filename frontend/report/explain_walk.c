@@ -27,13 +27,25 @@ static bool list_users(fe_walk *w) {
   return true;
 }
 
+/* Which nodes the plan's values are computed from. */
+static void note_planned(fe_walk *w, const ir_plan *plan) {
+  memset(w->planned, 0, w->nodes);
+  for (size_t i = 0; i < plan->slot_count; i++) w->planned[plan->slots[i].value] = 1;
+  for (ir_ref r = (ir_ref)w->nodes; r-- > 1;) { /* sources come before what reads them */
+    const ir_node *n = ir_get(w->g, r);
+    for (uint32_t i = 0; i < used_by(n) && w->planned[r]; i++) w->planned[n->src[i]] = 1;
+  }
+}
+
 bool fe_walk_open(fe_walk *w, const ir_graph *g, const ir_plan *plan) {
   const ir_mem *mem = g->mem;
   *w = (fe_walk){.g = g, .nodes = g->count};
   w->stored = ir_alloc(mem, w->nodes);
   w->marks = ir_alloc(mem, w->nodes);
+  w->planned = ir_alloc(mem, w->nodes);
   w->first_user = ir_alloc(mem, (w->nodes + 1) * sizeof *w->first_user);
-  if (!w->stored || !w->marks || !w->first_user || !list_users(w)) return false;
+  if (!w->stored || !w->marks || !w->planned || !w->first_user || !list_users(w)) return false;
+  note_planned(w, plan);
   memset(w->marks, 0, w->nodes);
   memset(w->stored, 0, w->nodes);
   for (size_t i = 0; i < plan->slot_count; i++) w->stored[plan->slots[i].value] = FOR_ALL;
@@ -49,6 +61,7 @@ void fe_walk_close(fe_walk *w) {
   ir_free(mem, w->users, w->users ? ((size_t)w->first_user[w->nodes] + 1) * sizeof *w->users : 0);
   ir_free(mem, w->first_user, (w->nodes + 1) * sizeof *w->first_user);
   ir_free(mem, w->marks, w->nodes);
+  ir_free(mem, w->planned, w->nodes);
   ir_free(mem, w->stored, w->nodes);
 }
 

@@ -9,8 +9,9 @@
 typedef struct fe_walk {
   const ir_graph *g;
   size_t nodes;
-  uint8_t *stored; /* by node: it is stored in memory, FOR_SOME where only the steps see it that name it */
-  uint8_t *marks;  /* scratch, by node: 0 between calls */
+  uint8_t *stored;  /* by node: it is stored in memory, FOR_SOME where only the steps see it that name it */
+  uint8_t *marks;   /* scratch, by node: 0 between calls */
+  uint8_t *planned; /* by node: the values of the plan are computed from it */
   uint32_t *first_user; /* by node, nodes + 1 entries: index into users */
   ir_ref *users; /* of each node: the nodes of which it is an operand, once for each use, and the functions of
                     which it is a result */

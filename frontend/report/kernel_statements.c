@@ -1,7 +1,7 @@
 /* A node may be for several statements: the padded image that two convolutions read belongs to both. In a
- * kernel, it counts for those statements that what reads it there is for; where it is for none of these, it
- * is a value by itself, and counts for the statements that have it as a result, or, where there are none, for
- * all of its own. */
+ * kernel, it counts for those statements that what reads it there is for, and for all if nothing else reads
+ * it; where it is for none of these, it is a value by itself, and counts for the statements that have it as a
+ * result, or, where there are none, for all of its own. */
 #include "frontend/report/kernel_statements.h"
 
 #include <string.h>
@@ -132,14 +132,23 @@ static void add_set(uint64_t *to, const uint64_t *from, size_t words) {
   for (size_t w = 0; w < words; w++) to[w] |= from[w];
 }
 
-/* A node that counts for `reader` reads node number i. */
-static void count_for(kernel *n, size_t i, const uint64_t *reader) {
+/* Does one value of the plan alone read the node? */
+static bool has_one_reader(const fe_walk *walk, ir_ref node) {
+  unsigned readers = 0;
+  for (uint32_t u = walk->first_user[node]; u < walk->first_user[node + 1]; u++)
+    readers += walk->planned[walk->users[u]];
+  return readers == 1;
+}
+
+/* A node that counts for `reader` reads node number i. What nothing else reads counts for all its own. */
+static void count_for(kernel *n, const fe_walk *walk, size_t i, const uint64_t *reader) {
+  bool lone = has_one_reader(walk, n->nodes.list[i]);
   uint64_t *own = n->own + i * n->words, *to = n->counted + i * n->words, shared = 0;
   for (size_t w = 0; w < n->words; w++) shared |= own[w] & reader[w];
   if (is_empty(own, n->words)) add_set(to, reader, n->words);
   else if (!shared)
     add_set(to, is_empty(n->results + i * n->words, n->words) ? own : n->results + i * n->words, n->words);
-  for (size_t w = 0; w < n->words && shared; w++) to[w] |= own[w] & reader[w];
+  for (size_t w = 0; w < n->words && shared; w++) to[w] |= lone ? own[w] : own[w] & reader[w];
 }
 
 /* A stored part that several statements share counts for those that have a value which reads it. */
@@ -166,7 +175,7 @@ static void count_all(kernel *n, const fe_walk *walk, const ir_step *step, ir_re
     for (uint32_t s = 0; s < ir_operand_count(ir_get(g, node)); s++) {
       ir_ref source = ir_src(g, node, s);
       size_t at = ir_find_ref(n->nodes.list, n->nodes.count, source);
-      if (at < n->nodes.count && n->nodes.list[at] == source) count_for(n, at, counted);
+      if (at < n->nodes.count && n->nodes.list[at] == source) count_for(n, walk, at, counted);
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "frontend/api/api.h"
+#include "frontend/session/jit_mesh.h"
 #include "runtime/cache/memo.h"
 
 enum { CAPACITY = 64, NAME = 24 };
@@ -35,6 +36,7 @@ struct vf_jit {
   uint32_t variable_count, axis_count;
   char *names;
   size_t names_size;
+  fe_jit_mesh mesh; /* that programs run on */
   rt_memo programs; /* signature -> vf_program */
   ir_text key;
   vf_jit_stats stats;
@@ -59,6 +61,7 @@ static void drop_program(void *program) { vf_program_destroy(program); }
 static void free_jit(vf_jit *j) {
   const ir_mem *mem = &j->context->mem;
   rt_memo_free(&j->programs);
+  fe_jit_mesh_free(&j->mesh);
   ir_text_free(&j->key);
   ir_free(mem, j->variables, j->axis_count * sizeof *j->variables);
   ir_free(mem, j->axes, j->axis_count * sizeof *j->axes);
@@ -151,6 +154,22 @@ vf_jit *vf_jit_create(vf_context *c, const vf_jit_options *o, vf_error *error) {
   if (j) fe_context_retain(c);
   fe_report(error, &failure);
   return j;
+}
+
+vf_status vf_jit_on(vf_jit *j, const vf_mesh *mesh, const char *const *specs, unsigned flags,
+                    vf_error *error) {
+  ir_error failure = {0};
+  fe_jit_mesh made;
+  if (!j || !mesh) {
+    ir_fail(&failure, IR_ERR_INVALID, "jit: %s is NULL", j ? "the mesh" : "it");
+  } else if (j->stats.misses || j->busy) {
+    ir_fail(&failure, IR_ERR_INVALID,
+            "jit @%.60s: it has been called; give it its mesh before the first call", j->name);
+  } else if (fe_jit_mesh_make(mesh, specs, j->inputs, flags, &j->context->mem, &made, &failure) == IR_OK) {
+    fe_jit_mesh_free(&j->mesh);
+    j->mesh = made;
+  }
+  return fe_report(error, &failure);
 }
 
 void vf_jit_destroy(vf_jit *j) {
@@ -297,13 +316,17 @@ static vf_program *trace_program(vf_jit *j, vf_tensor *const *inputs, const vf_s
     if (v->dynamic) v->value = vf_variable(g, v->name, v->lo, v->hi, v->divisor);
   }
   memset(j->values, 0, (size_t)(j->inputs + j->results) * sizeof *j->values);
-  for (int i = 0; i < j->inputs; i++) j->values[i] = trace_input(j, g, i, inputs[i]);
+  fe_jit_mesh_begin(&j->mesh, g);
+  for (int i = 0; i < j->inputs; i++) {
+    j->values[i] = trace_input(j, g, i, inputs[i]);
+    fe_jit_mesh_divide(&j->mesh, j->name, g, i, j->values[i]);
+  }
   size_t variables = g->variable_count;
   j->function(j->user, g, j->values, statics, j->values + j->inputs);
   refuse_declarations(j, g, variables);
   name_results(j, g, j->values + j->inputs);
   int64_t traced = now();
-  vf_program *p = vf_compile(g, error);
+  vf_program *p = j->mesh.mem ? vf_compile_on(g, NULL, j->mesh.flags, error) : vf_compile(g, error);
   vf_graph_destroy(g);
   j->stats.trace_ns += traced - start;
   j->stats.compile_ns += now() - traced;

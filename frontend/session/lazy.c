@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "frontend/api/api.h"
+#include "frontend/mesh/sharded.h"
 #include "passes/ops/ops.h"
 
 enum { ALIGN = 64, SPARE_NODES = 1024, SPARE_BYTES = 1 << 20 };
@@ -149,6 +150,7 @@ typedef struct walk {
   fe_lazy *lazy;
   const ir_graph *from;
   ir_graph *to;
+  bool divided;   /* something copied says how it is divided over the session's mesh */
   bool as_inputs; /* BUFFERs become INPUTs b0, b1, ..., listed in lazy->leaves */
   size_t leaf_count, frame_count;
 } walk;
@@ -157,6 +159,8 @@ static bool walk_start(walk *w, vf_context *c, ir_graph *to, bool as_inputs) {
   fe_lazy *l = &c->lazy;
   *w = (walk){.mem = &c->mem, .lazy = l, .from = &c->session->ir, .to = to, .as_inputs = as_inputs};
   if (!IR_RESERVE(w->mem, l->map, l->map_cap, w->from->count)) return false;
+  const ir_mesh *mesh = ir_graph_mesh(w->from);
+  if (mesh && !ir_graph_set_mesh(to, mesh)) return false;
   memset(l->map, 0, w->from->count * sizeof *l->map);
   return true;
 }
@@ -181,7 +185,8 @@ static ir_ref copy_node(walk *w, ir_ref ref) {
   int64_t arg = n->arg;
   if (n->nsrc > sizeof few / sizeof *few && !(src = ir_alloc(w->mem, n->nsrc * sizeof *src))) return 0;
   for (uint32_t i = 0; i < n->nsrc; i++) src[i] = l->map[fe_lazy_resolve(l, n->src[i])];
-  bool named = op == IR_OP_DATA || op == IR_OP_RESOURCE || op == IR_OP_CUSTOM || op == IR_OP_EXCHANGE;
+  bool named = op == IR_OP_DATA || op == IR_OP_RESOURCE || op == IR_OP_CUSTOM || op == IR_OP_EXCHANGE ||
+               ir_only_divides(op);
   if (named) arg = ir_name(w->to, ir_name_text(w->from, arg), ir_name_length(w->from, arg));
   w->to->customs = w->from->customs;
   if (op == IR_OP_BUFFER && w->as_inputs) {
@@ -197,6 +202,9 @@ static ir_ref copy_node(walk *w, ir_ref ref) {
   else if (shape) made = ir_make_tensor(w->to, op, (ir_dtype)n->dtype, l->map[shape], arg, src, n->nsrc);
   else made = ir_make(w->to, op, (ir_dtype)n->dtype, arg, src, n->nsrc);
   if (src != few) ir_free(w->mem, src, n->nsrc * sizeof *src);
+  const ir_spec *spec = ir_spec_of(w->from, ref);
+  w->divided |= spec || ir_only_divides(op);
+  if (made && spec && !ir_set_spec(w->to, made, spec)) return 0;
   if (made && !w->as_inputs && ir_has_letters(w->from, ref) &&
       !ir_letters_set(w->to, made, &w->from->letters[ref]))
     return 0;
@@ -424,9 +432,14 @@ static size_t list_references(const fe_lazy *l, const walk *w, pass_reference *o
   return count;
 }
 
+/* What computes the roots: a program on one device, or, where `devices` is made, on the session's mesh. */
+typedef struct compiled {
+  rt_program *program;
+  fe_sharded devices;
+} compiled;
+
 /* Compile one program for all roots. Their copies are in l->roots behind them. */
-static ir_status compile_roots(vf_context *c, walk *w, size_t root_count, rt_program **program,
-                               ir_error *error) {
+static ir_status compile_roots(vf_context *c, walk *w, size_t root_count, compiled *out, ir_error *error) {
   fe_lazy *l = &c->lazy;
   ir_ref *copies = l->roots + root_count, results = 0, *inputs;
   bool good = true;
@@ -445,7 +458,8 @@ static ir_status compile_roots(vf_context *c, walk *w, size_t root_count, rt_pro
                         .references = references,
                         .reference_count = references ? list_references(l, w, references) : 0,
                         .name = "session"};
-  if (!error->status) fe_compile(c->runtime, &request, program, error);
+  if (!error->status && w->divided) fe_sharded_make(c->runtime, &request, false, &out->devices, error);
+  else if (!error->status) fe_compile(c->runtime, &request, &out->program, error);
   ir_free(w->mem, references, l->written_count * sizeof *references);
   ir_free(w->mem, inputs, w->leaf_count * sizeof *inputs);
   return error->status;
@@ -458,14 +472,19 @@ static size_t leaf_number(const char *name) {
   return number;
 }
 
+/* On a mesh, all leaves. */
+static size_t input_count(const walk *w, const compiled *p) {
+  return p->program ? rt_program_input_count(p->program) : w->leaf_count;
+}
+
 /* Get the addresses of the program's inputs, then of its outputs. */
-static bool gather_pointers(vf_context *c, const walk *w, const rt_program *program, rt_memory *made,
+static bool gather_pointers(vf_context *c, const walk *w, const compiled *p, rt_memory *made,
                             size_t root_count, ir_error *error) {
   fe_lazy *l = &c->lazy;
-  size_t inputs = rt_program_input_count(program);
+  size_t inputs = input_count(w, p);
   if (!IR_RESERVE(&c->mem, l->pointers, l->pointer_cap, inputs + root_count)) return no_memory(error);
   for (size_t i = 0; i < inputs + root_count; i++) {
-    size_t leaf = i < inputs ? leaf_number(rt_program_input(program, i).name) : 0;
+    size_t leaf = i < inputs && p->program ? leaf_number(rt_program_input(p->program, i).name) : i;
     const fe_session_ref *reference = i >= inputs ? reference_of(l, i - inputs) : NULL;
     rt_memory *memory = reference              ? fe_lazy_memory(l, reference->held)
                         : i >= inputs          ? &made[i - inputs]
@@ -480,7 +499,8 @@ static bool gather_pointers(vf_context *c, const walk *w, const rt_program *prog
 
 /* Make a BUFFER for each root, in l->roots in place of its copy, and memory for it in made[], which the
  * caller frees or attaches. Reserve the storages for commit_results. */
-static bool prepare_results(vf_context *c, size_t root_count, rt_memory *made, ir_error *error) {
+static bool prepare_results(vf_context *c, const compiled *p, size_t root_count, rt_memory *made,
+                            ir_error *error) {
   fe_lazy *l = &c->lazy;
   ir_graph *g = &c->session->ir;
   g->error = error;
@@ -489,6 +509,8 @@ static bool prepare_results(vf_context *c, size_t root_count, rt_memory *made, i
     l->roots[root_count + i] = buffer;
     ir_letters letters = ir_letters_of(g, l->roots[i]);
     if (buffer && ir_has_letters(g, l->roots[i]) && !ir_letters_set(g, buffer, &letters)) buffer = 0;
+    const ir_spec *spec = p->program ? NULL : &p->devices.parts.results[i].spec;
+    if (buffer && spec && !ir_spec_is_whole(spec) && !ir_set_spec(g, buffer, spec)) buffer = 0;
     if (!buffer || (!reference_of(l, i) &&
                     rt_memory_make(c->runtime, fe_lazy_bytes(g, buffer), &made[i], error) != IR_OK))
       no_memory(error);
@@ -538,8 +560,7 @@ static void abandon_results(vf_context *c, size_t root_count, rt_memory *made, b
   commit_references(l, root_count);
 }
 
-static void run_program(vf_context *c, walk *w, size_t root_count, const rt_program *program,
-                        ir_error *error) {
+static void run_program(vf_context *c, walk *w, size_t root_count, compiled *p, ir_error *error) {
   fe_lazy *l = &c->lazy;
   rt_memory one = {0}, *made = root_count == 1 ? &one : ir_alloc(&c->mem, root_count * sizeof *made);
   bool begun = false;
@@ -548,12 +569,13 @@ static void run_program(vf_context *c, walk *w, size_t root_count, const rt_prog
     return;
   }
   memset(made, 0, root_count * sizeof *made);
-  if (prepare_results(c, root_count, made, error) &&
-      gather_pointers(c, w, program, made, root_count, error)) {
+  if (prepare_results(c, p, root_count, made, error) && gather_pointers(c, w, p, made, root_count, error)) {
+    void **outputs = l->pointers + input_count(w, p);
     for (size_t i = 0; i < l->written_count; i++)
       if (l->written[i].in_place) fe_lazy_memory(l, l->refs[l->written[i].ref].held)->host_current = false;
     l->running = begun = true;
-    rt_program_run_placed(program, l->pointers, l->pointers + rt_program_input_count(program), NULL, error);
+    if (p->program) rt_program_run_placed(p->program, l->pointers, outputs, NULL, error);
+    else fe_sharded_run(&p->devices, l->pointers, outputs, NULL, error);
     l->running = false;
   }
   if (!error->status) commit_results(c, root_count, made);
@@ -566,14 +588,17 @@ static void realise_tensors(vf_context *c, vf_tensor *const *tensors, size_t cou
   ir_graph scratch;
   walk w;
   size_t root_count = 0;
-  rt_program *program = NULL;
+  compiled program = {0};
+  if (ir_graph_init(&scratch, &c->mem, error) != IR_OK) return;
   bool good = walk_start(&w, c, &scratch, true) && list_roots(c, tensors, count, &root_count);
   if (!good) no_memory(error);
-  if (root_count == 0 || !good || ir_graph_init(&scratch, &c->mem, error) != IR_OK) return;
-  ir_task_begin(scratch.task = &task, c->progress);
-  if (compile_roots(c, &w, root_count, &program, error) == IR_OK)
-    run_program(c, &w, root_count, program, error);
-  rt_program_release(program);
+  if (root_count && good) {
+    ir_task_begin(scratch.task = &task, c->progress);
+    if (compile_roots(c, &w, root_count, &program, error) == IR_OK)
+      run_program(c, &w, root_count, &program, error);
+    rt_program_release(program.program);
+    fe_sharded_free(&program.devices);
+  }
   ir_graph_free(&scratch);
 }
 

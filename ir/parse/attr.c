@@ -205,6 +205,8 @@ bool ir_parse_operand(ir_parser *p, ir_ref *out) {
     p->lex.by_line = false;
     *out = ir_parse_expression(p);
     p->lex.by_line = by_line;
+    if (*out && ir_lex_is(&p->lex, ','))
+      return ir_lex_fail(&p->lex, "operands in parentheses", "operands without them, as in add %x, %y");
     return *out && ir_lex_expect(&p->lex, ')', "bad operand");
   }
   if (t->kind == IR_TOKEN_WORD && !ir_parse_at_literal(p)) { /* f32(0.5) */

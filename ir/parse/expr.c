@@ -225,6 +225,14 @@ static ir_ref declare_variable(ir_parser *p, const ir_token *name) {
   return var && ir_parse_declare(p, name, var) ? var : 0;
 }
 
+/* What may have been meant by a name that is no variable. */
+static const char *expected_of(const ir_parser *p, const ir_token *word) {
+  const char *end = p->lex.text + p->lex.length, *behind = word->text + word->length;
+  if (word->text > p->lex.text && word->text[-1] == '%') return "operands before attributes";
+  if (end - behind >= 2 && behind[0] == '-' && behind[1] == '>') return "a text in quotes";
+  return "a variable declared before, as in n=1..8";
+}
+
 static ir_ref lookup_word(ir_parser *p, const ir_token *word, ir_ref range, bool is_range) {
   int64_t id = ir_parse_intern(p, word);
   int shown = (int)(word->length > 40 ? 40 : word->length);
@@ -233,8 +241,7 @@ static ir_ref lookup_word(ir_parser *p, const ir_token *word, ir_ref range, bool
   if (!is_range && p->symbols[id].var_epoch == p->epoch) return p->symbols[id].var;
   return ir_lex_fail_at(&p->lex, word->line, word->column, "unknown %s, found '%.*s', expected %s",
                         is_range ? "range" : "name in an expression", shown, word->text,
-                        is_range ? "a range of an enclosing loop"
-                                 : "a variable declared before, as in n=1..8");
+                        is_range ? "a range of an enclosing loop" : expected_of(p, word));
 }
 
 ir_ref ir_parse_range_lookup(ir_parser *p, const ir_token *word) {

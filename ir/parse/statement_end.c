@@ -27,6 +27,8 @@ bool ir_parse_after_attributes(ir_parser *p, bool attributes) {
     return ir_lex_fail(&p->lex, "an operand behind attributes", "operands first, as in sum %x axes=[0]");
   if (ir_lex_is(&p->lex, '%') || ir_parse_at_literal(p))
     return ir_lex_fail(&p->lex, "operands side by side", "',' between them, as in add %x, %y");
+  if (ir_lex_is(&p->lex, '[') && p->operand_count && p->lex.token.text[-1] == ' ')
+    return ir_lex_fail(&p->lex, "a list without a name", "an attribute, as in shape=[2,3]");
   if (ir_lex_is(&p->lex, '[') && p->operand_count == 0)
     return ir_lex_fail(
         &p->lex, "a list in place of operands",

@@ -329,6 +329,14 @@ bool op_custom_sharding(ir_graph *g, ir_ref node, op_sharding *out) {
   return op_sharding_make(g, &ask, out);
 }
 
+bool op_custom_divides(const ir_graph *g, ir_ref node) {
+  ir_custom_call call;
+  if (ir_op_of(g, node) != IR_OP_CUSTOM) return false;
+  ir_custom_of(g, node, &call);
+  const op_custom *custom = op_custom_find(g, call.name, strlen(call.name));
+  return custom && custom->sharding && !call.batch && call.operands <= OP_SHARDING_OPERANDS;
+}
+
 bool op_custom_partial(ir_graph *g, ir_ref node, op_partial_rule *out) {
   direction d;
   if (!begin_direction(&d, g, node)) return false;

@@ -52,6 +52,8 @@ bool op_custom_push(ir_graph *g, ir_ref node, const ir_ref *tangents, ir_ref *pa
  * operations for all its results. False, or 0, where it is not registered. */
 struct op_sharding;
 bool op_custom_sharding(ir_graph *g, ir_ref node, struct op_sharding *out);
+/* Has the registration a rule by which this call is divided? Those of batches are not. */
+bool op_custom_divides(const ir_graph *g, ir_ref node);
 bool op_custom_partial(ir_graph *g, ir_ref node, op_partial_rule *out);
 ir_ref op_custom_flops(ir_graph *g, ir_ref node);
 

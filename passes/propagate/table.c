@@ -1,5 +1,7 @@
 /* The table of values and operations. */
 #include "impl.h"
+#include "ir/custom.h"
+#include "passes/ops/custom.h"
 #include "passes/view/index_map.h"
 #include "passes/view/interval.h"
 
@@ -161,6 +163,28 @@ static bool add_op(propagate_state *s, ir_ref node) {
   return good;
 }
 
+/* A result of a custom operation, with the terms of the operands and of this result. */
+static bool add_custom_result(propagate_state *s, ir_ref result) {
+  ir_graph *g = s->g;
+  ir_ref node = ir_src(g, result, 0);
+  ir_custom_call call;
+  op_sharding rule;
+  if (!op_custom_divides(g, node)) return true;
+  ir_custom_of(g, node, &call);
+  for (uint32_t i = 0; i < call.operands; i++)
+    if (!s->value_of[ir_src(g, node, i)]) return true;
+  if (!op_sharding_of(g, node, &rule)) return false;
+  rule.terms[call.operands] = rule.terms[call.operands + (uint32_t)ir_arg_int(ir_get(g, result))];
+  propagate_op *op = begin_op(s, result);
+  bool good = op != NULL;
+  if (good) op->terms = (uint8_t)(call.operands + 1);
+  for (uint32_t i = 0; i <= call.operands && good; i++)
+    good = add_term(s, i < call.operands ? ir_src(g, node, i) : result);
+  good = good && put_rule(s, op, &rule);
+  op_sharding_free(&rule);
+  return good;
+}
+
 /* ---- chains of views */
 
 static bool is_view(const ir_graph *g, ir_ref node) {
@@ -259,7 +283,8 @@ bool propagate_table(propagate_state *s, ir_ref root, const propagate_pair *alik
     if (reader[live[i]] && (reader[live[i]] == root || !is_view(g, reader[live[i]]))) reader[live[i]] = 0;
   for (size_t i = 0; i < count && good; i++) {
     if (!ir_shape(g, live[i]) || ir_has_results(ir_op_of(g, live[i]))) continue;
-    good = add_value(s, live[i]) && add_op(s, live[i]);
+    bool custom = ir_op_of(g, live[i]) == IR_OP_RESULT;
+    good = add_value(s, live[i]) && (custom ? add_custom_result(s, live[i]) : add_op(s, live[i]));
     if (good && is_view(g, live[i]) && !reader[live[i]]) good = add_chain(s, live[i], reader);
   }
   for (size_t i = 0; i < alike_count && good; i++) good = add_pair(s, &alike[i]);

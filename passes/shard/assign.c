@@ -185,22 +185,6 @@ static void keep_extrema(factors *f, ir_ref node) {
   }
 }
 
-double shard_bytes(ir_graph *g, ir_ref x) {
-  double bytes = ir_dtypes[ir_dtype_of(g, x)].bytes;
-  for (uint32_t d = 0; d < ir_rank(g, x); d++) bytes *= (double)ir_bounds_of(g, ir_dim(g, x, d)).hi;
-  return bytes;
-}
-
-double shard_least_bytes(ir_graph *g, ir_ref x) {
-  double least = shard_bytes(g, x);
-  while (ir_op_of(g, x) == IR_OP_EXPAND || ir_op_of(g, x) == IR_OP_RESHAPE ||
-         ir_op_of(g, x) == IR_OP_PERMUTE) {
-    double bytes = shard_bytes(g, x = ir_src(g, x, 0));
-    if (bytes < least) least = bytes;
-  }
-  return least;
-}
-
 static void claim_operands(factors *f, ir_ref node, const ir_spec *const *specs) {
   const ir_node *n = ir_get(f->s->g, node);
   uint32_t order[SHARD_OPERANDS], count = f->rule->operands;
@@ -307,6 +291,23 @@ static bool choose(shard_state *s, ir_ref node, const op_sharding *rule, const i
   ir_spec joined;
   ir_spec_canonical(&out->result, &joined);
   out->result = joined;
+  return s->g->error->status == IR_OK;
+}
+
+bool shard_choose_terms(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
+                        ir_spec *terms) {
+  factors f = {.s = s, .rule = rule};
+  find_whole(&f, node, false);
+  claim_operands(&f, node, specs);
+  while (!drop_inner(&f)) {}
+  for (uint32_t t = 0; t < rule->operands + rule->results; t++) {
+    ir_spec term;
+    spec_of_term(&f, &rule->terms[t], &term);
+    for (uint32_t i = 0; i < rule->factor_count && t >= rule->operands; i++)
+      for (uint32_t k = 0; k < f.axes[i].count && f.contracted[i]; k++)
+        if (!ir_spec_add(&term, IR_PLACE_PENDING, f.axes[i].axes[k])) return false;
+    ir_spec_canonical(&term, &terms[t]);
+  }
   return s->g->error->status == IR_OK;
 }
 

@@ -192,10 +192,15 @@ static ir_ref remade(call *c, const ir_ref *func) {
 /* Keeps the specs of the results for the nodes that select them. */
 static bool keep_results(call *c) {
   shard_state *s = c->s;
-  for (uint32_t i = 0; i < c->results; i++) {
-    if (!IR_RESERVE(s->g->mem, s->results, s->result_cap, s->result_count + 1)) return no_memory(c);
-    s->results[s->result_count++] = (shard_result){c->node, i, c->wanted[i]};
-  }
+  for (uint32_t i = 0; i < c->results; i++)
+    if (!shard_keep_result(s, c->node, i, &c->wanted[i])) return false;
+  return true;
+}
+
+bool shard_keep_result(shard_state *s, ir_ref node, uint32_t slot, const ir_spec *spec) {
+  if (!IR_RESERVE(s->g->mem, s->results, s->result_cap, s->result_count + 1))
+    return ir_fail(s->g->error, IR_ERR_MEMORY, "shard: out of memory") == IR_OK;
+  s->results[s->result_count++] = (shard_result){node, slot, *spec};
   return true;
 }
 

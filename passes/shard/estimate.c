@@ -45,3 +45,19 @@ double shard_move_bytes(ir_graph *g, ir_ref x, const ir_spec *from, const ir_spe
   if (summands == 1) return part * (1 - met);
   return scattered ? part * (summands - met) : part * 2 * (summands - 1) / summands;
 }
+
+double shard_bytes(ir_graph *g, ir_ref x) {
+  double bytes = ir_dtypes[ir_dtype_of(g, x)].bytes;
+  for (uint32_t d = 0; d < ir_rank(g, x); d++) bytes *= (double)ir_bounds_of(g, ir_dim(g, x, d)).hi;
+  return bytes;
+}
+
+double shard_least_bytes(ir_graph *g, ir_ref x) {
+  double least = shard_bytes(g, x);
+  while (ir_op_of(g, x) == IR_OP_EXPAND || ir_op_of(g, x) == IR_OP_RESHAPE ||
+         ir_op_of(g, x) == IR_OP_PERMUTE) {
+    double bytes = shard_bytes(g, x = ir_src(g, x, 0));
+    if (bytes < least) least = bytes;
+  }
+  return least;
+}

@@ -76,6 +76,11 @@ ir_ref shard_take(shard_state *s, ir_ref x, const ir_spec *to, ir_ref node, int 
 ir_ref shard_call(shard_state *s, ir_ref node);
 ir_ref shard_call_result(shard_state *s, ir_ref node, ir_spec *out);
 
+/* Notes the spec of a result, for the nodes that select it. */
+bool shard_keep_result(shard_state *s, ir_ref node, uint32_t slot, const ir_spec *spec);
+/* custom.c: a custom operation with a rule, on parts; its results are noted. 0 after failing. */
+ir_ref shard_custom(shard_state *s, ir_ref node);
+
 /* parts.c: positions and sizes of parts, as index expressions. 0 after failing. */
 ir_ref shard_position(shard_state *s, const ir_subaxis *axes, uint32_t count);
 ir_ref shard_size(shard_state *s, ir_ref size, const ir_subaxis *axes, uint32_t count);
@@ -164,6 +169,11 @@ double shard_bytes(ir_graph *g, ir_ref x);       /* of the value, at the largest
 /* specs[]: of the operands; wanted: of the result, or NULL. False after failing. */
 bool shard_choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                   const ir_spec *wanted, shard_choice *out);
+
+/* Of an operation of several results: terms[] are specs of the operands, then of the results, which are
+ * pending along contracted factors. False after failing. */
+bool shard_choose_terms(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
+                        ir_spec *terms);
 
 void shard_plans_free(shard_state *s); /* plans that were kept for equal redistributions */
 /* A row of the next note, for an exchange that was not planned. */

@@ -1,6 +1,7 @@
 /* The pass: each node of the graph on parts, sources first. */
 #include "ir/cause.h"
 #include "impl.h"
+#include "passes/ops/custom.h"
 
 #include <string.h>
 
@@ -144,6 +145,7 @@ static ir_ref make_local(shard_state *s, ir_ref node, const ir_spec *wanted, ir_
     if (shard_known_gather(s, node, out, shard_part_of(s, x), &made)) return permuted(s, node, out, made);
   }
   if (ir_ops[op].cls == IR_CLASS_CONTROL) return shard_call(s, node);
+  if (op_custom_divides(g, node)) return shard_custom(s, node);
   if (op == IR_OP_RESULT) return shard_call_result(s, node, out);
   if (!op_sharding_known(g, node)) return whole(s, node);
   if (!op_sharding_of(g, node, &rule)) return 0;

@@ -160,14 +160,15 @@ static ir_status advance(rank_device *d, void *user, bool *done, rank_want *want
   *done = false;
   for (; t->received < route->receive_count; t->received++) {
     const rt_message *m = &route->receives[t->received];
-    bool here = true;
+    bool here = false;
+    if (m->peer == d->endpoint.device) {
+      copy_own(t, m, route);
+      continue;
+    }
     *want = (rank_want){m->peer, t->kind};
     if (atomic_load(&d->all->cancelled)) return fail_cancelled(d, t, m->peer, error);
-    ir_status status = IR_OK;
-    if (m->peer == d->endpoint.device) copy_own(t, m, route);
-    else status = receive(d, t, m, &here, error);
-    if (status) return status;
-    if (!here) return IR_OK;
+    ir_status status = receive(d, t, m, &here, error);
+    if (status || !here) return status;
   }
   *done = true;
   if (d->endpoint.traffic) d->endpoint.traffic[t->step].times++;

@@ -56,6 +56,7 @@ struct rt_ranks {
   rank_device devices[]; /* behind those of the mesh: the process */
 };
 
+/* The device that an endpoint is of. */
 static inline rank_device *rank_device_of(rt_endpoint *endpoint) { return (rank_device *)endpoint; }
 
 /* Wakes a device, all of this process. */

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Processes of a mesh that fail, under MPI: killed, or stopped.
 
-usage: mpi_failures.py VIEWFOLD [--count N] [--launcher openmpi|mpich]... [--seed N]
+usage: mpi_failures.py VIEWFOLD [--count N] [--launcher openmpi|mpich]... [--seed N] [--seconds S]
 
 Four processes run a loop whose rounds all exchange; one of them is struck at a random moment. All others must end
-within VIEWFOLD_MESH_SECONDS (here 2) and one second of processor time beside it, with a status and a message that
-names the process, and leave no file half written. Launchers end the others by themselves as a rule: here that is
+with a status and a message that names the process, and leave no file half written: after --seconds
+(VIEWFOLD_MESH_SECONDS), where the machine has time for them; how long it took is printed. Launchers end the others by themselves as a rule: here that is
 switched off where it can be (Open MPI); elsewhere only the end of the job is looked at.
 """
 import argparse
@@ -34,11 +34,10 @@ graph @g(%h: f32[64] @m[x]) {
 }
 """
 PROCESSES = 4
-SECONDS = 2
 
 
-def launcher(name):
-    env = dict(os.environ, VIEWFOLD_MESH_SECONDS=str(SECONDS), OMPI_ALLOW_RUN_AS_ROOT="1",
+def launcher(name, seconds):
+    env = dict(os.environ, VIEWFOLD_MESH_SECONDS=str(seconds), OMPI_ALLOW_RUN_AS_ROOT="1",
                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     if name == "openmpi":
         return ["mpirun.openmpi", "--oversubscribe", "--enable-recovery", "--mca", "orte_abort_on_non_zero_status",
@@ -46,7 +45,7 @@ def launcher(name):
     return ["mpirun.mpich", "-disable-auto-cleanup", "-n", str(PROCESSES)], env
 
 
-def start(name, viewfold, folder):
+def start(name, viewfold, folder, seconds):
     """Each process writes its number in the system, and what became of it."""
     script = os.path.join(folder, "one.sh")
     with open(script, "w") as f:
@@ -55,7 +54,7 @@ def start(name, viewfold, folder):
                 f"{viewfold} run graph.vf --mesh x=4 --in h=h.npy --out z=z.npy >out.$r 2>err.$r & "
                 "echo $! >pid.$r.new; mv pid.$r.new pid.$r; wait $!; echo $? >rc.$r\n")
     os.chmod(script, 0o755)
-    command, env = launcher(name)
+    command, env = launcher(name, seconds)
     return subprocess.Popen(command + [script], cwd=folder, env=env, stdout=subprocess.DEVNULL,
                             stderr=subprocess.DEVNULL, start_new_session=True)
 
@@ -85,7 +84,7 @@ def read(path):
         return ""
 
 
-def trial(name, viewfold, kind, rng):
+def trial(name, viewfold, kind, rng, seconds):
     folder = tempfile.mkdtemp(prefix="viewfold-mpi-")
     job, wrong = None, []
     victim = rng.randrange(PROCESSES)
@@ -94,7 +93,7 @@ def trial(name, viewfold, kind, rng):
         numpy.save(os.path.join(folder, "h.npy"), numpy.ones(64, "f"))
         with open(os.path.join(folder, "graph.vf"), "w") as f:
             f.write(GRAPH)
-        job = start(name, viewfold, folder)
+        job = start(name, viewfold, folder, seconds)
         pids = [os.path.join(folder, f"pid.{i}") for i in range(PROCESSES)]
         if not wait_for(pids, 300):
             return ["the processes did not start"]
@@ -106,7 +105,7 @@ def trial(name, viewfold, kind, rng):
         elif kind == "stop":
             os.kill(pid[victim], signal.SIGSTOP)
         others = [i for i in range(PROCESSES) if i != victim]
-        ended = wait_for([os.path.join(folder, f"rc.{i}") for i in others], 120)
+        ended = wait_for([os.path.join(folder, f"rc.{i}") for i in others], 600)
         took = time.time() - struck
         if not ended:
             wrong.append("a process did not end: " + ", ".join(str(i) for i in others if alive(pid[i])))
@@ -138,6 +137,7 @@ def main():
     parser.add_argument("viewfold")
     parser.add_argument("--count", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--launcher", action="append", choices=("openmpi", "mpich"))
     args = parser.parse_args()
     rng = random.Random(args.seed)
@@ -150,7 +150,7 @@ def main():
             continue
         for _ in range(args.count):
             for kind in ("kill", "stop"):
-                wrong = trial(name, viewfold, kind, rng)
+                wrong = trial(name, viewfold, kind, rng, args.seconds)
                 passed, failed = passed + (not wrong), failed + bool(wrong)
                 for w in wrong:
                     print(f"FAIL {name} {kind}: {w}", flush=True)

@@ -23,6 +23,17 @@ ROWS = (
     (lambda: vf.save({"w": vf.ones(3)}, "w.npz"), TypeError, "the path first"),
     (lambda: vf.callback(lambda x: x, vf.ones(2), vf.ones(3)).tolist(), ValueError, r"gives shape \(3,\)"),
     (lambda: vf.print("x is {} {}", vf.ones(3)), TypeError, "at most one {}"),
+    (lambda: vf.eye(-1), ValueError, "-1 rows"),
+    (lambda: vf.ones((2, 3)).argmax(axis=(0, 1)), TypeError, "an axis is an integer"),
+    (lambda: vf.roll(vf.ones(3), 1, axis=2), IndexError, "roll: axis 2"),
+    (lambda: vf.moveaxis(vf.ones((2, 3)), 0, 5), IndexError, "moveaxis: axis 5"),
+    (lambda: vf.split(vf.ones(4), 0), ValueError, "split: 0 parts"),
+    (lambda: vf.repeat(vf.ones(3), -1), ValueError, "repeat: -1 times"),
+    (lambda: vf.searchsorted(vf.ones((2, 3)), vf.ones(3)), ValueError, "one axis"),
+    (lambda: vf.grad(lambda x: x.sum(), argnums="x")(vf.ones(3)), TypeError, "positions of arguments"),
+    (lambda: vf.value_and_grad(lambda x: (x.sum(), x))(vf.ones(3)), TypeError, "has_aux=True"),
+    (lambda: vf.jvp(lambda x: x * 2, vf.ones(3), vf.ones(3)), TypeError, "primals are a tuple"),
+    (lambda: vf.export(lambda x: x * 2, vf.ones(3))(x=vf.ones(3), y=1), TypeError, "there is no y"),
     (lambda: np.linalg.svd(vf.ones((2, 2))), TypeError, r"no numpy\.linalg\.svd"),
 )
 

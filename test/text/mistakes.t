@@ -1367,3 +1367,179 @@ $ viewfold show good.vf -o nowhere/page.html
 ! nowhere/page.html: error: cannot create a temporary file beside it: No such file or directory
 ? 2
 
+== operands without a comma
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = matmul %x %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:18: error: operands side by side, found '%', expected ',' between them, as in add %x, %y
+? 2
+
+== operands in brackets
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = concat [%x, %x] axis=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:15: error: a list in place of operands, found '[', expected operands without brackets, as in concat %x, %y; a list is an attribute, as in values=[1,2]
+? 2
+
+== operands in parentheses
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = add(%x, %x)
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:14: error: operands in parentheses, found ',', expected operands without them, as in add %x, %y
+? 2
+
+== attributes behind a comma
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = sum %x, axes=[0]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:16: error: bad operand, found 'axes', expected %NAME or a number; attributes follow the operands without a comma, as in sum %x axes=[0]
+? 2
+
+== a list without brackets
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = sum %x axis=0,1
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:21: error: bad attribute, found ',', expected a blank before the next one; several values are a list, as in axes=[0,1]
+? 2
+
+== a list without a name
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = reshape %x [12]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:19: error: a list without a name, found '[', expected an attribute, as in shape=[2,3]
+? 2
+
+== operands behind attributes
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = max axis=1, %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:18: error: bad attribute, found ',', expected a blank before the next one; several values are a list, as in axes=[0,1]
+? 2
+
+== operands behind an attribute
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = max %x axis=1 %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:23: error: unknown name in an expression, found 'x', expected operands before attributes
+? 2
+
+== a text in place of an operand
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = einsum "ij,jk->ik" %x, %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:15: error: a text in place of an operand, found '"ij,jk->ik"', expected %NAME or a number; a text is an attribute, as in file="w.npy"
+? 2
+
+== a text without quotes
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = einsum %x equation=ij->i
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:27: error: unknown name in an expression, found 'ij', expected a text in quotes
+? 2
+
+== a number without a digit before the point
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = mul %x, .5
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:16: error: bad number, found '.', expected a digit before the point, as in 0.5
+? 2
+
+== a comment of C
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = exp %x // twice
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:15: error: no comment, found '//', expected '#', with which a comment begins
+? 2
+
+== an operation that is nowhere near
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = dropout %x p=0.5
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: dropout: there is no such operation; docs/operations.md and `viewfold ops` list them
+? 2
+
+== an operand where attributes belong
+<<< a.vf
+graph @g(%x: f32[4,3]) {
+  %y = arange 10
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: arange: 1 operand given; takes 0; attributes: start, stop, step, dtype
+? 2
+
+== results that go to a file of another kind
+$ viewfold run good.vf --in x=[1,2] --out y=y.csv
+! viewfold run: --out y.csv: results are written as .npy; a name that ends with .csv would mislead
+! Try 'viewfold run --help'.
+? 2
+
+== arrays of a graph that is not run
+$ viewfold build good.vf -o g.o --in x=[1,2]
+! viewfold build: --in x: it tells the importer of an ONNX model an input that it must know; good.vf is a graph, to which `viewfold run` gives arrays
+! Try 'viewfold build --help'.
+? 2
+
+== a value behind an option that takes none
+$ viewfold run good.vf --in x=[1,2] --time 5
+! viewfold run: one graph at a time, found '5' as well; --time takes no value
+! Try 'viewfold run --help'.
+? 2
+
+== arrays in place of a graph
+$ printf '\223NUMPY' > x.npy; viewfold run x.npy
+! x.npy:1:1: error: unexpected character, found '\x93', expected text; is this a file of another kind?
+? 2

@@ -56,6 +56,7 @@ static void the_target_is_the_objects(void **state) {
   } rows[] = {{"aarch64", EM_AARCH64},
               {"riscv64", EM_RISCV},
               {"x86-64-v2", EM_X86_64},
+              {"loongarch64", EM_LOONGARCH},
               {"triple=powerpc64le-unknown-linux-gnu", EM_PPC64}};
   vf_error error = {0};
   vf_context *c = context(NULL, &error);
@@ -93,6 +94,9 @@ static void what_cannot_be_built_is_refused(void **state) {
       {{.size = sizeof(vf_build_options), .target = "triple=pdp11-dec-bsd"},
        VF_ERR_COMPILE,
        "LLVM cannot make code for pdp11"},
+      {{.size = sizeof(vf_build_options), .target = "triple=bpfel-unknown-none"},
+       VF_ERR_UNSUPPORTED,
+       "compile: no code is made for bpfel-unknown-none: the architectures are x86_64,"},
       {{.size = sizeof(vf_build_options), .target = "x86-64-v2,x86-64-v4", .c = true},
        VF_ERR_UNSUPPORTED,
        "build: a C file is compiled for one processor; give one target, or build an object"},

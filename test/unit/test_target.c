@@ -156,7 +156,7 @@ static void every_field_is_in_the_text(void **state) {
 }
 
 #define PROCESSORS                                                                                           \
-  "x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64, cortex-a76, neoverse-n1, riscv64, rv64gcv"
+  "x86-64, x86-64-v2, x86-64-v3, x86-64-v4, aarch64, cortex-a76, neoverse-n1, riscv64, rv64gcv, loongarch64"
 
 static void bad_settings_are_refused(void **state) {
   static const struct {

@@ -256,7 +256,8 @@ static void test_expression_errors(void **state) {
       {"foo(1)", "e:1:1: error: unknown function in an expression, found 'foo', expected min, max, where or "
                  "another elementwise operation"},
       {"1 $ 2", "e:1:3: error: unexpected character, found '$', expected a name, a number or a sign"},
-      {"\x80", "e:1:1: error: unexpected character, found '\\x80', expected a name, a number or a sign"},
+      {"\x80",
+       "e:1:1: error: unexpected character, found '\\x80', expected text; is this a file of another kind?"},
       {"12ab", "e:1:1: error: malformed number, found '12' followed by a letter, expected digits"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

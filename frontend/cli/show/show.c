@@ -12,7 +12,7 @@
 #include "runtime/cpu/target.h"
 
 static const char help_text[] =
-    "Usage: viewfold show [-o PAGE.html] [--graph NAME] [--profile FILE] FILE.vf|CHAIN\n"
+    "Usage: viewfold show [-o PAGE.html] [--graph NAME] [--target SETTINGS] [--profile FILE] FILE.vf|CHAIN\n"
     "\n"
     "Writes one page for a browser, complete in itself: nothing is fetched, nothing else is needed. FILE.vf "
     "`-` is\n"
@@ -35,6 +35,7 @@ static const char help_text[] =
     "Options:\n"
     "  -o FILE        write the page there; otherwise, and for `-`, to standard output\n"
     "  --graph NAME   this graph of the file; otherwise all\n"
+    "  --target SETTINGS   code for another machine, as of `viewfold dump`\n"
     "  --profile FILE   times of kernels that were measured, as JSON: the picture is coloured by them\n"
     "  --in NAME=VALUE   the value of a model's input that the importer must know, such as a shape\n"
     "\n"
@@ -82,9 +83,10 @@ static int show_word(show *s, const char *word, const char *name, const char *pa
 }
 
 static int show_command(int argc, char **argv, cli_pairs *given) {
-  const char *word = NULL, *output = NULL, *name = NULL, *profile = NULL;
+  const char *word = NULL, *output = NULL, *name = NULL, *profile = NULL, *target = NULL;
   const cli_option options[] = {{"-o", "a file to write", cli_last, &output},
                                 {"--graph", "a name", cli_last, &name},
+                                {"--target", "settings", cli_last, &target},
                                 {"--profile", "a file of JSON", cli_last, &profile},
                                 {"--in", "NAME=VALUE", cli_pairs_add, given}};
   int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &word,
@@ -99,7 +101,9 @@ static int show_command(int argc, char **argv, cli_pairs *given) {
   bool forbidden;
   status = cli_compiling("show", &how, &forbidden);
   if (status) return status;
-  if (rt_target_host(&s.target, &error) != IR_OK || rt_module_init(&s.module, &how, &error) != IR_OK)
+  if (rt_target_host(&s.target, &error) != IR_OK ||
+      (target && rt_target_override(&s.target, target, &error) != IR_OK) ||
+      rt_module_init(&s.module, &how, &error) != IR_OK)
     return cli_failure("show", &error);
   if (profile && !show_profile_read(&s, profile, &error)) status = cli_failure("show", &error);
   if (!status) status = show_word(&s, word, name, output, given);

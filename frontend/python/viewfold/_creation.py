@@ -196,6 +196,8 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = N
     """Ones on diagonal k, zeros elsewhere."""
     want = float32 if dtype is None else to_dtype(dtype)
     columns = n_rows if n_cols is None else n_cols
+    if isinstance(n_rows, int) and isinstance(columns, int) and min(n_rows, columns) < 0:
+        raise ValueError(f"eye: {n_rows} rows and {columns} columns; takes 0 or more")
     rows = apply("arange", (), f"dtype=i64 start=0 stop={n_rows} step=1") if n_rows else zeros((0,), dtype="int64")
     line = apply("arange", (), f"dtype=i64 start=0 stop={columns} step=1") if columns else zeros((0,), dtype="int64")
     return (rows[:, None] + k == line[None, :]).astype(want)

@@ -39,7 +39,9 @@ class Program:
         given = dict(zip(self.inputs, args)) | named
         missing = [n for n in self.inputs if n not in given]
         if missing or len(given) != len(self.inputs):
-            raise TypeError(f"the program takes {', '.join(self.inputs)}; missing: {', '.join(missing) or 'none'}")
+            more = [n for n in named if n not in self.inputs]
+            wrong = f"missing: {', '.join(missing)}" if missing else f"there is no {', '.join(more)}" if more else "got more"
+            raise TypeError(f"the program takes {', '.join(self.inputs)}; {wrong}")
         arrays = []
         for number, name in enumerate(self.inputs):
             array = asarray(_leaf(given[name]))

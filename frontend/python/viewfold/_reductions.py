@@ -8,7 +8,7 @@ from ._array import Array, apply
 from ._creation import asarray
 from ._dtypes import dtype as to_dtype
 from ._dtypes import int64, uint64
-from ._sizes import text_list
+from ._sizes import as_axis, text_list
 
 
 def _attributes(x: Array, axis: Any, keepdims: bool) -> str:
@@ -95,7 +95,7 @@ def _position(operation: str, x: Any, axis: int | None, keepdims: bool) -> Array
     if axis is None:
         made = apply(operation, (x.reshape(-1),), "axis=0")
         return made.reshape((1,) * x.ndim) if keepdims else made
-    return apply(operation, (x,), f"axis={axis}" + (" keepdims=true" if keepdims else ""))
+    return apply(operation, (x,), f"axis={as_axis(axis, x.ndim, operation)}" + (" keepdims=true" if keepdims else ""))
 
 
 def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Array:

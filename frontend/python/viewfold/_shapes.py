@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 from ._array import Array, apply
 from ._creation import asarray
-from ._sizes import Size, text_list
+from ._sizes import Size, as_axis, text_list
 
 
 def _axes(axis: Any) -> list[int]:
@@ -58,8 +58,8 @@ def swapaxes(x: Array, a: int, b: int) -> Array:
 
 
 def moveaxis(x: Array, source: Any, destination: Any, /) -> Array:
-    froms = [a % x.ndim for a in _axes(source)]
-    tos = [a % x.ndim for a in _axes(destination)]
+    froms = [as_axis(a, x.ndim, "moveaxis") for a in _axes(source)]
+    tos = [as_axis(a, x.ndim, "moveaxis") for a in _axes(destination)]
     order = [a for a in range(x.ndim) if a not in froms]
     for to, origin in sorted(zip(tos, froms)):
         order.insert(to, origin)
@@ -91,7 +91,7 @@ def flip(x: Array, /, axis: Any = None) -> Array:
 def roll(x: Array, /, shift: Any, *, axis: Any = None) -> Array:
     if axis is None:
         return roll(x.reshape(-1), shift, axis=0).reshape(x.shape)
-    axes = _axes(axis)
+    axes = [as_axis(a, x.ndim, "roll") for a in _axes(axis)]
     shifts = _axes(shift) * (len(axes) if isinstance(shift, int) else 1)
     for by, a in zip(shifts, axes):
         size = x.shape[a]
@@ -136,11 +136,15 @@ def unstack(x: Array, /, axis: int = 0) -> tuple[Array, ...]:
 
 
 def split(x: Array, parts: int, axis: int = 0) -> tuple[Array, ...]:
+    if not isinstance(parts, int) or parts < 1:
+        raise ValueError(f"split: {parts!r:.60} parts; takes a number of equal parts, 1 or more")
     return apply("split", (x,), f"parts={parts} axis={axis}", parts) if parts > 1 else (x,)
 
 
 def tile(x: Array, repetitions: Any, /) -> Array:
     times = list(_axes(repetitions))
+    if any(not isinstance(t, (int, Size)) or (isinstance(t, int) and t < 0) for t in times):
+        raise ValueError(f"tile: repetitions {repetitions!r:.60}; takes integers >= 0, one for each axis")
     x = x.reshape((1,) * max(0, len(times) - x.ndim) + tuple(x.shape))
     times = [1] * (x.ndim - len(times)) + times
     wide = [s for t, size in zip(times, x.shape) for s in (t, size)]
@@ -151,7 +155,9 @@ def tile(x: Array, repetitions: Any, /) -> Array:
 def repeat(x: Array, repeats: int, /, axis: int | None = None) -> Array:
     if axis is None:
         x, axis = x.reshape(-1), 0
-    axis %= x.ndim
+    axis = as_axis(axis, x.ndim, "repeat")
+    if isinstance(repeats, int) and repeats < 0:
+        raise ValueError(f"repeat: {repeats} times; takes 0 or more")
     if not isinstance(repeats, int):
         counts = repeats.reshape(-1).tolist() if isinstance(repeats, Array) else list(repeats)
         if len(counts) == 1:

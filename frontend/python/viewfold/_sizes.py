@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 
@@ -64,6 +65,19 @@ class Size:
         raise TypeError(f"the size {self.text} is known in runs alone; compute with it in shapes, or fix the axis")
 
 
+def as_axis(axis: Any, rank: int, who: str) -> int:
+    """The axis, counted from 0."""
+    try:
+        number = operator.index(axis)
+    except TypeError:
+        raise TypeError(f"{who}: an axis is an integer, and got {axis!r:.60}") from None
+    if not -rank <= number < rank:
+        raise IndexError(f"{who}: axis {number} is out of range for {rank} axes; it lies in {-rank}..{rank - 1}")
+    return number % rank
+
+
 def text_list(items: Any) -> str:
     """A list as attributes of graphs have it."""
+    if isinstance(items, str):
+        raise TypeError(f"a list of integers is needed, such as (2, 3), and got {items!r:.60}")
     return "[" + ",".join(str(int(i)) if isinstance(i, bool) else str(i) for i in items) + "]"

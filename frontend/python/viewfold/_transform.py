@@ -326,6 +326,8 @@ def value_and_grad(function: _Function, argnums: Any = 0, has_aux: bool = False)
 
     def derived(*args: Any, **kwargs: Any) -> Any:
         for n in numbers:
+            if not isinstance(n, int):
+                raise TypeError(f"grad: argnums is {argnums!r:.60}; takes positions of arguments, as 0 or (0, 2)")
             if not -len(args) <= n < len(args):
                 raise IndexError(f"grad: argnums has {n}, and {_name(function)} is called with {len(args)} arguments by "
                                  "position; the first is 0")
@@ -340,7 +342,8 @@ def value_and_grad(function: _Function, argnums: Any = 0, has_aux: bool = False)
         value, aux = returned if has_aux else (returned, None)
         if not isinstance(value, Array) or value.ndim:
             shape = value.shape if isinstance(value, Array) else value
-            raise TypeError(f"grad: {_name(function)} gives {shape}; a gradient is of one number, as of x.sum()")
+            aux = "; has_aux=True is for a pair of it and anything else" if isinstance(value, tuple) else ""
+            raise TypeError(f"grad: {_name(function)} gives {shape}; a gradient is of one number, as of x.sum(){aux}")
         gradients = _tree.unflatten(form, _native.vjp((value,), None, leaves))
         result = gradients[0] if isinstance(argnums, int) else tuple(gradients)
         return ((value, aux), result) if has_aux else (value, result)
@@ -363,6 +366,11 @@ def grad(function: _Function, argnums: Any = 0, has_aux: bool = False) -> _Funct
 def vjp(function: _Function, primals: tuple[Any, ...], cotangents: Any) -> tuple[Any, Any]:
     """The results of the function, and the cotangents of its arguments for those of its results."""
 
+    _check_function(function, "vjp")
+    if not isinstance(primals, (tuple, list)):
+        raise TypeError(f"vjp: primals are a tuple, one for each argument, as in vjp(f, (x,), ...); got "
+                        f"{type(primals).__name__}")
+
     def derived(primals: Any, cotangents: Any) -> Any:
         leaves, form = _tree.flatten(list(primals))
         leaves = [apply("reshape", (x,), "shape=[" + ",".join(map(str, x.shape)) + "]")
@@ -377,6 +385,11 @@ def vjp(function: _Function, primals: tuple[Any, ...], cotangents: Any) -> tuple
 
 def jvp(function: _Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
     """The results of the function, and how they vary when its arguments vary by the tangents."""
+
+    _check_function(function, "jvp")
+    if not isinstance(primals, (tuple, list)):
+        raise TypeError(f"jvp: primals are a tuple, one for each argument, as in jvp(f, (x,), ...); got "
+                        f"{type(primals).__name__}")
 
     def derived(primals: Any, tangents: Any) -> Any:
         leaves, form = _tree.flatten(list(primals))

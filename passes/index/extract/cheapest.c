@@ -69,11 +69,14 @@ bool pass_extract_access(ir_graph *g, ir_ref *index, ir_ref *valid) {
   if (quotients_of(g, *index) > FEW && cheapest_canonical_index(g, roots[0], *valid) != *index) return true;
   s.best_index = roots[0], s.best_valid = roots[1];
   s.cost = extract_operations(g, roots, 2);
-  bool done = s.cost <= 1 /* or too long to be counted */ || (cheapest_clauses(&s) && cheapest_quotients(&s));
+  bool trivial = s.cost <= 1; /* or too long to be counted */
+  if (!trivial) s.samples = cheapest_samples(g, *index, *valid, &s.sampled_valid);
+  bool done = trivial || (cheapest_clauses(&s) && cheapest_quotients(&s));
   for (int cost = s.cost + 1; done && s.cost < cost;) {
     cost = s.cost;
     done = cheapest_offer(&s, s.best_index, s.best_valid);
   }
+  cheapest_samples_free(g, s.samples);
   *index = s.best_index;
   *valid = s.best_valid;
   return done;

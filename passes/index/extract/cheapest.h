@@ -10,6 +10,8 @@
 enum { CHEAPEST_LARGEST = 1 << 30 /* squared: 2^60 */ };
 enum { CHEAPEST_CLAUSES = 8 }; /* of a validity that gets others [5 in tests] */
 
+typedef struct access_samples access_samples;
+
 /* An access as it was folded, and the cheapest form found so far. */
 typedef struct cheapest_search {
   ir_graph *g;
@@ -17,6 +19,8 @@ typedef struct cheapest_search {
   ir_ref best_index, best_valid; /* extracted */
   int cost;                      /* of these two, in operations */
   uint32_t proofs;               /* that may still be tried */
+  access_samples *samples;       /* of the access as it was folded; NULL: none */
+  uint64_t sampled_valid;        /* of these, where it is valid */
 } cheapest_search;
 
 /* price.c: operations of the expressions together, each distinct node once, a division or remainder as five;
@@ -34,21 +38,15 @@ bool cheapest_keep(cheapest_search *s, ir_ref index, ir_ref valid);
 bool cheapest_clauses(cheapest_search *s);
 /* The form and the interval that a comparison with a constant leaves it; false: the clause is no such one. */
 bool cheapest_bound_of(const ir_graph *g, ir_ref clause, pass_linear *form, pass_interval *in);
-/* independent.c: the clauses as bounds of forms that have no range in common, where they are that. */
-typedef struct clause_group {
-  pass_linear form;
-  pass_interval in; /* its values where the clauses hold */
-  uint32_t ends;    /* of it, that clauses move */
-} clause_group;
-typedef struct clause_groups {
-  bool independent;
-  uint32_t count;
-  clause_group group[CHEAPEST_CLAUSES];
-} clause_groups;
-void cheapest_group_clauses(ir_graph *g, const ir_ref *clauses, uint32_t count, clause_groups *out);
-/* May bounds of the form, as the clauses imply them, imply one of the clauses? A quick answer: false is
- * certain. */
-bool cheapest_may_imply(ir_graph *g, const clause_groups *groups, const pass_linear *of);
+/* samples.c: an access at some points; NULL where it has operations that are not evaluated, or where memory
+ * is short: nothing is known then, and every question below is answered that way. */
+access_samples *cheapest_samples(ir_graph *g, ir_ref index, ir_ref valid, uint64_t *where_valid);
+void cheapest_samples_free(ir_graph *g, access_samples *samples);
+/* The points, as a mask, at which the form's value lies in an interval; 0 where its values are not known. */
+uint64_t cheapest_sampled(const access_samples *samples, const pass_linear *form, pass_interval in);
+/* The smallest interval with the form's values at these points; false where that is not known. */
+bool cheapest_sampled_interval(const access_samples *samples, const pass_linear *form, uint64_t at,
+                               pass_interval *out);
 /* quotients.c: other quotients and remainders for those in the index */
 bool cheapest_quotients(cheapest_search *s);
 /* canonical.c: the canonical form that a cheapest one was made from; 0 when memory is short */

@@ -42,6 +42,42 @@ bool cheapest_bound_of(const ir_graph *g, ir_ref clause, pass_linear *form, pass
   return true;
 }
 
+/* The sampled points at which all clauses hold but number `but`, of which nothing is asked. */
+static uint64_t sampled_valid(const cheapest_search *s, const clause_list *in, uint32_t but) {
+  uint64_t where = UINT64_MAX;
+  pass_linear form;
+  pass_interval bound;
+  for (uint32_t k = 0; k < in->count && where; k++)
+    if (k != but)
+      where &= cheapest_bound_of(s->g, in->clause[k], &form, &bound)
+                   ? cheapest_sampled(s->samples, &form, bound)
+                   : 0;
+  return where;
+}
+
+/* Is there a sampled point at which all clauses hold but number i, and a form has a value of this interval?
+ */
+static bool is_refuted(const cheapest_search *s, const clause_list *in, uint32_t i, const pass_linear *form,
+                       pass_interval of) {
+  pass_linear own;
+  pass_interval bound, apart;
+  uint64_t where = sampled_valid(s, in, i);
+  if (form) where &= cheapest_sampled(s->samples, form, of);
+  if (!where || !cheapest_bound_of(s->g, in->clause[i], &own, &bound) ||
+      !cheapest_sampled_interval(s->samples, &own, where, &apart))
+    return false;
+  return apart.lo < bound.lo || apart.hi > bound.hi;
+}
+
+/* May the bounds that the clauses imply for the form imply as many of them? */
+static bool may_imply(const cheapest_search *s, const clause_list *in, const pass_linear *form,
+                      uint32_t least) {
+  pass_interval of;
+  if (!cheapest_sampled_interval(s->samples, form, sampled_valid(s, in, in->count), &of)) return true;
+  for (uint32_t i = 0; i < in->count && least; i++) least -= !is_refuted(s, in, i, form, of);
+  return least == 0;
+}
+
 /* Do the other clauses of the list imply number i? */
 static bool is_implied(cheapest_search *s, const clause_list *in, uint32_t i) {
   pass_linear form;
@@ -49,7 +85,9 @@ static bool is_implied(cheapest_search *s, const clause_list *in, uint32_t i) {
   pass_facts facts;
   pass_build b = pass_begin(s->g);
   clause_list others = {0};
-  if (!cheapest_bound_of(s->g, in->clause[i], &form, &bound) || s->proofs == 0) return false;
+  if (!cheapest_bound_of(s->g, in->clause[i], &form, &bound) || s->proofs == 0 ||
+      is_refuted(s, in, i, NULL, bound))
+    return false;
   s->proofs--;
   for (uint32_t k = 0; k < in->count; k++)
     if (k != i) others.clause[others.count++] = in->clause[k];
@@ -96,13 +134,13 @@ static void drop_implied(cheapest_search *s, clause_list *in, uint32_t from, uin
   }
 }
 
-/* Prices the validity with bounds of a form in place of the clauses that these imply; the cheapest so far is
- * kept in *best. */
-static bool try_form(cheapest_search *s, const clause_groups *groups, const pass_linear *form,
-                     const clause_list *from, clause_list *best) {
+/* Prices the validity with bounds of a form in place of the clauses that these imply, which are at least so
+ * many; the cheapest so far is kept in *best. */
+static bool try_form(cheapest_search *s, const pass_linear *form, uint32_t least, const clause_list *from,
+                     clause_list *best) {
   clause_list with;
   int cost = s->cost;
-  if (!cheapest_may_imply(s->g, groups, form) || !add_bounds(s, form, from, &with)) return true;
+  if (!may_imply(s, from, form, least) || !add_bounds(s, form, from, &with)) return true;
   drop_implied(s, &with, 0, from->count);
   drop_implied(s, &with, 0, with.count); /* of the new ones, too */
   ir_ref valid = join(s->g, &with);
@@ -118,8 +156,16 @@ static void divide_by_content(pass_linear *form) {
   for (uint32_t i = 0; i < form->count && content > 1; i++) form->term[i].coef /= content;
 }
 
-/* Sums and differences of two clauses' forms. */
-static bool try_pairs(cheapest_search *s, const clause_groups *groups, const clause_list *clauses,
+/* Has the index all terms of the form, with any coefficients, so that it may contain it? */
+static bool is_part(const pass_linear *form, const pass_linear *index) {
+  for (uint32_t i = 0; i < form->count; i++)
+    if (!pass_linear_coef(index, form->term[i].atom)) return false;
+  return true;
+}
+
+/* Sums and differences of two clauses' forms. One that has all terms of both pays only in place of both, or
+ * where the index contains it. */
+static bool try_pairs(cheapest_search *s, const pass_linear *index, const clause_list *clauses,
                       clause_list *best) {
   for (uint32_t i = 0; i < clauses->count; i++)
     for (uint32_t k = i + 1; k < clauses->count; k++)
@@ -127,10 +173,14 @@ static bool try_pairs(cheapest_search *s, const clause_groups *groups, const cla
         pass_linear a, c;
         pass_interval x, y;
         if (!cheapest_bound_of(s->g, clauses->clause[i], &a, &x) ||
-            !cheapest_bound_of(s->g, clauses->clause[k], &c, &y) || !pass_linear_add(s->g, &a, &c, sign))
+            !cheapest_bound_of(s->g, clauses->clause[k], &c, &y))
           continue;
+        uint32_t count = a.count;
+        if (!pass_linear_add(s->g, &a, &c, sign)) continue;
         divide_by_content(&a);
-        if (!try_form(s, groups, &a, clauses, best)) return false;
+        if (pass_linear_same(&a, &c)) continue; /* two bounds of one form */
+        bool longer = a.count == count + c.count && !is_part(&a, index);
+        if (!try_form(s, &a, longer ? 2 : 1, clauses, best)) return false;
       }
   return true;
 }
@@ -142,11 +192,8 @@ bool cheapest_clauses(cheapest_search *s) {
   pass_linear_read(s->g, s->index, &index);
   for (int round = 0; round < ROUNDS; round++) {
     clause_list best = clauses;
-    clause_groups groups;
     int cost = s->cost;
-    cheapest_group_clauses(s->g, clauses.clause, clauses.count, &groups);
-    if (!try_pairs(s, &groups, &clauses, &best) || !try_form(s, &groups, &index, &clauses, &best))
-      return false;
+    if (!try_pairs(s, &index, &clauses, &best) || !try_form(s, &index, 1, &clauses, &best)) return false;
     if (s->cost == cost) return true;
     clauses = best;
   }

@@ -70,9 +70,11 @@ static bool offer_remainder(cheapest_search *s, pass_build *b, const pass_linear
     if (!pass_linear_term(g, &u, w.term[i].atom, centred(w.term[i].coef, by))) return true;
   if (u.count == 0) return true;
   if (5 + extract_form_operations(&u) + extract_form_operations(&r) - 2 >= s->cost) return true;
-  if (s->proofs == 0) return true;
+  pass_interval in;
+  bool sampled = cheapest_sampled_interval(s->samples, &w, s->sampled_valid, &in);
+  if (s->proofs == 0 || (sampled && in.hi - in.lo >= by)) return true;
   s->proofs--;
-  pass_interval in = cheapest_bounds(b, &w);
+  in = cheapest_bounds(b, &w);
   if (in.lo < -CHEAPEST_LARGEST || in.hi > CHEAPEST_LARGEST || in.hi - in.lo >= by) return true;
   /* T = R + sign*constant + sign*((U - t)%C + t): t so that no constant is added inside, or none outside */
   int64_t lowest = in.hi - by + 1, outside = r.constant + sign * constant,

@@ -52,23 +52,27 @@ static bool note_node(extraction *x, ir_ref node) {
   return true;
 }
 
-static void sort_items(extraction *x, bool (*before)(const extract_item *a, const extract_item *b)) {
+static void sort_items(extraction *x,
+                       bool (*before)(const ir_graph *g, const extract_item *a, const extract_item *b)) {
   for (uint32_t i = 1; i < x->items; i++) {
     extract_item moved = x->item[i];
     uint32_t j = i;
-    for (; j > 0 && before(&moved, &x->item[j - 1]); j--) x->item[j] = x->item[j - 1];
+    for (; j > 0 && before(x->g, &moved, &x->item[j - 1]); j--) x->item[j] = x->item[j - 1];
     x->item[j] = moved;
   }
   memset(x->slot, 0, sizeof x->slot);
   for (uint32_t i = 0; i < x->items; i++) x->slot[slot_of(x, x->item[i].node)] = (uint8_t)(i + 1);
 }
 
-static bool made_before(const extract_item *a, const extract_item *b) { return a->node < b->node; }
+/* operands before their users */
+static bool lies_before(const ir_graph *g, const extract_item *a, const extract_item *b) {
+  return ir_compare(g, a->node, b->node) < 0;
+}
 
-/* By level, then divisor: the order of the quotients does not depend on which was made first. */
-static bool lies_below(const extract_item *a, const extract_item *b) {
+/* By level, then divisor: nothing depends on which node was made first. */
+static bool lies_below(const ir_graph *g, const extract_item *a, const extract_item *b) {
   if (a->level != b->level) return a->level < b->level;
-  return a->by != b->by ? a->by < b->by : a->node < b->node;
+  return a->by != b->by ? a->by < b->by : lies_before(g, a, b);
 }
 
 static void find_levels(extraction *x) {
@@ -97,7 +101,7 @@ bool extract_collect(extraction *x, const ir_ref *roots, uint32_t count) {
     for (uint32_t j = 0; !is_leaf(x->g, n) && j < n->nsrc; j++)
       if (!note_node(x, n->src[j])) return false;
   }
-  sort_items(x, made_before);
+  sort_items(x, lies_before);
   find_levels(x);
   sort_items(x, lies_below);
   return true;

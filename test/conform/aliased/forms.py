@@ -78,19 +78,28 @@ def in_while(program, text):
 
 
 def in_cond(program, text):
-    """A condition with the program in one branch, and in the other one the arrays the other way round."""
-    arrays, parameters = len(program.arrays), read_parameters(text)
+    """A condition with the program in one branch, and in the other one the arrays the other way round; now and then this is
+    a branch of another condition."""
+    random, arrays, parameters = program.random, len(program.arrays), read_parameters(text)
     results = [f"%y{len(program.wanted) - arrays + k}" for k in range(arrays)]
-    body = function("body", text, ", ".join(parameters), results)
-    lines = "".join(f"  %f{k} = flip %x{k} axes=[0]\n" for k in range(arrays))
-    other = f"graph @other({', '.join(parameters)}) {{\n{lines}  return {', '.join(f'%f{k}' for k in range(arrays))}\n}}\n"
-    then, otherwise = ("body", "other") if program.random.random() < 0.5 else ("other", "body")
+    texts, branch = function("body", text, ", ".join(parameters), results), "body"
     before, operands = operands_of(program, arrays, len(parameters))
-    names = [f"s{k}" for k in range(arrays)]
-    call = f"{', '.join('%' + n for n in names)} = cond %p, {', '.join(operands)} then=@{then} else=@{otherwise}"
-    predicate = binding.Typed(binding.np.array(program.random.random() < 0.5))
-    return (body + other + looped(parameters + ["%p: bool[]"], before + call, names), "loop",
-            program.graph.inputs + [predicate], names, 0)
+    inputs, names = list(program.graph.inputs), [f"s{k}" for k in range(arrays)]
+    flips, flipped = "".join(f"  %f{k} = flip %x{k} axes=[0]\n" for k in range(arrays)), ", ".join(f"%f{k}" for k in range(arrays))
+    depth = 1 + int(random.random() < 0.3)
+    for k in range(depth):
+        other = f"other{k}"
+        texts += f"graph @{other}({', '.join(parameters)}) {{\n{flips}  return {flipped}\n}}\n"
+        then, otherwise = (branch, other) if random.random() < 0.5 else (other, branch)
+        outermost = k + 1 == depth
+        given = operands if outermost else [p.split(":")[0] for p in parameters]
+        call = f"{', '.join('%' + n for n in names)} = cond %p{k}, {', '.join(given)} then=@{then} else=@{otherwise}"
+        parameters.append(f"%p{k}: bool[]")
+        operands.append(f"%p{k}")
+        inputs.append(binding.Typed(binding.np.array(random.random() < 0.5)))
+        branch = "loop" if outermost else f"chosen{k}"
+        texts += looped(parameters, (before if outermost else "") + call, names, branch)
+    return texts, "loop", inputs, names, 0
 
 
 def read_parameters(text):
@@ -102,8 +111,8 @@ def function(name, text, header, results, last=""):
     return f"graph @{name}({header}) {{\n{lines}{last}  return {', '.join(results)}\n}}\n"
 
 
-def looped(parameters, call, names):
-    return f"graph @loop({', '.join(parameters)}) {{\n  {call}\n  return {', '.join('%' + n for n in names)}\n}}\n"
+def looped(parameters, call, names, name="loop"):
+    return f"graph @{name}({', '.join(parameters)}) {{\n  {call}\n  return {', '.join('%' + n for n in names)}\n}}\n"
 
 
 def within(array):

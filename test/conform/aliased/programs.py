@@ -19,6 +19,8 @@ class Program(Drawing):
         self.graph = binding.Graph(context, "writes")
         self.dtype = str(self.random.choice(DTYPES))
         self.wanted, self.indices = [], []
+        self.late = []  # results behind all others but the newest versions
+        self.apart = False  # does what is written read no array?
         self.arrays = [Array(self.graph, self.elements(self.drawn_shape()), self.dtype)
                        for _ in range(1 + (self.random.random() < 0.25))]
         self.most = max(MOST_ELEMENTS, 2 * max(a.now.size for a in self.arrays))
@@ -61,7 +63,7 @@ class Program(Drawing):
 
     def value_for(self, shape):
         """(elements, value) that broadcast to the shape."""
-        found = self.fitting(shape)
+        found = None if self.apart else self.fitting(shape)
         if found and self.chance(0.3):
             found = self.combined(found, self.fitting(found[0].shape))
         if not found:
@@ -91,8 +93,9 @@ class Program(Drawing):
         """The next version of an array, of the newest one or now and then of an older; or a version beside the newest."""
         array = self.one(self.arrays)
         newest = array.versions[-1]
-        before, value = newest if self.chance(0.8) else self.one(array.versions)
-        beside = value is not newest[1] and self.chance(0.6)
+        before, value = newest if self.chance(0.7) else array.versions[0] if self.chance(0.5) else self.one(array.versions)
+        beside = value is not newest[1] and self.chance(0.7)
+        self.apart = beside and self.chance(0.7)
         array.now[...] = before.reshape(array.shape)
         flat = before.copy()
         kind = self.one(["assign"] * 7 + ["scatter", "scatter_add", "slice_update", "rearrange"])
@@ -107,11 +110,11 @@ class Program(Drawing):
         array.now[...] = (newest[0] if beside else flat).reshape(array.shape)
         array.versions.insert(len(array.versions) - beside, (flat, made))
         if beside:
-            self.keep(flat.reshape(array.shape), made)
+            self.late.append((flat.reshape(array.shape), made))
 
     def assign(self, array, flat, value):
         view, sources = self.one(array.views), None
-        if array.groups and self.chance(0.5):
+        if array.groups and not self.apart and self.chance(0.5):
             targets, sources = self.one(array.groups)
             view, *sources = (x[int(k)] for x, k in zip([targets, sources, sources], self.random.permutation(len(targets))))
         operations = ["set", "and", "or", "xor"] if self.dtype == "bool" else ORDINARY
@@ -174,6 +177,8 @@ class Program(Drawing):
                 self.keep(*self.read())
             else:
                 self.write()
+        for elements, value in self.late:
+            self.keep(elements, value)
         for array in self.arrays:
             for flat, value in [v for v in array.versions[:-1] if self.chance(0.2)]:
                 self.keep(flat.reshape(array.shape), value)

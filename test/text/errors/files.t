@@ -28,12 +28,12 @@ $ : > empty.vf; viewfold run empty.vf
 
 == a graph that is an array
 $ sh npy.sh '<f4' '(4,)' 16 > x.npy; viewfold run x.npy
-! x.npy:1:1: error: unexpected character, found '\x93', expected a name, a number or a sign
+! x.npy:1:1: error: unexpected character, found '\x93', expected text; is this a file of another kind?
 ? 2
 
 == a graph of bytes
 $ printf '\377\000\001' > bytes.vf; viewfold run bytes.vf
-! bytes.vf:1:1: error: unexpected character, found '\xff', expected a name, a number or a sign
+! bytes.vf:1:1: error: unexpected character, found '\xff', expected text; is this a file of another kind?
 ? 2
 
 == standard input holds no graph

@@ -266,7 +266,14 @@ $ viewfold show rows.vf -o
 ! Try 'viewfold show --help'.
 ? 2
 $ viewfold show --help | head -1
-Usage: viewfold show [-o PAGE.html] [--graph NAME] [--profile FILE] FILE.vf|CHAIN
+Usage: viewfold show [-o PAGE.html] [--graph NAME] [--target SETTINGS] [--profile FILE] FILE.vf|CHAIN
+
+== code for another machine
+$ viewfold show 'f32[3,2].permute(1,0)' --target aarch64 | grep -o 'target triple = ..[a-z0-9]*'
+target triple = \"aarch64
+$ viewfold show 'f32[3,2].permute(1,0)' --target arm
+! viewfold show: target: 'arm' is not a setting; use name=value with a name among [..]
+? 2
 
 == without the compiler's module the page is still written, and says so
 $ cp "$(command -v viewfold)" alone

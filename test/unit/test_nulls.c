@@ -1,0 +1,89 @@
+/* A pointer that is NULL where it may not be is refused, with a message that says which. */
+#include "frontend/viewfold.h"
+#include "test/lib/api.h"
+#include "test/lib/unit.h"
+
+typedef struct made {
+  vf_context *context;
+  vf_graph *graph; /* %y = exp %x, of f32[2] */
+  vf_program *program;
+  vf_graph *sized; /* the same of f32[n=1..8] */
+  vf_program *of_size;
+} made;
+
+static const float in[8] = {0};
+static float out[8];
+
+#define CASE(name, call)                                                                                     \
+  static void name(const made *m, vf_error *e) { (void)m, (void)(call); }
+CASE(dump_graph, vf_graph_dump(NULL, "loops", e))
+CASE(dump_stage, vf_graph_dump(m->graph, NULL, e))
+CASE(graph_context, vf_graph_create(NULL, "g", e))
+CASE(text_graph, vf_graph_text(NULL, e))
+CASE(evaluate_graph, vf_evaluate(NULL, NULL, NULL, NULL, e))
+CASE(evaluate_inputs, vf_evaluate(m->graph, NULL, (void *[]){out}, NULL, e))
+CASE(evaluate_variables, vf_evaluate(m->sized, (const void *[]){in}, (void *[]){out}, NULL, e))
+CASE(run_program, vf_program_run(NULL, (const void *[]){in}, (void *[]){out}, NULL, e))
+CASE(run_variables, vf_program_run(m->of_size, (const void *[]){in}, (void *[]){out}, NULL, e))
+CASE(run_parts, vf_program_run_parts(NULL, NULL, NULL, NULL, e))
+CASE(sizes_program, vf_program_find_sizes(NULL, NULL, NULL, e))
+CASE(constant_program, vf_program_set_constant(NULL, (vf_value){0}, in, NULL, NULL, e))
+CASE(view_graph, vf_data_view_create(NULL, e))
+CASE(jit_context, vf_jit_create(NULL, NULL, e))
+CASE(jit_self, vf_jit_call(NULL, NULL, NULL, NULL, e))
+CASE(npy_tensor, vf_npy_write(NULL, "x.npy", e))
+CASE(data_tensor, vf_tensor_data(NULL, e))
+CASE(realise_tensor, vf_tensor_realise((vf_tensor *[]){NULL}, 1, e))
+CASE(profile_self, vf_profile_run(NULL, NULL, NULL, NULL, e))
+CASE(import_context, vf_import_onnx(NULL, "m.onnx", NULL, e))
+CASE(register_context, vf_register_op(NULL, NULL, e))
+CASE(session_context, vf_tensor_create(NULL, VF_F32, VF_LIST(2), in, e))
+
+static const struct {
+  void (*call)(const made *, vf_error *);
+  const char *message;
+} cases[] = {
+    {dump_graph, "dump: the graph is NULL"},
+    {dump_stage, "dump: the stage is NULL"},
+    {graph_context, "graph: the context is NULL"},
+    {text_graph, "text: the graph is NULL"},
+    {evaluate_graph, "evaluate: the graph is NULL"},
+    {evaluate_inputs, "evaluate: a list of inputs is NULL"},
+    {evaluate_variables, "evaluate: a list of variables is NULL"},
+    {run_program, "run: the program is NULL"},
+    {run_variables, "program @sized: the list of variables is NULL; it has the value of n"},
+    {run_parts, "run: the program, or a list, is NULL"},
+    {sizes_program, "find_sizes: the program or a list is NULL"},
+    {constant_program, "set_constant: the program is NULL"},
+    {view_graph, "data_view: the graph is NULL"},
+    {jit_context, "jit: the context is NULL"},
+    {jit_self, "jit: it is NULL"},
+    {npy_tensor, "npy: the tensor is NULL"},
+    {data_tensor, "data: the tensor is NULL"},
+    {realise_tensor, "realise: a tensor is NULL, or of another context than the first"},
+    {profile_self, "profile: it is NULL"},
+    {import_context, "import: the context is NULL"},
+    {register_context, "register: the context is NULL"},
+    {session_context, "session: the context is NULL"},
+};
+
+static void test_messages(void **state) {
+  (void)state;
+  made m = {.context = api_context()};
+  m.graph = vf_graph_create(m.context, "fixed", NULL);
+  vf_output(m.graph, "y", vf_exp(vf_input(m.graph, "x", VF_F32, VF_LIST(2))));
+  m.sized = vf_graph_create(m.context, "sized", NULL);
+  vf_value n = vf_variable(m.sized, "n", 1, 8, 1);
+  vf_output(m.sized, "y", vf_exp(vf_input_sized(m.sized, "x", VF_F32, 1, &n)));
+  m.program = api_compile(m.graph), m.of_size = api_compile(m.sized);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    vf_error error = {0};
+    cases[i].call(&m, &error);
+    assert_string_equal(error.message, cases[i].message);
+    assert_int_equal(error.status, VF_ERR_INVALID);
+  }
+  vf_graph_destroy(m.sized);
+  vf_graph_destroy(m.graph);
+}
+
+UNIT_TESTS(test_messages)
