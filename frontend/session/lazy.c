@@ -8,6 +8,7 @@
 
 #include "frontend/api/api.h"
 #include "frontend/mesh/sharded.h"
+#include "frontend/session/walk.h"
 #include "passes/ops/ops.h"
 
 enum { ALIGN = 64, SPARE_NODES = 1024, SPARE_BYTES = 1 << 20 };
@@ -143,96 +144,6 @@ void fe_lazy_free(vf_context *c) {
   *l = (fe_lazy){0};
 }
 
-/* the walk */
-
-typedef struct walk {
-  const ir_mem *mem;
-  fe_lazy *lazy;
-  const ir_graph *from;
-  ir_graph *to;
-  bool divided;   /* something copied says how it is divided over the session's mesh */
-  bool as_inputs; /* BUFFERs become INPUTs b0, b1, ..., listed in lazy->leaves */
-  size_t leaf_count, frame_count;
-} walk;
-
-static bool walk_start(walk *w, vf_context *c, ir_graph *to, bool as_inputs) {
-  fe_lazy *l = &c->lazy;
-  *w = (walk){.mem = &c->mem, .lazy = l, .from = &c->session->ir, .to = to, .as_inputs = as_inputs};
-  if (!IR_RESERVE(w->mem, l->map, l->map_cap, w->from->count)) return false;
-  const ir_mesh *mesh = ir_graph_mesh(w->from);
-  if (mesh && !ir_graph_set_mesh(to, mesh)) return false;
-  memset(l->map, 0, w->from->count * sizeof *l->map);
-  return true;
-}
-
-static bool push_frame(walk *w, ir_ref ref) {
-  fe_lazy *l = w->lazy;
-  if (!IR_RESERVE(w->mem, l->frames, l->frame_cap, w->frame_count + 1)) return false;
-  l->frames[w->frame_count++] = (fe_frame){ref, 0};
-  return true;
-}
-
-/* Copy a node whose shape and sources have been copied. 0 when memory is short. */
-static ir_ref copy_node(walk *w, ir_ref ref) {
-  fe_lazy *l = w->lazy;
-  /* In a function, realised nodes are not replaced: its parameters are BUFFERs without elements, and its body
-   * is computed even where the session has realised an equal node. */
-  if (ir_op_of(w->from, ref) == IR_OP_FUNC)
-    return ir_graph_copy(w->to, w->from, &ref, 1, NULL) == IR_OK ? ref : 0;
-  const ir_node *n = ir_get(w->from, ref);
-  ir_ref few[2 + 2 * IR_MAX_RANK], *src = few, shape = ir_shape(w->from, ref), made;
-  ir_op op = (ir_op)n->op;
-  int64_t arg = n->arg;
-  if (n->nsrc > sizeof few / sizeof *few && !(src = ir_alloc(w->mem, n->nsrc * sizeof *src))) return 0;
-  for (uint32_t i = 0; i < n->nsrc; i++) src[i] = l->map[fe_lazy_resolve(l, n->src[i])];
-  bool named = op == IR_OP_DATA || op == IR_OP_RESOURCE || op == IR_OP_CUSTOM || op == IR_OP_EXCHANGE ||
-               ir_only_divides(op);
-  if (named) arg = ir_name(w->to, ir_name_text(w->from, arg), ir_name_length(w->from, arg));
-  w->to->customs = w->from->customs;
-  if (op == IR_OP_BUFFER && w->as_inputs) {
-    char name[24];
-    op = IR_OP_INPUT;
-    arg = ir_name(w->to, name, (size_t)snprintf(name, sizeof name, "b%zu", w->leaf_count));
-    if (!IR_RESERVE(w->mem, l->leaves, l->leaf_cap, w->leaf_count + 1)) arg = -1;
-    else l->leaves[w->leaf_count++] = ref;
-  }
-  if (op == IR_OP_RESHAPE && arg) /* ir/letters.c */
-    arg = 1 + ir_name(w->to, ir_name_text(w->from, arg - 1), ir_name_length(w->from, arg - 1));
-  if ((named || op == IR_OP_INPUT) && arg < 0) made = 0;
-  else if (shape) made = ir_make_tensor(w->to, op, (ir_dtype)n->dtype, l->map[shape], arg, src, n->nsrc);
-  else made = ir_make(w->to, op, (ir_dtype)n->dtype, arg, src, n->nsrc);
-  if (src != few) ir_free(w->mem, src, n->nsrc * sizeof *src);
-  const ir_spec *spec = ir_spec_of(w->from, ref);
-  w->divided |= spec || ir_only_divides(op);
-  if (made && spec && !ir_set_spec(w->to, made, spec)) return 0;
-  if (made && !w->as_inputs && ir_has_letters(w->from, ref) &&
-      !ir_letters_set(w->to, made, &w->from->letters[ref]))
-    return 0;
-  return made;
-}
-
-/* Copy root and all nodes it depends on. Returns its copy, or 0 when memory is short. */
-static ir_ref walk_from(walk *w, ir_ref root) {
-  fe_lazy *l = w->lazy;
-  root = fe_lazy_resolve(l, root);
-  w->frame_count = 0;
-  if (!l->map[root] && !push_frame(w, root)) return 0;
-  while (w->frame_count) {
-    fe_frame *f = &l->frames[w->frame_count - 1];
-    const ir_node *n = ir_get(w->from, f->ref);
-    if (f->next <= (n->op == IR_OP_FUNC ? 0 : n->nsrc)) {
-      uint32_t i = f->next++;
-      ir_ref below = i == 0 ? ir_shape(w->from, f->ref) : fe_lazy_resolve(l, n->src[i - 1]);
-      if (below && !l->map[below] && !push_frame(w, below)) return 0;
-    } else {
-      ir_ref ref = f->ref;
-      w->frame_count--;
-      if (!(l->map[ref] = copy_node(w, ref))) return 0;
-    }
-  }
-  return l->map[root];
-}
-
 /* moving to a fresh graph */
 
 /* Keep the storages whose BUFFER has a copy, and free the others. The notes, of the copies, replace the old
@@ -257,12 +168,12 @@ static void keep_storages(vf_context *c, fe_note *notes, size_t note_cap) {
   l->note_cap = note_cap;
 }
 
-static bool walk_references(walk *w) {
+static bool walk_references(fe_walk *w) {
   fe_lazy *l = w->lazy;
   bool good = true;
   for (size_t i = 0; i < l->ref_count && good; i++)
-    good = !l->refs[i].newest || (walk_from(w, l->refs[i].newest) && walk_from(w, l->refs[i].held));
-  for (size_t i = 0; i < l->target_count && good; i++) good = walk_from(w, l->targets[i]) != 0;
+    good = !l->refs[i].newest || (fe_walk_from(w, l->refs[i].newest) && fe_walk_from(w, l->refs[i].held));
+  for (size_t i = 0; i < l->target_count && good; i++) good = fe_walk_from(w, l->targets[i]) != 0;
   return good;
 }
 
@@ -278,12 +189,12 @@ static bool move_results(vf_context *c, ir_error *error) {
   fe_lazy *l = &c->lazy;
   vf_graph *session = c->session;
   ir_graph fresh;
-  walk w;
+  fe_walk w;
   fe_note *notes = NULL;
   size_t note_cap = 0;
   if (ir_graph_init(&fresh, &c->mem, error) != IR_OK) return false;
-  bool good = walk_start(&w, c, &fresh, false);
-  for (vf_tensor *t = l->tensors; t && good; t = t->next) good = walk_from(&w, t->node) != 0;
+  bool good = fe_walk_start(&w, c, &fresh, false);
+  for (vf_tensor *t = l->tensors; t && good; t = t->next) good = fe_walk_from(&w, t->node) != 0;
   good = good && walk_references(&w) && reserve_notes(&c->mem, &notes, &note_cap, fresh.count);
   if (!good) {
     ir_graph_free(&fresh);
@@ -408,7 +319,7 @@ static const fe_session_ref *reference_of(const fe_lazy *l, size_t root) {
 }
 
 /* Check that all leaves have elements; one without is the parameter of a function. */
-static bool leaves_known(const fe_lazy *l, const walk *w, ir_error *error) {
+static bool leaves_known(const fe_lazy *l, const fe_walk *w, ir_error *error) {
   for (size_t i = 0; i < w->leaf_count; i++)
     if (!fe_lazy_memory(l, l->leaves[i])) {
       ir_fail(error, IR_ERR_INVALID, "realise: %s",
@@ -421,7 +332,7 @@ static bool leaves_known(const fe_lazy *l, const walk *w, ir_error *error) {
 }
 
 /* The inputs that the program changes, into out, which has room for l->written_count. */
-static size_t list_references(const fe_lazy *l, const walk *w, pass_reference *out) {
+static size_t list_references(const fe_lazy *l, const fe_walk *w, pass_reference *out) {
   size_t count = 0;
   for (size_t i = 0; i < l->written_count; i++) {
     size_t leaf = 0;
@@ -439,11 +350,11 @@ typedef struct compiled {
 } compiled;
 
 /* Compile one program for all roots. Their copies are in l->roots behind them. */
-static ir_status compile_roots(vf_context *c, walk *w, size_t root_count, compiled *out, ir_error *error) {
+static ir_status compile_roots(vf_context *c, fe_walk *w, size_t root_count, compiled *out, ir_error *error) {
   fe_lazy *l = &c->lazy;
   ir_ref *copies = l->roots + root_count, results = 0, *inputs;
   bool good = true;
-  for (size_t i = 0; i < root_count && good; i++) good = (copies[i] = walk_from(w, l->roots[i])) != 0;
+  for (size_t i = 0; i < root_count && good; i++) good = (copies[i] = fe_walk_from(w, l->roots[i])) != 0;
   if (good && !leaves_known(l, w, error)) return error->status;
   if (good) results = ir_tuple(w->to, copies, (uint32_t)root_count);
   inputs = results ? ir_alloc(w->mem, w->leaf_count * sizeof *inputs) : NULL;
@@ -473,12 +384,12 @@ static size_t leaf_number(const char *name) {
 }
 
 /* On a mesh, all leaves. */
-static size_t input_count(const walk *w, const compiled *p) {
+static size_t input_count(const fe_walk *w, const compiled *p) {
   return p->program ? rt_program_input_count(p->program) : w->leaf_count;
 }
 
 /* Get the addresses of the program's inputs, then of its outputs. */
-static bool gather_pointers(vf_context *c, const walk *w, const compiled *p, rt_memory *made,
+static bool gather_pointers(vf_context *c, const fe_walk *w, const compiled *p, rt_memory *made,
                             size_t root_count, ir_error *error) {
   fe_lazy *l = &c->lazy;
   size_t inputs = input_count(w, p);
@@ -560,7 +471,7 @@ static void abandon_results(vf_context *c, size_t root_count, rt_memory *made, b
   commit_references(l, root_count);
 }
 
-static void run_program(vf_context *c, walk *w, size_t root_count, compiled *p, ir_error *error) {
+static void run_program(vf_context *c, fe_walk *w, size_t root_count, compiled *p, ir_error *error) {
   fe_lazy *l = &c->lazy;
   rt_memory one = {0}, *made = root_count == 1 ? &one : ir_alloc(&c->mem, root_count * sizeof *made);
   bool begun = false;
@@ -586,11 +497,11 @@ static void run_program(vf_context *c, walk *w, size_t root_count, compiled *p, 
 static void realise_tensors(vf_context *c, vf_tensor *const *tensors, size_t count, ir_error *error) {
   ir_task task;
   ir_graph scratch;
-  walk w;
+  fe_walk w;
   size_t root_count = 0;
   compiled program = {0};
   if (ir_graph_init(&scratch, &c->mem, error) != IR_OK) return;
-  bool good = walk_start(&w, c, &scratch, true) && list_roots(c, tensors, count, &root_count);
+  bool good = fe_walk_start(&w, c, &scratch, true) && list_roots(c, tensors, count, &root_count);
   if (!good) no_memory(error);
   if (root_count && good) {
     ir_task_begin(scratch.task = &task, c->progress);

@@ -86,6 +86,20 @@ static ir_ref place_overlapped_vectors(loop_place *p, uint32_t d, ir_ref start, 
   return loop_place_lanes(p, d, gaps + 1, start, apart, step, IR_UNROLL);
 }
 
+/* Blocks, the last of which has fewer steps of the next level: one body serves all. 0 where the remainder is
+ * no whole steps. */
+static ir_ref place_blocks(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  ir_graph *g = p->n->g;
+  int64_t elements, inside, step = p->n->levels[d].step;
+  if (p->n->levels[d].binding != IR_SERIAL || !ir_is_const(g, left, &elements) ||
+      !(inside = loop_steps_inside(p->n, d, elements)))
+    return 0;
+  ir_ref range = loop_fresh_range(p->n, ir_index(g, elements / step + 1));
+  ir_ref at = pass_add(g, start, pass_mul_int(g, range, step));
+  ir_ref effect = loop_place_inside(p, d, at, loop_left_in_block(g, range, elements, step, inside));
+  return loop_wrap(g, range, IR_SERIAL, effect);
+}
+
 /* Whole steps, as a loop or, where their number is constant and the level says so, unrolled; then the
  * remainder. */
 static ir_ref place_steps_and_remainder(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
@@ -94,6 +108,7 @@ static ir_ref place_steps_and_remainder(loop_place *p, uint32_t d, ir_ref start,
   ir_ref together = place_overlapped_steps(p, d, start, left);
   if (!together) together = place_overlapped_vectors(p, d, start, left);
   if (!together) together = p->n->strategy->shift_last(p, d, start, left);
+  if (!together) together = place_blocks(p, d, start, left);
   if (together) return together;
   bool single = level.step == 1;
   ir_ref whole = single ? left : pass_div_int(g, left, level.step), effects[2];

@@ -1,6 +1,8 @@
 /* How the axes of a store are split into levels, and the order of these. */
 #include "loops.h"
 
+#include "passes/index/index.h"
+
 int64_t loop_times(int64_t work, int64_t size) {
   if (size < 1) size = 1;
   return size >= LOOP_MAX_WORK || work >= LOOP_MAX_WORK / size ? LOOP_MAX_WORK : work * size;
@@ -66,4 +68,26 @@ void loop_choose_levels(loop_nest *n, bool threads, int64_t inside) {
   for (uint32_t a = 0; a < n->axis_count; a++)
     if (contiguous_of(&n->axes[a]) > 1) add_level(n, a, 1, IR_UNROLL);
   if (threads) n->strategy->bind_outermost(n, inside);
+}
+
+static bool is_unrolled(const loop_nest *n) {
+  for (uint32_t i = 0; i < n->level_count; i++)
+    if (n->levels[i].binding == IR_UNROLL) return true;
+  return false;
+}
+
+int64_t loop_steps_inside(const loop_nest *n, uint32_t d, int64_t elements) {
+  const loop_level *level = &n->levels[d];
+  if (!is_unrolled(n)) return 0;
+  uint32_t inner = d + 1;
+  while (inner < n->level_count && n->levels[inner].axis != level->axis) inner++;
+  if (inner == n->level_count || n->levels[inner].binding != IR_SERIAL) return 0;
+  int64_t step = n->levels[inner].step, remainder = elements % level->step;
+  return elements > level->step && remainder && remainder % step == 0 && level->step % step == 0 ? step : 0;
+}
+
+ir_ref loop_left_in_block(ir_graph *g, ir_ref block, int64_t size, int64_t step, int64_t inside) {
+  int64_t whole = step / inside;
+  ir_ref left = pass_sub(g, ir_index(g, size / inside), pass_mul_int(g, block, whole));
+  return pass_mul_int(g, pass_min(g, left, ir_index(g, whole)), inside);
 }

@@ -179,11 +179,19 @@ static bool overlaps_last(const loop_group *group, uint32_t t, int64_t *size) {
          group->nest.strategy->overlaps_last(&group->nest, level, *size);
 }
 
+/* The steps of which the last block of thread level t has fewer, in the same loops; 0: a remainder has loops
+ * of its own. */
+static int64_t steps_inside(const loop_group *group, uint32_t t, int64_t *size) {
+  ir_ref extent = group->nest.axes[group->nest.levels[t].axis].extent;
+  return ir_is_const(group->nest.g, extent, size) ? loop_steps_inside(&group->nest, t, *size) : 0;
+}
+
 static ir_ref whole_steps(ir_graph *g, const loop_group *group, uint32_t t) {
   const loop_level *level = &group->nest.levels[t];
   ir_ref extent = group->nest.axes[level->axis].extent;
   int64_t size;
-  if (overlaps_last(group, t, &size)) return ir_index(g, size / level->step + 1);
+  if (overlaps_last(group, t, &size) || steps_inside(group, t, &size))
+    return ir_index(g, size / level->step + 1);
   return level->step == 1 ? extent : pass_div_int(g, extent, level->step);
 }
 
@@ -193,7 +201,7 @@ static ir_ref blocks_of_level(ir_graph *g, const block_box *box, uint32_t t, ir_
   bool remainder = box->remainders >> t & 1;
   ir_ref extent = box->group->nest.axes[level->axis].extent;
   int64_t size;
-  bool none = level->step == 1 || overlaps_last(box->group, t, &size);
+  bool none = level->step == 1 || overlaps_last(box->group, t, &size) || steps_inside(box->group, t, &size);
   *elements = ir_index(g, remainder && none ? 0 : level->step);
   if (remainder && !none) *elements = pass_mod_int(g, extent, level->step);
   return remainder ? ir_index(g, 1) : whole_steps(g, box->group, t);
@@ -224,7 +232,9 @@ static ir_ref inside_block(loop_nest *base, const block_box *box, ir_ref at) {
     ir_ref first = box->remainders >> t & 1 ? pass_mul_int(g, whole_steps(g, box->group, t), level->step)
                                             : pass_mul_int(g, block_index, level->step);
     int64_t size;
+    int64_t inside = steps_inside(box->group, t, &size);
     if (overlaps_last(box->group, t, &size)) first = pass_min(g, first, ir_index(g, size - level->step));
+    else if (inside) elements = loop_left_in_block(g, block_index, size, level->step, inside);
     p.start[level->axis] = first;
     p.left[level->axis] = elements;
   }

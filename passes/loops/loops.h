@@ -203,6 +203,12 @@ ir_ref loop_masked_value(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other)
 /* levels.c: sets the levels that follow from the axes' lanes and unroll factors. `threads`: the outermost
  * levels become thread blocks; `inside`: the work at one iteration point of all axes. */
 void loop_choose_levels(loop_nest *n, bool threads, int64_t inside);
+/* Where `elements` of the axis fill some blocks of level d, and of one more whole steps of a loop further in:
+ * the step of that, so that all blocks can have the same loops, of which the last one does fewer steps; else
+ * 0. Only where unrolled code makes bodies long: other loops have constant trip counts. */
+int64_t loop_steps_inside(const loop_nest *n, uint32_t d, int64_t elements);
+/* The elements in block number `block` then: `step` of them, but in the last of `size`. */
+ir_ref loop_left_in_block(ir_graph *g, ir_ref block, int64_t size, int64_t step, int64_t inside);
 bool loop_may_thread(loop_nest *n, uint32_t axis); /* independent iterations, counted beforehand */
 /* Elements, times terms of reductions, at one iteration point of the axes before `axis`: at most
  * LOOP_MAX_WORK, the product at which counting stops: beyond it no choice depends on how much there is. */

@@ -61,7 +61,7 @@ static void test_calls(void **state) {
     assert_true(vf_jit_statistics(j, &stats));
     assert_int_equal(stats.misses, 1); /* one program for all numbers of rows */
     assert_int_equal(vf_jit_on(j, mesh, NULL, 0, &error), VF_ERR_INVALID);
-    assert_non_null(strstr(error.message, "it has been called; give it its mesh before the first call"));
+    assert_non_null(strstr(error.message, ": it has been called; give it its mesh before the first call"));
     vf_jit_destroy(j);
   }
   vf_mesh_destroy(mesh);

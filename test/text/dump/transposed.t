@@ -95,3 +95,33 @@ check e: 44000 elements, bit-equal
 check y:[..]
 $ viewfold dump --print-after=lower checked.vf | grep -c 'stored.*f32.1100,40.\|stored.*f32.40,1100.'
 4
+
+== the last block has fewer steps in the same loops, where bodies are long
+<<< blocks.vf
+graph @blocks() {
+  %i = iota shape=[46080] dtype=i32
+  %a = reshape %i shape=[960,48]
+  %b = stored %a
+  %t = permute %b order=[1,0]
+  %c = stored %t
+  return %c
+}
+graph @three() {
+  %i = iota shape=[1020096] dtype=i32
+  %a = reshape %i shape=[1056,966]
+  %b = stored %a
+  %t = permute %b order=[1,0]
+  %c = stored %t
+  return %c
+}
+>>>
+$ viewfold dump --stage=loops --target vector_bytes=64 'f32[960,48].permute(1,0)' | grep -E 'min|unroll$|unroll {'
+    for ridx7 in 0..min(((ridx6*-2)+15), 2) {
+          %4 = (min((%0+%1+(ridx9*16)), 944)) : index
+          for ridx12 in 0..16 unroll {
+$ viewfold run --check --graph blocks blocks.vf | grep check
+check c: 46080 elements, bit-equal
+$ viewfold run --check --graph three blocks.vf | grep check
+check c: 1020096 elements, bit-equal
+$ viewfold run --check --graph three --threads 1 --target vector_bytes=32 blocks.vf | grep check
+check c: 1020096 elements, bit-equal
