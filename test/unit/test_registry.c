@@ -143,7 +143,7 @@ static const rule_case rules[] = {
     {"scatter f32[2,3,4] i32[5] f32[2,5,4] axis=1",
      "d0 d1 d2, 1, d0 1 d2 -> d0 d1 d2"}, /* the last update of an element counts */
     {"scatter_add f32[2,3,4] i32[5] f32[2,5,4] axis=1", "d0 d1 d2, i0, d0 i0 d2 -> d0 d1 d2"},
-    {"slice_update f32[2,3] f32[1,2] start=[0,1]", "1 1, 1 1, 1 1 -> 1 1"},
+    {"slice_update f32[2,3] f32[1,2] start=[0,1]", "d0 d1, 1 1, 1 1 -> d0 d1"},
     {"cumsum f32[2,3] axis=1", "d0 1 -> d0 1"},
     {"argsort f32[2,3] axis=-2", "1 d1 -> 1 d1"},
     {"gather f32[2,3] i32[] axis=0", "d0 d1, 1 -> d1"},

@@ -2,7 +2,7 @@
 
 == a device without an end is read up to the first byte that is not text
 $ timeout 60 viewfold run /dev/zero
-! /dev/zero:1:1: error: unexpected character, found '\x00', expected a name, a number or a sign
+! /dev/zero:1:1: error: unexpected character, found '\x00', expected text; is this a file of another kind?
 ? 2
 $ timeout 60 viewfold dump --stage=loops --schedule /dev/zero 'f32[4]'
 ! viewfold dump: schedule:1: a schedule is text, found a NUL byte in '/dev/zero'
