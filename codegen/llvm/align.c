@@ -87,7 +87,7 @@ static bool is_alignable(const cg_emitter *e, uint32_t number, aligning *a) {
   *a = (aligning){number, (uint32_t)inner, e->nest->width[effect], .store = effect};
   unsigned bytes = (unsigned)ir_dtypes[ir_dtype_of(e->g, ir_src(e->g, effect, 0))].bytes;
   if (e->nest->loops[inner].binding != IR_VECTOR || a->width * bytes != (unsigned)e->target->vector_bytes ||
-      ir_bounds_of(e->g, ir_src(e->g, loop->range, 0)).lo * e->target->vector_bytes < LEAST_BYTES ||
+      ir_bounds_of(e->g, ir_src(e->g, loop->range, 0)).lo < LEAST_BYTES / (int64_t)e->target->vector_bytes ||
       !is_contiguous(e, a, ir_src(e->g, effect, 1), &stride) || stride != 1 ||
       !add_node(e, a, ir_src(e->g, effect, 2)))
     return false;

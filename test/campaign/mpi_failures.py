@@ -105,11 +105,11 @@ def trial(name, viewfold, kind, rng, seconds):
         elif kind == "stop":
             os.kill(pid[victim], signal.SIGSTOP)
         others = [i for i in range(PROCESSES) if i != victim]
-        speak = name == "openmpi" or kind == "stop"
+        speak = name == "openmpi"
         if speak:
-            ended = wait_for(lambda: all(os.path.exists(os.path.join(folder, f"rc.{i}")) for i in others), 600)
+            ended = wait_for(lambda: all(os.path.exists(os.path.join(folder, f"rc.{i}")) for i in others), 120)
         else:
-            ended = wait_for(lambda: job.poll() is not None and not any(alive(pid[i]) for i in others), 600)
+            ended = wait_for(lambda: job.poll() is not None and not any(alive(pid[i]) for i in others), 120)
         took = time.time() - struck
         if not ended:
             wrong.append("a process did not end: " + ", ".join(str(i) for i in others if alive(pid[i])))
@@ -152,7 +152,8 @@ def main():
             print(f"skip: no mpirun.{name}, or no {os.path.basename(module)}")
             continue
         for _ in range(args.count):
-            for kind in ("kill", "stop"):
+            # MPICH's launcher waits for a process that is stopped.
+            for kind in ("kill", "stop") if name == "openmpi" else ("kill",):
                 wrong = trial(name, viewfold, kind, rng, args.seconds)
                 passed, failed = passed + (not wrong), failed + bool(wrong)
                 for w in wrong:
