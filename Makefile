@@ -492,7 +492,7 @@ style: all
 	@$(RUN_TESTS) build:style
 
 .PHONY: campaigns
-campaigns: $(CAMPAIGN) $(if $(filter thread,$(SAN)),$(B)/property/prop_exchange) $(if $(MODULE),$(B)/campaign/viewfold-llvm.so)
+campaigns: $(CAMPAIGN) $(if $(filter thread,$(SAN)),$(addprefix $(B)/property/,prop_exchange prop_ranks)) $(if $(MODULE),$(B)/campaign/viewfold-llvm.so)
 SOAK_PARTS := $(if $(SAN),$(B):property,build/check:unit$(comma)property build:conform$(comma)opencl$(comma)campaign)
 soak soak-short:
 	@CC='$(firstword $(CC))' sh .ci/deps check build llvm test

@@ -127,11 +127,11 @@ int64_t rt_post_heard(rt_post *p, uint32_t process, bool *left) {
 
 /* runs */
 
-uint64_t rt_post_begin(rt_post *p, rt_receiver *receiver) {
+void rt_post_begin(rt_post *p, rt_receiver *receiver, uint64_t *run) {
   pthread_mutex_lock(&p->run_lock);
   pthread_mutex_lock(&p->lock);
   rt_packet *list = p->early, *next;
-  p->run++;
+  *run = ++p->run;
   p->receiver = receiver;
   p->early = NULL;
   p->last = &p->early;
@@ -146,10 +146,8 @@ uint64_t rt_post_begin(rt_post *p, rt_receiver *receiver) {
       p->last = &list->next;
     }
   }
-  uint64_t run = p->run;
   pthread_cond_signal(&p->bell);
   pthread_mutex_unlock(&p->lock);
-  return run;
 }
 
 void rt_post_end(rt_post *p) {

@@ -39,9 +39,9 @@ int64_t rt_post_timeout(const rt_post *post);
 /* Processes may be gone: when the post closes, it agrees with none. */
 void rt_post_abandon(rt_post *post);
 
-/* Begins a run, and gives its number; waits until another run of this process has ended. From now on packets
- * of it are accepted, first those that have come before. */
-uint64_t rt_post_begin(rt_post *post, rt_receiver *receiver);
+/* Begins a run, whose number goes to *run before anything is accepted; waits until another run of this
+ * process has ended. From now on packets of it are accepted, first those that have come before. */
+void rt_post_begin(rt_post *post, rt_receiver *receiver, uint64_t *run);
 void rt_post_end(rt_post *post);
 
 /* Sends to another process; takes the packet over. */

@@ -249,7 +249,7 @@ ir_status rt_ranks_run(rt_ranks *r, uint64_t program, rt_device_work work, void 
   memset(r->waiting_kind, 0, sizeof r->waiting_kind);
   atomic_store(&r->cancelled, false);
   clear(r);
-  r->run = rt_post_begin(r->post, &r->receiver);
+  rt_post_begin(r->post, &r->receiver, &r->run);
   if (before) rt_ranks_fail(r, error, false);
   else if (rt_team_run(r->team, run_device, r, &own)) rt_ranks_fail(r, &own, false);
   if (!atomic_load(&r->cancelled)) agree(r);
