@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "runtime/mesh/ranks_impl.h"
 #include "runtime/mesh/route.h"
 
 typedef struct gather {
@@ -45,13 +46,13 @@ static ir_status work(void *user, rt_endpoint *endpoint, ir_error *error) {
   return status;
 }
 
-ir_status rt_ranks_gather(rt_ranks *ranks, const ir_mesh *mesh, uint32_t processes,
-                          const rt_mesh_array *arrays, size_t count, const ir_mem *mem, ir_error *error) {
+ir_status rt_ranks_gather(rt_ranks *ranks, const rt_mesh_array *arrays, size_t count, ir_error *error) {
+  const ir_mem *mem = ranks->mem;
   gather g = {arrays, ir_alloc(mem, count * sizeof *g.routes), count};
   ir_status status = g.routes ? IR_OK : ir_fail(error, IR_ERR_MEMORY, "out of memory gathering results");
   if (g.routes) memset(g.routes, 0, count * sizeof *g.routes);
   for (size_t i = 0; i < count && !status; i++)
-    status = find_routes(mesh, processes, &arrays[i], mem, &g.routes[i], error);
+    status = find_routes(ranks->mesh, ranks->processes, &arrays[i], mem, &g.routes[i], error);
   status = rt_ranks_run(ranks, count, work, &g, status, error);
   for (size_t i = 0; i < count && g.routes; i++) rt_routes_free(mem, &g.routes[i]);
   ir_free(mem, g.routes, count * sizeof *g.routes);

@@ -6,7 +6,6 @@
 #include "runtime/mesh_run.h"
 
 /* All processes call it alike. As rt_ranks_run, of which it is one. */
-ir_status rt_ranks_gather(rt_ranks *ranks, const ir_mesh *mesh, uint32_t processes,
-                          const rt_mesh_array *arrays, size_t count, const ir_mem *mem, ir_error *error);
+ir_status rt_ranks_gather(rt_ranks *ranks, const rt_mesh_array *arrays, size_t count, ir_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* Private to the engine of processes (ranks.c, ranks_wait.c, ranks_run.c): its devices. */
+/* Private to the engine of processes (ranks.c, ranks_wait.c, ranks_run.c, gather.c): its devices. */
 #ifndef VIEWFOLD_RUNTIME_MESH_RANKS_IMPL_H
 #define VIEWFOLD_RUNTIME_MESH_RANKS_IMPL_H
 

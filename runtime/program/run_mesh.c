@@ -15,9 +15,8 @@
 struct rt_mesh {
   const ir_mem *mem;
   ir_mesh axes;
-  rt_threads *threads; /* the engine: of one process, */
-  rt_ranks *ranks;     /* or of several */
-  uint32_t processes;
+  rt_threads *threads;  /* the engine: of one process, */
+  rt_ranks *ranks;      /* or of several */
   pthread_mutex_t lock; /* one run at a time */
 };
 
@@ -46,7 +45,6 @@ ir_status rt_mesh_make(const ir_mem *mem, const ir_mesh *axes, bool slow, rt_pos
   m->mem = mem;
   ir_status status =
       ir_mesh_copy(&m->axes, axes, mem) ? IR_OK : ir_fail(error, IR_ERR_MEMORY, "out of memory for a mesh");
-  m->processes = post ? rt_post_transport(post)->processes : 1;
   if (!status && post) status = rt_ranks_make(mem, &m->axes, post, &m->ranks, error);
   else if (!status) status = rt_threads_make(mem, &m->axes, slow, &m->threads, error);
   if (status) {
@@ -75,7 +73,7 @@ bool rt_mesh_has(const rt_mesh *m, uint32_t device) { return !m->ranks || rt_ran
 ir_status rt_mesh_gather(rt_mesh *m, const rt_mesh_array *arrays, size_t count, ir_error *error) {
   if (!m->ranks || !count) return IR_OK;
   pthread_mutex_lock(&m->lock);
-  ir_status status = rt_ranks_gather(m->ranks, &m->axes, m->processes, arrays, count, m->mem, error);
+  ir_status status = rt_ranks_gather(m->ranks, arrays, count, error);
   pthread_mutex_unlock(&m->lock);
   return status;
 }

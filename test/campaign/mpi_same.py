@@ -4,7 +4,7 @@
 usage: mpi_same.py VIEWFOLD [--count N] [--launcher openmpi|mpich]... [--seed N]
 
 Values are f32 matrices, divided at random; operations are products, elementwise ones, sums, transposes, windows,
-cumulative sums, gathers and loops, with derivatives now and then. Whole results are written once by threads, and by 2
+cumulative sums, gathers and loops. Whole results are written once by threads, and by 2
 and 4 processes.
 """
 import argparse
