@@ -11,7 +11,8 @@
 #   make soak-short soak    more of everything that is drawn at random: half an hour of processor time, a day
 #   make bench      small programs that measure, then all workloads: a table, pictures, a history
 #   make fuzz prove clean
-#   make install uninstall PREFIX=/usr/local DESTDIR=
+#   make install uninstall PREFIX=/usr/local DESTDIR=       (docs/install/install.mk)
+#   make dist       the sources as an archive, build/viewfold-VERSION.tar.gz
 #
 # Variables: CC, CFLAGS, LDFLAGS, WERROR= (warnings stay warnings), V=1 (show commands), SEED=n,
 # SAN=address|thread|undefined (sanitized, in build/san-...), CHECK=1 (verifier between passes, in build/check).
@@ -562,37 +563,7 @@ $(B)/demo/%: $(B)/obj/docs/demo/%.o $(SO)
 	$(Q)$(LINK) $< $(SO) -Wl,-rpath,'$$ORIGIN/..' $$(pkg-config --libs libpng) -lm -o $@
 
 # ----------------------------------------------------------------------------------------------------------- install
-.PHONY: install uninstall clean
-HEADERS := $(sort $(wildcard frontend/viewfold*.h))
-INSTALLED = $(BINDIR)/viewfold $(HEADERS:frontend/%=$(INCLUDEDIR)/%) $(LIBDIR)/libviewfold.so.$(SOVERSION) $(LIBDIR)/libviewfold.so \
-  $(LIBDIR)/libviewfold-pool.a $(addprefix $(LIBDIR)/viewfold/,viewfold-llvm.so viewfold-compile viewfold-mpi-openmpi.so viewfold-mpi-mpich.so) $(PKGCONFIGDIR)/viewfold.pc $(MANDIR)/man1/viewfold.1
-# Library and command look for the module and the program that runs it in viewfold/ beside themselves and in
-# ../lib/viewfold/: where LIBDIR is another folder, the command is shown the way.
-COMPANIONS = $(notdir $(MODULE) $(MPI_MODULES) $(COMPILER))
-COMMAND_LIB = $(abspath $(BINDIR)/../lib/viewfold)
-ELSEWHERE = $(filter-out $(abspath $(LIBDIR)/viewfold),$(COMMAND_LIB))
-# The loader finds a library in a standard folder only through its cache, which root may renew.
-LDCONFIG = $(if $(DESTDIR),,$(Q)! [ "$$(id -u)" = 0 ] || PATH="$$PATH:/sbin:/usr/sbin" ldconfig || true)
-install: all
-	$(Q)install -D -m 755 $(B)/viewfold '$(DESTDIR)$(BINDIR)/viewfold'
-	$(Q)install -d '$(DESTDIR)$(INCLUDEDIR)'
-	$(Q)install -m 644 $(HEADERS) '$(DESTDIR)$(INCLUDEDIR)'
-	$(Q)install -D -m 755 $(SO) '$(DESTDIR)$(LIBDIR)/libviewfold.so.$(SOVERSION)'
-	$(Q)ln -sf libviewfold.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libviewfold.so'
-	$(Q)install -m 644 $(B)/libviewfold-pool.a '$(DESTDIR)$(LIBDIR)/libviewfold-pool.a'
-	$(Q)for f in $(COMPANIONS); do install -D -m 755 "$(B)/$$f" "$(DESTDIR)$(LIBDIR)/viewfold/$$f"; done
-	$(Q)$(if $(ELSEWHERE),for f in $(COMPANIONS); do mkdir -p '$(DESTDIR)$(ELSEWHERE)' && \
-	  ln -srf "$(DESTDIR)$(LIBDIR)/viewfold/$$f" '$(DESTDIR)$(ELSEWHERE)'; done)
-	$(Q)install -D -m 644 docs/man/viewfold.1 '$(DESTDIR)$(MANDIR)/man1/viewfold.1'
-	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
-	  viewfold.pc.in > $(B)/viewfold.pc
-	$(Q)install -D -m 644 $(B)/viewfold.pc '$(DESTDIR)$(PKGCONFIGDIR)/viewfold.pc'
-	$(LDCONFIG)
-uninstall:
-	$(Q)for f in $(INSTALLED) $(addprefix $(ELSEWHERE)/,$(if $(ELSEWHERE),viewfold-llvm.so viewfold-compile viewfold-mpi-openmpi.so viewfold-mpi-mpich.so)); do \
-	  rm -f "$(DESTDIR)$$f"; done
-	$(Q)rmdir '$(DESTDIR)$(LIBDIR)/viewfold' '$(DESTDIR)$(COMMAND_LIB)' 2>/dev/null || true
-	$(LDCONFIG)
+include docs/install/install.mk
 
 clean:
 	$(Q)rm -rf build
