@@ -13,6 +13,7 @@
 #   make fuzz prove clean
 #   make install uninstall PREFIX=/usr/local DESTDIR=       (docs/install/install.mk)
 #   make dist       the sources as an archive, build/viewfold-VERSION.tar.gz
+#   make deb        packages of Debian made from it, build/deb/*.deb
 #
 # Variables: CC, CFLAGS, LDFLAGS, WERROR= (warnings stay warnings), V=1 (show commands), SEED=n,
 # SAN=address|thread|undefined (sanitized, in build/san-...), CHECK=1 (verifier between passes, in build/check).

@@ -90,3 +90,11 @@ dist:
 	  else tar --exclude=./build --exclude=./.git --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$${SOURCE_DATE_EPOCH:-0} \
 	  --transform='s|^[.]|$(DIST)|' -cf - .; fi | gzip -9n > build/$(DIST).tar.gz
 	@echo build/$(DIST).tar.gz
+
+# Packages of Debian, from that archive: build/deb/*.deb. Signing and checking them (debuild, lintian) is up to who releases them.
+.PHONY: deb
+deb: dist
+	@sh .ci/deps install build llvm pages deb
+	$(Q)rm -rf build/deb && mkdir build/deb && tar -xzf build/$(DIST).tar.gz -C build/deb && \
+	  cd build/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL dpkg-buildpackage -us -uc
+	@ls build/deb/*.deb
