@@ -80,10 +80,12 @@ LLVM_LIBS := -l:libLLVM.so.19.1
 EMULATOR := $(shell command -v qemu-$(ARCH)) -E LD_LIBRARY_PATH=$(LIBRARY_PATH)
 endif
 
+# Versions of LLVM whose interface and code are known to work, the tested one first.
+LLVM_VERSIONS := 19 18 17 20 21 22
 # Tools are asked once, and only when a recipe needs the answer: a bare machine can still parse this file.
 once = $(eval $(1) := $(2))$($(1))
 LLVM_CONFIG ?= $(call once,LLVM_CONFIG,$(shell \
-  for c in llvm-config-19 /usr/lib/llvm-19/bin/llvm-config; do command -v $$c && break; done))
+  for v in $(LLVM_VERSIONS); do command -v llvm-config-$$v /usr/lib/llvm-$$v/bin/llvm-config && break; done | head -n 1))
 LLVM_HERE ?= $(call once,LLVM_HERE,$(if $(LLVM_CONFIG),$(shell command -v $(LLVM_CONFIG))))
 LLVM_CFLAGS = $(call once,LLVM_CFLAGS,-isystem $(shell $(LLVM_CONFIG) --includedir))
 LLVM_LIBS ?= $(call once,LLVM_LIBS,$(shell $(LLVM_CONFIG) --link-shared --ldflags --libs))
@@ -175,8 +177,15 @@ all: $(B)/libviewfold.so $(B)/libviewfold-pool.a $(or $(MODULE),no-module) $(MPI
 # Without LLVM, graphs run on OpenCL devices alone.
 .PHONY: no-module
 no-module: | tools
-	@echo 'viewfold-llvm.so, which compiles for processors, is left out: LLVM 19 is not here (package llvm-19-dev)'
+	@echo 'viewfold-llvm.so, which compiles for processors, is left out: none of LLVM $(sort $(LLVM_VERSIONS)) is here (package llvm-19-dev)'
 
+# LLVM 14 has typed pointers, 15 and 16 have no flags of arithmetic in C's interface and no instructions for minima of floats.
+.PHONY: llvm-version
+llvm-version: | tools
+	@version=$$($(LLVM_CONFIG) --version); case ' $(LLVM_VERSIONS) ' in *" $${version%%.*} "*) ;; *) \
+	  echo "$(LLVM_CONFIG) is of LLVM $$version; viewfold takes $(sort $(LLVM_VERSIONS)): older ones lack what it needs (before 15" \
+	    "opaque pointers, before 17 LLVMSetNUW and minima of floats). Name another by LLVM_CONFIG, or none: LLVM_CONFIG=none" >&2; \
+	  exit 2;; esac
 # Says what is missing instead of letting the compiler say it.
 tools:
 	@CC='$(firstword $(CC))' sh .ci/deps check build
@@ -188,6 +197,7 @@ $(B)/flags: FORCE | tools
 	  printf '%s\n' $(call quote,$(COMPILE) $(LINK)) > $@
 quote = '$(subst ','\'',$(1))'
 
+$(LLVM_OBJ): | $(if $(ARCH),,llvm-version)
 $(LLVM_OBJ) $(addprefix $(B)/obj/test/lib/,heap_llvm.o llvm_object.o): EXTRA = $(LLVM_CFLAGS)
 
 # Cache keys name what made the code: the sources that shape it, and the libLLVM that the module is linked with.
