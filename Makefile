@@ -211,6 +211,7 @@ $(LLVM_FILE): FORCE
 	@file=$(if $(LLVM_HERE),$$(realpath $(if $(ARCH),$(LLVM_HERE),$$($(LLVM_CONFIG) --link-shared --libfiles)))); echo $$file | cmp -s - $@ || \
 	  echo $$file > $@
 $(B)/obj/runtime/cache/identity.o: $(GEN)/source_id $(LLVM_FILE)
+$(LLVM_OBJ): $(LLVM_FILE)
 $(B)/obj/runtime/cache/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source_id)\" \
   -DVIEWFOLD_LLVM_FILE=\"$$(cat $(LLVM_FILE))\"
 $(B)/obj/frontend/cli/bench/oracle%.o $(B)/obj/frontend/cli/bench/stream.o: EXTRA = -O3
