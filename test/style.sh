@@ -101,7 +101,7 @@ frontend  ir passes codegen runtime frontend
 E2
 # Which foreign headers a room may see: `ROOM FILE-PATTERN HEADER-PATTERN`. Everywhere: the C library.
 cat >"$work/foreign" <<'E2'
-codegen   ^codegen/llvm     ^llvm-c/
+codegen   ^codegen/llvm     ^(llvm-c/|llvm/Config/llvm-config[.]h$)
 runtime   .                 ^(xxhash\.h|CL/.*|ffi\.h|hwloc\.h|mpi\.h)$
 frontend  ^frontend/cli     ^jansson\.h$
 frontend  ^frontend/python  ^(Python|structmember)\.h$
