@@ -80,8 +80,8 @@ LLVM_LIBS := -l:libLLVM.so.19.1
 EMULATOR := $(shell command -v qemu-$(ARCH)) -E LD_LIBRARY_PATH=$(LIBRARY_PATH)
 endif
 
-# Versions of LLVM whose interface and code are known to work, the tested one first.
-LLVM_VERSIONS := 19 18 17 20 21 22
+# Versions of LLVM that are accepted, the tested one first.
+LLVM_VERSIONS := 19 18 17 20 21
 # Tools are asked once, and only when a recipe needs the answer: a bare machine can still parse this file.
 once = $(eval $(1) := $(2))$($(1))
 LLVM_CONFIG ?= $(call once,LLVM_CONFIG,$(shell \
@@ -179,12 +179,13 @@ all: $(B)/libviewfold.so $(B)/libviewfold-pool.a $(or $(MODULE),no-module) $(MPI
 no-module: | tools
 	@echo 'viewfold-llvm.so, which compiles for processors, is left out: none of LLVM $(sort $(LLVM_VERSIONS)) is here (package llvm-19-dev)'
 
-# LLVM 14 has typed pointers, 15 and 16 have no flags of arithmetic in C's interface and no instructions for minima of floats.
+# LLVM 14 has typed pointers, 15 and 16 have no flags of arithmetic in the C interface and select no minima of floats; 22 takes
+# masked loads and stores in another form.
 .PHONY: llvm-version
 llvm-version: | tools
 	@version=$$($(LLVM_CONFIG) --version); case ' $(LLVM_VERSIONS) ' in *" $${version%%.*} "*) ;; *) \
 	  echo "$(LLVM_CONFIG) is of LLVM $$version; viewfold takes $(sort $(LLVM_VERSIONS)): older ones lack what it needs (before 15" \
-	    "opaque pointers, before 17 LLVMSetNUW and minima of floats). Name another by LLVM_CONFIG, or none: LLVM_CONFIG=none" >&2; \
+	    "opaque pointers, before 17 LLVMSetNUW and minima of floats), younger ones were not tried. Name another by LLVM_CONFIG, or none: LLVM_CONFIG=none" >&2; \
 	  exit 2;; esac
 # Says what is missing instead of letting the compiler say it.
 tools:

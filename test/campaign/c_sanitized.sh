@@ -10,7 +10,7 @@ command -v "${CC:-cc}" >/dev/null || skip "there is no C compiler"
 PATH="$PWD/$build:$PATH"
 root=$PWD failed=0 tried=0
 pool='frontend/api/pool.c runtime/system/pool.c runtime/system/cores.c runtime/system/stack.c ir/base.c'
-workloads=$(at '' 'A1 A2 C1 E2exp M1_256 R1 V3 V16' '*')
+workloads=$(at '' 'A1 A2 C1 E2exp M1_512 R1 V3' '*')
 
 # Prints the program for a header: every array in memory of its own, inputs made up, a digest of the results. Integers are 0, which is
 # in range wherever they are indices.
