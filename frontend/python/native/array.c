@@ -240,6 +240,7 @@ static PyMethodDef methods[] = {
     PY_METHOD("realise", realise, METH_NOARGS, "Compute the elements now. Returns the array."),
     PY_METHOD("tobytes", to_bytes, METH_NOARGS, "The elements as bytes, in row-major order."),
     PY_METHOD("_become", become, METH_O, "Stand for what another array is."),
+    PY_METHOD("_part", py_array_part, METH_O, "The part that a device has, as slices."),
     PY_METHOD("__dlpack__", py_array_dlpack, METH_VARARGS | METH_KEYWORDS,
               "The elements for another library."),
     {0},

@@ -34,6 +34,7 @@ from ._creation import (
 )
 from ._elementwise import *  # noqa: F403
 from ._files import Program, compile, export, load, load_program, save
+from ._mesh import Mesh, P, part, processes, set_mesh, shard
 from ._look import callback, debug_nans, explain, print, profile, tap
 from ._reductions import (
     all, any, argmax, argmin, argsort, count_nonzero, cumprod, cumsum, cumulative_prod, cumulative_sum, diff, logsumexp,
@@ -48,18 +49,21 @@ from ._shapes import (
     pad, permute_dims, rearrange, repeat, reshape, roll, split, squeeze, stack, swapaxes, tile, transpose, unstack,
 )
 from ._sizes import Size
-from ._transform import (
-    Dim, checkpoint, cond, fori_loop, grad, jit, jvp, scan, tracing, value_and_grad, vjp, vmap, while_loop,
-)
+from ._jit import jit
+from ._trace import Dim, tracing
+from ._transform import checkpoint, cond, fori_loop, grad, jvp, scan, value_and_grad, vjp, vmap, while_loop
 from . import _tree as tree
 from . import _progress as _progress
-from . import linalg, nn, random
+from . import collectives, linalg, nn, random
 from .linalg import einsum, matmul, outer, tensordot, vecdot
 
 bool = bool_
 newaxis = None
 __version__ = _native.version
 __array_api_version__ = "2024.12"
+
+
+_MODULES = (("nn", nn), ("linalg", linalg), ("random", random), ("collectives", collectives))
 
 
 def _namespace(version: str | None = None) -> _Any:
@@ -71,7 +75,7 @@ def _namespace(version: str | None = None) -> _Any:
 
 
 def __getattr__(name: str) -> _Any:
-    for place, module in (("nn", nn), ("linalg", linalg), ("random", random)):
+    for place, module in _MODULES:
         if name in module.__all__:
             raise AttributeError(f"viewfold has no {name}; it is viewfold.{place}.{name}")
     near = _near(name)
@@ -86,7 +90,7 @@ def _near(name: str) -> list[str]:
     from difflib import get_close_matches
 
     places = {key: f"viewfold.{key}" for key in globals() if not key.startswith("_")}
-    for place, module in (("nn", nn), ("linalg", linalg), ("random", random)):
+    for place, module in _MODULES:
         places |= {key: f"viewfold.{place}.{key}" for key in module.__all__}
     begins = [key for key in places if len(key) > 3 and name.startswith(key)]
     return [places[key] for key in begins or get_close_matches(name, places, 3, 0.75)]
