@@ -124,8 +124,12 @@ const void *py_array_data(py_array *a) {
   if (a->graph) {
     PyErr_SetString(
         PyExc_TypeError,
-        "an array inside of a function that is being traced has no elements; use vf.where, vf.cond "
-        "or vf.while_loop in place of if and while, or make the argument static");
+        a->graph != py_traced_into
+            ? "an array of a function that was traced is used outside of that function, where it has no "
+              "value; "
+              "return it"
+            : "an array inside of a function that is being traced has no elements; use vf.where, vf.cond "
+              "or vf.while_loop in place of if and while, or make the argument static");
     return NULL;
   }
   if (!a->tensor || !py_session_enter()) {

@@ -14,7 +14,7 @@ import os as _os
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
-from . import _native
+from . import _hints, _native
 from ._dtypes import (
     DType, bfloat16, bool_, can_cast, dtype, finfo, float16, float32, float64, iinfo, int8, int16, int32, int64, isdtype,
     promote as promote_types, result_type, uint8, uint16, uint32, uint64,
@@ -51,7 +51,9 @@ from ._shapes import (
 from ._sizes import Size
 from ._jit import jit
 from ._trace import Dim, tracing
-from ._transform import checkpoint, cond, fori_loop, grad, jvp, scan, value_and_grad, vjp, vmap, while_loop
+from ._transform import (
+    checkpoint, cond, fori_loop, grad, jvp, scan, value_and_grad, vjp, vmap, while_loop,
+)
 from . import _tree as tree
 from . import _progress as _progress
 from . import collectives, linalg, nn, random
@@ -79,6 +81,9 @@ def __getattr__(name: str) -> _Any:
         if name in module.__all__:
             raise AttributeError(f"viewfold has no {name}; it is viewfold.{place}.{name}")
     near = _near(name)
+    advice = None if name.startswith("_") else _hints.of_name(name)
+    if advice:
+        raise AttributeError(f"viewfold has no {name}; {advice}")
     raise AttributeError(f"module 'viewfold' has no attribute {name!r}; " +
                          (f"near to it: {', '.join(near)}" if near else "operations by name: viewfold.apply"))
 

@@ -68,6 +68,9 @@ class _Jit:
         try:
             return _leaf(x)
         except TypeError as error:
+            if hasattr(type(x), self.name) and 0 not in self.static:
+                raise TypeError(f"{self.name}: the object of a method, {type(x).__name__}, is no array; it is given as it is "
+                                "by vf.jit(static_argnums=0), and its arrays are then constants") from None
             raise TypeError(f"{self.name}: an argument is {x!r:.60}: {error}. What is no array is given as it is where it is "
                             "static: jit(f, static_argnames='mode')") from None
 

@@ -15,6 +15,9 @@ def _attributes(x: Array, axis: Any, keepdims: bool) -> str:
     parts = []
     if axis is not None:
         axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+        if [a for a in axes if isinstance(a, Array)]:
+            raise TypeError("an axis is an integer that is known when a function is traced, and got an array; "
+                            "vf.jit(f, static_argnames='axis') gives it as it is")
         parts.append("axes=" + text_list(axes))
     if keepdims:
         parts.append("keepdims=true")
@@ -23,7 +26,7 @@ def _attributes(x: Array, axis: Any, keepdims: bool) -> str:
 
 def _reduce(operation: str, x: Any, axis: Any, keepdims: bool, extra: str = "") -> Array:
     x = asarray(x)
-    if axis == ():
+    if isinstance(axis, tuple) and not axis:
         return x
     return apply(operation, (x,), (_attributes(x, axis, keepdims) + " " + extra).strip())
 
@@ -37,7 +40,7 @@ def _accumulated(x: Any, dtype: Any) -> Array:
 def sum(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Array:
     """The sum over the axes; of integers of up to 32 bits in 32 bits."""
     x = _accumulated(x, dtype)
-    if axis == ():
+    if isinstance(axis, tuple) and not axis:
         return x
     made = _reduce("sum", x, axis, keepdims)
     return made if dtype is None else made.astype(dtype)
@@ -46,7 +49,7 @@ def sum(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = Fals
 def prod(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Array:
     """The product over the axes."""
     x = _accumulated(x, dtype)
-    if axis == ():
+    if isinstance(axis, tuple) and not axis:
         return x
     made = _reduce("prod", x, axis, keepdims)
     return made if dtype is None else made.astype(dtype)
@@ -66,12 +69,12 @@ def min(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
 
 def any(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     x = asarray(x)
-    return x.astype("bool") if axis == () else _reduce("any", x, axis, keepdims)
+    return x.astype("bool") if isinstance(axis, tuple) and not axis else _reduce("any", x, axis, keepdims)
 
 
 def all(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     x = asarray(x)
-    return x.astype("bool") if axis == () else _reduce("all", x, axis, keepdims)
+    return x.astype("bool") if isinstance(axis, tuple) and not axis else _reduce("all", x, axis, keepdims)
 
 
 def var(x: Any, /, axis: Any = None, *, correction: float = 0.0, keepdims: bool = False) -> Array:
@@ -173,6 +176,9 @@ def _methods() -> None:
 
     def method(function: Callable[..., Array]) -> Callable[..., Array]:
         def call(self: Array, axis: Any = None, **options: Any) -> Array:
+            for other, name in (("dim", "axis"), ("keepdim", "keepdims")):
+                if other in options:
+                    raise TypeError(f"{function.__name__}: {other} is called {name} here, as in x.{function.__name__}({name}=...)")
             return function(self, axis=axis, **options)
 
         call.__name__ = function.__name__

@@ -136,10 +136,14 @@ def _trace(function: _Function, name: str, described: Sequence[Any], form: _tree
         leaves = [x.get() if isinstance(x, _reference.Ref) else x for x in leaves]
         leaves += [r.get() for r in references.values()]
         if not leaves:
-            raise ValueError(f"{name} returns no array, so that there is nothing to compute")
+            raise ValueError(f"{name} returns no array, so that there is nothing to compute; what is computed is returned")
         for n, leaf in enumerate(leaves):
             if not isinstance(leaf, (Array, bool, int, float)):
-                leaf = asarray(leaf)
+                try:
+                    leaf = asarray(leaf)
+                except TypeError as error:
+                    raise TypeError(f"{name} returns {leaf!r:.60}: {error}. Results are arrays, numbers, and lists, tuples and "
+                                    "dictionaries of them") from None
             graph.output(f"y{n}", leaf)
     return _Traced(graph, None, result_form, tuple(signature), variables)
 

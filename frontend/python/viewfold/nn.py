@@ -6,6 +6,7 @@ from typing import Any
 
 from ._array import Array, apply
 from ._sizes import text_list
+from ._hints import of_name
 
 __all__ = ["relu", "sigmoid", "silu", "gelu", "softplus", "leaky_relu", "elu", "softmax", "log_softmax", "logsumexp",
            "one_hot", "layer_norm", "rms_norm", "attention", "conv", "conv_transpose", "max_pool", "avg_pool"]
@@ -117,3 +118,8 @@ def avg_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = None, co
     axes = 2 if isinstance(kernel, int) else len(kernel)
     return apply("avg_pool", (x,), _windows(kernel=_each(kernel, axes), stride=_each(stride, axes),
                                             padding=_each(padding, axes), count_pads=str(bool(count_pads)).lower()))
+
+
+def __getattr__(name: str) -> Any:
+    advice = None if name.startswith("_") else of_name(name)
+    raise AttributeError(f"viewfold.nn has no {name}; " + (advice or f"it has {', '.join(__all__)}"))
