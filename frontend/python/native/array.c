@@ -170,6 +170,19 @@ static PyObject *get_state(PyObject *self, void *unused) {
   return PyUnicode_FromString(a->graph ? "traced" : computed ? "computed" : "recorded");
 }
 
+/* The letters of the axes, _ where one has none; None where no axis has one. */
+static PyObject *get_axes(PyObject *self, void *unused) {
+  (void)unused;
+  py_array *a = (py_array *)self;
+  char letters[PY_RANK + 1];
+  if (!a->graph && !a->tensor) Py_RETURN_NONE;
+  if (!a->graph && !py_session_enter()) return NULL;
+  int rank = vf_value_letters(a->graph ? a->value : vf_tensor_value(a->tensor), letters);
+  if (!a->graph) py_session_leave();
+  if (rank < 0 || (int)strspn(letters, "_") == rank) Py_RETURN_NONE;
+  return PyUnicode_FromString(letters);
+}
+
 /* The operation that makes the value, on one line; None where it has elements alone. */
 static PyObject *get_expression(PyObject *self, void *unused) {
   (void)unused;
@@ -235,6 +248,8 @@ static PyGetSetDef questions[] = {
     {"dtype", get_dtype, NULL, "The dtype of the elements.", NULL},
     {"ndim", get_rank, NULL, "How many axes there are.", NULL},
     {"_state", get_state, NULL, "traced, recorded or computed.", NULL},
+    {"axes", get_axes, NULL, "The letters of the axes, as vf.name_axes gives them; None: no axis has one.",
+     NULL},
     {"_expression", get_expression, NULL, "The operation that makes the value.", NULL},
     {0},
 };

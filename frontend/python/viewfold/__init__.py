@@ -46,7 +46,7 @@ from ._search import (
 )
 from ._shapes import (
     broadcast_arrays, broadcast_shapes, broadcast_to, concat, concatenate, expand_dims, flip, matrix_transpose, moveaxis,
-    pad, permute_dims, rearrange, repeat, reshape, roll, split, squeeze, stack, swapaxes, tile, transpose, unstack,
+    name_axes, pad, permute_dims, rearrange, repeat, reshape, roll, split, squeeze, stack, swapaxes, tile, transpose, unstack,
 )
 from ._sizes import Size
 from ._jit import jit

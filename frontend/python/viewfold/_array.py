@@ -263,8 +263,10 @@ class Array(_native.Array):
     ravel = flatten
 
     def transpose(self, *axes: Any) -> "Array":
+        from ._shapes import permute_dims
+
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return self.T if not order else apply("permute", (self,), "order=[" + ",".join(map(str, order)) + "]")
+        return self.T if not order else permute_dims(self, order)
 
     def squeeze(self, axis: Any = None) -> "Array":
         from ._shapes import squeeze

@@ -12,6 +12,8 @@ _METHODS = {
     "cpu": "arrays are in this process's memory; x.numpy() is one of NumPy",
     "cuda": "arrays are on the device of the process, which VIEWFOLD_DEVICE names",
     "to": "x.astype(dtype) converts; arrays are on the device of the process, which VIEWFOLD_DEVICE names",
+    "names": "x.axes; vf.name_axes(x, 'bchw') gives letters",
+    "refine_names": "vf.name_axes(x, 'bchw')",
     "view": "x.reshape(shape), which copies nothing",
     "unsqueeze": "vf.expand_dims(x, axis), or x[:, None]",
     "permute": "x.transpose(0, 2, 1), or vf.permute_dims",

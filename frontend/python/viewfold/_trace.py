@@ -9,6 +9,7 @@ from typing import Any, Callable, Sequence
 from . import _mesh, _native, _reference, _tree
 from ._array import Array
 from ._creation import asarray
+from ._shapes import name_axes
 
 _Function = Callable[..., Any]
 
@@ -51,7 +52,7 @@ class Dim:
 
 
 class _Annotated:
-    """The sizes of an argument that an annotation gives: vf.Array[vf.Dim('n'), 4]."""
+    """The sizes, or the letters, of the axes of an argument that an annotation gives: vf.Array[vf.Dim('n'), 4]."""
 
     def __init__(self, sizes: tuple[Any, ...]) -> None:
         self.sizes = sizes
@@ -125,7 +126,10 @@ def _trace(function: _Function, name: str, described: Sequence[Any], form: _tree
                 strides = None
             item = 0 if strides is None else {1: 1, 2: 1, 3: 1, 4: 2, 5: 2, 10: 2, 11: 2, 8: 8, 9: 8, 13: 8}.get(code, 4)
             steps = None if strides is None else tuple(s // item for s in strides)
+            letters = "".join(d if isinstance(d, str) else "_" for d in (dims[n] if n < len(dims) else ())[:len(shape)])
             inputs.append(graph.input(names[n] if n < len(names) else f"x{n}", code, tuple(sizes), steps))
+            if letters.strip("_"):
+                inputs[-1] = name_axes(inputs[-1], letters.ljust(len(shape), "_"))
             signature.append((code, tuple(marks), strides))
         references = {n: _reference.traced(inputs[n]) for n in written}
         args, kwargs = _tree.unflatten(form, [references.get(n, x) for n, x in enumerate(inputs)])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ._array import Array, apply
-from ._sizes import text_list
 from ._hints import of_name
+from ._sizes import axis_text, text_list
 
 __all__ = ["relu", "sigmoid", "silu", "gelu", "softplus", "leaky_relu", "elu", "softmax", "log_softmax", "logsumexp",
            "one_hot", "layer_norm", "rms_norm", "attention", "conv", "conv_transpose", "max_pool", "avg_pool"]
@@ -42,11 +42,11 @@ def elu(x: Any, alpha: float = 1.0) -> Array:
 
 
 def softmax(x: Any, axis: int = -1) -> Array:
-    return apply("softmax", (x,), f"axis={axis}")
+    return apply("softmax", (x,), f"axis={axis_text(axis)}")
 
 
 def log_softmax(x: Any, axis: int = -1) -> Array:
-    return apply("log_softmax", (x,), f"axis={axis}")
+    return apply("log_softmax", (x,), f"axis={axis_text(axis)}")
 
 
 def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Array:
@@ -65,11 +65,11 @@ def one_hot(x: Any, classes: int, *, dtype: Any = "float32") -> Array:
 
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: int = -1, eps: float = 1e-5) -> Array:
     given = [a for a in (weight, bias) if a is not None]
-    return apply("layer_norm", (x, *given), f"axis={axis} eps={float(eps)}")
+    return apply("layer_norm", (x, *given), f"axis={axis_text(axis)} eps={float(eps)}")
 
 
 def rms_norm(x: Any, weight: Any = None, *, axis: int = -1, eps: float = 1e-6) -> Array:
-    return apply("rms_norm", (x,) if weight is None else (x, weight), f"axis={axis} eps={float(eps)}")
+    return apply("rms_norm", (x,) if weight is None else (x, weight), f"axis={axis_text(axis)} eps={float(eps)}")
 
 
 def attention(q: Any, k: Any, v: Any, mask: Any = None, *, scale: float | None = None, causal: bool = False) -> Array:
