@@ -86,6 +86,10 @@ class _Jit:
             wanted = dims[n] if n < len(dims) else ()
             marked = tuple(wanted[a].name if a < len(wanted) and isinstance(wanted[a], Dim) and wanted[a].takes(s) else s
                            for a, s in enumerate(shape))
+            if strides is not None and marked != shape:  # strides would differ from size to size
+                arrays[n] = asarray(arrays[n], copy=True)
+                strides = None
+                described[n] = (code, shape, None)
             marks.append((code, marked, strides))
         key = (form, tuple(marks), written, tuple(sorted(statics[0].items())), tuple(sorted(statics[1].items())))
         try:
