@@ -6,6 +6,7 @@ from typing import Any
 
 from ._array import Array, apply
 from ._hints import of_name
+from ._shapes import pad
 from ._sizes import axis_text, text_list
 
 __all__ = ["relu", "sigmoid", "silu", "gelu", "softplus", "leaky_relu", "elu", "softmax", "log_softmax", "logsumexp",
@@ -92,8 +93,13 @@ def _each(given: Any, axes: int) -> Any:
 
 def conv(x: Any, weight: Any, bias: Any = None, *, stride: Any = None, padding: Any = None, dilation: Any = None,
          groups: int = 1) -> Array:
-    """Convolution of [batch, channels, spatial...] by [channels of the result, channels / groups, spatial...]."""
+    """Convolution of [batch, channels, spatial...] by [channels of the result, channels / groups, spatial...].
+
+    padding: a number, one for each spatial axis, or pairs of what goes before and behind each.
+    """
     axes = weight.ndim - 2
+    if isinstance(padding, (list, tuple)) and padding and isinstance(padding[0], (list, tuple)):
+        x, padding = pad(x, [(0, 0), (0, 0), *padding]), None
     return apply("conv", (x, weight) if bias is None else (x, weight, bias),
                  _windows(stride=_each(stride, axes), padding=_each(padding, axes), dilation=_each(dilation, axes),
                           groups=groups))
