@@ -34,4 +34,37 @@ for mpi in $found; do
   done
 done
 
+# Examples print and draw the same.
+compile() { ${CC:-cc} -std=c99 -O1 -Ifrontend "docs/examples/$1.c" "$build/libviewfold.so.0" -Wl,-rpath,"$PWD/$build" -lm -o "$work/$1"; }
+example() { # NAME COMMAND... : what it prints, and loss.svg
+  name=$1
+  shift
+  rm -f "$work/loss.svg"
+  "$@" >"$work/said" || { echo "FAIL: $*"; exit 1; }
+  [ ! -e "$work/loss.svg" ] || mv "$work/loss.svg" "$work/$name.svg"
+  mv "$work/said" "$work/$name.said"
+}
+same_as_threads() { # NAME
+  cmp "$work/$1.said" "$work/threads.said" && { [ ! -e "$work/threads.svg" ] || cmp "$work/$1.svg" "$work/threads.svg"; } ||
+    { echo "FAIL: an example on $1"; exit 1; }
+}
+export VIEWFOLD_THREADS=1
+examples=$(at heat "heat digits_conv" "heat digits_conv")
+for program in $examples; do
+  compile "$program" || exit 1
+  case $program in
+  heat) arguments=8 more= ;;
+  digits_conv) arguments="docs/examples/digits/digits.pgm $work/loss.svg 4" more=mpi ;;
+  esac
+  example threads "$work/$program" $arguments
+  for mpi in $found; do
+    for processes in 2 4; do
+      example "$mpi-$processes" launch "$mpi" "$processes" "$work/$program" $arguments $more
+      same_as_threads "$mpi-$processes"
+    done
+  done
+done
+echo "$examples: the same on 2 and 4 processes of$found as by threads"
+
+
 $prefix "$python" -B test/campaign/mpi_failures.py "$build/viewfold" --seed "$seed" --count "$(at 1 5 50)" --seconds "$(at 20 20 2)"

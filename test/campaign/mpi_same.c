@@ -28,7 +28,7 @@
 
 enum { DEVICES = 8, MOST_ARRAYS = 64, LINE = 64 + 17 * (DEVICES + 1) };
 
-static const char *const meshes[] = {"x=4",     "x=5",     "x=8",         "x=2,y=2",
+static const char *const meshes[] = {"x=4",     "x=6",     "x=8",         "x=2,y=2",
                                      "x=2,y=3", "x=2,y=4", "x=2,y=2,z=2", NULL};
 
 /* What a run gave: statuses, and hashes of what has none. */
