@@ -67,4 +67,5 @@ done
 echo "$examples: the same on 2 and 4 processes of$found as by threads"
 
 
+$prefix "$python" -B test/campaign/mpi_files.py "$build/viewfold" --mib "$(at 16 256 1024)" || exit 1
 $prefix "$python" -B test/campaign/mpi_failures.py "$build/viewfold" --seed "$seed" --count "$(at 1 5 50)" --seconds "$(at 20 20 2)"
