@@ -398,15 +398,24 @@ static bool window_pays(const pass_contraction *c, const pass_operand *o) {
   return copy < (few ? BORDER * (1 - inside) : MASKING) * all || (!few && all >= MUCH);
 }
 
+/* Are the elements that the lanes along the last kept axis read apart from one another? */
+static bool has_lanes_apart(const pass_contraction *c, const pass_operand *o) {
+  uint32_t last = c->rank;
+  while (last > 0 && (has_axis(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;
+  return last > 0 && has_axis(o->varies, last - 1) && axis_stride(c, o, last - 1) != 1;
+}
+
 /* The sum for a window whose elements are not reused by another operand (a convolution of each channel, or
  * with one result channel): masks of the window are applied in a copy before. */
-static ir_ref windowed_sum(const pass_contraction *c) {
+static ir_ref windowed_sum(const pass_contraction *c, const bool *constant) {
   ir_ref made[2];
   bool windows = false;
   for (int i = 0; i < 2; i++) {
     const pass_operand *o = &c->operand[i];
     bool window = is_window(c, o);
-    made[i] = window && !ir_is_true(c->g, o->valid) && window_pays(c, o) ? pack_plain(c, o) : o->value;
+    made[i] = window && !ir_is_true(c->g, o->valid) && window_pays(c, o) ? pack_plain(c, o)
+              : !window && constant[i] && has_lanes_apart(c, o)          ? pack_in_rows(c, o)
+                                                                         : o->value;
     windows |= window;
   }
   return windows ? pack_sum(c, pack_product(c, made[0], made[1]), c->reduced) : c->sum;
@@ -499,9 +508,9 @@ static ir_ref packed(packer *p, ir_ref sum) {
   }
   for (int i = 0; i < 2; i++)
     c.operand[i].epilogue = c.operand[i].base < p->ends_cap && p->ends_epilogue[c.operand[i].base];
-  if (!pass_contraction_reuses(&c)) return p->strategy->panel_columns ? windowed_sum(&c) : sum;
   packing k = {.c = &c};
   for (int i = 0; i < 2 && p->target->hoists; i++) k.constant[i] = copies_once(p, &c, &c.operand[i]);
+  if (!pass_contraction_reuses(&c)) return p->strategy->panel_columns ? windowed_sum(&c, k.constant) : sum;
   if (in_blocks && !rescaled.late && rescaled.depth) k.weights = &c.operand[rescaled.path[0].through];
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
   if (p->strategy->panel_columns && choose_column(&k)) {
