@@ -113,6 +113,10 @@ f32[2,40,16]
 == but not where channels and positions become one axis, in parameters, of few channels, or where no convolution sums
 $ for g in flattened both given windows_of_given shuffled few heads; do sh layout.sh $g; done
 
+== windows of each channel are read where they are, with masks
+$ viewfold dump --stage=kernels --graph depthwise images.vf | grep -c 'fuses .* pad .* stride .* fma sum relu stored'
+1
+
 == the results are those of the reference evaluator
 $ viewfold check images.vf > /dev/null 2>&1 && echo same
 same
