@@ -7,6 +7,8 @@
  * of products are moved in front of these afterwards (passes/lower/result_order.c). */
 #include "layout.h"
 
+#include "ir/target.h"
+#include "passes/index/index.h"
 #include "passes/ops/check.h"
 #include "passes/ops/ops.h"
 #include "passes/passes.h"
@@ -68,18 +70,39 @@ static ir_ref remade_last(const rewriter *w, ir_ref image) {
   return made;
 }
 
+/* Channels between the positions of a padded image that is copied, besides its own. A window has 9 positions
+ * or more, and a tile several windows: of channels that take a multiple of SET_BYTES all these lie in two of
+ * the 64 sets of an L1 cache. 512 channels, 3 x 3 with stride 2, from 14 x 14 to 7 x 7 positions, take 2.2 ms
+ * in place of 2.6. */
+static int64_t channels_between(ir_graph *g, ir_ref pad) {
+  enum { SET_BYTES = 2048 }; /* half of what 64 sets of a line are apart */
+  const ir_node *n = ir_get(g, pad);
+  int64_t channels, bytes = ir_dtypes[n->dtype].bytes;
+  bool one_set = ir_arg_mode(n) == IR_PAD_CONSTANT &&
+                 ir_is_const(g, ir_dim(g, pad, LAYOUT_CHANNEL), &channels) &&
+                 channels * bytes % SET_BYTES == 0;
+  return one_set ? IR_CACHE_LINE_BYTES / bytes : 0;
+}
+
 /* A pad of what has its channels last. */
 static ir_ref padded_last(const rewriter *w, ir_ref pad) {
   ir_graph *g = w->g;
   const ir_node *n = ir_get(g, pad);
-  uint32_t rank = ir_rank(g, pad);
-  ir_ref src[2 + 2 * IR_MAX_RANK] = {w->last[n->src[0]], n->src[1]}, dims[IR_MAX_RANK];
+  uint32_t rank = ir_rank(g, pad), channel = rank - 1;
+  int64_t between = channels_between(g, pad);
+  ir_ref src[2 + 2 * IR_MAX_RANK] = {w->last[n->src[0]], n->src[1]}, dims[IR_MAX_RANK],
+                     bounds[2 * IR_MAX_RANK];
   for (uint32_t i = 0; i < rank; i++) {
     uint32_t from = axis_before(i, rank);
     dims[i] = ir_dim(g, pad, from);
     src[2 + 2 * i] = n->src[2 + 2 * from], src[3 + 2 * i] = n->src[3 + 2 * from];
+    bounds[2 * i] = ir_index(g, 0), bounds[2 * i + 1] = dims[i];
   }
-  return ir_make_tensor(g, IR_OP_PAD, (ir_dtype)n->dtype, ir_tuple(g, dims, rank), n->arg, src, n->nsrc);
+  dims[channel] = pass_add_int(g, dims[channel], between);
+  src[3 + 2 * channel] = pass_add_int(g, src[3 + 2 * channel], between);
+  ir_ref made =
+      ir_make_tensor(g, IR_OP_PAD, (ir_dtype)n->dtype, ir_tuple(g, dims, rank), n->arg, src, n->nsrc);
+  return made && between ? op_shrink_known(g, made, bounds) : made;
 }
 
 /* The node with channels last; 0: it is no image, or memory is short. */

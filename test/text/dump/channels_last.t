@@ -29,6 +29,12 @@ graph @depthwise(%x: f32[1,3,15,15], %v: f32[24,3,3,3], %w: f32[24,1,3,3], %u: f
   %y = conv %s, %u
   return %y
 }
+graph @sets(%x: f32[1,2,5,5], %v: f32[512,2,1,1], %w: f32[3,512,3,3]) {
+  %c = conv %x, %v
+  %r = relu %c
+  %y = conv %r, %w padding=1
+  return %y
+}
 graph @pooled(%x: f32[1,3,15,15], %v: f32[24,3,3,3], %w: f32[16,48,1,1]) {
   %c = conv %x, %v
   %r = relu %c
@@ -116,6 +122,10 @@ $ for g in flattened both given windows_of_given shuffled few heads; do sh layou
 == windows of each channel are read where they are, with masks
 $ viewfold dump --stage=kernels --graph depthwise images.vf | grep -c 'fuses .* pad .* stride .* fma sum relu stored'
 1
+
+== a padded copy whose positions would lie in one set of the L1 cache has a line between them
+$ viewfold dump --print-after=pack --graph sets images.vf | sed -nE 's/.* = pad (.*) pads=.*1,1.*: (.*)/\2/p'
+f32[1,7,7,528]
 
 == the results are those of the reference evaluator
 $ viewfold check images.vf > /dev/null 2>&1 && echo same
