@@ -78,6 +78,14 @@ ir_status rt_mesh_gather(rt_mesh *m, const rt_mesh_array *arrays, size_t count, 
   return status;
 }
 
+ir_status rt_mesh_fail(rt_mesh *m, ir_error *error) {
+  if (!m->ranks) return error->status;
+  pthread_mutex_lock(&m->lock);
+  ir_status status = rt_ranks_run(m->ranks, 0, NULL, NULL, error->status, error);
+  pthread_mutex_unlock(&m->lock);
+  return status;
+}
+
 /* programs */
 
 static uint32_t devices_of(const rt_mesh_program *m) { return m->mesh->axes.device_count; }
