@@ -72,10 +72,10 @@ static ir_status finish(const rt_run_context *r, rt_transfer *t) {
   ir_status status = endpoint->engine->wait(endpoint, t, &own);
   t->routes = NULL;
   if (status) return ir_fail(r->error, status, "graph @%s: %s", rt_program_name(r->program), own.text);
-  int64_t comm = t->arrived_ns - t->started_ns, waited = ir_now_ns() - before;
+  int64_t comm = t->arrived_ns - t->started_ns, beside = before - t->started_ns;
   rt_traffic *traffic = &endpoint->traffic[t->step];
   traffic->comm_ns += comm > 0 ? comm : 0;
-  traffic->hidden_ns += comm > waited ? comm - waited : 0;
+  traffic->hidden_ns += comm <= 0 ? 0 : comm < beside ? comm : beside;
   return IR_OK;
 }
 
