@@ -1342,7 +1342,7 @@ $ VIEWFOLD_THREADS=two viewfold run good.vf --in x=[1,2]
 
 == a word of debugging that is none
 $ VIEWFOLD_DEBUG=nans viewfold run good.vf --in x=[1,2]
-! viewfold run: VIEWFOLD_DEBUG takes perf, time, cache, nan, inf and a number of rewrites, as in bisect=17, found 'nans'
+! viewfold run: VIEWFOLD_DEBUG takes perf, time, cache, log, nan, inf and a number of rewrites, as in bisect=17, found 'nans'
 ! Try 'viewfold run --help'.
 ? 2
 
