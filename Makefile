@@ -200,7 +200,8 @@ $(LLVM_FILE): FORCE
 	  echo $$file > $@
 $(B)/obj/runtime/cache/identity.o: $(GEN)/source_id $(LLVM_FILE)
 $(B)/obj/runtime/cache/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source_id)\" \
-  -DVIEWFOLD_LLVM_FILE=\"$$(cat $(LLVM_FILE))\"
+  -DVIEWFOLD_LLVM_FILE=\"$$(cat $(LLVM_FILE))\" \
+  -DVIEWFOLD_LLVM_ID=\"$$(LC_ALL=C readelf -n "$$(cat $(LLVM_FILE))" 2>/dev/null | sed -n 's/.*Build ID: //p')\"
 $(B)/obj/frontend/cli/bench/oracle%.o $(B)/obj/frontend/cli/bench/stream.o: EXTRA = -O3
 $(B)/obj/test/%.o: EXTRA = -Wno-unused-parameter
 $(B)/obj/test/unit/%.o $(B)/obj/test/property/%.o $(B)/obj/test/campaign/%.o: private CFLAGS := $(TEST_CFLAGS)
