@@ -98,6 +98,9 @@ bool cg_target_halves_64(const ir_target *target);
 /* Are vectors of 64-bit integers rounded to f64 on the way to f32? LLVM 19 does so for AArch64, whose vectors
  * have no instruction for it. */
 bool cg_target_rounds_64_twice(const ir_target *target);
+/* May an element that is loaded for one lane of a vector crash LLVM? Selection for AArch64 before LLVM 20
+ * makes one instruction of the lane and of a load that has changed its address register already. */
+bool cg_target_separates_lanes(const ir_target *target);
 bool cg_target_picks_bytes(
     const ir_target *target); /* four lanes are not truncated to bytes: see cg_resize */
 const char *cg_target_dot2(const ir_target *target,

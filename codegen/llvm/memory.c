@@ -95,6 +95,12 @@ LLVMValueRef cg_read(cg_emitter *e, const cg_place *a, LLVMTypeRef type, LLVMVal
   return mark_invariant(e, a, load);
 }
 
+/* Reads what single lanes of a vector are taken from. */
+static LLVMValueRef read_for_lanes(cg_emitter *e, const cg_place *a, LLVMTypeRef type, LLVMValueRef from) {
+  LLVMValueRef load = cg_read(e, a, type, from);
+  return cg_target_separates_lanes(e->target) ? LLVMBuildFreeze(e->b, load, "") : load;
+}
+
 LLVMValueRef cg_memory_order(cg_emitter *e, const cg_place *a, LLVMValueRef v) {
   return a->stride < 0 ? cg_shuffle(e, v, (int)a->width - 1, -1, a->width) : v;
 }
@@ -180,7 +186,7 @@ static LLVMValueRef read_elements(cg_emitter *e, const cg_place *a, LLVMValueRef
     if (valid)
       from = cg_select(e, valid_width > 1 ? LLVMBuildExtractElement(e->b, valid, lane, "") : valid, from,
                        e->buffers);
-    all = LLVMBuildInsertElement(e->b, all, cg_read(e, a, a->element, from), lane, "");
+    all = LLVMBuildInsertElement(e->b, all, read_for_lanes(e, a, a->element, from), lane, "");
   }
   return all;
 }
@@ -199,7 +205,7 @@ static LLVMValueRef read_strided(cg_emitter *e, const cg_place *a) {
   for (int64_t part = 0; part < a->stride; part++) {
     int64_t first = part + 1 < a->stride ? part * width : span - width;
     LLVMValueRef at = LLVMBuildAdd(e->b, a->base, LLVMConstInt(e->i64, (unsigned long long)first, 1), "");
-    LLVMValueRef piece = cg_read(e, a, type, cg_address(e, a, at));
+    LLVMValueRef piece = read_for_lanes(e, a, type, cg_address(e, a, at));
     for (int64_t i = 0; i < width; i++) { /* elements before these are of earlier vectors */
       bool here = i * a->stride >= part * width && i * a->stride < (part + 1) * width;
       bool earlier = i * a->stride < part * width;

@@ -3,6 +3,7 @@
 #include "codegen/llvm/llvm.h"
 
 #include <llvm-c/Target.h>
+#include <llvm/Config/llvm-config.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +41,10 @@ bool cg_target_rounds_bf16(const ir_target *target) {
 }
 
 bool cg_target_rounds_64_twice(const ir_target *target) { return is_aarch64(target); }
+
+bool cg_target_separates_lanes(const ir_target *target) {
+  return LLVM_VERSION_MAJOR < 20 && is_aarch64(target);
+}
 
 bool cg_target_gathers(const ir_target *target) {
   return has_feature(target, "avx512f") && has_feature(target, "avx512vl");

@@ -219,6 +219,9 @@ static tx_value convert(tx_emitter *e, tx_value v, unsigned kind) {
   if (v.kind == TX_SOFT_F64 || kind == TX_SOFT_F64) return from(e, v, kind);
   if (v.width > 1)
     return tx_make(e, kind, v.width, TX_ATOM, "convert_%s(%s)", tx_type(e, kind, v.width), v.text);
+  bool truncated = (v.kind == TX_I64 || v.kind == TX_U64) && !tx_is_real(kind) && tx_bytes(kind) < 8;
+  if (truncated && kind != TX_BOOL && oc_has_ptx(e)) v = tx_make(e, TX_I32, 1, TX_ATOM, "vf_low(%s)", v.text);
+  if (v.kind == kind) return v;
   return tx_make(e, kind, 1, TX_UNARY, "(%s)%s", tx_type(e, kind, 1), tx_parenthesised(e, v, TX_UNARY));
 }
 

@@ -84,7 +84,8 @@ void oc_emit_running(void *emitter, uint32_t number) {
   bool guarded = tx_hoist_guarded(e, loop, first, end);
   oc_fetch fetch = oc_fetch_first(e, loop);
   put_unrolling(e, loop);
-  tx_open(e, "for (%s %s = %s; %s < %s; %s++)", tx_type(e, kind, 1), name, first, name, end, name);
+  const char *begin = thread && kind == TX_I32 && oc_has_ptx(e) ? "vf_low(begin)" : first;
+  tx_open(e, "for (%s %s = %s; %s < %s; %s++)", tx_type(e, kind, 1), name, begin, name, end, name);
   oc_first_areas outer = oc_begin_iteration(e);
   ir_text next = oc_fetch_next(e, &fetch, kind, name, end);
   tx_define_iteration(e, loop, tx_make(e, kind, 1, TX_ATOM, "%s", name));

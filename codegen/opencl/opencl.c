@@ -96,10 +96,13 @@ static void put_lanes_and_locals(tx_emitter *e) {
   ir_free(e->nest->mem, live, cap * sizeof *live);
 }
 
+bool oc_has_ptx(const tx_emitter *e) { return strstr(e->target->features, "+ptx") != NULL; }
+
 static void put_kernel(tx_emitter *e, const char *symbol) {
   e->depth = 1;
   put_arguments(e, symbol);
-  if (oc_are_items(e) && oc_of(e)->group > 1) tx_line(e, "int lane = get_local_id(0)");
+  if (oc_are_items(e) && oc_of(e)->group > 1)
+    tx_line(e, "int lane = %s", oc_has_ptx(e) ? "vf_lane()" : "get_local_id(0)");
   put_lanes_and_locals(e);
   if (tx_has_threads(e->nest))
     tx_line(e, "long begin = get_group_id(0) * grain, end = min(begin + grain, count)");
@@ -114,7 +117,7 @@ static void put_kernel(tx_emitter *e, const char *symbol) {
   if (oc_of(e)->has_matrix) {
     enum { REGISTERS = 6 }; /* per work-item: four of rows, two of columns */
     ir_textf(&oc_of(e)->head, "  VF_MATRIX_LOCAL(%u)\n", REGISTERS * oc_of(e)->group);
-    if (!strstr(e->target->features, "+ptx")) e->nest->scratch += (uint64_t)REGISTERS * oc_of(e)->group * 4;
+    if (!oc_has_ptx(e)) e->nest->scratch += (uint64_t)REGISTERS * oc_of(e)->group * 4;
   }
   if (oc_of(e)->has_flag) {
     ir_text_str(&oc_of(e)->head, "  local int some;\n");

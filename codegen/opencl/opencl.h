@@ -64,6 +64,8 @@ typedef struct oc_own {
   uint32_t reads; /* so far; the oldest are overwritten */
 } oc_own;
 static inline oc_own *oc_of(const tx_emitter *e) { return e->own; }
+/* Is PTX understood? Then 64-bit numbers are truncated, and lanes numbered, by functions of the prelude. */
+bool oc_has_ptx(const tx_emitter *e);
 static inline bool oc_are_items(const tx_emitter *e) { return e->vectors == TX_ITEMS; } /* work-item style */
 
 /* language.c */

@@ -137,5 +137,6 @@ tx_value tx_emit_bound(tx_emitter *e, ir_ref ref) {
   else
     held = tx_reinterpret(e, tx_combine(e, IR_OP_MIN, IR_U64, as_unsigned(e, value), as_unsigned(e, last)),
                           kind);
-  return tx_index_as(e, held, wanted);
+  /* Where only the condition of the test has lanes, so has the node. */
+  return tx_splat(e, tx_index_as(e, held, wanted), tx_width(e, e->nest->width[ref]));
 }

@@ -55,6 +55,9 @@ ir_ref pass_rebuild(ir_graph *g, ir_ref node, const ir_ref *src, uint32_t nsrc);
 /* root with from[i] replaced by to[i]; every node reachable from it is rebuilt. A LOOP, or a RANGE or
  * PARAM whose extent is not a constant, stays the same node unless it contains a replaced node. */
 ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n);
+/* The same where to[i] equals from[i] under a condition alone: loads and tests of ranges inside of root stay,
+ * since they are carried out where it does not hold, too. */
+ir_ref pass_substitute_valid(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n);
 ir_ref pass_simplify(ir_graph *g, ir_ref root); /* substitute nothing: canonical form of any expression */
 /* As pass_simplify, where all nodes with refs below `floor` are canonical already; time is proportional to
  * root - floor. */

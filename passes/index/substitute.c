@@ -89,7 +89,18 @@ static bool find_replaced(rewrite *w) {
   return true;
 }
 
-ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
+/* Nodes that facts may simplify: arithmetic of dtype index and bool; not loads and the extents of ranges. */
+static bool is_arithmetic(const ir_graph *g, ir_ref ref) {
+  const ir_node *n = ir_get(g, ref);
+  uint8_t cls = ir_ops[n->op].cls;
+  return (n->dtype == IR_INDEX || n->dtype == IR_BOOL) &&
+         (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE ||
+          cls == IR_CLASS_TERNARY);
+}
+
+/* arithmetic: in these nodes alone. */
+static ir_ref substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n,
+                         bool arithmetic) {
   rewrite w;
   ir_ref result = 0;
   if (rewrite_begin(&w, g, root)) {
@@ -99,13 +110,22 @@ ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_re
     for (size_t i = 0; i < w.count && !failed; i++) {
       ir_ref node = w.live[i];
       if (w.map[node]) continue;
-      if (w.replaced && !w.replaced[node] && keeps_identity(g, node)) w.map[node] = node;
+      bool stays = arithmetic && !is_arithmetic(g, node);
+      if (stays || (w.replaced && !w.replaced[node] && keeps_identity(g, node))) w.map[node] = node;
       else failed = (w.map[node] = rebuild_node(&w, node, NULL)) == 0;
     }
     result = failed ? 0 : w.map[root];
   }
   rewrite_end(&w);
   return result;
+}
+
+ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
+  return substitute(g, root, from, to, n, false);
+}
+
+ir_ref pass_substitute_valid(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
+  return substitute(g, root, from, to, n, true);
 }
 
 /* Simplifies the nodes reachable from root with refs >= floor. No others are visited: time is proportional to
@@ -135,15 +155,6 @@ static ir_ref simplify_above(ir_graph *g, ir_ref root, ir_ref floor) {
 }
 
 static ir_ref simplify_once(ir_graph *g, ir_ref root) { return pass_substitute(g, root, NULL, NULL, 0); }
-
-/* Nodes that facts may simplify: arithmetic of dtype index and bool; not loads and the extents of ranges. */
-static bool is_arithmetic(const ir_graph *g, ir_ref ref) {
-  const ir_node *n = ir_get(g, ref);
-  uint8_t cls = ir_ops[n->op].cls;
-  return (n->dtype == IR_INDEX || n->dtype == IR_BOOL) &&
-         (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE ||
-          cls == IR_CLASS_TERNARY);
-}
 
 /* A node that the facts pin to one value is that value. */
 static ir_ref pinned(pass_build *b, ir_ref node) {

@@ -11,6 +11,7 @@
  *   matmul          product of two expanded views, summed over the shared axis
  *
  *   sums of squared deviations              block by block where they are long, centred_sums.c
+ *   scan            without slices of what is the same in each iteration, scan_slices.c
  *   cumsum, cumprod, cummax, cummin         by blocks, cumulative.c
  *   sort, argsort                           a bitonic network where the target does not sort, sort.c
  *   views that transpose long rows          stored in memory, materialize.c */
@@ -204,6 +205,10 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   if (scatters_nothing(g, n)) return l->map[n->src[0]];
   if (ir_is_scatter((ir_op)n->op))
     return pass_lower_scatter(g, old, l->map[n->src[0]], l->map[n->src[1]], l->map[n->src[2]]);
+  if (n->op == IR_OP_SCAN) {
+    ir_ref scan = ir_remake_mapped(g, old, l->map);
+    return scan ? pass_lower_scan(g, scan) : 0;
+  }
   if ((n->op != IR_OP_CONCAT && n->op != IR_OP_STACK) || n->nsrc <= 2 * PASS_MAX_JOINED)
     return ir_remake_mapped(g, old, l->map);
   ir_ref *src = ir_alloc(g->mem, n->nsrc * sizeof *src), made;

@@ -43,6 +43,10 @@ ir_ref pass_lower_first_sorted(ir_graph *g, ir_ref shrink, ir_ref x);
  * indices, or its target; all operands are lowered. */
 ir_ref pass_lower_scatter(ir_graph *g, ir_ref node, ir_ref x, ir_ref at, ir_ref updates);
 
+/* scan_slices.c: a SCAN whose operands are lowered, without slices of those that are the same in each
+ * iteration; 0 on failure. */
+ir_ref pass_lower_scan(ir_graph *g, ir_ref scan);
+
 /* split_reduction.c: place[i]: the place of axis i of x in memory order, 0 for the outermost, as far as
  * permutations tell. */
 void lower_places(const ir_graph *g, ir_ref x, uint32_t *place);

@@ -10,7 +10,7 @@
 
 #include "test/opencl/shim.h"
 
-#define FOLDER "build/opencl" /* relative to the root of the tree, in which tests run */
+#define FOLDER SHIM_FOLDER /* relative to the root of the tree, in which tests run; the Makefile says which */
 
 const char *opencl_begin(void) {
   static char folder[4096];

@@ -150,7 +150,7 @@ ir_ref cheapest_canonical_index(ir_graph *g, ir_ref index, ir_ref valid) {
   }
   ir_ref plain = pass_simplify_given(g, canonical, valid), small = plain;
   if (count) {
-    small = pass_substitute(g, canonical, from, to, count);
+    small = pass_substitute_valid(g, canonical, from, to, count);
     small = small ? pass_simplify_given(g, small, valid) : 0;
   }
   if (!plain || !small || small == plain) return small ? plain : 0;

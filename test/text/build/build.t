@@ -411,3 +411,12 @@ $ viewfold build head.vf -o head.o --header head.h --weights head.bin && ${CC:-c
 -15 -3
 $ nm -u head.o
 $ [ $(wc -c < head.o) -lt 4800 ] || wc -c head.o head.bin
+
+== for AArch64, an element that is loaded for one lane is a load of its own: LLVM before 20 crashes otherwise
+<<< thirds.vf
+graph @thirds(%x: i32[2,3,3]) {
+  %y = rearrange %x from="(u=2 h)f(x=3w)" to="x(wuh)f"
+  return %y
+}
+>>>
+$ viewfold build thirds.vf -o thirds.o --target aarch64 && nm -u thirds.o

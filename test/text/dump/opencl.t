@@ -248,3 +248,41 @@ $ for t in 'lanes=64 local=32768' 'vector_bytes=64 registers=32'; do for s in 1 
 1
 0
 1
+
+== an index of which only the condition has lanes is read by vectors, too
+<<< nested.vf
+graph @nested(%x: u8[15], %i: i64[9]) {
+  %k = iota shape=[3] axis=0 dtype=i64
+  %m = mul %k, 2
+  %q = add %m, 4
+  %g = gather %x, %q axis=0
+  %s = shrink %g bounds=[[0,2]]
+  %u = unsqueeze %s axis=0
+  %p = pad %u pads=[[0,1],[0,0]]
+  %t = gather %p, %i axis=0
+  %w = shrink %t bounds=[[1,9],[1,2]]
+  %y = max %w axes=[0]
+  return %y
+}
+>>>
+$ viewfold dump --stage=opencl --target "vector_bytes=64 registers=32" nested.vf | grep -E 'int8 .*max|GATHER_IF,'
+  int8 v5 = convert_int8(max(min(v4, (long8)(1L)), (long8)(0L)));
+  int8 v8 = (int8)((int)max(min(v7, 14L), 0L));
+  VF_EACH_8(VF_GATHER_IF, v9, p2, v8, v6);
+
+== where PTX is understood, the compiler does not see that a lane or a truncated number is the half of another one
+<<< lanes.vf
+graph @lanes(%x: i16[3,31], %i: i64[1]) {
+  %p = address %x
+  %c = point %p index=8 axis=1
+  %v = gather %x, %i axis=1
+  %w = reshape %v shape=[3]
+  %n = neg %w
+  %y = assign %x, %c, %n op=add
+  return %y
+}
+>>>
+$ viewfold dump --stage=opencl --target 'lanes=256 local=32768 together=32 features=+ptx' lanes.vf | sed -n '/^kernel/,$p' | grep -o 'vf_l[a-z]*([a-z]*' | sort | uniq -c | sed 's/^ *//'
+2 vf_lane(
+2 vf_low(begin
+1 vf_low(max

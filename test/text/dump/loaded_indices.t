@@ -1,0 +1,22 @@
+# Loads inside of indices: they are carried out in lanes that are not valid, too.
+<<< rows.vf
+graph @rows(%x: u8[41,49], %i: i64[1,2]) {
+  %p = address %x
+  %s = stride %p steps=[2,1]
+  %o = pad %s value=-1 pads=[[0,0],[0,2]]
+  %g = gather %o, %i axis=0
+  %t = reshape %g shape=[51,2,1]
+  %e = stride %x steps=[2,1]
+  %f = pad %e pads=[[0,0],[0,2]]
+  %h = gather %f, %i axis=0
+  %u = reshape %h shape=[51,2,1]
+  %y = assign %x, %t, %u op=add
+  return %y
+}
+>>>
+
+== (ridx3//25) is ((2*ridx3+ridx4)//51) where the load of p2 is valid, and elsewhere it is up to 2, past the end of p1
+$ viewfold dump --stage=loops rows.vf | grep -o 'load p1\[.*//.*\]'
+load p1[((%2+ridx4)//51)]
+$ viewfold dump --stage=loops rows.vf | grep -o 'load p2\[.*'
+load p2[(%2+ridx4+%3+(%5*98))] if ((%2+ridx4+(((%2+ridx4)//51)*-51))<49) : u8
