@@ -1,7 +1,7 @@
 """Wheels of the Python package, for pip: `make python`, and what it makes in an archive (PEP 517).
 
 The wheel has the library, and the compiler module where there is LLVM; `pip install . --config-settings llvm=no` leaves that out. It is for
-every Python from 3.11 on.
+every Python from 3.11 on; one that a free-threaded Python builds is for that version alone.
 """
 
 import base64
@@ -11,11 +11,17 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TAG = f"cp311-abi3-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+VERSION = f"cp{sys.version_info.major}{sys.version_info.minor}"
+ABI = f"{VERSION}-{VERSION}t" if FREE_THREADED else "cp311-abi3"
+TAG = f"{ABI}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+MODULE = "_native.abi3.so"  # as make calls it
+MODULE_NAMES = {MODULE: "_native" + sysconfig.get_config_var("EXT_SUFFIX")} if FREE_THREADED else {}
 LIBRARIES = ["libviewfold.so.0", "viewfold-llvm.so", "viewfold-compile"]
 
 
@@ -40,16 +46,17 @@ def _files(work: pathlib.Path, with_llvm: bool) -> dict:
     package = ROOT / "build" / "package" / "viewfold"
     made = {f"viewfold/{p.relative_to(package)}": p for p in sorted(package.rglob("*"))
             if p.suffix in (".py", ".pyi", ".typed") or p.name == "py.typed"}
-    for name in ["_native.abi3.so"] + (LIBRARIES if with_llvm else LIBRARIES[:1]):
+    for name in [MODULE] + (LIBRARIES if with_llvm else LIBRARIES[:1]):
         if (package / name).exists():
             _strip((package / name).resolve(), work / name)
-            made[f"viewfold/{name}"] = work / name
+            made[f"viewfold/{MODULE_NAMES.get(name, name)}"] = work / name
     made["viewfold/LICENSE"] = ROOT / "LICENSE"
     return made
 
 
 def make() -> None:
-    subprocess.run(["make", "-C", str(ROOT), "python"], check=True)
+    headers = {"PYTHON": sys.executable} if FREE_THREADED else {}
+    subprocess.run(["make", "-C", str(ROOT), "python"], env=os.environ | headers, check=True)
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):

@@ -7,7 +7,10 @@
 #define VIEWFOLD_FRONTEND_PYTHON_NATIVE_H
 
 #define PY_SSIZE_T_CLEAN
+#include <pyconfig.h>
+#ifndef Py_GIL_DISABLED /* free-threaded Python has no limited API; there the module switches the GIL on */
 #define Py_LIMITED_API 0x030B0000
+#endif
 #include <Python.h>
 
 #include <stdatomic.h>
