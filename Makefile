@@ -280,7 +280,7 @@ PYTHON_TESTED = $(if $(PYTHON_HERE),python)
 .PHONY: python
 python: all $(PACKAGE)/_native.abi3.so
 	$(Q)cp -r frontend/python/viewfold/. $(PACKAGE)/
-	$(Q)for f in $(notdir $(SO) $(MODULE) $(COMPILER)); do ln -sf ../../$$f $(PACKAGE)/$$f; done
+	$(Q)for f in $(notdir $(SO) $(MODULE) $(MPI_MODULES) $(COMPILER)); do ln -sf ../../$$f $(PACKAGE)/$$f; done
 
 # The command holds the library's objects itself: it starts faster, and sees what the library hides.
 $(B)/viewfold: $(CLI_OBJ) $(LIB_OBJ) $(B)/list $(filter %.o,$(WRAP))

@@ -242,6 +242,7 @@ PyObject *py_array_part(PyObject *self, PyObject *device);
 PyObject *py_mesh_make(PyObject *module, PyObject *text);
 PyObject *py_set_mesh(PyObject *module, PyObject *mesh);
 PyObject *py_on_mesh(PyObject *module, PyObject *none);
+PyObject *py_leave(PyObject *module, PyObject *none);
 PyObject *py_processes(PyObject *module, PyObject *args);
 
 /* reference.c */
