@@ -11,7 +11,9 @@
 #   make soak-short soak    more of everything that is drawn at random: half an hour of processor time, a day
 #   make bench      small programs that measure, then all workloads: a table, pictures, a history
 #   make fuzz prove clean
-#   make install uninstall PREFIX=/usr/local DESTDIR=
+#   make install uninstall PREFIX=/usr/local DESTDIR=       (docs/install/install.mk)
+#   make dist       the sources as an archive, build/viewfold-VERSION.tar.gz
+#   make deb        packages of Debian made from it, build/deb/*.deb
 #
 # Variables: CC, CFLAGS, LDFLAGS, WERROR= (warnings stay warnings), V=1 (show commands), SEED=n,
 # SAN=address|thread|undefined (sanitized, in build/san-...), CHECK=1 (verifier between passes, in build/check).
@@ -78,10 +80,12 @@ LLVM_LIBS := -l:libLLVM.so.19.1
 EMULATOR := $(shell command -v qemu-$(ARCH)) -E LD_LIBRARY_PATH=$(LIBRARY_PATH)
 endif
 
+# Versions of LLVM that are accepted, the tested one first.
+LLVM_VERSIONS := 19 18 17 20 21
 # Tools are asked once, and only when a recipe needs the answer: a bare machine can still parse this file.
 once = $(eval $(1) := $(2))$($(1))
 LLVM_CONFIG ?= $(call once,LLVM_CONFIG,$(shell \
-  for c in llvm-config-19 /usr/lib/llvm-19/bin/llvm-config; do command -v $$c && break; done))
+  for v in $(LLVM_VERSIONS); do command -v llvm-config-$$v /usr/lib/llvm-$$v/bin/llvm-config && break; done | head -n 1))
 LLVM_HERE ?= $(call once,LLVM_HERE,$(if $(LLVM_CONFIG),$(shell command -v $(LLVM_CONFIG))))
 LLVM_CFLAGS = $(call once,LLVM_CFLAGS,-isystem $(shell $(LLVM_CONFIG) --includedir))
 LLVM_LIBS ?= $(call once,LLVM_LIBS,$(shell $(LLVM_CONFIG) --link-shared --ldflags --libs))
@@ -173,8 +177,16 @@ all: $(B)/libviewfold.so $(B)/libviewfold-pool.a $(or $(MODULE),no-module) $(MPI
 # Without LLVM, graphs run on OpenCL devices alone.
 .PHONY: no-module
 no-module: | tools
-	@echo 'viewfold-llvm.so, which compiles for processors, is left out: LLVM 19 is not here (package llvm-19-dev)'
+	@echo 'viewfold-llvm.so, which compiles for processors, is left out: none of LLVM $(sort $(LLVM_VERSIONS)) is here (package llvm-19-dev)'
 
+# LLVM 14 has typed pointers, 15 and 16 have no flags of arithmetic in the C interface and select no minima of floats; 22 takes
+# masked loads and stores in another form.
+.PHONY: llvm-version
+llvm-version: | tools
+	@version=$$($(LLVM_CONFIG) --version); case ' $(LLVM_VERSIONS) ' in *" $${version%%.*} "*) ;; *) \
+	  echo "$(LLVM_CONFIG) is of LLVM $$version; viewfold takes $(sort $(LLVM_VERSIONS)): older ones lack what it needs (before 15" \
+	    "opaque pointers, before 17 LLVMSetNUW and minima of floats), younger ones were not tried. Name another by LLVM_CONFIG, or none: LLVM_CONFIG=none" >&2; \
+	  exit 2;; esac
 # Says what is missing instead of letting the compiler say it.
 tools:
 	@CC='$(firstword $(CC))' sh .ci/deps check build
@@ -186,6 +198,7 @@ $(B)/flags: FORCE | tools
 	  printf '%s\n' $(call quote,$(COMPILE) $(LINK)) > $@
 quote = '$(subst ','\'',$(1))'
 
+$(LLVM_OBJ): | $(if $(ARCH),,llvm-version)
 $(LLVM_OBJ) $(addprefix $(B)/obj/test/lib/,heap_llvm.o llvm_object.o): EXTRA = $(LLVM_CFLAGS)
 
 # Cache keys name what made the code: the sources that shape it, and the libLLVM that the module is linked with.
@@ -199,6 +212,7 @@ $(LLVM_FILE): FORCE
 	@file=$(if $(LLVM_HERE),$$(realpath $(if $(ARCH),$(LLVM_HERE),$$($(LLVM_CONFIG) --link-shared --libfiles)))); echo $$file | cmp -s - $@ || \
 	  echo $$file > $@
 $(B)/obj/runtime/cache/identity.o: $(GEN)/source_id $(LLVM_FILE)
+$(LLVM_OBJ): $(LLVM_FILE)
 $(B)/obj/runtime/cache/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source_id)\" \
   -DVIEWFOLD_LLVM_FILE=\"$$(cat $(LLVM_FILE))\" \
   -DVIEWFOLD_LLVM_ID=\"$$(LC_ALL=C readelf -n "$$(cat $(LLVM_FILE))" 2>/dev/null | sed -n 's/.*Build ID: //p')\"
@@ -565,37 +579,7 @@ $(B)/demo/%: $(B)/obj/docs/demo/%.o $(SO)
 	$(Q)$(LINK) $< $(SO) -Wl,-rpath,'$$ORIGIN/..' $$(pkg-config --libs libpng) -lm -o $@
 
 # ----------------------------------------------------------------------------------------------------------- install
-.PHONY: install uninstall clean
-HEADERS := $(sort $(wildcard frontend/viewfold*.h))
-INSTALLED = $(BINDIR)/viewfold $(HEADERS:frontend/%=$(INCLUDEDIR)/%) $(LIBDIR)/libviewfold.so.$(SOVERSION) $(LIBDIR)/libviewfold.so \
-  $(LIBDIR)/libviewfold-pool.a $(addprefix $(LIBDIR)/viewfold/,viewfold-llvm.so viewfold-compile viewfold-mpi-openmpi.so viewfold-mpi-mpich.so) $(PKGCONFIGDIR)/viewfold.pc $(MANDIR)/man1/viewfold.1
-# Library and command look for the module and the program that runs it in viewfold/ beside themselves and in
-# ../lib/viewfold/: where LIBDIR is another folder, the command is shown the way.
-COMPANIONS = $(notdir $(MODULE) $(MPI_MODULES) $(COMPILER))
-COMMAND_LIB = $(abspath $(BINDIR)/../lib/viewfold)
-ELSEWHERE = $(filter-out $(abspath $(LIBDIR)/viewfold),$(COMMAND_LIB))
-# The loader finds a library in a standard folder only through its cache, which root may renew.
-LDCONFIG = $(if $(DESTDIR),,$(Q)! [ "$$(id -u)" = 0 ] || PATH="$$PATH:/sbin:/usr/sbin" ldconfig || true)
-install: all
-	$(Q)install -D -m 755 $(B)/viewfold '$(DESTDIR)$(BINDIR)/viewfold'
-	$(Q)install -d '$(DESTDIR)$(INCLUDEDIR)'
-	$(Q)install -m 644 $(HEADERS) '$(DESTDIR)$(INCLUDEDIR)'
-	$(Q)install -D -m 755 $(SO) '$(DESTDIR)$(LIBDIR)/libviewfold.so.$(SOVERSION)'
-	$(Q)ln -sf libviewfold.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libviewfold.so'
-	$(Q)install -m 644 $(B)/libviewfold-pool.a '$(DESTDIR)$(LIBDIR)/libviewfold-pool.a'
-	$(Q)for f in $(COMPANIONS); do install -D -m 755 "$(B)/$$f" "$(DESTDIR)$(LIBDIR)/viewfold/$$f"; done
-	$(Q)$(if $(ELSEWHERE),for f in $(COMPANIONS); do mkdir -p '$(DESTDIR)$(ELSEWHERE)' && \
-	  ln -srf "$(DESTDIR)$(LIBDIR)/viewfold/$$f" '$(DESTDIR)$(ELSEWHERE)'; done)
-	$(Q)install -D -m 644 docs/man/viewfold.1 '$(DESTDIR)$(MANDIR)/man1/viewfold.1'
-	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
-	  viewfold.pc.in > $(B)/viewfold.pc
-	$(Q)install -D -m 644 $(B)/viewfold.pc '$(DESTDIR)$(PKGCONFIGDIR)/viewfold.pc'
-	$(LDCONFIG)
-uninstall:
-	$(Q)for f in $(INSTALLED) $(addprefix $(ELSEWHERE)/,$(if $(ELSEWHERE),viewfold-llvm.so viewfold-compile viewfold-mpi-openmpi.so viewfold-mpi-mpich.so)); do \
-	  rm -f "$(DESTDIR)$$f"; done
-	$(Q)rmdir '$(DESTDIR)$(LIBDIR)/viewfold' '$(DESTDIR)$(COMMAND_LIB)' 2>/dev/null || true
-	$(LDCONFIG)
+include docs/install/install.mk
 
 clean:
 	$(Q)rm -rf build

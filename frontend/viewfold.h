@@ -115,7 +115,6 @@ extern "C" {
   (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { __VA_ARGS__ }
 #endif
 #define VF_ALL 0, NULL /* in place of a list: every axis; the shape of a scalar */
-
 typedef struct vf_context vf_context;
 typedef struct vf_graph vf_graph;
 typedef struct vf_program vf_program;
@@ -175,7 +174,7 @@ typedef struct vf_options {
   int threads; /* that one program may use; VIEWFOLD_THREADS, else every processor that the process may use */
   uint32_t flags; /* VIEWFOLD_COMPILE=0 adds VF_NO_COMPILE; the words perf, nan and inf in VIEWFOLD_DEBUG add
                      VF_PERF_MAP, VF_STOP_AT_NAN and VF_STOP_AT_INF, bisect=N refuses every rewrite of an
-                     index after the N-th, cache prints on standard error what the cache ignores, and why */
+                     index after the N-th, log and cache are for vf_set_log */
   const char *cache_dir; /* VIEWFOLD_CACHE_DIR, else viewfold in the user's cache directory; used only where
                             nobody but the user and root may write */
   const char *device;    /* "cpu", "c" (by the C compiler), "opencl" (the first), "opencl:N", "opencl:PART OF
@@ -585,7 +584,7 @@ VF_API bool vf_cache_statistics(vf_context *context,
 #ifdef __cplusplus
 }
 #endif
-/* Further headers: operations, views, meshes, custom operations, memory of others, and more. */
+/* Further headers: operations, views, meshes, and more. */
 #include "viewfold_operations.h"
 #include "viewfold_data.h"
 #include "viewfold_view.h"
@@ -594,6 +593,7 @@ VF_API bool vf_cache_statistics(vf_context *context,
 #include "viewfold_model.h"
 #include "viewfold_build.h"
 #include "viewfold_inspect.h"
+#include "viewfold_log.h"
 #include "viewfold_buffers.h"
 #include "viewfold_places.h" /* the last: its macros have the names of the functions */
 

@@ -26,7 +26,7 @@ VF_API void vf_call_place(vf_graph *graph, const char *file, int line);
 /* The graph of a list; NULL where it has no entries. Then each builder that returns no value, with its place.
  */
 static inline vf_graph *vf_graph_of_list(int count, const vf_value *list) {
-  return list && count > 0 ? list[0].graph : (vf_graph *)0;
+  return list && count > 0 ? list[0].graph : NULL;
 }
 static inline int vf_apply_all_at(const char *file, int line, vf_graph *graph, const char *operation,
                                   const vf_value *operands, int count, const char *attributes, int room,

@@ -35,6 +35,7 @@ static ir_status set_up(rt_context *c, ir_error *error) {
        target = copy_string(&c->mem, &c->options.target),
        program = copy_string(&c->mem, &c->options.compiling.program);
   c->options.compiling.threads = c->options.threads;
+  c->options.compiling.log = c->options.log;
   c->options.no_disk |= c->options.ahead;
   ir_status status =
       rt_device_open(&c->mem, c->options.device, c->options.separate_arrays, &c->device, error);
@@ -139,7 +140,7 @@ rt_module *rt_context_codegen(rt_context *c) { return &c->codegen; }
 static rt_disk *open_disk(rt_context *c, ir_error *error) {
   if (c->options.no_disk || c->disk) return c->disk;
   c->disk = rt_disk_open(&c->mem, c->options.cache_dir, c->options.cache_bytes, error);
-  if (c->disk) rt_disk_tell(c->disk, c->options.cache_report, NULL, c->options.cache_entries);
+  if (c->disk) rt_disk_tell(c->disk, c->options.log);
   return c->disk;
 }
 
@@ -179,6 +180,9 @@ static ir_status describe_compiler(rt_context *c, ir_error *error) {
   bool asked = c->by_cc, missing = !asked && !rt_is_remote(c->device) && !c->options.compile &&
                                    !c->options.ahead && !rt_module_find(RT_MODULE_FILE, path, sizeof path);
   if (asked || missing) c->by_cc = rt_cc_identity(&c->identity);
+  if (missing && c->by_cc)
+    ir_say(c->options.log, IR_LOG_INFO,
+           "compiler: there is no %s; kernels are compiled by the C compiler (device c)", path);
   if (asked && !c->by_cc)
     return ir_fail(error, IR_ERR_COMPILE,
                    "device c: there is no C compiler: `cc`, or what the environment calls CC, cannot be run; "

@@ -19,6 +19,7 @@
 #define VIEWFOLD_RUNTIME_RUNTIME_H
 
 #include "codegen/codegen.h"
+#include "ir/log.h"
 #include "ir/plan.h"
 #include "ir/target.h"
 #include "runtime/cache/digest.h"
@@ -72,13 +73,12 @@ typedef struct rt_calls {
 typedef struct rt_options {
   int threads; /* that a loop may be divided among, the caller's included; 0: as many as the processors we may
                   use */
-  const char *cache_dir;       /* NULL: as rt_disk_open chooses */
-  int64_t cache_bytes;         /* cap of the cache on disk; 0: rt_disk_limit */
-  rt_disk_report cache_report; /* receives a cache directory that cannot be used, once; may be NULL */
-  bool cache_entries;          /* it also receives the entries that are ignored */
-  const char *device;          /* "cpu" (NULL as well), "opencl", "opencl:N" or "opencl:PART OF NAME" */
-  const char *target;          /* settings for rt_target_override; NULL: the device as it is */
-  bool no_disk;                /* use no cache on disk */
+  const char *cache_dir; /* NULL: as rt_disk_open chooses */
+  int64_t cache_bytes;   /* cap of the cache on disk; 0: rt_disk_limit */
+  const ir_log *log;     /* receives what is no failure; must outlive the context; may be NULL */
+  const char *device;    /* "cpu" (NULL as well), "opencl", "opencl:N" or "opencl:PART OF NAME" */
+  const char *target;    /* settings for rt_target_override; NULL: the device as it is */
+  bool no_disk;          /* use no cache on disk */
   bool ahead; /* programs are there to be built as objects for the target (runtime/object/object.h), which may
                  be another machine: what runs here has this machine's instructions, and no disk is used */
   bool no_compile;        /* VIEWFOLD_COMPILE=0: fail instead of compiling */

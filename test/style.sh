@@ -3,11 +3,11 @@
 # places below it, or `skip NAME: reason`.
 #
 #   test/style.sh [BUILD_DIR]        all checks, on the sources and on the plain build in BUILD_DIR (default: build)
-#   test/style.sh --abi [BUILD_DIR]  write test/abi.txt from the library as it is now
+#   test/style.sh --abi [BUILD_DIR]  write test/abi.txt and test/abi_types.txt from the library as it is now
 #   test/style.sh --graph            draw the graph of folders in docs/architecture.md as it is now
 #   test/style.sh --derived          write what follows from ir/ops.def: the declarations of frontend/viewfold_operations.h,
 #                                    and the macros of frontend/viewfold_places.h;
-#                                    then build, and write test/abi.txt and the table of docs/operations.md
+#                                    then build, and write test/abi*.txt and the table of docs/operations.md
 set -u
 cd "$(dirname "$0")/.." || exit 2
 export LC_ALL=C
@@ -43,9 +43,15 @@ sources() { # NAME-PATTERN...: every file of ours in the rooms, the tests and th
 }
 exported() { nm -D --defined-only "$so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort; }
 
-if [ -n "$write_abi" ]; then
+# Without abidw the types stay as they are.
+write_abi() {
   exported >test/abi.txt
   echo "test/abi.txt: $(wc -l <test/abi.txt) symbols"
+  python3 test/abi_types.py "$so" >"$work/types" && cat "$work/types" >test/abi_types.txt &&
+    echo "test/abi_types.txt: $(wc -l <test/abi_types.txt) lines"
+}
+if [ -n "$write_abi" ]; then
+  write_abi
   exit 0
 fi
 
@@ -74,8 +80,7 @@ if [ -n "$write_derived" ]; then
     !inside { print }' docs/operations.md >"$work/operations.md"
   cat "$work/operations.md" >docs/operations.md
   echo "docs/operations.md: $(grep -c '' "$work/table") lines of the table"
-  exported >test/abi.txt
-  echo "test/abi.txt: $(wc -l <test/abi.txt) symbols"
+  write_abi
   exit 0
 fi
 { grep -q '^/[*] from the rows of ir/ops.def' $declared || echo "< the line of $declared behind which they stand"
@@ -96,7 +101,7 @@ frontend  ir passes codegen runtime frontend
 E2
 # Which foreign headers a room may see: `ROOM FILE-PATTERN HEADER-PATTERN`. Everywhere: the C library.
 cat >"$work/foreign" <<'E2'
-codegen   ^codegen/llvm     ^llvm-c/
+codegen   ^codegen/llvm     ^(llvm-c/|llvm/Config/llvm-config[.]h$)
 runtime   .                 ^(xxhash\.h|CL/.*|ffi\.h|hwloc\.h|mpi\.h)$
 frontend  ^frontend/cli     ^jansson\.h$
 frontend  ^frontend/python  ^(Python|pyconfig|structmember)\.h$
@@ -224,9 +229,25 @@ if [ -e "$so" ]; then
   else
     skip "exported symbols are those of test/abi.txt" "there is no such file yet"
   fi
+  types="types and signatures are those of test/abi_types.txt (update: test/style.sh --abi)"
+  python3 test/abi_types.py "$so" >"$work/types" 2>"$work/why"
+  case $? in
+  77) skip "$types" "$(cat "$work/why")" ;;
+  *) { cat "$work/why"; diff test/abi_types.txt "$work/types" | sed -n 's/^< /gone: /p; s/^> /new: /p'; } | check "$types" ;;
+  esac
 else
   skip "every exported symbol begins with vf_" "$so is not built"
   skip "exported symbols are those of test/abi.txt" "$so is not built"
+fi
+# One soname, one promise (docs/versions.md): what the last release has stays as long as the name of the library does.
+release=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null)
+soname() { sed -n 's/^SOVERSION := //p'; }
+if [ -z "$release" ]; then
+  skip "nothing that the last release promises is gone" "there is no release yet"
+elif [ "$(git show "$release:Makefile" | soname)" = "$(soname <Makefile)" ]; then
+  for file in abi.txt abi_types.txt; do
+    git show "$release:test/$file" | sort | comm -23 - test/$file | sed "s/^/gone since $release: /"
+  done | check "nothing that the last release promises is gone"
 fi
 
 # Objects of the library and of its compiler module, not of the command, the process that compiles and the module of Python.

@@ -99,7 +99,9 @@ static void start_function(chooser *c, LLVMValueRef function) {
 }
 
 static LLVMValueRef assembler(LLVMTypeRef type, const char *text, const char *constraints) {
-  return LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), 0, 0,
+  char *written[] = {(char *)(uintptr_t)text,
+                     (char *)(uintptr_t)constraints}; /* LLVM 17 does not say const */
+  return LLVMGetInlineAsm(type, written[0], strlen(text), written[1], strlen(constraints), 0, 0,
                           LLVMInlineAsmDialectATT, 0);
 }
 

@@ -6,9 +6,18 @@ static const cg_buffer *buffer_of(const cg_runner *r, const cg_step *s, uint32_t
   return &r->p->buffers[s->buffers + i];
 }
 
+enum { MOST_BYTES = 1 << 30 }; /* of one constant: LLVM 17 and 18 take a length of 32 bits */
+
+static LLVMValueRef constant_bytes(LLVMContextRef context, const char *bytes, size_t size) {
+  if (size <= MOST_BYTES) return LLVMConstStringInContext(context, bytes, (unsigned)size, 1);
+  LLVMValueRef parts[] = {constant_bytes(context, bytes, MOST_BYTES),
+                          constant_bytes(context, bytes + MOST_BYTES, size - MOST_BYTES)};
+  return LLVMConstStructInContext(context, parts, 2, 1);
+}
+
 /* Equal bytes are one constant of LLVM's, and one array, whichever form of the program reads it. */
 LLVMValueRef cg_constant(cg_runner *r, const cg_bytes *a) {
-  LLVMValueRef bytes = LLVMConstStringInContext2(r->context, a->bytes, a->size, 1);
+  LLVMValueRef bytes = constant_bytes(r->context, a->bytes, a->size);
   for (LLVMValueRef other = LLVMGetFirstGlobal(r->module); other; other = LLVMGetNextGlobal(other))
     if (LLVMGetInitializer(other) == bytes) return other;
   LLVMValueRef global = LLVMAddGlobal(r->module, LLVMTypeOf(bytes), "data");

@@ -31,8 +31,11 @@ struct vf_context {
   fe_watch watch;    /* observes the rewrites of every graph */
   vf_graph *session; /* NULL until first used */
   fe_lazy lazy;
-  fe_customs customs;                  /* registered operations */
-  unsigned watched;                    /* rt_watch.kinds of runs */
+  fe_customs customs; /* registered operations */
+  unsigned watched;   /* rt_watch.kinds of runs */
+  ir_log log;
+  vf_log_function told; /* what log calls, after vf_set_log */
+  void *told_user;
   ir_progress own_progress, *progress; /* &own_progress, or of the command, for all its contexts */
 };
 

@@ -18,6 +18,8 @@ SAME(VF_ERR_RANGE, IR_ERR_RANGE);
 SAME(VF_ERR_INTERNAL, IR_ERR_INTERNAL);
 SAME(VF_ERR_VALUE, IR_ERR_VALUE);
 SAME(VF_ERR_CANCELLED, IR_ERR_CANCELLED);
+SAME(VF_LOG_WARNING, IR_LOG_WARNING);
+SAME(VF_LOG_INFO, IR_LOG_INFO);
 #define DTYPE(name, text, bytes, kind, npy, ctype) SAME(VF_##name, IR_##name);
 #include "ir/dtype.def"
 #undef DTYPE
@@ -206,6 +208,7 @@ vf_context *fe_context_create(const vf_options *options, const char *target, ir_
     atomic_init(&c->failures, 0);
     atomic_init(&c->uses, 1);
     fe_watch_init(&c->watch, &debug);
+    c->log = fe_debug_log(&debug, false);
     c->progress = progress ? progress : &c->own_progress;
     fe_customs_init(&c->customs, c, &o);
     c->watched =
@@ -216,8 +219,7 @@ vf_context *fe_context_create(const vf_options *options, const char *target, ir_
                           .target = target ? target : o.target,
                           .cache_dir = o.cache_dir,
                           .cache_bytes = o.cache_bytes,
-                          .cache_report = debug.cache ? fe_debug_cache : NULL,
-                          .cache_entries = true,
+                          .log = &c->log,
                           .no_disk = (o.flags & VF_NO_DISK) != 0 || c->watch.bisects,
                           .compiling = {.process = o.compile_mode == VF_COMPILE_PROCESS,
                                         .program = o.compile_program,
@@ -246,7 +248,19 @@ void vf_context_destroy(vf_context *c) {
   if (c) fe_context_release(c);
 }
 
-/* progress */
+/* log and progress */
+
+static void tell(void *user, int level, const char *text) {
+  const vf_context *c = user;
+  c->told(c->told_user, (vf_log_level)level, text);
+}
+
+void vf_set_log(vf_context *c, vf_log_level most, vf_log_function log, void *user) {
+  if (!c) return;
+  c->told = log;
+  c->told_user = user;
+  c->log = (ir_log){log ? tell : NULL, c, (int)most};
+}
 
 void vf_cancel(vf_context *c) {
   if (c) ir_cancel(c->progress);

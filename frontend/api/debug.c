@@ -32,11 +32,12 @@ ir_status fe_debug_read(const char *words, fe_debug *out, ir_error *error) {
     if (is_word(at, length, "perf")) out->perf = true;
     else if (is_word(at, length, "time")) out->time = true;
     else if (is_word(at, length, "cache")) out->cache = true;
+    else if (is_word(at, length, "log")) out->log = true;
     else if (is_word(at, length, "nan")) out->nan = true;
     else if (is_word(at, length, "inf")) out->inf = true;
     else if (!read_limit(at, length, out))
       return ir_fail(error, IR_ERR_INVALID,
-                     "VIEWFOLD_DEBUG takes perf, time, cache, nan, inf and a number of rewrites, as in "
+                     "VIEWFOLD_DEBUG takes perf, time, cache, log, nan, inf and a number of rewrites, as in "
                      "bisect=17, found '%.*s'",
                      length < 40 ? (int)length : 40, at);
   }
@@ -44,12 +45,29 @@ ir_status fe_debug_read(const char *words, fe_debug *out, ir_error *error) {
 }
 
 /* One write, so that lines of several threads and processes stay whole. */
-void fe_debug_cache(void *context, const char *path, const char *why) {
+static void print(const char *text) {
   char line[4096];
-  (void)context;
-  int length = snprintf(line, sizeof line, "viewfold: cache: %.3583s is not used: %.400s\n", path, why);
+  int length = snprintf(line, sizeof line, "viewfold: %.4000s\n", text);
   for (ssize_t done = -1; done < 0;) {
     done = write(STDERR_FILENO, line, (size_t)length);
     if (done < 0 && errno != EINTR) return;
   }
+}
+
+static void print_all(void *user, int level, const char *text) {
+  (void)user, (void)level;
+  print(text);
+}
+
+/* user: not NULL where other parts are heard as well when they warn. */
+static void print_cache(void *user, int level, const char *text) {
+  static const char part[] = "cache: ";
+  if (strncmp(text, part, sizeof part - 1) == 0 || (user && level <= IR_LOG_WARNING)) print(text);
+}
+
+ir_log fe_debug_log(const fe_debug *debug, bool is_command) {
+  static const char command[] = "command";
+  if (debug->log) return (ir_log){print_all, NULL, IR_LOG_INFO};
+  if (debug->cache) return (ir_log){print_cache, is_command ? (void *)(uintptr_t)command : NULL, IR_LOG_INFO};
+  return is_command ? (ir_log){print_all, NULL, IR_LOG_WARNING} : (ir_log){0};
 }

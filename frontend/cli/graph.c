@@ -210,8 +210,9 @@ int cli_context_options(const char *command, const char *threads, const char *de
   options->calls = fe_taps_calls(cli_taps());
   options->progress = cli_work();
   options->perf_map = debug.perf;
-  options->cache_report = fe_debug_cache;
-  options->cache_entries = debug.cache;
+  static ir_log log; /* one for all contexts of the command */
+  log = fe_debug_log(&debug, true);
+  options->log = &log;
   options->no_disk = debug.bisects; /* programs compiled with rewrites left out are not kept */
   return CLI_OK;
 }

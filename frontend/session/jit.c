@@ -347,10 +347,21 @@ static vf_program *find_program(vf_jit *j, vf_tensor *const *inputs, const vf_st
   for (uint32_t v = 0; v < j->variable_count; v++) outside |= !j->variables[v].dynamic;
   j->stats.misses++;
   j->stats.fallbacks += outside;
+  if (outside)
+    ir_say(
+        &j->context->log, IR_LOG_WARNING,
+        "jit: %s: a size of a dynamic axis is outside its bounds: compiled for the sizes of this call alone",
+        j->name);
   if (!(p = trace_program(j, inputs, statics, error))) return NULL;
   size_t before = j->programs.count;
   *own = !rt_memo_put(&j->programs, j->key.data, j->key.len, p, 1);
-  if (!*own) j->stats.evictions += (int64_t)(before + 1 - j->programs.count);
+  if (*own) return p;
+  int64_t evicted = (int64_t)(before + 1 - j->programs.count);
+  j->stats.evictions += evicted;
+  if (evicted)
+    ir_say(&j->context->log, IR_LOG_INFO,
+           "jit: %s: more signatures than its capacity: the program that was not used for longest is dropped",
+           j->name);
   return p;
 }
 

@@ -19,9 +19,7 @@ enum { TOUCH_SECONDS = 3600, LOOK_EVERY = 64, NAME_TRIES = 16 };
 struct rt_disk {
   const ir_mem *mem;
   int64_t max_bytes;
-  rt_disk_report report;
-  void *report_context;
-  bool report_entries;            /* and not the directory alone */
+  const ir_log *log;
   atomic_bool directory_reported; /* the refused directory has been reported */
   atomic_ullong hits, misses, damaged, refused, stores, failed_stores, pruned;
   atomic_ullong unseen; /* bytes stored since the size of the cache was last measured */
@@ -101,11 +99,7 @@ void rt_disk_close(rt_disk *disk) {
   if (disk) ir_free(disk->mem, disk, disk->size);
 }
 
-void rt_disk_tell(rt_disk *disk, rt_disk_report report, void *context, bool entries) {
-  disk->report = report;
-  disk->report_entries = entries;
-  disk->report_context = context;
-}
+void rt_disk_tell(rt_disk *disk, const ir_log *log) { disk->log = log; }
 
 const char *rt_disk_directory(const rt_disk *disk) { return disk->directory; }
 const ir_mem *rt_disk_mem(const rt_disk *disk) { return disk->mem; }
@@ -129,9 +123,8 @@ static bool find_place(const rt_disk *disk, const char *kind, const void *key, s
 /* Reports that the directory or, of a shard in it, that the shard is not used. A directory is reported once
  * only, because it is the same for all entries. */
 static void report_place(rt_disk *disk, bool directory, const char *path, const char *why) {
-  bool told = directory ? atomic_exchange_explicit(&disk->directory_reported, true, memory_order_relaxed)
-                        : !disk->report_entries;
-  if (disk->report && !told) disk->report(disk->report_context, path, why);
+  if (directory && atomic_exchange_explicit(&disk->directory_reported, true, memory_order_relaxed)) return;
+  ir_say(disk->log, directory ? IR_LOG_WARNING : IR_LOG_INFO, "cache: %s is not used: %s", path, why);
 }
 
 /* The descriptor of the shard. -1 if there is none (errno says why) or it is refused. */
@@ -155,11 +148,11 @@ static int open_shard(rt_disk *disk, const place *at, bool make) {
   return shard;
 }
 
-static void report_entry(rt_disk *disk, const place *at, const char *why) {
+static void report_entry(rt_disk *disk, const place *at, const char *what, const char *why) {
   char path[RT_DISK_PATH];
-  if (!disk->report || !disk->report_entries) return;
+  if (!ir_log_wants(disk->log, IR_LOG_INFO)) return;
   rt_disk_path(disk, at->shard, at->name, path);
-  disk->report(disk->report_context, path, why);
+  ir_say(disk->log, IR_LOG_INFO, "cache: %s is not %s: %s", path, what, why);
 }
 
 /* Count and report an entry that is not used, and remove it if it is damaged. */
@@ -171,7 +164,7 @@ static void reject_entry(rt_disk *disk, int shard, const place *at, rt_entry_sta
   } else {
     count_bytes(&disk->refused, 1);
   }
-  report_entry(disk, at, why);
+  report_entry(disk, at, "used", why);
 }
 
 bool rt_disk_get(rt_disk *disk, const char *kind, const void *key, size_t key_size, rt_found *out) {
@@ -295,14 +288,20 @@ static void prune_if_large(rt_disk *disk, uint64_t stored) {
   rt_disk_pruned pruned;
   rt_disk_prune(disk, (int64_t)(cap - cap / 8), NULL, NULL, &pruned, NULL);
   count_bytes(&disk->pruned, pruned.removed);
+  ir_say(disk->log, IR_LOG_INFO,
+         "cache: %s had more than %llu bytes: %llu entries that were not used for longest are removed",
+         disk->directory, (unsigned long long)cap, (unsigned long long)pruned.removed);
 }
 
 static bool store(rt_disk *disk, const contents *e) {
   place at;
   uint64_t bytes = rt_disk_entry_size(e->key_size, e->size);
-  if (bytes > (uint64_t)disk->max_bytes || !find_place(disk, e->kind, e->key, e->key_size, &at) ||
-      !store_entry(disk, &at, e)) {
+  bool has_place = find_place(disk, e->kind, e->key, e->key_size, &at),
+       fits = bytes <= (uint64_t)disk->max_bytes;
+  if (!has_place || !fits || !store_entry(disk, &at, e)) {
     count_bytes(&disk->failed_stores, 1);
+    if (has_place && !fits) report_entry(disk, &at, "stored", "it is larger than the limit of the cache");
+    else if (has_place && errno != EPERM) report_entry(disk, &at, "stored", strerror(errno));
     return false;
   }
   count_bytes(&disk->stores, 1);

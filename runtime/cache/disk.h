@@ -10,7 +10,8 @@
  * header, the whole key and the payload. A look-up compares the whole key and the payload's digest, so it
  * returns the right bytes or nothing. A file is written under a temporary name in the same folder and then
  * renamed, so no process sees an incomplete one. A damaged entry is a miss; the next store replaces it.
- * Failures to write are counted and otherwise silent: the cache is an optimisation.
+ * Failures to write are counted, and said where a log was given; they fail nothing: the cache is an
+ * optimisation.
  *
  * An entry is either read (rt_disk_put, rt_disk_get) or mapped (rt_disk_put_mapped, rt_disk_map), by its
  * kind.
@@ -29,6 +30,7 @@
 #define VIEWFOLD_RUNTIME_CACHE_DISK_H
 
 #include "ir/base.h"
+#include "ir/log.h"
 #include "runtime/system/bus_error.h"
 
 #define RT_DISK_DEFAULT_BYTES ((int64_t)256 << 20)
@@ -55,10 +57,10 @@ const ir_mem *rt_disk_mem(const rt_disk *disk);
  * report is passed. */
 typedef void (*rt_disk_report)(void *context, const char *path, const char *why);
 
-/* From now on, report what look-ups and stores ignore, and why: the directory once and, if `entries`, shards
- * and entries each time. The report is called on the thread that finds it. To be called before the disk is
- * shared between threads. */
-void rt_disk_tell(rt_disk *disk, rt_disk_report report, void *context, bool entries);
+/* From now on, say what look-ups and stores ignore, and why: the directory once, as a warning; shards and
+ * entries each time, and so stores that fail and what is pruned. log may be NULL, and must outlive the disk.
+ * To be called before the disk is shared between threads. */
+void rt_disk_tell(rt_disk *disk, const ir_log *log);
 
 /* A found payload at a multiple of RT_DISK_ALIGN, inside private anonymous memory that holds the whole entry,
  * writable, in pages of its own. The caller owns the memory and passes it to rt_disk_release, or to

@@ -12,7 +12,7 @@
 #define VIEWFOLD_SOURCE_ID "unknown"
 #endif
 #if !defined(VIEWFOLD_LLVM_FILE)
-#define VIEWFOLD_LLVM_FILE "libLLVM.so.19.1"
+#define VIEWFOLD_LLVM_FILE "libLLVM.so"
 #endif
 
 #if !defined(VIEWFOLD_LLVM_ID)
@@ -93,7 +93,6 @@ static bool llvm_id(char *hex, size_t size) {
     "/usr/lib",
     "/lib64",
     "/lib",
-    "/usr/lib/llvm-19/lib",
   };
   static const char file[] = VIEWFOLD_LLVM_FILE;
   const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;

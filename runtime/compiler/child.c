@@ -80,8 +80,10 @@ static int set_actions(posix_spawn_file_actions_t *actions, int socket, int stde
   if (!failed) failed = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
   if (!failed) failed = posix_spawn_file_actions_addopen(actions, 1, "/dev/null", O_WRONLY, 0);
   if (!failed) failed = posix_spawn_file_actions_adddup2(actions, stderr_file >= 0 ? stderr_file : 1, 2);
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+#if defined(__GLIBC__)
+#if __GLIBC_PREREQ(2, 34)
   if (!failed) failed = posix_spawn_file_actions_addclosefrom_np(actions, RT_WIRE_SOCKET + 1);
+#endif
 #endif /* without it the child closes them first of all: close_others in serve.c */
   return failed;
 }

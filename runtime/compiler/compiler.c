@@ -141,6 +141,8 @@ static void finish_requests(rt_compiler *c, fault why) {
   rt_compiler_end(c, why != HUNG_UP, &ending);
   rt_compile_request *slowest = oldest(c->requests);
   bool named = false;
+  if (why != UNWANTED)
+    ir_say(c->how.log, IR_LOG_INFO, "compiler: the process has ended; the next kernel starts another one");
   for (rt_compile_request *a = c->requests; a; a = a->next)
     named |= a->state == RT_REQUEST_WAITS && a->number == ending.number;
   for (rt_compile_request *a = c->requests; a; a = a->next) {

@@ -28,6 +28,7 @@
 #include <sys/types.h>
 
 #include "codegen/codegen.h"
+#include "ir/log.h"
 #include "runtime/cache/kernel_key.h"
 
 #define RT_COMPILER_FILE "viewfold-compile"
@@ -48,6 +49,7 @@ typedef struct rt_compiling {
   int seconds;         /* of processor time, for one kernel; 0: RT_COMPILER_SECONDS */
   int64_t bytes;       /* limit of its private writable memory, from RT_COMPILER_LEAST; 0: none */
   int wall;            /* seconds of silence until it is given up; 0: a multiple of `seconds` */
+  const ir_log *log;   /* receives what is no failure; or NULL */
   int threads;         /* kernels that it compiles at a time; 0: as many as it may use processors */
 } rt_compiling;
 

@@ -65,20 +65,31 @@ static ir_status await(rt_context *c, rt_compile_request *request, rt_flat *imag
   return link_object(c, status, &object, request->symbol, image, error);
 }
 
+static void tell_where(const rt_context *c, const char *name, const rt_code *code) {
+  if (code->in_file)
+    ir_say(c->options.log, IR_LOG_INFO,
+           "code: graph @%s: the system lets no memory become executable that was written; the code is a "
+           "copy in "
+           "a sealed memory file",
+           name);
+}
+
 static ir_status load_code(rt_context *c, const char *name, const void *image, size_t size, uint32_t kernels,
                            rt_code *out, ir_error *error) {
-  (void)name, (void)kernels;
+  (void)kernels;
   int64_t start = ir_timer_start(c->options.timer);
   ir_status status = rt_image_map(image, size, out, error);
   ir_timer_lap(c->options.timer, &start, "assemble", -1, NULL);
+  tell_where(c, name, out);
   return status;
 }
 
 static ir_status adopt_code(rt_context *c, const char *name, rt_found *found, size_t offset, uint32_t kernels,
                             rt_code *out, ir_error *error) {
-  (void)c, (void)name, (void)kernels;
+  (void)kernels;
   ir_status status =
       rt_image_adopt(found->map, found->map_size, found->offset + offset, found->size - offset, out, error);
+  tell_where(c, name, out);
   if (out->map == found->map) *found = (rt_found){0};
   return status;
 }

@@ -15,6 +15,10 @@
 #include "runtime/image/format.h"
 #include "runtime/image/linker.h"
 
+#if !defined(SHT_X86_64_UNWIND) /* the C library need not name it; psABI of x86-64, 4.2 */
+#define SHT_X86_64_UNWIND 0x70000001
+#endif
+
 enum { IMAGE_LIMIT = 1 << 30 };
 
 ir_status rt_link_refuse(rt_linker *l, const char *what) {

@@ -97,12 +97,13 @@ ir_status rt_image_map(const void *bytes, size_t size, rt_code *out, ir_error *e
   if (!read_head(bytes, size, &head))
     return ir_fail(error, IR_ERR_INVALID, "code: %zu bytes that are no viewfold code image", size);
   void *map = map_private(bytes, size);
-  if (map == MAP_FAILED) map = map_memory_file(bytes, size);
+  bool in_file = map == MAP_FAILED;
+  if (in_file) map = map_memory_file(bytes, size);
   if (map == MAP_FAILED)
     return ir_fail(error, errno == ENOMEM ? IR_ERR_MEMORY : IR_ERR_DEVICE,
                    "code: %zu bytes cannot be mapped executable: %s", size, strerror(errno));
   flush_instructions(map, size);
-  *out = (rt_code){map, size, map, size, NULL};
+  *out = (rt_code){map, size, map, size, NULL, in_file};
   return IR_OK;
 }
 
@@ -117,7 +118,7 @@ ir_status rt_image_adopt(void *map, size_t map_size, size_t offset, size_t size,
                    map_size);
   if (!mprotect(map, map_size, PROT_READ | PROT_EXEC)) {
     flush_instructions(base, size);
-    *out = (rt_code){base, size, map, map_size, NULL};
+    *out = (rt_code){base, size, map, map_size, NULL, false};
     return IR_OK;
   }
   return rt_image_map(base, size, out, error);

@@ -64,6 +64,7 @@ typedef struct rt_code {
   void *map;
   size_t map_size;
   void *made;
+  bool in_file; /* a copy in a memory file, since no anonymous memory may become executable */
 } rt_code;
 
 /* Map a copy of an image: in private anonymous memory that is written and then made executable instead of

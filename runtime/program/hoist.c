@@ -186,6 +186,12 @@ static void find_kept(hoisting *h) {
     if (may_store(&h->sources[i])) bytes += (uint64_t)slot_bytes(p, p->hoisted[i]);
   }
   h->stores = p->stores && bytes && rt_hoisted_fit(p->context, bytes);
+  if (p->stores && bytes && !h->stores && rt_context_disk(p->context, NULL))
+    ir_say(
+        p->context->options.log, IR_LOG_INFO,
+        "cache: graph @%s: the %llu bytes that are computed from its constants are not stored: they are more "
+        "than half of the limit",
+        rt_program_name(p), (unsigned long long)bytes);
 }
 
 /* The array, if a program of the context has made it, or the cache on disk has it. */

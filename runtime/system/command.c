@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <sys/wait.h>
 
 extern char **environ;

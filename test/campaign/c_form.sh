@@ -7,7 +7,7 @@ command -v "${CC:-cc}" >/dev/null || skip "there is no C compiler"
 needs "$build/run_text" "make build/run_text"
 checked=$build/check/property
 # property, cases at each level; a case takes a quarter of a second and more, since each kernel is a process
-tests=test/text counts='prop_graph:4000 prop_object:1000 prop_control:1000 prop_nan:1000 prop_sizes:1000 prop_steps:1000 prop_ordered:300
+tests=test/text counts='prop_graph:10000 prop_object:10000 prop_control:1000 prop_nan:1000 prop_sizes:1000 prop_steps:1000 prop_ordered:300
   prop_reduce:500 prop_masks:1000 prop_contract:300 prop_row_groups:500 prop_vmap:500 prop_windows:300 prop_moments:300'
 case $level in
 test) tests='test/text/run/sizes.t' counts='prop_graph:4 prop_object:2' ;;

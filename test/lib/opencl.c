@@ -10,7 +10,8 @@
 
 #include "test/opencl/shim.h"
 
-#define FOLDER SHIM_FOLDER /* relative to the root of the tree, in which tests run; the Makefile says which */
+/* Relative to the root of the tree, in which tests run; the Makefile says which. */
+#define FOLDER SHIM_FOLDER
 
 const char *opencl_begin(void) {
   static char folder[4096];

@@ -1233,7 +1233,7 @@ $ viewfold dump good.vf --stage=optimised
 
 == a pass that is none
 $ viewfold dump good.vf --print-after=fusion
-! viewfold dump: unknown pass 'fusion'; the passes are physicalize, scans, lower, order, constants, values, split, copies, pack, parts, schedule, regroup, in_place, alternatives, views, fold, index, elementary, canonical, crop, refine, domains, rows, peel, stream, prefetch, separate, stage, share, loops
+! viewfold dump: unknown pass 'fusion'; the passes are physicalize, scans, lower, channels, order, constants, values, split, copies, pack, parts, schedule, regroup, in_place, alternatives, views, fold, index, elementary, canonical, crop, refine, domains, rows, peel, stream, prefetch, separate, stage, share, loops
 ! Try 'viewfold dump --help'.
 ? 2
 
@@ -1342,7 +1342,7 @@ $ VIEWFOLD_THREADS=two viewfold run good.vf --in x=[1,2]
 
 == a word of debugging that is none
 $ VIEWFOLD_DEBUG=nans viewfold run good.vf --in x=[1,2]
-! viewfold run: VIEWFOLD_DEBUG takes perf, time, cache, nan, inf and a number of rewrites, as in bisect=17, found 'nans'
+! viewfold run: VIEWFOLD_DEBUG takes perf, time, cache, log, nan, inf and a number of rewrites, as in bisect=17, found 'nans'
 ! Try 'viewfold run --help'.
 ? 2
 

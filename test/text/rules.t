@@ -54,6 +54,6 @@ y: f32[3,3] = [[6.0, 0.0, 0.0], [2.0, 5.0, 3.0], [0.0, 1.0, 4.0]]
 
 == a bisect value that is not a number
 $ VIEWFOLD_DEBUG=bisect=x viewfold index 'f32[4]'
-! viewfold index: VIEWFOLD_DEBUG takes perf, time, cache, nan, inf and a number of rewrites, as in bisect=17, found 'bisect=x'
+! viewfold index: VIEWFOLD_DEBUG takes perf, time, cache, log, nan, inf and a number of rewrites, as in bisect=17, found 'bisect=x'
 ! Try 'viewfold index --help'.
 ? 2

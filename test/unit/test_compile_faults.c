@@ -211,11 +211,18 @@ static void killed_in_the_middle(void **state) {
   close_context(context);
 }
 
+static void count_ends(void *user, vf_log_level level, const char *text) {
+  static const char said[] = "compiler: the process has ended; the next kernel starts another one";
+  *(int *)user += level == VF_LOG_INFO && strcmp(text, said) == 0;
+}
+
 /* One of several programs compiled at once crashes the process: its message names its kernel, the others
- * work. */
+ * work. The log says it once. */
 static void only_the_guilty_fails(void **state) {
   enum { THREADS = 6 };
+  int ends = 0;
   vf_context *context = c_open("segv@sqrt", (vf_options){0});
+  vf_set_log(context, VF_LOG_INFO, count_ends, &ends);
   thread all[THREADS];
   pthread_t handles[THREADS];
   for (int i = 0; i < THREADS; i++) {
@@ -231,6 +238,7 @@ static void only_the_guilty_fails(void **state) {
   assert_int_equal(all[2].error.status, VF_ERR_COMPILE);
   assert_non_null(strstr(all[2].error.message, "sqrt"));
   assert_in_range(c_compiler(context)->started, 1, 2);
+  assert_int_equal(ends, 1);
   close_context(context);
 }
 

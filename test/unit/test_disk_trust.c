@@ -44,6 +44,17 @@ static void collect(void *context, const char *path, const char *why) {
   r->count++;
 }
 
+/* The same of a line of the log, `cache: PATH is not used: WHY`. */
+static void collect_line(void *context, int level, const char *text) {
+  static const char before[] = "cache: ", between[] = " is not used: ";
+  const char *path = text + sizeof before - 1, *at = strstr(text, between);
+  char name[300];
+  assert_true(level == IR_LOG_WARNING || level == IR_LOG_INFO);
+  if (!at) fail_msg("'%s' does not say what is not used", text);
+  snprintf(name, sizeof name, "%.*s", (int)(at - path), path);
+  collect(context, name, at + sizeof between - 1);
+}
+
 static void close_disk(void *disk) { rt_disk_close(disk); }
 
 /* Closed when the running test ends. */
@@ -51,7 +62,9 @@ static rt_disk *open_disk(const char *directory, int64_t cap, reports *r) {
   ir_error error = {0};
   rt_disk *disk = rt_disk_open(&ir_mem_libc, directory, cap, &error);
   assert_non_null(disk);
-  if (r) *r = (reports){0}, rt_disk_tell(disk, collect, r, true);
+  ir_log *log = unit_keep(malloc(sizeof *log), free);
+  *log = (ir_log){collect_line, r, IR_LOG_INFO};
+  if (r) *r = (reports){0}, rt_disk_tell(disk, log);
   return unit_keep(disk, close_disk);
 }
 

@@ -213,6 +213,10 @@ static void entry_changes(void **state) {
   run_right(of_memory(make_context(), weights), weights);
 }
 
+static void keep_text(void *user, vf_log_level level, const char *text) {
+  if (level == VF_LOG_INFO) snprintf(user, 300, "%s", text);
+}
+
 static void nowhere_to_store(void **state) {
   (void)state;
   char path[600];
@@ -222,7 +226,13 @@ static void nowhere_to_store(void **state) {
   assert_int_equal(mapped(), 0);
   /* a limit that is less than twice what the program would store */
   int64_t bytes = sizeof weights;
-  run_right(of_memory(context_of("cache", 2 * bytes - 1), weights), weights);
+  char said[300] = "";
+  vf_context *small = context_of("cache", 2 * bytes - 1);
+  vf_set_log(small, VF_LOG_INFO, keep_text, said);
+  run_right(of_memory(small, weights), weights);
+  assert_non_null(strstr(
+      said,
+      " bytes that are computed from its constants are not stored: they are more than half of the limit"));
   assert_int_equal(entries(path), 0);
   run_right(of_memory(context_of("cache", 4 * bytes), weights), weights);
   assert_int_equal(entries(path), 1);

@@ -56,6 +56,14 @@ y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 $ ./alone run 'f32[4].flip(0)' --in x=[1,2,3,4]
 y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 
+== without LLVM the C compiler compiles, which the log says
+$ mkdir bare && cp "$(command -v viewfold)" bare/alone
+$ VIEWFOLD_DEBUG=log bare/alone run 'f32[4].flip(0)' --in x=[1,2,3,4]
+y: f32[4] = [4.0, 3.0, 2.0, 1.0]
+! viewfold: compiler: there is no [..]/bare/viewfold-llvm.so; kernels are compiled by the C compiler (device c)
+$ bare/alone run 'f32[4].flip(0)' --in x=[1,2,3,4]
+y: f32[4] = [4.0, 3.0, 2.0, 1.0]
+
 == when the program crashes the command reports it
 $ cp "$(command -v viewfold)" alone && ln -s "$(dirname "$(command -v viewfold)")/viewfold-llvm.so" .
 $ printf '#!/bin/sh\necho something is wrong >&2\nkill -SEGV $$\n' > viewfold-compile && chmod +x viewfold-compile

@@ -65,15 +65,15 @@ $ test $(cat two.count) -lt $(cat steps)
 == unknown words, alone or in a list
 $ for w in times TIME all 1 time,bad; do VIEWFOLD_DEBUG=$w viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] 2> said; echo $?; head -n 1 said; done
 2
-viewfold run: VIEWFOLD_DEBUG takes perf, time, cache, nan, inf and a number of rewrites, as in bisect=17, found 'times'
+viewfold run: VIEWFOLD_DEBUG takes perf, time, cache, log, nan, inf and a number of rewrites, as in bisect=17, found 'times'
 2
-viewfold run: VIEWFOLD_DEBUG takes perf, time, cache, nan, inf and a number of rewrites, as in bisect=17, found 'TIME'
+viewfold run: VIEWFOLD_DEBUG takes perf, time, cache, log, nan, inf and a number of rewrites, as in bisect=17, found 'TIME'
 2
-viewfold run: VIEWFOLD_DEBUG takes perf, time, cache, nan, inf and a number of rewrites, as in bisect=17, found 'all'
+viewfold run: VIEWFOLD_DEBUG takes perf, time, cache, log, nan, inf and a number of rewrites, as in bisect=17, found 'all'
 2
-viewfold run: VIEWFOLD_DEBUG takes perf, time, cache, nan, inf and a number of rewrites, as in bisect=17, found '1'
+viewfold run: VIEWFOLD_DEBUG takes perf, time, cache, log, nan, inf and a number of rewrites, as in bisect=17, found '1'
 2
-viewfold run: VIEWFOLD_DEBUG takes perf, time, cache, nan, inf and a number of rewrites, as in bisect=17, found 'bad'
+viewfold run: VIEWFOLD_DEBUG takes perf, time, cache, log, nan, inf and a number of rewrites, as in bisect=17, found 'bad'
 $ for c in "dump --stage=loops" explain index show tune; do VIEWFOLD_DEBUG=bad viewfold $c 'f32[4].flip(0)' > /dev/null 2>&1; echo $?; done | sort | uniq -c | tr -s ' '
  5 2
 $ VIEWFOLD_DEBUG=perf,time viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] 2> parts
