@@ -1,8 +1,8 @@
 /* Storage of a plan. */
 #include "plan.h"
 
-const char *const ir_step_names[IR_STEP_KINDS] = {"kernel", "copy", "cond",    "while",   "scan",
-                                                  "call",   "sort", "argsort", "exchange"};
+const char *const ir_step_names[IR_STEP_KINDS] = {"kernel", "copy", "cond",    "while",    "scan",
+                                                  "call",   "sort", "argsort", "exchange", "wait"};
 
 void ir_step_free(const ir_mem *mem, ir_step *s) {
   ir_free(mem, s->slots, s->slot_count * sizeof *s->slots);

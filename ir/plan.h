@@ -50,7 +50,9 @@ typedef struct ir_slot {
  *   CALL    a custom operation: results, then operands
  *   SORT    the elements of each line along an axis in order: to, from
  *   ARGSORT the indices that they have there: to, from
- *   EXCHANGE a box of an array that is distributed over devices: to, from
+ *   EXCHANGE starts to bring a box of an array that is distributed over devices: to, from
+ *   WAIT    until an EXCHANGE before it in the same function is done, with the same slots: before it `to` is
+ *           not used, nor `from` written
  * The five slots of a carried value: its initial value; a moving slot, its value in the current iteration; a
  * moving slot, where the current iteration writes the next value; the result; a spare buffer of the same
  * size. Iterations write alternately to the last two (double buffering). Where these are one slot, iterations
@@ -65,6 +67,7 @@ typedef enum ir_step_kind {
   IR_STEP_SORT,
   IR_STEP_ARGSORT,
   IR_STEP_EXCHANGE,
+  IR_STEP_WAIT,
   IR_STEP_KINDS
 } ir_step_kind;
 extern const char *const ir_step_names[IR_STEP_KINDS];
@@ -130,7 +133,7 @@ typedef struct ir_alternative {
 
 typedef struct ir_step {
   ir_ref kernel; /* of a KERNEL: a KERNEL node; before the pass fold, the tensor node that it computes. Of an
-                    EXCHANGE: that node */
+                    EXCHANGE or WAIT: that node */
   ir_ref count;  /* index expression. KERNEL: extent of the thread loop, the end of the range that the kernel
                     accepts; COPY: elements; WHILE: maximum iterations, below 0: no limit; SCAN: iterations;
                     SORT, ARGSORT: elements of each line that are read, the first ones */

@@ -42,15 +42,19 @@ typedef struct rt_transfer {
   size_t bytes;     /* of an element */
   uint32_t step;    /* of the plan: equal on all devices that are in the same exchange */
   const char *kind; /* as reports call it */
-  /* the engine's: messages that have arrived, and when the last one did by ir_now_ns */
+  /* the engine's: which transfer of the device it is, from 1 on; messages that have arrived; when it started,
+   * and when the last message arrived, by ir_now_ns */
+  uint64_t number;
   uint32_t received;
-  int64_t received_ns;
+  int64_t started_ns, arrived_ns;
 } rt_transfer;
 
 typedef struct rt_endpoint rt_endpoint;
 
-/* The functions of an engine. A device has one transfer in progress at a time. After a failure the endpoint
- * is cancelled. */
+/* The functions of an engine. A device has at most RT_TRANSFERS in progress at a time, and those that it
+ * starts follow one another in number: one starts when that RT_TRANSFERS before it is done. After a failure
+ * the endpoint is cancelled. */
+enum { RT_TRANSFERS = 8 };
 typedef struct rt_engine {
   /* Begins: from now on the other devices may read the part, which does not change until the transfer is
    * done. */
@@ -61,13 +65,15 @@ typedef struct rt_engine {
   /* Waits until it is done. */
   ir_status (*wait)(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error);
   /* The device has failed, or ended: others that wait for it fail instead of waiting. why NULL: it has ended.
-   */
+   * After a failure nobody reads its parts any more when this returns. */
   void (*cancel)(rt_endpoint *endpoint, const ir_error *why);
 } rt_engine;
 
-/* What a device has received in one exchange of a program, in all times that it ran. */
+/* What a device has received in one exchange of a program, in all times that it ran; how long it was in
+ * progress until its last message had arrived, and how much of that the device did other things. */
 typedef struct rt_traffic {
   int64_t times, messages, bytes;
+  int64_t comm_ns, hidden_ns;
 } rt_traffic;
 
 /* A device's part in a run: made by whoever starts it. */
@@ -77,6 +83,9 @@ struct rt_endpoint {
   uint32_t device;
   const rt_routes *const *routes; /* by step of the plan; NULL for those that are no exchange */
   rt_traffic *traffic;            /* likewise */
+  /* of a run: transfers in progress, the one of number n at n % RT_TRANSFERS; without routes: none */
+  rt_transfer transfers[RT_TRANSFERS];
+  uint64_t started;
 };
 
 #endif

@@ -41,6 +41,10 @@ typedef struct rt_mesh_arguments {
  * IR_ERR_INVALID: also where an exchange needs what no device has. */
 ir_status rt_mesh_run(rt_mesh_program *program, const rt_mesh_arguments *by_device, ir_error *error);
 
+/* In place of a run or of gathering, where this process cannot begin it: the others, which come to it, get
+ * `error`, too. Returns its status. In one process: nothing else. */
+ir_status rt_mesh_fail(rt_mesh *mesh, ir_error *error);
+
 /* An array whose parts the devices have. */
 typedef struct rt_mesh_array {
   size_t bytes; /* of an element */
@@ -59,6 +63,9 @@ typedef struct rt_mesh_traffic {
   const char *kind; /* valid as long as the program */
   int64_t times, messages, most, total;
 } rt_mesh_traffic;
+/* How long exchanges were in progress in all runs so far, until what a device needed of each had arrived, and
+ * how long of that it ran other steps, in nanoseconds: of the device where they took longest. */
+void rt_mesh_count_time(const rt_mesh_program *program, int64_t *comm_ns, int64_t *hidden_ns);
 /* Writes the kinds in the order of the program; *count of them, at most `room`. most, total: of all kinds
  * together. Of several processes: what this one's devices have received. */
 void rt_mesh_count(const rt_mesh_program *program, rt_mesh_traffic *out, size_t room, size_t *count,

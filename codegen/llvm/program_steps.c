@@ -326,6 +326,7 @@ static void emit_step(cg_runner *r, const cg_step *s) {
   case IR_STEP_SORT:
   case IR_STEP_ARGSORT:
   case IR_STEP_EXCHANGE:
+  case IR_STEP_WAIT:
   case IR_STEP_KINDS: break;
   }
   ir_fail(r->error, IR_ERR_INTERNAL, "build: no code is made for a step of kind %s", ir_step_names[s->kind]);

@@ -183,7 +183,10 @@ static ir_status gather(fe_sharded *s, const divided *arrays, size_t count, ir_e
   const ir_mem *mem = s->graph.mem;
   size_t gathered = 0;
   rt_mesh_array *list = ir_alloc(mem, count * sizeof *list);
-  if (!list) return ir_fail(error, IR_ERR_MEMORY, "out of memory for parts of an array");
+  if (!list) {
+    ir_fail(error, IR_ERR_MEMORY, "out of memory for parts of an array");
+    return rt_mesh_fail(s->mesh, error);
+  }
   for (size_t i = 0; i < count; i++)
     if (is_written(&arrays[i]) && !arrays[i].taken)
       list[gathered++] =
@@ -245,7 +248,7 @@ static ir_status run_parts(fe_sharded *s, void *const *inputs, void *const *outp
     arguments[d] = (rt_mesh_arguments){own, outputs + d * results, vars + d * s->program_vars};
     status = fe_sharded_variables(s, d, values, vars + d * s->program_vars, error);
   }
-  if (!status) status = rt_mesh_run(s->devices, arguments, error);
+  status = status ? rt_mesh_fail(s->mesh, error) : rt_mesh_run(s->devices, arguments, error);
   ir_free(mem, arguments, devices * sizeof *arguments);
   ir_free(mem, in, devices * s->program_inputs * sizeof *in);
   ir_free(mem, vars, devices * s->program_vars * sizeof *vars);
@@ -277,7 +280,7 @@ static ir_status run_whole(fe_sharded *s, void *const *inputs, void *const *outp
       if (result) out[d * results + number] = arrays[i].parts[d];
       else parts[d * s->input_count + number] = arrays[i].parts[d];
   }
-  if (!status) status = run_parts(s, parts, out, values, error);
+  status = status ? rt_mesh_fail(s->mesh, error) : run_parts(s, parts, out, values, error);
   if (!status) status = gather(s, arrays, count, error);
   for (size_t i = 0; i < count && !status; i++)
     if (arrays[i].taken) status = hand_over(s, &arrays[i], i - s->input_count, taker, error);

@@ -95,6 +95,10 @@ void fe_put_step(const ir_graph *g, const ir_plan *plan, size_t number,
     put_slots(&p, " -> ", s->slots, 1);
     put_slots(&p, "\n  reads   ", s->slots + 1, 1);
     break;
+  case IR_STEP_WAIT:
+    ir_textf(out, "wait for exchange %s", ir_name_text(g, ir_get(g, s->kernel)->arg));
+    put_slots(&p, " -> ", s->slots, 1);
+    break;
   case IR_STEP_KERNEL:
   case IR_STEP_KINDS: break;
   }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ir/timer.h"
 #include "runtime/mesh/box.h"
 #include "runtime/mesh/ranks_impl.h"
 #include "runtime/mesh/route.h"
@@ -33,7 +34,7 @@ static ir_status fail_cancelled(rank_device *d, const rt_transfer *transfer, uin
     r->waited = true;
     r->waiting = d->endpoint.device;
     r->missing = missing;
-    r->waiting_number = d->number;
+    r->waiting_number = transfer->number;
     strncpy(r->waiting_kind, transfer->kind, sizeof r->waiting_kind - 1);
   }
   pthread_mutex_unlock(&r->lock);
@@ -46,7 +47,7 @@ static ir_status fail_apart(const rank_device *d, const rt_transfer *transfer, u
   return ir_fail(
       error, IR_ERR_INVALID,
       "exchange %llu (%s): device %s has %s; what decides about exchanges must be the same on all devices",
-      (unsigned long long)d->number, transfer->kind, rt_device_text(d->endpoint.mesh, other, text),
+      (unsigned long long)transfer->number, transfer->kind, rt_device_text(d->endpoint.mesh, other, text),
       ended ? "ended before" : "come to another one");
 }
 
@@ -91,7 +92,8 @@ static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *e
   const rt_route *route = &transfer->routes->of[endpoint->device];
   ir_status status = IR_OK;
   transfer->received = 0;
-  d->number++;
+  transfer->number = ++d->number;
+  transfer->started_ns = transfer->arrived_ns = ir_now_ns();
   for (uint32_t i = 0; i < route->send_count && !status; i++) {
     const rt_message *m = &route->sends[i];
     rt_packet *packet = rt_ranks_packet(r, RT_PACKET_DATA, endpoint->device, m->peer, (size_t)m->bytes);
@@ -111,10 +113,10 @@ static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *e
 }
 
 /* Takes the packet of device `from` in this exchange off the list; NULL: it has not arrived. */
-static rt_packet *take(rank_device *d, uint32_t from) {
+static rt_packet *take(rank_device *d, uint32_t from, uint64_t number) {
   pthread_mutex_lock(&d->lock);
   rt_packet **at = &d->arrived, *found;
-  while (*at && ((*at)->header.from != from || (*at)->header.exchange != d->number)) at = &(*at)->next;
+  while (*at && ((*at)->header.from != from || (*at)->header.exchange != number)) at = &(*at)->next;
   found = *at;
   if (found) *at = found->next;
   pthread_mutex_unlock(&d->lock);
@@ -122,28 +124,30 @@ static rt_packet *take(rank_device *d, uint32_t from) {
 }
 
 /* Is the device known to be past this exchange, so that what it has sent for it has arrived? */
-static bool is_past(rank_device *d, uint32_t device, bool *ended) {
+static bool is_past(rank_device *d, uint32_t device, uint64_t number, bool *ended) {
   rt_ranks *r = d->all;
   uint64_t sent;
   if (r->own[device] != UINT32_MAX) {
     const rank_device *other = &r->devices[r->own[device]];
     *ended = atomic_load(&other->ended);
-    return atomic_load(&other->sent) >= d->number || *ended;
+    return atomic_load(&other->sent) >= number || *ended;
   }
   pthread_mutex_lock(&d->lock);
   *ended = d->answer_of == device && d->answer_ended;
   sent = d->answer_of == device ? d->answer_sent : 0;
   pthread_mutex_unlock(&d->lock);
-  return *ended || sent >= d->number;
+  return *ended || sent >= number;
 }
 
 static ir_status receive(rank_device *d, rt_transfer *t, const rt_message *m, bool *done, ir_error *error) {
   rt_ranks *r = d->all;
-  bool ended = false, past = is_past(d, m->peer, &ended); /* before looking: it sends before it is past */
-  rt_packet *packet = take(d, m->peer);
+  bool ended = false,
+       past = is_past(d, m->peer, t->number, &ended); /* before looking: it sends before it is past */
+  rt_packet *packet = take(d, m->peer, t->number);
   *done = packet != NULL;
   if (!packet) return past ? fail_apart(d, t, m->peer, ended, error) : IR_OK;
   bool same = packet->header.step == t->step && packet->bytes == (size_t)m->bytes;
+  if (packet->arrived_ns > t->arrived_ns) t->arrived_ns = packet->arrived_ns;
   if (same) unpack(t, m, &t->routes->of[d->endpoint.device].needed, packet->data);
   rt_packet_free(r->mem, packet);
   if (!same) return fail_apart(d, t, m->peer, false, error);
@@ -165,7 +169,7 @@ static ir_status advance(rank_device *d, void *user, bool *done, rank_want *want
       copy_own(t, m, route);
       continue;
     }
-    *want = (rank_want){m->peer, t->kind};
+    *want = (rank_want){m->peer, t->number, t->kind};
     if (atomic_load(&d->all->cancelled)) return fail_cancelled(d, t, m->peer, error);
     ir_status status = receive(d, t, m, &here, error);
     if (status || !here) return status;

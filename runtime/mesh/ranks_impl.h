@@ -28,6 +28,7 @@ typedef struct rank_device {
 /* Who waits for what, for messages. */
 typedef struct rank_want {
   uint32_t missing; /* the device */
+  uint64_t number;  /* of its exchange */
   const char *kind; /* of exchange */
 } rank_want;
 

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "ir/timer.h"
 #include "runtime/mesh/ranks_impl.h"
 #include "runtime/mesh/route.h"
 #include "runtime/system/pool.h"
@@ -54,6 +55,7 @@ static void accept_packet(rt_receiver *receiver, rt_packet *packet) {
     note_answer(d, &packet->header);
     rt_rank_ring(d);
   } else if (d && packet->header.kind == RT_PACKET_DATA) {
+    packet->arrived_ns = ir_now_ns();
     pthread_mutex_lock(&d->lock);
     rt_packet **last = &d->arrived;
     while (*last) last = &(*last)->next;
@@ -181,7 +183,7 @@ static uint32_t first_device(const rt_ranks *r, uint32_t process) {
 
 static ir_status advance_agreement(rank_device *d, void *user, bool *done, rank_want *want, ir_error *error) {
   const agreement *a = user;
-  *want = (rank_want){first_device(d->all, a->from), "the end of the run"};
+  *want = (rank_want){first_device(d->all, a->from), d->number, "the end of the run"};
   *done = atomic_load(&d->all->rounds) >> a->round & 1;
   return atomic_load(&d->all->cancelled) ? ir_fail(error, IR_ERR_DEVICE, "another device has failed") : IR_OK;
 }

@@ -87,10 +87,10 @@ static ir_status fail_gone(const rank_device *d, const rank_want *want, uint32_t
   if (left)
     return ir_fail(error, IR_ERR_DEVICE,
                    "exchange %llu (%s): process %u, which has device %s, has left the mesh",
-                   (unsigned long long)d->number, want->kind, process, text);
+                   (unsigned long long)want->number, want->kind, process, text);
   return ir_fail(error, IR_ERR_DEVICE,
                  "exchange %llu (%s): process %u, which has device %s, has not been heard of for %.3g s",
-                 (unsigned long long)d->number, want->kind, process, text,
+                 (unsigned long long)want->number, want->kind, process, text,
                  (double)rt_post_timeout(r->post) * 1e-9);
 }
 

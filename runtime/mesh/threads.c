@@ -44,6 +44,7 @@ static void cancel(rt_endpoint *endpoint, const ir_error *why) {
     atomic_store(&d->ended, true);
   }
   ring_all(t);
+  while (why && atomic_load(&d->pins)) sched_yield();
 }
 
 /* Fails, since another device has: notes what this one waited for, unless a device is known that waited for
@@ -55,7 +56,7 @@ static ir_status fail_cancelled(device *d, const rt_transfer *transfer, uint32_t
     t->waited = true;
     t->waiting = d->endpoint.device;
     t->missing = missing;
-    t->waiting_number = d->number;
+    t->waiting_number = transfer->number;
     strncpy(t->waiting_kind, transfer->kind, sizeof t->waiting_kind - 1);
   }
   pthread_mutex_unlock(&t->lock);
@@ -68,7 +69,7 @@ static ir_status fail_apart(const device *d, const rt_transfer *transfer, const 
   return ir_fail(
       error, IR_ERR_INVALID,
       "exchange %llu (%s): device %s has %s; what decides about exchanges must be the same on all devices",
-      (unsigned long long)d->number, transfer->kind,
+      (unsigned long long)transfer->number, transfer->kind,
       rt_device_text(d->endpoint.mesh, other->endpoint.device, text),
       atomic_load(&other->ended) ? "ended before" : "come to another one");
 }
@@ -94,10 +95,12 @@ static int64_t delay_of(const rt_threads *t, uint32_t from, uint32_t to, int64_t
  * exchange at another device is one of its readers, if it needs some of its part. */
 enum { STEP_BITS = 17 };
 _Static_assert(IR_MAX_STEPS <= 1 << STEP_BITS, "a stamp has room for any step");
-static uint64_t stamp_of(const device *d, const rt_transfer *transfer) {
-  return d->number << STEP_BITS | transfer->step;
+static uint64_t stamp_of(const rt_transfer *transfer) {
+  return transfer->number << STEP_BITS | transfer->step;
 }
-static uint64_t number_of(const device *other) { return atomic_load(&other->published) >> STEP_BITS; }
+static published_part *part_of(device *d, const rt_transfer *transfer) {
+  return &d->parts[transfer->number % RT_TRANSFERS];
+}
 
 static void copy_message(const rt_transfer *transfer, const rt_message *m, const ir_box *own,
                          const void *part, const ir_box *needed) {
@@ -106,86 +109,6 @@ static void copy_message(const rt_transfer *transfer, const rt_message *m, const
     rt_route_piece(transfer->routes, m->first + i, &piece);
     rt_box_copy(&piece, transfer->bytes, own, part, needed, transfer->box);
   }
-}
-
-static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error) {
-  device *d = device_of(endpoint);
-  const rt_route *route = &transfer->routes->of[endpoint->device];
-  (void)error;
-  d->number++;
-  d->part = transfer->part;
-  d->published_ns = transfer->received_ns = d->all->slow ? ir_now_ns() : 0;
-  transfer->received = 0;
-  atomic_store(&d->readers, route->send_count);
-  atomic_store(&d->published, stamp_of(d, transfer));
-  for (uint32_t i = 0; i < route->send_count; i++) ring(&d->all->devices[route->sends[i].peer]);
-  return IR_OK;
-}
-
-/* What a device waits for. */
-typedef struct want {
-  uint32_t missing; /* the device */
-  int64_t until_ns; /* when its message arrives; 0: not known */
-} want;
-
-/* Takes the message from the device that has published it. False: it arrives later. */
-static bool take(device *d, rt_transfer *transfer, const rt_message *m, want *want) {
-  rt_threads *t = d->all;
-  const rt_route *routes = transfer->routes->of;
-  device *from = &t->devices[m->peer];
-  if (t->slow) {
-    int64_t sent = from->published_ns, free = transfer->received_ns;
-    int64_t at = (sent > free ? sent : free) + delay_of(t, m->peer, d->endpoint.device, m->bytes);
-    if (ir_now_ns() < at) return want->until_ns = at, false;
-    transfer->received_ns = at;
-  }
-  atomic_fetch_add(&from->pins, 1); /* seen by a device that fails, or sees that it has */
-  if (!atomic_load(&t->cancelled))
-    copy_message(transfer, m, &routes[m->peer].own, from->part, &routes[d->endpoint.device].needed);
-  atomic_fetch_sub(&from->pins, 1);
-  if (atomic_fetch_sub(&from->readers, 1) == 1) ring(from);
-  if (d->endpoint.traffic) {
-    d->endpoint.traffic[transfer->step].messages++;
-    d->endpoint.traffic[transfer->step].bytes += m->bytes;
-  }
-  return true;
-}
-
-/* As test; where it is not done, *want is what is missing. */
-static ir_status advance(device *d, rt_transfer *transfer, bool *done, want *want, ir_error *error) {
-  rt_threads *t = d->all;
-  const rt_route *route = &transfer->routes->of[d->endpoint.device];
-  *done = false;
-  for (; transfer->received < route->receive_count; transfer->received++) {
-    const rt_message *m = &route->receives[transfer->received];
-    device *from = &t->devices[m->peer];
-    *want = (struct want){.missing = m->peer};
-    if (atomic_load(&t->cancelled)) return fail_cancelled(d, transfer, m->peer, error);
-    if (from == d) {
-      copy_message(transfer, m, &route->own, transfer->part, &route->needed);
-      continue;
-    }
-    bool ended = atomic_load(&from->ended); /* before the next line: it may publish, and then end */
-    uint64_t stamp = atomic_load(&from->published);
-    if (stamp >> STEP_BITS < d->number && !ended) return IR_OK;
-    if (stamp != stamp_of(d, transfer)) return fail_apart(d, transfer, from, error);
-    if (!take(d, transfer, m, want)) return IR_OK;
-  }
-  *done = atomic_load(&d->readers) == 0;
-  for (uint32_t i = 0; i < route->send_count && !*done; i++) {
-    device *to = &t->devices[route->sends[i].peer];
-    bool ended = atomic_load(&to->ended);
-    *want = (struct want){.missing = route->sends[i].peer};
-    if (atomic_load(&t->cancelled)) return fail_cancelled(d, transfer, want->missing, error);
-    if (ended && number_of(to) < d->number) return fail_apart(d, transfer, to, error);
-  }
-  if (*done && d->endpoint.traffic) d->endpoint.traffic[transfer->step].times++;
-  return IR_OK;
-}
-
-static ir_status test(rt_endpoint *endpoint, rt_transfer *transfer, bool *done, ir_error *error) {
-  want want;
-  return advance(device_of(endpoint), transfer, done, &want, error);
 }
 
 static struct timespec time_of(int64_t ns) {
@@ -209,11 +132,121 @@ static uint64_t rings_of(device *d) {
   return rings;
 }
 
-/* A device that fails leaves when nobody reads its part any more. */
-static ir_status leave(device *d, const ir_error *error) {
-  cancel(&d->endpoint, error);
-  while (atomic_load(&d->pins)) sched_yield();
-  return error->status;
+static size_t bytes_of(const rt_transfer *transfer, const ir_box *box) {
+  return rt_box_is_empty(box) ? 0 : (size_t)ir_box_elements(box) * transfer->bytes;
+}
+
+/* Copies a small part, so that others may read it later than the device needs its memory. */
+static void copy_part(device *d, published_part *own, const rt_transfer *transfer, const rt_route *route) {
+  const ir_mem *mem = d->all->mem;
+  size_t bytes = route->send_count ? bytes_of(transfer, &route->own) : SIZE_MAX;
+  own->part = transfer->part;
+  own->copied = false;
+  if (bytes > d->all->copied_bytes) return;
+  if (bytes > own->copy_room) {
+    ir_free(mem, own->copy, own->copy_room);
+    own->copy = ir_alloc(mem, bytes);
+    own->copy_room = own->copy ? bytes : 0;
+  }
+  if (!own->copy) return;
+  own->part = memcpy(own->copy, transfer->part, bytes);
+  own->copied = true;
+}
+
+static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error) {
+  device *d = device_of(endpoint);
+  const rt_route *route = &transfer->routes->of[endpoint->device];
+  (void)error;
+  transfer->number = d->number + 1;
+  for (;;) { /* until nobody reads what the memory of this transfer had before; after a failure nobody begins
+              */
+    uint64_t rings = rings_of(d);
+    if (atomic_load(&part_of(d, transfer)->readers) == 0) break;
+    if (atomic_load(&d->all->cancelled)) break;
+    sleep_until(d, rings, 0);
+  }
+  while (atomic_load(&d->all->cancelled) && atomic_load(&d->pins)) sched_yield();
+  transfer->number = ++d->number;
+  transfer->started_ns = transfer->arrived_ns = ir_now_ns();
+  transfer->received = 0;
+  published_part *own = part_of(d, transfer);
+  copy_part(d, own, transfer, route);
+  own->published_ns = transfer->started_ns;
+  atomic_store(&own->readers, route->send_count);
+  atomic_store(&own->stamp, stamp_of(transfer));
+  for (uint32_t i = 0; i < route->send_count; i++) ring(&d->all->devices[route->sends[i].peer]);
+  return IR_OK;
+}
+
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* What a device waits for. */
+typedef struct want {
+  uint32_t missing; /* the device */
+  int64_t until_ns; /* when its message arrives; 0: not known */
+} want;
+
+/* Takes the message from the device that has published it. False: it arrives later. */
+static bool take(device *d, rt_transfer *transfer, const rt_message *m, want *want) {
+  rt_threads *t = d->all;
+  const rt_route *routes = transfer->routes->of;
+  device *from = &t->devices[m->peer];
+  published_part *part = part_of(from, transfer);
+  if (t->slow) {
+    int64_t sent = later(part->published_ns, transfer->started_ns);
+    int64_t at = later(sent, d->arrived_ns) + delay_of(t, m->peer, d->endpoint.device, m->bytes);
+    if (ir_now_ns() < at) return want->until_ns = at, false;
+    transfer->arrived_ns = d->arrived_ns = at;
+  }
+  atomic_fetch_add(&from->pins, 1); /* seen by a device that fails, or sees that it has */
+  if (!atomic_load(&t->cancelled))
+    copy_message(transfer, m, &routes[m->peer].own, part->part, &routes[d->endpoint.device].needed);
+  atomic_fetch_sub(&from->pins, 1);
+  if (!t->slow) transfer->arrived_ns = ir_now_ns();
+  if (atomic_fetch_sub(&part->readers, 1) == 1) ring(from);
+  if (d->endpoint.traffic) {
+    d->endpoint.traffic[transfer->step].messages++;
+    d->endpoint.traffic[transfer->step].bytes += m->bytes;
+  }
+  return true;
+}
+
+/* As test; where it is not done, *want is what is missing. */
+static ir_status advance(device *d, rt_transfer *transfer, bool *done, want *want, ir_error *error) {
+  rt_threads *t = d->all;
+  const rt_route *route = &transfer->routes->of[d->endpoint.device];
+  *done = false;
+  for (; transfer->received < route->receive_count; transfer->received++) {
+    const rt_message *m = &route->receives[transfer->received];
+    device *from = &t->devices[m->peer];
+    *want = (struct want){.missing = m->peer};
+    if (atomic_load(&t->cancelled)) return fail_cancelled(d, transfer, m->peer, error);
+    if (from == d) {
+      copy_message(transfer, m, &route->own, transfer->part, &route->needed);
+      continue;
+    }
+    bool ended = atomic_load(&from->ended); /* before the next line: it may publish, and then end */
+    uint64_t stamp = atomic_load(&part_of(from, transfer)->stamp);
+    if (stamp >> STEP_BITS < transfer->number && !ended) return IR_OK;
+    if (stamp != stamp_of(transfer)) return fail_apart(d, transfer, from, error);
+    if (!take(d, transfer, m, want)) return IR_OK;
+  }
+  *done = part_of(d, transfer)->copied || atomic_load(&part_of(d, transfer)->readers) == 0;
+  for (uint32_t i = 0; i < route->send_count && !*done; i++) {
+    device *to = &t->devices[route->sends[i].peer];
+    bool ended = atomic_load(&to->ended);
+    *want = (struct want){.missing = route->sends[i].peer};
+    if (atomic_load(&t->cancelled)) return fail_cancelled(d, transfer, want->missing, error);
+    if (ended && atomic_load(&part_of(to, transfer)->stamp) >> STEP_BITS < transfer->number)
+      return fail_apart(d, transfer, to, error);
+  }
+  if (*done && d->endpoint.traffic) d->endpoint.traffic[transfer->step].times++;
+  return IR_OK;
+}
+
+static ir_status test(rt_endpoint *endpoint, rt_transfer *transfer, bool *done, ir_error *error) {
+  want want;
+  return advance(device_of(endpoint), transfer, done, &want, error);
 }
 
 static ir_status wait_until_done(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error) {
@@ -224,7 +257,7 @@ static ir_status wait_until_done(rt_endpoint *endpoint, rt_transfer *transfer, i
     bool done;
     uint64_t rings = rings_of(d);
     ir_status status = advance(d, transfer, &done, &want, error);
-    if (status) return leave(d, error);
+    if (status) return cancel(endpoint, error), status;
     if (done) return IR_OK;
     if (spin_end && !want.until_ns) {
       if (ir_now_ns() < spin_end) continue;

@@ -10,17 +10,25 @@
 
 enum { CACHE_LINE = 64 };
 
+/* A part that a device lets others read. */
+typedef struct published_part {
+  const void *part;
+  void *copy; /* of a small part, which is then read from there: its device waits for no reader */
+  size_t copy_room;
+  bool copied;
+  int64_t published_ns;
+  _Alignas(CACHE_LINE) atomic_uint_fast64_t stamp; /* which transfer it is of */
+  atomic_uint readers;                             /* devices that have not got what they need of the part */
+} published_part;
+
 typedef struct thread_device {
   rt_endpoint endpoint; /* first: an endpoint is its device */
   rt_threads *all;
-  uint64_t number; /* exchanges that it has started */
-  /* of the exchange `published`, for those that read it */
-  const void *part;
-  int64_t published_ns;
-  _Alignas(CACHE_LINE) atomic_uint_fast64_t published;
-  atomic_uint readers; /* devices that have not got what they need of the part */
-  atomic_uint pins;    /* devices that are reading it */
-  atomic_bool ended;   /* it has run to its end */
+  uint64_t number;                    /* transfers that it has started */
+  int64_t arrived_ns;                 /* when the last message arrived that it has received; slow */
+  published_part parts[RT_TRANSFERS]; /* that of transfer n is at n % RT_TRANSFERS */
+  atomic_uint pins;                   /* devices that are reading some */
+  atomic_bool ended;                  /* it has run to its end */
   pthread_mutex_t lock;
   pthread_cond_t bell;
   uint64_t rings;
@@ -31,6 +39,7 @@ struct rt_threads {
   void *raw; /* the memory that it is in, from its first multiple of CACHE_LINE on */
   const ir_mesh *mesh;
   bool slow;
+  size_t copied_bytes; /* parts of at most so many bytes are copied */
   int64_t spin_ns;
   rt_team *team;
   rt_device_work work;

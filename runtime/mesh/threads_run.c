@@ -9,9 +9,13 @@
 /* How long a device looks for what it waits for before it sleeps, where each device has a processor: sleeping
  * and waking take about as long (runtime/system/pool.c). */
 enum { SPIN_NS = 20000 };
+/* Copying so many bytes takes no longer than two threads take to wake each other. */
+enum { COPIED_BYTES = 256 << 10 };
 
 static void free_devices(rt_threads *t, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t k = 0; k < RT_TRANSFERS; k++)
+      ir_free(t->mem, t->devices[i].parts[k].copy, t->devices[i].parts[k].copy_room);
     pthread_cond_destroy(&t->devices[i].bell);
     pthread_mutex_destroy(&t->devices[i].lock);
   }
@@ -38,6 +42,7 @@ ir_status rt_threads_make(const ir_mem *mem, const ir_mesh *mesh, bool slow, rt_
   t->raw = raw;
   t->mesh = mesh;
   t->slow = slow;
+  t->copied_bytes = COPIED_BYTES;
   t->team = team;
   t->spin_ns = mesh->device_count <= (uint32_t)rt_pool_default_threads() ? SPIN_NS : 0;
   pthread_mutex_init(&t->lock, NULL);
@@ -92,8 +97,11 @@ ir_status rt_threads_run(rt_threads *t, rt_device_work work, void *user, ir_erro
   for (uint32_t i = 0; i < t->mesh->device_count; i++) {
     thread_device *d = &t->devices[i];
     d->number = 0;
-    atomic_store(&d->published, 0);
-    atomic_store(&d->readers, 0);
+    for (uint32_t k = 0; k < RT_TRANSFERS; k++) {
+      atomic_store(&d->parts[k].stamp, 0);
+      atomic_store(&d->parts[k].readers, 0);
+    }
+    d->arrived_ns = 0;
     atomic_store(&d->ended, false);
   }
   ir_status status = rt_team_run(t->team, run_device, t, error);

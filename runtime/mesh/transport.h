@@ -16,13 +16,15 @@ typedef struct rt_header {
   uint32_t kind;
   uint32_t from, to; /* devices */
   uint32_t step;     /* of the plan */
+  uint64_t zero;     /* the size is a multiple of the alignment of data */
 } rt_header;
 
 /* The header and what follows it travel: sizeof(rt_header) + bytes. */
 typedef struct rt_packet {
   struct rt_packet *next;
-  size_t bytes;    /* behind the header */
-  uint32_t sender; /* the process, where the packet has arrived */
+  size_t bytes;       /* behind the header */
+  uint32_t sender;    /* the process, where the packet has arrived, */
+  int64_t arrived_ns; /* and when, by ir_now_ns: set by who takes it */
   rt_header header;
   _Alignas(16) unsigned char data[];
 } rt_packet;

@@ -92,9 +92,9 @@ bool rt_is_moved(const rt_plan_step *s, uint32_t place) {
 static const struct {
   uint32_t functions, slots;
 } step_rules[IR_STEP_KINDS] = {
-    [IR_STEP_KERNEL] = {0, 0}, [IR_STEP_COPY] = {0, 2},    [IR_STEP_COND] = {2, 1},
-    [IR_STEP_WHILE] = {2, 1},  [IR_STEP_SCAN] = {1, 0},    [IR_STEP_CALL] = {0, 0},
-    [IR_STEP_SORT] = {0, 2},   [IR_STEP_ARGSORT] = {0, 2}, [IR_STEP_EXCHANGE] = {0, 2},
+    [IR_STEP_KERNEL] = {0, 0},   [IR_STEP_COPY] = {0, 2}, [IR_STEP_COND] = {2, 1}, [IR_STEP_WHILE] = {2, 1},
+    [IR_STEP_SCAN] = {1, 0},     [IR_STEP_CALL] = {0, 0}, [IR_STEP_SORT] = {0, 2}, [IR_STEP_ARGSORT] = {0, 2},
+    [IR_STEP_EXCHANGE] = {0, 2}, [IR_STEP_WAIT] = {0, 2},
 };
 
 /* A sort has two slots of one rank, which has the axis, and of one dtype or, of indices, I64. */
@@ -117,6 +117,14 @@ static bool good_exchange(const rt_plan *p, const rt_plan_step *s) {
          2u * to->rank <= p->head->dims - s->attributes;
 }
 
+/* A WAIT has the slots of an exchange before it. */
+static bool good_wait(const rt_plan *p, const rt_plan_step *s) {
+  if (s->attributes >= (uint64_t)(s - p->steps) || s->slot_count != 2) return false;
+  const rt_plan_step *exchange = &p->steps[s->attributes];
+  return exchange->kind == IR_STEP_EXCHANGE && p->step_slots[s->slots] == p->step_slots[exchange->slots] &&
+         p->step_slots[s->slots + 1] == p->step_slots[exchange->slots + 1];
+}
+
 static bool good_ranges(const rt_plan *p, const rt_plan_step *s) {
   const rt_plan_head *h = p->head;
   if (s->kind >= IR_STEP_KINDS || s->reverse > 1) return false;
@@ -125,7 +133,7 @@ static bool good_ranges(const rt_plan *p, const rt_plan_step *s) {
   if ((s->kind == IR_STEP_CALL || s->kind == IR_STEP_EXCHANGE) && s->kernel >= h->names) return false;
   if (s->slots > h->step_slots || s->slot_count > h->step_slots - s->slots) return false;
   if (s->vars > h->step_vars || s->var_count > h->step_vars - s->vars) return false;
-  if (s->kind != IR_STEP_EXCHANGE &&
+  if (s->kind != IR_STEP_EXCHANGE && s->kind != IR_STEP_WAIT &&
       (s->attributes > h->data || s->attribute_bytes > h->data - s->attributes))
     return false;
   if (s->slot_count < step_rules[s->kind].slots || s->written > s->slot_count) return false;
@@ -135,6 +143,7 @@ static bool good_ranges(const rt_plan *p, const rt_plan_step *s) {
   if (s->kind == IR_STEP_CALL) return s->carries <= s->slot_count;
   if (ir_is_sort_step((ir_step_kind)s->kind)) return good_sort(p, s);
   if (s->kind == IR_STEP_EXCHANGE) return good_exchange(p, s);
+  if (s->kind == IR_STEP_WAIT) return good_wait(p, s);
   uint64_t least = rt_is_loop(s) ? rt_first_carry(s) + (uint64_t)RT_CARRY * s->carries : 0;
   if (s->kind == IR_STEP_SCAN) return least <= s->slot_count && (s->slot_count - least) % RT_SLICED == 0;
   return rt_is_loop(s) ? least == s->slot_count : s->carries == 0;

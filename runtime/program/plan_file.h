@@ -12,7 +12,7 @@
 #include "runtime/program/values.h"
 
 #define RT_PLAN_MAGIC   0x316e616c70676676u /* "vfgplan1" */
-#define RT_PLAN_VERSION 4u
+#define RT_PLAN_VERSION 5u
 #define RT_PLAN_ALIGN   64
 
 typedef struct rt_plan_head {
@@ -56,7 +56,8 @@ typedef struct rt_plan_step {
   uint32_t carries;
   uint64_t attributes, attribute_bytes; /* of a CALL: offset among the literal arrays, and length; of an
                                            EXCHANGE: the first index in dims of where its result begins, one
-                                           for each axis, and then of where its operand does */
+                                           for each axis, and then of where its operand does; of a WAIT: the
+                                           number of the EXCHANGE */
 } rt_plan_step;
 
 typedef struct rt_plan {

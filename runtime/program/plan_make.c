@@ -255,6 +255,20 @@ static uint32_t count_of(maker *m, const ir_step *from) {
   return rt_value_add(&m->values, IR_OP_WHERE, fits, count, count);
 }
 
+/* The exchange that a WAIT is for is the last one before it with its slots. */
+static bool add_wait_step(maker *m, size_t number) {
+  const ir_step *from = &m->plan->steps[number], *exchange = NULL;
+  size_t at = number;
+  while (at-- > 0 && !exchange) {
+    const ir_step *s = &m->plan->steps[at];
+    if (s->kind == IR_STEP_EXCHANGE && s->kernel == from->kernel && s->slots[0] == from->slots[0])
+      exchange = s;
+  }
+  if (!exchange) return fail_plan(m, "a step waits for no exchange");
+  m->steps[number].attributes = at + 1;
+  return add_step_slots(m, from, from->slot_count);
+}
+
 static bool add_step(maker *m, size_t number) {
   const ir_step *from = &m->plan->steps[number];
   m->steps[number] =
@@ -272,6 +286,7 @@ static bool add_step(maker *m, size_t number) {
   if (from->kind == IR_STEP_KERNEL) return add_kernel_step(m, number);
   if (from->kind == IR_STEP_CALL) return add_call_step(m, number);
   if (from->kind == IR_STEP_EXCHANGE) return add_exchange_step(m, number);
+  if (from->kind == IR_STEP_WAIT) return add_wait_step(m, number);
   if (!add_step_slots(m, from, from->slot_count)) return false;
   add_moving(m, number);
   return true;

@@ -387,6 +387,7 @@ static void add_cost(const rt_program *p, const rt_frame *f, uint32_t first, uin
       add_times(sum, &inside[1], iterations);
       break;
     case IR_STEP_SCAN: add_times(sum, &inside[0], iterations); break;
+    case IR_STEP_WAIT:
     case IR_STEP_KINDS: break;
     }
   }

@@ -337,6 +337,7 @@ static ir_status run_with_state(rt_program *p, const rt_arguments *a, ir_error *
     rt_pace_begin(&pace, p);
     status = rt_run_steps(&run_context, f->steps, f->steps + f->step_count);
     if (!status && p->copy_count) copy_results(p, f, bases);
+    if (status && a->endpoint) a->endpoint->engine->cancel(a->endpoint, error); /* its parts go now */
   }
   rt_run_release(p, r);
   return status;

@@ -68,7 +68,9 @@ ir_status rt_watch_after(const rt_run_context *run, const rt_step *step);
 
 /* Defined in run_sort.c: runs a SORT or ARGSORT. */
 ir_status rt_run_sort(const rt_run_context *run, const rt_step *step);
-/* Defined in run_exchange.c: runs an EXCHANGE. */
+/* Defined in run_exchange.c: runs an EXCHANGE, which starts; on one device alone it is done then. */
 ir_status rt_run_exchange(const rt_run_context *run, const rt_step *step);
+/* Defined in run_exchange.c: runs a WAIT. */
+ir_status rt_run_wait(const rt_run_context *run, const rt_step *step);
 
 #endif

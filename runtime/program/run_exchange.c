@@ -1,4 +1,5 @@
 /* Steps that exchange boxes of distributed arrays with other devices. */
+#include "ir/timer.h"
 #include "runtime/context.h"
 #include "runtime/mesh/box.h"
 #include "runtime/program/run.h"
@@ -63,20 +64,48 @@ static ir_status copy_box(const rt_run_context *r, const rt_step *s, const char 
   return IR_OK;
 }
 
-/* On a device of a mesh. */
-static ir_status take_part(const rt_run_context *r, const rt_step *s, const char *kind) {
-  const rt_program *p = r->program;
+/* Waits for a transfer, and counts how long it was in progress beside other steps. */
+static ir_status finish(const rt_run_context *r, rt_transfer *t) {
   rt_endpoint *endpoint = r->endpoint;
   ir_error own = {0};
-  rt_transfer transfer = {.routes = endpoint->routes[s->number],
-                          .part = rt_address(r->bases, s->sources[1]),
-                          .box = rt_address(r->bases, s->sources[0]),
-                          .bytes = rt_exchange_bytes(p, s->number),
-                          .step = s->number,
-                          .kind = kind};
-  ir_status status = endpoint->engine->start(endpoint, &transfer, &own);
-  if (!status) status = endpoint->engine->wait(endpoint, &transfer, &own);
+  int64_t before = ir_now_ns();
+  ir_status status = endpoint->engine->wait(endpoint, t, &own);
+  t->routes = NULL;
+  if (status) return ir_fail(r->error, status, "graph @%s: %s", rt_program_name(r->program), own.text);
+  int64_t comm = t->arrived_ns - t->started_ns, beside = before - t->started_ns;
+  rt_traffic *traffic = &endpoint->traffic[t->step];
+  traffic->comm_ns += comm > 0 ? comm : 0;
+  traffic->hidden_ns += comm <= 0 ? 0 : comm < beside ? comm : beside;
+  return IR_OK;
+}
+
+/* On a device of a mesh. */
+static ir_status start(const rt_run_context *r, const rt_step *s, const char *kind) {
+  const rt_program *p = r->program;
+  rt_endpoint *endpoint = r->endpoint;
+  rt_transfer *t = &endpoint->transfers[++endpoint->started % RT_TRANSFERS];
+  ir_error own = {0};
+  ir_status status = t->routes ? finish(r, t) : IR_OK;
+  if (status) return status;
+  *t = (rt_transfer){.routes = endpoint->routes[s->number],
+                     .part = rt_address(r->bases, s->sources[1]),
+                     .box = rt_address(r->bases, s->sources[0]),
+                     .bytes = rt_exchange_bytes(p, s->number),
+                     .step = s->number,
+                     .kind = kind};
+  status = endpoint->engine->start(endpoint, t, &own);
+  if (status) t->routes = NULL;
   return status ? ir_fail(r->error, status, "graph @%s: %s", rt_program_name(p), own.text) : IR_OK;
+}
+
+ir_status rt_run_wait(const rt_run_context *r, const rt_step *s) {
+  uint32_t exchange = (uint32_t)r->program->plan.steps[s->number].attributes;
+  ir_status status = IR_OK;
+  for (uint32_t i = 0; r->endpoint && i < RT_TRANSFERS && !status; i++) {
+    rt_transfer *t = &r->endpoint->transfers[i];
+    if (t->routes && t->step == exchange) status = finish(r, t);
+  }
+  return status;
 }
 
 size_t rt_exchange_bytes(const rt_program *p, uint32_t step) {
@@ -90,5 +119,5 @@ ir_status rt_run_exchange(const rt_run_context *r, const rt_step *s) {
     return ir_fail(r->error, IR_ERR_UNSUPPORTED,
                    "graph @%s: exchange %s: this device does not exchange parts of arrays; run on processors",
                    rt_program_name(p), kind);
-  return r->endpoint ? take_part(r, s, kind) : copy_box(r, s, kind);
+  return r->endpoint ? start(r, s, kind) : copy_box(r, s, kind);
 }

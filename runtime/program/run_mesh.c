@@ -78,6 +78,14 @@ ir_status rt_mesh_gather(rt_mesh *m, const rt_mesh_array *arrays, size_t count, 
   return status;
 }
 
+ir_status rt_mesh_fail(rt_mesh *m, ir_error *error) {
+  if (!m->ranks) return error->status;
+  pthread_mutex_lock(&m->lock);
+  ir_status status = rt_ranks_run(m->ranks, 0, NULL, NULL, error->status, error);
+  pthread_mutex_unlock(&m->lock);
+  return status;
+}
+
 /* programs */
 
 static uint32_t devices_of(const rt_mesh_program *m) { return m->mesh->axes.device_count; }
@@ -236,6 +244,8 @@ static ir_status run_device(void *user, rt_endpoint *endpoint, ir_error *error) 
   const rt_mesh_arguments *a = &m->arguments[endpoint->device];
   endpoint->routes = m->by_step;
   endpoint->traffic = m->traffic + endpoint->device * m->step_count;
+  endpoint->started = 0;
+  memset(endpoint->transfers, 0, sizeof endpoint->transfers);
   return rt_program_run_on(m->programs[endpoint->device], endpoint, a->inputs, a->outputs, a->vars, error);
 }
 
@@ -310,6 +320,18 @@ void rt_mesh_count(const rt_mesh_program *m, rt_mesh_traffic *out, size_t room, 
     }
     *most = larger(*most, sum);
     *total += sum;
+  }
+}
+
+void rt_mesh_count_time(const rt_mesh_program *m, int64_t *comm_ns, int64_t *hidden_ns) {
+  *comm_ns = *hidden_ns = 0;
+  for (uint32_t d = 0; d < devices_of(m); d++) {
+    int64_t comm = 0, hidden = 0;
+    for (size_t i = 0; i < m->exchange_count; i++) {
+      comm += m->traffic[d * m->step_count + m->steps[i]].comm_ns;
+      hidden += m->traffic[d * m->step_count + m->steps[i]].hidden_ns;
+    }
+    if (comm > *comm_ns) *comm_ns = comm, *hidden_ns = hidden;
   }
 }
 

@@ -236,6 +236,7 @@ ir_status rt_run_control_step(const rt_run_context *r, const rt_step *s) {
   case IR_STEP_SORT:
   case IR_STEP_ARGSORT: return rt_run_sort(r, s);
   case IR_STEP_EXCHANGE: return rt_run_exchange(r, s);
+  case IR_STEP_WAIT: return rt_run_wait(r, s);
   case IR_STEP_KERNEL:
   case IR_STEP_KINDS: break;
   }

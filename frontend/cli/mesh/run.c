@@ -114,7 +114,7 @@ ir_status cli_mesh_count(fe_sharded *sharded, const cli_buffers *buffers, const 
                          const fe_part_taker *taker, ir_text *out, ir_error *error) {
   rt_mesh_traffic kinds[MOST_KINDS];
   size_t count;
-  int64_t most, total;
+  int64_t most, total, comm, hidden;
   rt_mesh_count_anew(sharded->devices);
   if (fe_sharded_run_taking(sharded, buffers->in, buffers->out, values->values, taker, error) != IR_OK)
     return error->status;
@@ -127,6 +127,8 @@ ir_status cli_mesh_count(fe_sharded *sharded, const cli_buffers *buffers, const 
     ir_textf(out, ",\"times\":%lld,\"recv\":%lld,\"total\":%lld}", (long long)kinds[i].times,
              (long long)kinds[i].most, (long long)kinds[i].total);
   }
-  ir_textf(out, "],\"recv\":%lld,\"total\":%lld", (long long)most, (long long)total);
+  rt_mesh_count_time(sharded->devices, &comm, &hidden);
+  ir_textf(out, "],\"recv\":%lld,\"total\":%lld,\"comm_ms\":%.6f,\"hidden_ms\":%.6f", (long long)most,
+           (long long)total, (double)comm * 1e-6, (double)hidden * 1e-6);
   return IR_OK;
 }

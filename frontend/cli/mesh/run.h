@@ -22,8 +22,10 @@ ir_status cli_mesh_buffers(cli_buffers *out, fe_sharded *sharded, const ir_parse
 ir_status cli_mesh_fill(cli_buffers *buffers, const ir_parsed_graph *block, const cli_binding *values,
                         const bool *takes, ir_error *error);
 /* Runs once, and appends what its exchanges received as members of a JSON object: `"devices":8,
- * "collectives":[{"op":"all_gather","times":1,"recv":N,"total":N}],"recv":N,"total":N`, where recv is the
- * bytes of the device that received most, and total those of all. */
+ * "collectives":[{"op":"all_gather","times":1,"recv":N,"total":N}],"recv":N,"total":N,
+ * "comm_ms":X,"hidden_ms":X`, where recv is the bytes of the device that received most, and total those of
+ * all; comm_ms is how long exchanges took to arrive at the device where they took longest, and hidden_ms how
+ * long of that it computed. */
 ir_status cli_mesh_count(fe_sharded *sharded, const cli_buffers *buffers, const cli_binding *values,
                          const fe_part_taker *taker, ir_text *out, ir_error *error);
 #endif

@@ -19,7 +19,7 @@ q: f32[4,2] = [[101.0, 251.0], [-1.0, 56.0], [40.0, 118.0], [-22.0, 266.0]]
 check q: 8 elements, bit-equal
 $ sed '$d' many | diff - one
 $ viewfold run mlp.vf $(cat in) --mesh x=2,y=4 --time | tail -1 | grep -o '"devices".*'
-"devices":8,"collectives":[{"op":"all_reduce","times":2,"recv":24,"total":192}],"recv":24,"total":192}
+"devices":8,"collectives":[{"op":"all_reduce","times":2,"recv":24,"total":192}],"recv":24,"total":192,"comm_ms":[..],"hidden_ms":[..]}
 
 == specs on the command line, parts of different sizes, some of them empty
 <<< rows.vf

@@ -1,0 +1,177 @@
+#include "passes/schedule/overlap.h"
+
+#include <string.h>
+
+/* Results of exchanges in progress, and of those whose readers were put off, lie in memory: so few are in
+ * progress at a time. */
+enum { MOST_IN_PROGRESS = 4 };
+
+/* What the steps that were put off do with a slot. */
+typedef enum use { UNUSED, READ, WRITTEN } use;
+
+typedef struct overlapper {
+  ir_plan *plan;
+  ir_step *steps; /* the new list */
+  size_t count, cap;
+  uint8_t *put_off; /* by slot: bits of `use` */
+  const ir_step *in_progress[MOST_IN_PROGRESS];
+  uint32_t in_progress_count;
+  bool failed;
+} overlapper;
+
+/* what steps do with slots */
+
+static uint32_t written_slots(const ir_step *s) {
+  return s->kind == IR_STEP_KERNEL ? ir_written_slots(s) : s->kind == IR_STEP_CALL ? s->carries : 1;
+}
+
+static ir_slot_kind kind_of(const overlapper *o, uint32_t slot) { return o->plan->slots[slot].kind; }
+
+/* Nothing moves past conditions and loops, nor past steps on moving slots, which lie in the memory of others.
+ */
+static bool is_barrier(const overlapper *o, const ir_step *s) {
+  bool moving = false;
+  for (uint32_t i = 0; i < s->slot_count; i++) moving |= kind_of(o, s->slots[i]) == IR_SLOT_ALIAS;
+  return moving || s->kind == IR_STEP_COND || ir_is_loop_step(s->kind);
+}
+
+/* Does the step use the result of the exchange, or may it write where the operand lies? A reference that is
+ * changed is an input, and another slot where it is written. */
+static bool depends_on_exchange(const overlapper *o, const ir_step *s, const ir_step *exchange) {
+  bool given = kind_of(o, exchange->slots[1]) == IR_SLOT_INPUT;
+  for (uint32_t i = 0; i < s->slot_count; i++) {
+    uint32_t slot = s->slots[i];
+    if (slot == exchange->slots[0]) return true;
+    if (i >= written_slots(s)) continue;
+    if (slot == exchange->slots[1] || (given && kind_of(o, slot) == IR_SLOT_OUTPUT)) return true;
+  }
+  return false;
+}
+
+static bool depends(const overlapper *o, const ir_step *s) {
+  for (uint32_t i = 0; i < o->in_progress_count; i++)
+    if (depends_on_exchange(o, s, o->in_progress[i])) return true;
+  for (uint32_t i = 0; i < s->slot_count; i++)
+    if (o->put_off[s->slots[i]] & (i < written_slots(s) ? READ | WRITTEN : WRITTEN)) return true;
+  return false;
+}
+
+static void put_off(overlapper *o, const ir_step *s) {
+  for (uint32_t i = 0; i < s->slot_count; i++)
+    o->put_off[s->slots[i]] |=
+        i < written_slots(s) ? READ | WRITTEN : READ; /* a kernel may read what it writes */
+}
+
+/* the new list */
+
+static void append(overlapper *o, const ir_step *step) {
+  o->failed = o->failed || !IR_RESERVE(o->plan->mem, o->steps, o->cap, o->count + 1);
+  if (!o->failed) o->steps[o->count++] = *step;
+}
+
+/* Adds the WAIT for the exchange that has been in progress longest. */
+static void add_wait(overlapper *o) {
+  ir_step wait = *o->in_progress[0];
+  memmove(o->in_progress, o->in_progress + 1, --o->in_progress_count * sizeof *o->in_progress);
+  wait.kind = IR_STEP_WAIT;
+  wait.own_stored = NULL, wait.own_count = 0;
+  uint32_t *slots = ir_alloc(o->plan->mem, 2 * sizeof *slots);
+  if (slots) memcpy(slots, wait.slots, 2 * sizeof *slots);
+  wait.slots = slots;
+  o->failed = o->failed || !slots;
+  append(o, &wait);
+  if (o->failed) ir_free(o->plan->mem, slots, 2 * sizeof *slots);
+}
+
+static void wait_for_all(overlapper *o) {
+  while (o->in_progress_count && !o->failed) add_wait(o);
+}
+
+static void copy_step(overlapper *o, const ir_step *s) {
+  append(o, s);
+  if (s->kind != IR_STEP_EXCHANGE) return;
+  o->in_progress[o->in_progress_count++] = s;
+  if (is_barrier(o, s)) wait_for_all(o);
+}
+
+/* Copies the steps list[0..count), which hold no functions, and keeps in the list those that are to come
+ * after the next WAIT; returns how many these are. */
+static size_t copy_ready(overlapper *o, const ir_step **list, size_t count) {
+  size_t kept = 0;
+  memset(o->put_off, 0, o->plan->slot_count * sizeof *o->put_off);
+  for (size_t i = 0; i < count && !o->failed; i++) {
+    bool full = list[i]->kind == IR_STEP_EXCHANGE && o->in_progress_count == MOST_IN_PROGRESS;
+    if (full || depends(o, list[i])) {
+      put_off(o, list[i]);
+      list[kept++] = list[i];
+    } else {
+      copy_step(o, list[i]);
+    }
+  }
+  return kept;
+}
+
+/* The steps between two barriers. */
+static void copy_between(overlapper *o, const ir_step **list, size_t count) {
+  while ((count = copy_ready(o, list, count)) && !o->failed) add_wait(o);
+  wait_for_all(o);
+}
+
+/* Copies the steps [first, end) of a function; returns how many they are now. `list` has room for all. */
+static size_t copy_function(overlapper *o, const ir_step **list, size_t first, size_t end) {
+  size_t from = o->count, waiting = 0;
+  for (size_t i = first; i < end && !o->failed;) {
+    const ir_step *s = &o->plan->steps[i];
+    size_t inside = s->function_steps[0] + (size_t)s->function_steps[1], at;
+    i += 1 + inside;
+    if (!is_barrier(o, s)) {
+      list[waiting++] = s;
+      continue;
+    }
+    copy_between(o, list, waiting);
+    waiting = 0;
+    at = o->count;
+    copy_step(o, s);
+    if (!inside || o->failed) continue;
+    size_t second = i - s->function_steps[1], counts[2];
+    counts[0] = copy_function(o, list, i - inside, second);
+    counts[1] = copy_function(o, list, second, i);
+    for (int k = 0; k < 2; k++) o->steps[at].function_steps[k] = (uint32_t)counts[k];
+  }
+  copy_between(o, list, waiting);
+  return o->count - from;
+}
+
+static void drop_copies(overlapper *o) {
+  for (size_t i = 0; i < o->count; i++)
+    if (o->steps[i].kind == IR_STEP_WAIT) ir_free(o->plan->mem, o->steps[i].slots, 2 * sizeof(uint32_t));
+  ir_free(o->plan->mem, o->steps, o->cap * sizeof *o->steps);
+}
+
+ir_status schedule_overlap(ir_plan *plan, ir_error *error) {
+  size_t exchanges = 0, count = plan->step_count;
+  for (size_t i = 0; i < count; i++) exchanges += plan->steps[i].kind == IR_STEP_EXCHANGE;
+  if (!exchanges) return IR_OK;
+  if (count + exchanges > IR_MAX_STEPS)
+    return ir_fail(
+        error, IR_ERR_UNSUPPORTED,
+        "control flow: functions written out wherever they are called make more than %d steps; call "
+        "functions fewer times inside one another",
+        IR_MAX_STEPS);
+  const ir_step **list = ir_alloc(plan->mem, count * sizeof *list);
+  overlapper o = {.plan = plan, .put_off = ir_alloc(plan->mem, plan->slot_count)};
+  o.failed = !list || !o.put_off;
+  if (!o.failed) copy_function(&o, list, 0, count);
+  ir_free(plan->mem, list, count * sizeof *list);
+  ir_free(plan->mem, o.put_off, plan->slot_count);
+  if (o.failed) {
+    drop_copies(&o);
+    return ir_fail(error, IR_ERR_MEMORY, "out of memory");
+  }
+  ir_free(plan->mem, plan->steps,
+          plan->step_cap * sizeof *plan->steps); /* the new list owns what they hold */
+  plan->steps = o.steps;
+  plan->step_count = o.count;
+  plan->step_cap = o.cap;
+  return IR_OK;
+}
