@@ -214,7 +214,8 @@ $(LLVM_FILE): FORCE
 $(B)/obj/runtime/cache/identity.o: $(GEN)/source_id $(LLVM_FILE)
 $(LLVM_OBJ): $(LLVM_FILE)
 $(B)/obj/runtime/cache/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source_id)\" \
-  -DVIEWFOLD_LLVM_FILE=\"$$(cat $(LLVM_FILE))\"
+  -DVIEWFOLD_LLVM_FILE=\"$$(cat $(LLVM_FILE))\" \
+  -DVIEWFOLD_LLVM_ID=\"$$(LC_ALL=C readelf -n "$$(cat $(LLVM_FILE))" 2>/dev/null | sed -n 's/.*Build ID: //p')\"
 $(B)/obj/frontend/cli/bench/oracle%.o $(B)/obj/frontend/cli/bench/stream.o: EXTRA = -O3
 $(B)/obj/test/%.o: EXTRA = -Wno-unused-parameter
 $(B)/obj/test/unit/%.o $(B)/obj/test/property/%.o $(B)/obj/test/campaign/%.o: private CFLAGS := $(TEST_CFLAGS)
@@ -293,7 +294,7 @@ PYTHON_TESTED = $(if $(PYTHON_HERE),python)
 .PHONY: python
 python: all $(PACKAGE)/_native.abi3.so
 	$(Q)cp -r frontend/python/viewfold/. $(PACKAGE)/
-	$(Q)for f in $(notdir $(SO) $(MODULE) $(COMPILER)); do ln -sf ../../$$f $(PACKAGE)/$$f; done
+	$(Q)for f in $(notdir $(SO) $(MODULE) $(MPI_MODULES) $(COMPILER)); do ln -sf ../../$$f $(PACKAGE)/$$f; done
 
 # The command holds the library's objects itself: it starts faster, and sees what the library hides.
 $(B)/viewfold: $(CLI_OBJ) $(LIB_OBJ) $(B)/list $(filter %.o,$(WRAP))

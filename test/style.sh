@@ -104,7 +104,7 @@ cat >"$work/foreign" <<'E2'
 codegen   ^codegen/llvm     ^(llvm-c/|llvm/Config/llvm-config[.]h$)
 runtime   .                 ^(xxhash\.h|CL/.*|ffi\.h|hwloc\.h|mpi\.h)$
 frontend  ^frontend/cli     ^jansson\.h$
-frontend  ^frontend/python  ^(Python|structmember)\.h$
+frontend  ^frontend/python  ^(Python|pyconfig|structmember)\.h$
 frontend  .                 ^xxhash\.h$
 frontend  ^frontend/files   ^zlib\.h$
 E2

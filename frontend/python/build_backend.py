@@ -1,7 +1,8 @@
 """Wheels of the Python package, for pip: `make python`, and what it makes in an archive (PEP 517).
 
-The wheel has the library, and the compiler module where there is LLVM; `pip install . --config-settings llvm=no` leaves that out. It is for
-every Python from 3.11 on.
+The wheel has the library, and the compiler module where there is LLVM; `pip install . --config-settings llvm=no` leaves that out, and
+`mpi=yes` takes in the modules for MPI that were built, which need the MPI of the machine. It is for
+every Python from 3.11 on; one that a free-threaded Python builds is for that version alone.
 """
 
 import base64
@@ -11,12 +12,19 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TAG = f"cp311-abi3-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+VERSION = f"cp{sys.version_info.major}{sys.version_info.minor}"
+ABI = f"{VERSION}-{VERSION}t" if FREE_THREADED else "cp311-abi3"
+TAG = f"{ABI}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+MODULE = "_native.abi3.so"  # as make calls it
+MODULE_NAMES = {MODULE: "_native" + sysconfig.get_config_var("EXT_SUFFIX")} if FREE_THREADED else {}
 LIBRARIES = ["libviewfold.so.0", "viewfold-llvm.so", "viewfold-compile"]
+MPI_MODULES = ["viewfold-mpi-openmpi.so", "viewfold-mpi-mpich.so"]
 
 
 def _version() -> str:
@@ -35,21 +43,22 @@ def _strip(source: pathlib.Path, to: pathlib.Path) -> None:
         shutil.copy(source, to)
 
 
-def _files(work: pathlib.Path, with_llvm: bool) -> dict:
+def _files(work: pathlib.Path, with_llvm: bool, with_mpi: bool) -> dict:
     """What goes into the package, by name there."""
     package = ROOT / "build" / "package" / "viewfold"
     made = {f"viewfold/{p.relative_to(package)}": p for p in sorted(package.rglob("*"))
             if p.suffix in (".py", ".pyi", ".typed") or p.name == "py.typed"}
-    for name in ["_native.abi3.so"] + (LIBRARIES if with_llvm else LIBRARIES[:1]):
+    for name in [MODULE] + (LIBRARIES if with_llvm else LIBRARIES[:1]) + (MPI_MODULES if with_mpi else []):
         if (package / name).exists():
             _strip((package / name).resolve(), work / name)
-            made[f"viewfold/{name}"] = work / name
+            made[f"viewfold/{MODULE_NAMES.get(name, name)}"] = work / name
     made["viewfold/LICENSE"] = ROOT / "LICENSE"
     return made
 
 
 def make() -> None:
-    subprocess.run(["make", "-C", str(ROOT), "python"], check=True)
+    headers = {"PYTHON": sys.executable} if FREE_THREADED else {}
+    subprocess.run(["make", "-C", str(ROOT), "python"], env=os.environ | headers, check=True)
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
@@ -58,7 +67,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     info = f"viewfold-{version}.dist-info"
     work = pathlib.Path(wheel_directory) / "stripped"
     work.mkdir(exist_ok=True)
-    files = _files(work, (config_settings or {}).get("llvm") != "no")
+    settings = config_settings or {}
+    files = _files(work, settings.get("llvm") != "no", settings.get("mpi") == "yes")
     contents = {name: path.read_bytes() for name, path in files.items()}
     contents[f"{info}/METADATA"] = _metadata().encode()
     contents[f"{info}/entry_points.txt"] = b"[torch_dynamo_backends]\nviewfold = viewfold.torch:backend\n"

@@ -1,5 +1,5 @@
-/* Identities of the tools. The build defines both VIEWFOLD_SOURCE_ID, a digest of the sources, and
- * VIEWFOLD_LLVM_FILE, the path of libLLVM. Source: elf(5), notes. */
+/* Identities of the tools. The build defines VIEWFOLD_SOURCE_ID, a digest of the sources, VIEWFOLD_LLVM_FILE,
+ * the path of libLLVM, and VIEWFOLD_LLVM_ID, its build-id. Source: elf(5), notes. */
 #include "runtime/cache/identity.h"
 
 #include <elf.h>
@@ -13,6 +13,10 @@
 #endif
 #if !defined(VIEWFOLD_LLVM_FILE)
 #define VIEWFOLD_LLVM_FILE "libLLVM.so"
+#endif
+
+#if !defined(VIEWFOLD_LLVM_ID)
+#define VIEWFOLD_LLVM_ID ""
 #endif
 
 enum { PAGE = 4096, NOTES = 4096, HEX = 2 * 64 + 1 };
@@ -73,7 +77,8 @@ bool rt_build_id(const char *path, char *hex, size_t size) {
 }
 
 /* The build-id of libLLVM: of the file that the build saw, else of one with the same name in the usual
- * library directories. A build without LLVM names no file. */
+ * library directories. Where there is none, that of the build: nothing is compiled then, and what is found is
+ * of another machine with that file. A build without LLVM names no file. */
 static bool llvm_id(char *hex, size_t size) {
   static const char *const places[] = {
 #if defined(__x86_64__)
@@ -98,7 +103,7 @@ static bool llvm_id(char *hex, size_t size) {
     int length = snprintf(path, sizeof path, "%s/%s", places[i], name);
     if (length < (int)sizeof path && rt_build_id(path, hex, size)) return true;
   }
-  return false;
+  return *VIEWFOLD_LLVM_ID && (size_t)snprintf(hex, size, "%s", VIEWFOLD_LLVM_ID) < size;
 }
 
 const char *rt_source_id(void) { return VIEWFOLD_SOURCE_ID; }

@@ -29,6 +29,27 @@ class Torch(Case):
         gc.collect()
         self.assertEqual(back.sum().item(), 15)
 
+    def test_both_forms(self):
+        """Capsules of DLPack's old form and of the versioned one, both ways, in each order of release."""
+        for version in (None, (1, 0)):
+            for theirs_first in (False, True):
+                x, t = vf.array(np.arange(500.0)) + 1, torch.arange(500.0)
+                there = torch.utils.dlpack.from_dlpack(x.__dlpack__(max_version=version))
+                here = vf._native.from_dlpack(t.__dlpack__(max_version=version) if version else torch.utils.dlpack.to_dlpack(t))
+                self.assertEqual(there.data_ptr(), np.asarray(x).__array_interface__["data"][0])
+                self.assertEqual(np.asarray(here).__array_interface__["data"][0], t.data_ptr())
+                if theirs_first:
+                    del t
+                    self.close((here * 2).sum(), 249500)
+                    del there
+                    self.close(x.sum(), 125250)
+                else:
+                    del x
+                    self.assertEqual(there.sum().item(), 125250)
+                    del here
+                    self.assertEqual(t.sum().item(), 124750)
+                gc.collect()
+
     def test_calls(self):
         f = vf.jit(lambda a, b: a @ b)
         t = torch.arange(6, dtype=torch.float64).reshape(2, 3)

@@ -1,8 +1,17 @@
 """Meshes: what functions and arrays on them give is what they give on one device, and NumPy."""
 
+import glob
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
 import threading
+import unittest
 
 from common import Case, np, vf
+
+PACKAGE = pathlib.Path(vf.__file__).parent
 
 MESHES = (vf.Mesh(x=2), vf.Mesh(x=2, y=2), vf.Mesh("x=3"))
 
@@ -149,6 +158,19 @@ class Meshes(Case):
 
     def test_processes(self):
         self.assertEqual(vf.processes(), (1, 0))
+
+    @unittest.skipUnless(shutil.which("mpirun.openmpi") and glob.glob(f"{PACKAGE}/viewfold-mpi-openmpi.so"), "no Open MPI here")
+    def test_joined(self):
+        """Two processes with two devices each, which also end as they should."""
+        program = ("import numpy as np, viewfold as vf\n"
+                   "count, number = vf.processes(10)\n"
+                   "f = vf.jit(lambda a, b: (a @ b).sum(0), mesh=vf.Mesh(x=4), in_specs=(vf.P('x'),))\n"
+                   "a, b = np.arange(24.0).reshape(8, 3), np.ones((3, 5))\n"
+                   "print(count, np.array_equal(np.asarray(f(a, b)), (a @ b).sum(0)), flush=True)\n")
+        run = subprocess.run(["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-n",
+                              "2", sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+                             env={**os.environ, "PYTHONPATH": str(PACKAGE.parent), "VIEWFOLD_THREADS": "1"})
+        self.assertEqual((run.returncode, run.stdout.split()), (0, ["2", "True"] * 2), run.stderr)
 
     def test_mistakes(self):
         mesh = vf.Mesh(x=2)

@@ -133,6 +133,18 @@ PyObject *py_processes(PyObject *module, PyObject *args) {
                        (long long)vf_process_number(py.context));
 }
 
+/* Before the interpreter ends: other processes are told, and MPI is finalised, while there is still one. */
+PyObject *py_leave(PyObject *module, PyObject *none) {
+  (void)module, (void)none;
+  vf_context *context = py.context;
+  py.context = NULL;
+  py.session_on_mesh = false;
+  Py_BEGIN_ALLOW_THREADS;
+  vf_context_destroy(context);
+  Py_END_ALLOW_THREADS;
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     PY_METHOD("axes", mesh_axes, METH_NOARGS, "Pairs of name and size."),
     PY_METHOD("coordinate", mesh_coordinate, METH_VARARGS, "coordinate(device, axis); -1: there is none."),

@@ -218,6 +218,7 @@ static PyMethodDef functions[] = {
               "tracing([graph]): what operations record into; the one before."),
     PY_METHOD("mesh", py_mesh_make, METH_O, "The mesh of a text."),
     PY_METHOD("set_mesh", py_set_mesh, METH_O, "The mesh of arrays outside of functions."),
+    PY_METHOD("leave", py_leave, METH_NOARGS, "Give up the context, and leave other processes."),
     PY_METHOD("on_mesh", py_on_mesh, METH_NOARGS, "Have operations that are recorded now a mesh?"),
     PY_METHOD("processes", py_processes, METH_VARARGS, "processes([seconds]): count and number; joins them."),
     PY_METHOD("vjp", py_vjp, METH_VARARGS, "vjp(outputs, cotangents, inputs): gradients."),

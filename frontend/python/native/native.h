@@ -7,7 +7,10 @@
 #define VIEWFOLD_FRONTEND_PYTHON_NATIVE_H
 
 #define PY_SSIZE_T_CLEAN
+#include <pyconfig.h>
+#ifndef Py_GIL_DISABLED /* free-threaded Python has no limited API; there the module switches the GIL on */
 #define Py_LIMITED_API 0x030B0000
+#endif
 #include <Python.h>
 
 #include <stdatomic.h>
@@ -239,6 +242,7 @@ PyObject *py_array_part(PyObject *self, PyObject *device);
 PyObject *py_mesh_make(PyObject *module, PyObject *text);
 PyObject *py_set_mesh(PyObject *module, PyObject *mesh);
 PyObject *py_on_mesh(PyObject *module, PyObject *none);
+PyObject *py_leave(PyObject *module, PyObject *none);
 PyObject *py_processes(PyObject *module, PyObject *args);
 
 /* reference.c */

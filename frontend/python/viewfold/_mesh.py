@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from typing import Any, Iterable, Sequence
 
 from . import _native, _reference, _tree
@@ -145,7 +146,11 @@ def processes(seconds: float | None = None) -> tuple[int, int]:
     With seconds, joins those that a launcher of MPI has started (mpirun -n 4 python f.py): once, before functions are
     compiled. It says how long one may be silent while others wait for it; 0: 10.
     """
-    return _native.processes() if seconds is None else _native.processes(float(seconds))
+    if seconds is None:
+        return _native.processes()
+    joined = _native.processes(float(seconds))
+    atexit.register(_native.leave)
+    return joined
 
 
 class Placed:
