@@ -583,5 +583,5 @@ include docs/install/install.mk
 clean:
 	$(Q)rm -rf build
 
--include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(SERVE_OBJ) $(HARD_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(CAMPAIGN_SRC) $(TESTLIB_SRC) $(HEAP_SRC) \
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(SERVE_OBJ) $(PYTHON_OBJ) $(HARD_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(CAMPAIGN_SRC) $(TESTLIB_SRC) $(HEAP_SRC) \
   $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) $(MINILM_SRC) test/fuzz/driver.c $(wildcard test/bench/*.c test/double/*.c)))

@@ -11,6 +11,7 @@
 #include "passes/fuse/recomputed.h"
 #include "passes/index/extract/extract.h"
 #include "passes/index/index.h"
+#include "passes/layout/layout.h"
 #include "passes/loops/cpu/cpu.h"
 #include "passes/loops/gpu/gpu.h"
 #include "passes/lower/lower.h"
@@ -43,6 +44,8 @@ static void lower(pass_state *s) {
 }
 
 static void split_reductions(pass_state *s) { s->root = pass_split_reductions(s->g, s->root, s->strategy); }
+
+static void channels_last(pass_state *s) { s->root = pass_channels_last(s->g, s->root); }
 
 static void order_results(pass_state *s) { s->root = pass_order_results(s->g, s->root); }
 
@@ -163,6 +166,8 @@ const pass_info pass_table[] = {
      "primitive operations, and sorts where the target has steps for them; values that views transpose in "
      "long rows are stored",
      NULL},
+    {"channels", "lower", channels_last, GRAPH, PASS_CPU, "primitive operations",
+     "images with their channels last, where convolutions sum over these", NULL},
     {"order", "lower", order_results, GRAPH, PASS_BOTH, "primitive operations",
      "products in the order in which their results are read", NULL},
     {"constants", "pack", store_constants, GRAPH, PASS_BOTH, "primitive operations",

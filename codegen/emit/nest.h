@@ -108,6 +108,9 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index);
 
 /* How much an index grows with each iteration of a loop. False where that is not a constant. */
 bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride);
+/* What a comparison of indices is for the current values of unrolled loops, lane[loop], and all values of
+ * the others: 1 true, 0 false, -1 not decided by their bounds. */
+int cg_decided(cg_nest *nest, const int64_t *lane, ir_ref compare);
 /* Is every term of the sum `index`, apart from `but` (0: no exception), a multiple of `of`? False where that
  * is not evident. */
 bool cg_is_multiple(const ir_graph *g, ir_ref index, ir_ref but, int64_t of);

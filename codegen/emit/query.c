@@ -1,6 +1,7 @@
 /* Questions that emitters ask about a nest: how an index changes along its loops, and which operands a node
  * needs. */
 #include "codegen/emit/nest.h"
+#include "ir/arith.h"
 
 static bool vector_term(const cg_nest *nest, ir_ref ref, int64_t *stride) {
   const ir_graph *g = &nest->graph;
@@ -70,6 +71,34 @@ bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride
     *stride += factor;
   }
   return true;
+}
+
+/* The bounds of an index for the current values of unrolled loops. */
+static ir_bounds bounds_at(cg_nest *nest, const int64_t *lane, ir_ref index) {
+  ir_graph *g = &nest->graph;
+  const ir_node *n = ir_get(g, index);
+  ir_bounds all = ir_bounds_of(g, index), a, b;
+  uint32_t loop = nest->loop_of[index];
+  if (n->op == IR_OP_RANGE && loop && nest->loops[loop - 1].binding == IR_UNROLL)
+    all.lo = all.hi = lane[loop - 1];
+  if (n->op != IR_OP_ADD || all.lo == INT64_MIN || all.hi == INT64_MAX) return all;
+  a = bounds_at(nest, lane, n->src[0]), b = bounds_at(nest, lane, n->src[1]);
+  int64_t lo, hi;
+  if (ir_add_ok(a.lo, b.lo, &lo) && lo > all.lo) all.lo = lo;
+  if (ir_add_ok(a.hi, b.hi, &hi) && hi < all.hi) all.hi = hi;
+  return all;
+}
+
+int cg_decided(cg_nest *nest, const int64_t *lane, ir_ref compare) {
+  const ir_node *n = ir_get(&nest->graph, compare);
+  ir_bounds a = bounds_at(nest, lane, n->src[0]), b = bounds_at(nest, lane, n->src[1]);
+  switch ((int)n->op) {
+  case IR_OP_LT: return a.hi < b.lo ? 1 : a.lo >= b.hi ? 0 : -1;
+  case IR_OP_LE: return a.hi <= b.lo ? 1 : a.lo > b.hi ? 0 : -1;
+  case IR_OP_GT: return a.lo > b.hi ? 1 : a.hi <= b.lo ? 0 : -1;
+  case IR_OP_GE: return a.lo >= b.hi ? 1 : a.hi < b.lo ? 0 : -1;
+  default: return -1;
+  }
 }
 
 static bool is_multiple(const ir_graph *g, ir_ref ref, int64_t of) {

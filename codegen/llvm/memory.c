@@ -11,6 +11,8 @@
 #include "codegen/llvm/llvm.h"
 #include "ir/arith.h"
 
+enum { ZERO_BYTES = 64 }; /* of the widest vector */
+
 /* Splits constant terms off: index = result + *distance. */
 static LLVMValueRef without_constants(LLVMValueRef index, int64_t *distance) {
   for (*distance = 0; LLVMIsAInstruction(index) && LLVMGetInstructionOpcode(index) == LLVMAdd;) {
@@ -114,25 +116,28 @@ static LLVMValueRef read_scalar(cg_emitter *e, const cg_place *a, LLVMValueRef v
   return cg_read(e, a, a->element, from);
 }
 
-/* Address of zeros, of as many bytes as any element: on the stack, stored where the function begins. */
+/* Address of zeros, of as many bytes as the widest vector: on the stack, stored where the function begins. */
 static LLVMValueRef address_of_zeros(cg_emitter *e) {
   if (e->zeros) return e->zeros;
   LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), entry = LLVMGetEntryBasicBlock(e->function);
   LLVMValueRef first = LLVMGetFirstInstruction(entry);
   if (first) LLVMPositionBuilderBefore(e->b, first);
   else LLVMPositionBuilderAtEnd(e->b, entry);
-  e->zeros = LLVMBuildAlloca(e->b, e->i64, "");
-  LLVMBuildStore(e->b, LLVMConstNull(e->i64), e->zeros);
+  LLVMTypeRef all = cg_vector(LLVMInt8TypeInContext(e->context), ZERO_BYTES);
+  e->zeros = LLVMBuildAlloca(e->b, all, "");
+  LLVMBuildStore(e->b, LLVMConstNull(all), e->zeros);
   LLVMPositionBuilderAtEnd(e->b, here);
   return e->zeros;
 }
 
-/* An element that is zero where it is not valid: zeros are read there. */
+/* An element, or contiguous lanes, zero where they are not valid: zeros are read there. There is no branch,
+ * so that unrolled values share what they load. */
 static LLVMValueRef read_or_zero(cg_emitter *e, const cg_place *a, LLVMValueRef valid) {
-  LLVMValueRef from = cg_select(e, valid, cg_address(e, a, a->base), address_of_zeros(e)),
-               load = LLVMBuildLoad2(e->b, a->element, from, "");
+  LLVMValueRef from = cg_select(e, valid, a->width > 1 ? cg_low_address(e, a) : cg_address(e, a, a->base),
+                                address_of_zeros(e)),
+               load = LLVMBuildLoad2(e->b, cg_vector(a->element, a->width), from, "");
   LLVMSetAlignment(load, a->align);
-  return load;
+  return a->width > 1 ? cg_memory_order(e, a, load) : load;
 }
 
 static LLVMValueRef read_masked(cg_emitter *e, const cg_place *a, LLVMValueRef mask) {
@@ -267,14 +272,16 @@ LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
   cg_place a = cg_place_of(e, n->src[0], n->src[1], moved);
   LLVMValueRef valid = cg_value(e, valid_ref), stored;
   if (cg_is_true(valid)) valid = NULL;
-  bool scalar = moved == 1 || (a.affine && a.stride == 0);
-  if (scalar && valid && valid_width == 1 && LLVMIsNull(cg_fetch(e, n->src[3], 1))) {
-    a.width = moved = 1;
+  bool scalar = moved == 1 || (a.affine && a.stride == 0),
+       row = a.affine && (a.stride == 1 || a.stride == -1);
+  bool zero = valid && valid_width == 1 && LLVMIsNull(cg_fetch(e, n->src[3], 1));
+  if (zero && (scalar || (row && moved * a.bytes <= ZERO_BYTES))) {
+    if (scalar) a.width = moved = 1;
     stored = read_or_zero(e, &a, valid), valid = NULL;
   } else if (scalar) {
     a.width = moved = 1;
     stored = read_scalar(e, &a, valid, valid_width);
-  } else if (a.affine && (a.stride == 1 || a.stride == -1)) {
+  } else if (row) {
     stored = read_vector(e, &a, valid, valid_width);
   } else if (!valid && has_small_step(&a)) {
     stored = read_strided(e, &a);

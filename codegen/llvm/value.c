@@ -74,6 +74,8 @@ static LLVMValueRef compare_node(cg_emitter *e, ir_ref ref) {
   uint32_t width = e->nest->width[ref];
   ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
   unsigned bits = dtype == IR_INDEX && width > 1 && cg_operands_fit_32_bits(e->g, ref) ? 32 : 64;
+  int decided = dtype == IR_INDEX && width == 1 ? cg_decided(e->nest, e->order.lane, ref) : -1;
+  if (decided >= 0) return LLVMConstInt(e->i1, (unsigned)decided, 0);
   if (dtype == IR_INDEX)
     return cg_compare(e, (ir_op)n->op, dtype, cg_fetch_index(e, n->src[0], width, bits),
                       cg_fetch_index(e, n->src[1], width, bits));

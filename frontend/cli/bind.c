@@ -9,8 +9,6 @@
 #include "frontend/api/references.h"
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
-#include "frontend/files/arrays.h"
-#include "frontend/onnx/onnx.h"
 #include "frontend/blame/blame.h"
 #include "passes/ops/check.h"
 
@@ -58,38 +56,6 @@ int cli_wrong_shape(cli_binder *b, size_t param, const char *format, ...) {
   return CLI_BAD_INPUT;
 }
 
-/* The length of the file's name in FILE:NAME, or of the whole; 0: it is no file of several arrays. */
-static size_t archive_length(const char *text) {
-  static const char *const ends[] = {".npz", ".safetensors", ".gguf"};
-  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-    for (const char *at = text; (at = strstr(at, ends[i])); at++) {
-      const char *end = at + strlen(ends[i]);
-      if (at > text && (!*end || *end == ':')) return (size_t)(end - text);
-    }
-  return 0;
-}
-
-/* FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME or FILE.gguf:NAME; without NAME, the only array. */
-static void read_file(const char *text, fe_array *out, ir_error *error) {
-  size_t length = archive_length(text), index;
-  fe_arrays arrays;
-  if (!length) {
-    fe_npy_read(text, &cli_array_mem, out, error);
-    return;
-  }
-  const char *name = text[length] ? text + length + 1 : NULL;
-  char *path = strndup(text, length);
-  if (!path) {
-    ir_fail(error, IR_ERR_MEMORY, "out of memory");
-    return;
-  }
-  if (fe_arrays_open(path, &ir_mem_libc, &arrays, error) == IR_OK &&
-      fe_arrays_choose(&arrays, name, name ? strlen(name) : 0, &index, error) == IR_OK)
-    fe_arrays_load(&arrays, index, &cli_array_mem, out, error);
-  fe_arrays_close(&arrays);
-  free(path);
-}
-
 static int check_type(cli_binder *b, size_t param) {
   ir_graph *g = &b->s->g;
   const fe_array *a = &b->out->arrays[param];
@@ -112,14 +78,6 @@ static void complete_empty(const ir_graph *g, ir_ref param, fe_array *a) {
   while (a->rank < rank && ir_is_const(g, dims->src[a->rank - batch], &a->shape[a->rank])) a->rank++;
 }
 
-void cli_read_file(const char *path, fe_array *out, ir_error *error) {
-  char name[256];
-  size_t length = strlen(path);
-  bool tensor = length > 3 && strcmp(path + length - 3, ".pb") == 0;
-  if (tensor) onnx_read_tensor(path, &cli_array_mem, name, out, error);
-  else read_file(path, out, error);
-}
-
 static int refuse_missing(cli_binder *b, const ir_named *param) {
   op_words type;
   return cli_usage(b->s->command, "no value for parameter %%%s: %s; give it as --in %s=FILE.npy", param->name,
@@ -138,7 +96,7 @@ static int read_arrays(cli_binder *b) {
       snprintf(source, sizeof source, "--in %.60s", param->name);
       cli_read_literal(source, pair->text, ir_dtype_of(&b->s->g, param->ref), out, &b->s->error);
       if (!b->s->error.status) complete_empty(&b->s->g, param->ref, out);
-    } else {
+    } else if (!b->out->files || !cli_map_file(pair->text, &b->out->files[i], out)) {
       cli_read_file(pair->text, out, &b->s->error);
     }
     if (b->s->error.status) return cli_failure(b->s->command, &b->s->error);
@@ -195,14 +153,26 @@ static void close_binder(cli_binder *b) {
   free(b->scratch);
 }
 
-int cli_bind(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_pairs *inputs,
-             const cli_pairs *sizes, cli_binding *out) {
+static int bind(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_pairs *inputs,
+                const cli_pairs *sizes, bool maps, cli_binding *out) {
   cli_binder b = {.s = s, .block = block, .inputs = inputs, .out = out};
   int status = open_binder(&b, results);
+  if (!status && maps && !(out->files = calloc(out->array_count + 1, sizeof *out->files)))
+    status = no_memory(s);
   if (!status) status = read_arrays(&b);
   if (!status) status = cli_solve_sizes(&b, results, sizes);
   close_binder(&b);
   return status;
+}
+
+int cli_bind(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_pairs *inputs,
+             const cli_pairs *sizes, cli_binding *out) {
+  return bind(s, block, results, inputs, sizes, false, out);
+}
+
+int cli_bind_mapped(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_pairs *inputs,
+                    const cli_pairs *sizes, cli_binding *out) {
+  return bind(s, block, results, inputs, sizes, true, out);
 }
 
 static int seed_results(cli_binder *b, ir_ref results, size_t most, char why[CLI_WHY]) {
@@ -300,9 +270,20 @@ void cli_run_watched(cli_graph *s, const ir_parsed_graph *block, ir_ref results,
   free_bound(&blamed);
 }
 
+static bool is_mapped(const cli_binding *b, size_t i) { return b->files && b->files[i].source.file; }
+
+ir_status cli_binding_check(const cli_binding *b, ir_error *error) {
+  for (size_t i = 0; i < b->array_count; i++)
+    if (is_mapped(b, i) && rt_mapped_check(b->files[i].source.file, error) != IR_OK) return error->status;
+  return IR_OK;
+}
+
 void cli_binding_free(cli_binding *b) {
-  for (size_t i = 0; b->arrays && i < b->array_count; i++) fe_array_free(&cli_array_mem, &b->arrays[i]);
+  for (size_t i = 0; b->arrays && i < b->array_count; i++)
+    if (is_mapped(b, i)) fe_arrays_close(&b->files[i]);
+    else fe_array_free(&cli_array_mem, &b->arrays[i]);
   free(b->arrays);
+  free(b->files);
   free(b->params);
   free(b->references);
   ir_free(&ir_mem_libc, b->vars, b->var_cap * sizeof *b->vars);

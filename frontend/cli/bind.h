@@ -4,6 +4,7 @@
 #define VIEWFOLD_FRONTEND_CLI_BIND_H
 
 #include "frontend/cli/graph.h"
+#include "frontend/files/arrays.h"
 #include "frontend/files/npy.h"
 #include "frontend/blame/watched_run.h"
 #include "ir/eval/eval.h"
@@ -43,12 +44,19 @@ typedef struct cli_binding {
   size_t var_count, var_cap, value_cap;
   pass_reference *references; /* parameters that a run changes, and the results that they become */
   size_t reference_count;
+  fe_arrays *files; /* by parameter, of cli_bind_mapped: those in which arrays lie; else NULL */
 } cli_binding;
 
 /* Read every parameter's value, solve the variables (sizes: those given as --size) and check all shapes. The
  * exit status. */
 int cli_bind(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_pairs *inputs,
              const cli_pairs *sizes, cli_binding *out);
+/* Like cli_bind, but arrays of files are mapped where these have their elements as they are in memory, so
+ * that only what is looked at is read. After a run: cli_binding_check. */
+int cli_bind_mapped(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_pairs *inputs,
+                    const cli_pairs *sizes, cli_binding *out);
+/* IR_ERR_IO where a mapped file is not what it was when it was opened. */
+ir_status cli_binding_check(const cli_binding *binding, ir_error *error);
 /* Like cli_bind, but parameters without a given value get pseudorandom ones, the same every time (seed.c);
  * those that are used as indices lie within their axes. Where a size is not known, or these arrays have more
  * than `most` bytes together, they get no data, and why says so; else it is empty. */
@@ -67,6 +75,9 @@ fe_request cli_request(cli_graph *s, const ir_parsed_graph *block, ir_ref result
 
 /* An array of a file (frontend/files/arrays.h), or a tensor of a .pb file as test data of models has them. */
 void cli_read_file(const char *path, fe_array *out, ir_error *error);
+/* The array where it lies in a file, which stays open. False: the elements are not there as they are in
+ * memory, or not where they may be read; nothing is open then. */
+bool cli_map_file(const char *path, fe_arrays *file, fe_array *out);
 
 /* literal.c: is the value the array itself, `3.5` or `[[1,2],[3,4]]`, rather than the name of a file? */
 bool cli_is_literal(const char *text);

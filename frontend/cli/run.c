@@ -13,6 +13,7 @@
 #include "frontend/cli/options.h"
 #include "frontend/cli/explain/profile.h"
 #include "frontend/cli/progress.h"
+#include "frontend/cli/mesh/part_files.h"
 #include "frontend/cli/mesh/processes.h"
 #include "frontend/cli/mesh/run.h"
 #include "frontend/cli/test_data.h"
@@ -125,9 +126,10 @@ typedef struct runner {
   rt_context *context;
   rt_program *program;
   cli_buffers buffers;
-  cli_files files; /* one for each --out */
-  FILE *says;      /* for other output: standard output, unless an array goes there */
-  bool speaks;     /* this process writes results, and says what they are */
+  cli_files files;           /* one for each --out */
+  cli_part_files part_files; /* of these, with several processes: written by all */
+  FILE *says;                /* for other output: standard output, unless an array goes there */
+  bool speaks;               /* this process writes results, and says what they are */
   ir_text schedule;
   int64_t compile_ns, cold_ns;
   double *times;
@@ -192,8 +194,11 @@ static size_t result_of(const runner *r, const cli_pair *pair) {
 }
 
 static int write_files(runner *r) {
+  if (cli_part_files_agree(&r->part_files, &r->sharded, &r->s.error) != IR_OK) return fail_run(r);
   for (size_t i = 0; i < r->files.count; i++) {
-    const fe_array *a = &r->buffers.outputs[result_of(r, &r->out.items[i])];
+    size_t result = result_of(r, &r->out.items[i]);
+    const fe_array *a = &r->buffers.outputs[result];
+    if (r->mesh && r->part_files.takes[result]) continue;
     if (fe_npy_put(&r->files.list[i], a->dtype, a->rank, a->shape, a->data, &r->s.error) != IR_OK)
       return fail_run(r);
   }
@@ -208,7 +213,9 @@ static int run_once(runner *r) {
                             .inputs = r->buffers.in,
                             .outputs = r->buffers.out,
                             .values = r->inputs.values};
-  if (r->mesh) fe_sharded_run(&r->sharded, r->buffers.in, r->buffers.out, r->inputs.values, &r->s.error);
+  if (r->mesh)
+    fe_sharded_run_taking(&r->sharded, r->buffers.in, r->buffers.out, r->inputs.values, &r->part_files.taker,
+                          &r->s.error);
   else if (r->watched) cli_run_watched(&r->s, r->block, r->results, &r->inputs, &watched);
   else rt_program_run(r->program, r->buffers.in, r->buffers.out, r->inputs.values, &r->s.error);
   if (r->s.error.status == IR_ERR_RANGE) cli_blame_index(&r->s, r->block, r->results, &r->inputs);
@@ -261,7 +268,8 @@ static int print_times(runner *r) {
   fe_put_json_string(r->block->name, &name);
   if (r->mesh) {
     ir_text_str(&traffic, ",");
-    status = cli_mesh_count(&r->sharded, &r->buffers, &r->inputs, &traffic, &r->s.error) != IR_OK
+    status = cli_mesh_count(&r->sharded, &r->buffers, &r->inputs, &r->part_files.taker, &traffic,
+                            &r->s.error) != IR_OK
                  ? fail_run(r)
                  : CLI_OK;
   }
@@ -334,6 +342,16 @@ static int add_wanted(runner *r) {
   return CLI_OK;
 }
 
+/* Results that are compared are whole in each process. */
+static int open_part_files(runner *r) {
+  static const cli_pairs none;
+  if (cli_part_files_open(&r->part_files, &r->sharded, r->block, r->check ? &none : &r->out, &r->files,
+                          r->buffers.outputs, &r->s.error) != IR_OK ||
+      cli_mesh_fill(&r->buffers, r->block, &r->inputs, r->part_files.takes, &r->s.error) != IR_OK)
+    return fail_run(r);
+  return CLI_OK;
+}
+
 static int run_command(runner *r) {
   bool machine_form = r->profile && *r->profile && strcmp(r->profile, "text") != 0;
   if (r->profile && cli_profile_check(r->profile)) return CLI_BAD_INPUT;
@@ -351,7 +369,9 @@ static int run_command(runner *r) {
   if (!status && r->schedule_file && fe_schedule_load(r->schedule_file, &r->schedule, &r->s.error) != IR_OK)
     status = fail_run(r);
   if (!status && r->mesh) status = cli_mesh_declare(&r->s, r->block, r->mesh, &r->specs);
-  if (!status) status = cli_bind(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);
+  if (!status)
+    status =
+        (r->mesh ? cli_bind_mapped : cli_bind)(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);
   if (!status) status = compile_graph(r);
   if (!status && r->wants_phases) print_phases(r);
   if (!status &&
@@ -359,10 +379,13 @@ static int run_command(runner *r) {
                : cli_buffers_open(&r->buffers, r->program, r->block, &r->inputs, &r->s.error)) != IR_OK)
     status = fail_run(r);
   if (!status && r->speaks) status = cli_files_open(&r->files, "run", &r->out, &r->s.error);
+  if (!status && r->mesh) status = open_part_files(r);
   cli_work_show();
   if (!status) status = run_once(r);
   cli_work_hide();
   r->cold_ns = ir_now_ns() - r->started;
+  if (!status && cli_binding_check(&r->inputs, &r->s.error) != IR_OK) status = fail_run(r);
+  r->part_files.taker.take = NULL; /* later runs are measured */
   if (!status) status = print_report(r);
   int written = status == CLI_OK || status == CLI_CHECK_FAILED ? write_files(r) : CLI_OK;
   if (!status) status = written;
@@ -372,6 +395,7 @@ static int run_command(runner *r) {
 }
 
 static void close_all(runner *r) {
+  cli_part_files_close(&r->part_files);
   cli_files_close(&r->files);
   cli_buffers_close(&r->buffers);
   free(r->times);

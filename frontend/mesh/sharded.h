@@ -54,6 +54,17 @@ ir_status fe_sharded_part(fe_sharded *sharded, bool result, size_t number, uint3
  * IR_ERR_UNSUPPORTED: an input or a result is a pending reduction, which is no whole array. */
 ir_status fe_sharded_run(fe_sharded *sharded, void *const *inputs, void *const *outputs,
                          const int64_t *values, ir_error *error);
+/* Takes results of a run in parts, instead of a whole array. */
+typedef struct fe_part_taker {
+  const bool
+      *takes; /* by result of the request, that is no reference; the entry of outputs is not looked at */
+  /* NULL: nobody wants them. Of parts that several devices have, that of the first is taken, in its process
+   */
+  ir_status (*take)(void *user, size_t result, const ir_box *box, const void *part, ir_error *error);
+  void *user;
+} fe_part_taker;
+ir_status fe_sharded_run_taking(fe_sharded *sharded, void *const *inputs, void *const *outputs,
+                                const int64_t *values, const fe_part_taker *taker, ir_error *error);
 /* Runs on parts: inputs[device * input_count + i] is the part of input i, outputs likewise. Parts of
  * references are changed: each device has memory of its own for them. */
 ir_status fe_sharded_run_parts(fe_sharded *sharded, void *const *inputs, void *const *outputs,

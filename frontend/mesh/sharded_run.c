@@ -64,6 +64,7 @@ typedef struct divided {
   void *whole;
   size_t bytes;         /* of an element */
   bool result, changed; /* written; read and written: a reference */
+  bool taken;           /* there is no whole array: parts are all that is wanted */
   ir_box box;           /* of all of it */
   ir_box *boxes;        /* by device */
   void **parts;         /* by device: inside of `whole`, or in `copies` */
@@ -106,7 +107,7 @@ static void find_owners(const fe_sharded *s, divided *a) {
 }
 
 static bool is_in_place(const divided *a, uint32_t d) {
-  return a->owner[d] == d && offset_of(&a->box, &a->boxes[d]) >= 0;
+  return !a->taken && a->owner[d] == d && offset_of(&a->box, &a->boxes[d]) >= 0;
 }
 static bool is_written(const divided *a) { return a->result || a->changed; }
 static bool is_shared(const divided *a, uint32_t d) {
@@ -180,13 +181,28 @@ static ir_status divide(fe_sharded *s, bool result, size_t number, void *whole, 
 /* Of several processes each gets what devices of the others have written. */
 static ir_status gather(fe_sharded *s, const divided *arrays, size_t count, ir_error *error) {
   const ir_mem *mem = s->graph.mem;
+  size_t gathered = 0;
   rt_mesh_array *list = ir_alloc(mem, count * sizeof *list);
   if (!list) return ir_fail(error, IR_ERR_MEMORY, "out of memory for parts of an array");
   for (size_t i = 0; i < count; i++)
-    list[i] =
-        (rt_mesh_array){arrays[i].bytes, arrays[i].box, arrays[i].boxes, arrays[i].parts, arrays[i].whole};
-  ir_status status = rt_mesh_gather(s->mesh, list, count, error);
+    if (is_written(&arrays[i]) && !arrays[i].taken)
+      list[gathered++] =
+          (rt_mesh_array){arrays[i].bytes, arrays[i].box, arrays[i].boxes, arrays[i].parts, arrays[i].whole};
+  ir_status status = rt_mesh_gather(s->mesh, list, gathered, error);
   ir_free(mem, list, count * sizeof *list);
+  return status;
+}
+
+/* Parts that are copies of one another are those of the first device of the mesh that has them. */
+static ir_status hand_over(const fe_sharded *s, const divided *a, size_t result, const fe_part_taker *taker,
+                           ir_error *error) {
+  ir_status status = IR_OK;
+  for (uint32_t d = 0; d < devices_of(s) && taker->take && !status; d++) {
+    uint32_t first = 0;
+    while (!same_box(&a->boxes[first], &a->boxes[d])) first++;
+    if (first == d && rt_mesh_has(s->mesh, d) && !rt_box_is_empty(&a->boxes[d]))
+      status = taker->take(taker->user, result, &a->boxes[d], a->parts[d], error);
+  }
   return status;
 }
 
@@ -237,7 +253,7 @@ static ir_status run_parts(fe_sharded *s, void *const *inputs, void *const *outp
 }
 
 static ir_status run_whole(fe_sharded *s, void *const *inputs, void *const *outputs, const int64_t *values,
-                           ir_error *error) {
+                           const fe_part_taker *taker, ir_error *error) {
   const ir_mem *mem = s->graph.mem;
   uint32_t devices = devices_of(s);
   size_t results = s->parts.result_count, count = s->input_count + results;
@@ -255,6 +271,7 @@ static ir_status run_whole(fe_sharded *s, void *const *inputs, void *const *outp
       continue;
     }
     if (!result && !r && !is_read(s, number)) continue;
+    arrays[i].taken = result && taker && taker->takes[number];
     status = divide(s, result, number, result ? outputs[number] : inputs[number], values, &arrays[i], error);
     for (uint32_t d = 0; d < devices && !status; d++)
       if (result) out[d * results + number] = arrays[i].parts[d];
@@ -263,7 +280,8 @@ static ir_status run_whole(fe_sharded *s, void *const *inputs, void *const *outp
   if (!status) status = run_parts(s, parts, out, values, error);
   if (!status) status = gather(s, arrays, count, error);
   for (size_t i = 0; i < count && !status; i++)
-    if (is_written(&arrays[i])) put_together(&arrays[i], devices);
+    if (arrays[i].taken) status = hand_over(s, &arrays[i], i - s->input_count, taker, error);
+    else if (is_written(&arrays[i])) put_together(&arrays[i], devices);
   for (size_t i = 0; i < count && arrays; i++) free_divided(&arrays[i], devices, mem);
   ir_free(mem, parts, count * devices * sizeof *parts);
   ir_free(mem, arrays, count * sizeof *arrays);
@@ -280,8 +298,13 @@ ir_status fe_sharded_run_parts(fe_sharded *s, void *const *inputs, void *const *
 
 ir_status fe_sharded_run(fe_sharded *s, void *const *inputs, void *const *outputs, const int64_t *values,
                          ir_error *error) {
+  return fe_sharded_run_taking(s, inputs, outputs, values, NULL, error);
+}
+
+ir_status fe_sharded_run_taking(fe_sharded *s, void *const *inputs, void *const *outputs,
+                                const int64_t *values, const fe_part_taker *taker, ir_error *error) {
   pthread_mutex_lock(&s->lock);
-  ir_status status = run_whole(s, inputs, outputs, values, error);
+  ir_status status = run_whole(s, inputs, outputs, values, taker, error);
   pthread_mutex_unlock(&s->lock);
   return status;
 }

@@ -152,6 +152,11 @@ bool ir_parse_value(ir_parser *p, ir_attr *out) {
   return ok;
 }
 
+bool ir_parse_value_of(ir_parser *p, const ir_token *name, ir_attr *out) {
+  bool spec = (ir_token_is(name, "to") || ir_token_is(name, "over")) && ir_lex_is(&p->lex, '[');
+  return spec ? ir_parse_spec_value(p, out) : ir_parse_value(p, out);
+}
+
 bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *cap) {
   *count = 0;
   while (p->lex.token.kind == IR_TOKEN_WORD && !p->lex.token.first) {
@@ -167,8 +172,7 @@ bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *c
     if (p->lex.token.first) return ir_lex_fail(&p->lex, "bad attribute", "its value");
     if (!IR_RESERVE(p->graph->mem, *attrs, *cap, *count + 1)) return ir_parse_memory(p);
     ir_attr *a = &(*attrs)[*count];
-    bool spec = (ir_token_is(&name, "to") || ir_token_is(&name, "over")) && ir_lex_is(&p->lex, '[');
-    if (!(spec ? ir_parse_spec_value(p, a) : ir_parse_value(p, a))) return false;
+    if (!ir_parse_value_of(p, &name, a)) return false;
     a->name = name.text;
     a->name_length = name.length;
     ++*count;

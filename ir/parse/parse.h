@@ -140,6 +140,8 @@ bool ir_parse_type(ir_parser *parser, ir_dtype *dtype, ir_ref *batch, ir_ref *sh
 /* An attribute's value: expression, float, word, string or list. Lists stay valid until the next
  * ir_parse_release. */
 bool ir_parse_value(ir_parser *parser, ir_attr *out);
+/* The same of an attribute with that name, which may be one that takes a spec: to=[x,-]. */
+bool ir_parse_value_of(ir_parser *parser, const ir_token *name, ir_attr *out);
 void ir_parse_release(ir_parser *parser);
 /* May a size variable have this name? Names of numbers, truth values, dtypes and ranges are reserved. */
 bool ir_variable_name_ok(const char *name, size_t length);

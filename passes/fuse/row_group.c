@@ -46,6 +46,16 @@ bool fuse_insert(fuse_group *group, const fuse_member *m) {
   return true;
 }
 
+/* Is it the axis along which the tiles of a product have their lanes, the last one of its value? A loop of
+ * the group over a part of it would leave panels that are wider. */
+static bool is_lane_axis(const fuse_plan *p, const fuse_item *item, int8_t axis) {
+  ir_graph *g = p->s->g;
+  bool last = item->contracts && axis >= 0;
+  for (uint32_t a = (uint32_t)axis + 1; a < ir_rank(g, item->node) && last; a++)
+    last = ir_bounds_of(g, ir_dim(g, item->node, a)).hi == 1;
+  return last;
+}
+
 static void start_group(const fuse_plan *p, uint32_t i, fuse_group *out) {
   ir_graph *g = p->s->g;
   ir_ref value = p->items[i].node;
@@ -55,7 +65,8 @@ static void start_group(const fuse_plan *p, uint32_t i, fuse_group *out) {
   for (int8_t l = 0; l < out->loops; l++) {
     out->extent[l] = ir_dim(g, value, (uint32_t)l);
     ir_bounds size = ir_bounds_of(g, out->extent[l]);
-    out->shared[l] = size.hi > 1 && (size.lo >= 1 || !any); /* inner sizes divide the iteration's number */
+    out->shared[l] = size.hi > 1 && (size.lo >= 1 || !any) && /* inner sizes divide the iteration's number */
+                     !is_lane_axis(p, &p->items[i], l);
     any |= out->shared[l];
     out->members[0].axis[l] = l;
   }
@@ -127,7 +138,7 @@ static ir_not_fused try_join(const fuse_plan *p, fuse_group *group, uint32_t i) 
   *m = (fuse_member){.value = item->node};
   for (int8_t l = 0; l < with.loops; l++) {
     m->axis[l] = with.shared[l] ? common_axis(p, group, item, l) : -1;
-    with.shared[l] = m->axis[l] >= 0 && !taken[m->axis[l]];
+    with.shared[l] = m->axis[l] >= 0 && !taken[m->axis[l]] && !is_lane_axis(p, item, m->axis[l]);
     if (with.shared[l]) taken[m->axis[l]] = any = true;
   }
   for (uint32_t k = 0; k < item->read_count; k++) {

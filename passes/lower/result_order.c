@@ -217,10 +217,26 @@ static int64_t batch_of(ir_graph *g, ir_ref sum) {
   return pass_contraction_size(&c, ~c.reduced & c.operand[0].varies & c.operand[1].varies);
 }
 
+/* Does the view make one axis of several, or several of one? Axes of one element do not count. */
+static bool regroups_axes(ir_graph *g, ir_ref view) {
+  const ir_node *n = ir_get(g, view);
+  uint32_t above = 0, below = 0, rank = ir_rank(g, view), inner = ir_rank(g, n->src[0]);
+  if (n->op != IR_OP_RESHAPE) return false;
+  for (;; above++, below++) {
+    while (above < rank && size_of(g, view, above) == 1) above++;
+    while (below < inner && size_of(g, n->src[0], below) == 1) below++;
+    if (above == rank || below == inner) return above != rank || below != inner;
+    if (size_of(g, view, above) != size_of(g, n->src[0], below)) return true;
+  }
+}
+
 /* Do the path's views make one axis of a row and a column, as those that interleave the phases of a
  * transposed convolution do? Then tiles would use elements less often, or only once. */
 static bool joins_row_and_column(ir_graph *g, const path *p, ir_ref reordered_sum) {
-  int64_t batch = batch_of(g, p->sum);
+  bool regroups = false;
+  for (uint32_t i = 0; i < p->count && !regroups; i++)
+    regroups = !pass_is_elementwise(ir_get(g, p->node[i])) && regroups_axes(g, p->node[i]);
+  int64_t batch = regroups ? batch_of(g, p->sum) : 0;
   return batch && batch_of(g, reordered_sum) > batch;
 }
 

@@ -383,6 +383,25 @@ static ir_ref in_form(const packing *k, const pass_operand *o, form f, int64_t w
   return 0;
 }
 
+/* 1 + the last kept axis of several elements, along which the lanes run; 0: there is none. */
+static uint32_t behind_lanes(const pass_contraction *c) {
+  uint32_t last = c->rank;
+  while (last > 0 && (has_axis(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;
+  return last;
+}
+
+/* Are the elements that the lanes read apart from one another? */
+static bool has_lanes_apart(const pass_contraction *c, const pass_operand *o) {
+  uint32_t last = behind_lanes(c);
+  return last > 0 && has_axis(o->varies, last - 1) && axis_stride(c, o, last - 1) != 1;
+}
+
+/* Do all lanes have the same masks, which then are no loops of their own? */
+static bool masks_lanes_alike(const pass_contraction *c, const pass_operand *o) {
+  uint32_t last = behind_lanes(c);
+  return last > 0 && axis_stride(c, o, last - 1) == 1 && !affine_depends(c->g, o->valid, c->range[last - 1]);
+}
+
 /* Does a copy of the window's operand with its masks take less time than what they cost without it? Of few
  * terms, which are written out, only results at the edges, loops of their own, have masks: a result there
  * takes as long as BORDER others, most of them alone. By C x H x W of the image, kernel and stride, time with
@@ -395,18 +414,21 @@ static bool window_pays(const pass_contraction *c, const pass_operand *o) {
          elements = (double)pack_masked_elements(c, o, &inside);
   double copy = (double)COPY_COST * far_copy(c, elements) * elements + LAUNCH;
   bool few = pass_contraction_size(c, c->reduced) <= PASS_FEW_TERMS && is_plain(c->g, o);
+  if (few && masks_lanes_alike(c, o)) return false;
   return copy < (few ? BORDER * (1 - inside) : MASKING) * all || (!few && all >= MUCH);
 }
 
 /* The sum for a window whose elements are not reused by another operand (a convolution of each channel, or
  * with one result channel): masks of the window are applied in a copy before. */
-static ir_ref windowed_sum(const pass_contraction *c) {
+static ir_ref windowed_sum(const pass_contraction *c, const bool *constant) {
   ir_ref made[2];
   bool windows = false;
   for (int i = 0; i < 2; i++) {
     const pass_operand *o = &c->operand[i];
     bool window = is_window(c, o);
-    made[i] = window && !ir_is_true(c->g, o->valid) && window_pays(c, o) ? pack_plain(c, o) : o->value;
+    made[i] = window && !ir_is_true(c->g, o->valid) && window_pays(c, o) ? pack_plain(c, o)
+              : !window && constant[i] && has_lanes_apart(c, o)          ? pack_in_rows(c, o)
+                                                                         : o->value;
     windows |= window;
   }
   return windows ? pack_sum(c, pack_product(c, made[0], made[1]), c->reduced) : c->sum;
@@ -499,9 +521,9 @@ static ir_ref packed(packer *p, ir_ref sum) {
   }
   for (int i = 0; i < 2; i++)
     c.operand[i].epilogue = c.operand[i].base < p->ends_cap && p->ends_epilogue[c.operand[i].base];
-  if (!pass_contraction_reuses(&c)) return p->strategy->panel_columns ? windowed_sum(&c) : sum;
   packing k = {.c = &c};
   for (int i = 0; i < 2 && p->target->hoists; i++) k.constant[i] = copies_once(p, &c, &c.operand[i]);
+  if (!pass_contraction_reuses(&c)) return p->strategy->panel_columns ? windowed_sum(&c, k.constant) : sum;
   if (in_blocks && !rescaled.late && rescaled.depth) k.weights = &c.operand[rescaled.path[0].through];
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
   if (p->strategy->panel_columns && choose_column(&k)) {

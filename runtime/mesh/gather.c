@@ -33,6 +33,7 @@ static ir_status find_routes(const ir_mesh *mesh, uint32_t processes, const rt_m
 static ir_status work(void *user, rt_endpoint *endpoint, ir_error *error) {
   const gather *g = user;
   ir_status status = IR_OK;
+  endpoint->traffic = NULL; /* that of the program that ran before */
   for (size_t i = 0; i < g->count && !status; i++) {
     rt_transfer transfer = {.routes = &g->routes[i],
                             .part = g->arrays[i].parts[endpoint->device],

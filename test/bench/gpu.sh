@@ -109,6 +109,9 @@ status=$?
 [ $status = 124 ] && echo "stopped after $checking s"
 case $status in 0 | 124) ;; *) failed=1 ;; esac
 
+say "graphs of which drivers computed one address for two, or one lane's for all"
+timeout $asking "$B/viewfold" check --device "$device" test/opencl/addresses.vf || failed=1
+
 # -------------------------------------------------------------------------------------------------------------- timing
 say "workloads"
 # shellcheck disable=SC2086  # a list of words

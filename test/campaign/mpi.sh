@@ -10,5 +10,62 @@ for i in openmpi mpich; do
   [ -e "$build/viewfold-mpi-$i.so" ] && command -v "mpirun.$i" >/dev/null && found="$found $i"
 done
 [ -n "$found" ] || skip "no MPI is here (.ci/deps install mpi)"
-$prefix "$python" -B test/campaign/mpi_same.py "$build/viewfold" --seed "$seed" --count "$(at 2 50 300)" || exit 1
+needs "$checked/mpi_same" "make CHECK=1 tests"
+
+# Graphs and changes of division, once by threads, then by 2 and 4 processes; the first run compiles, the others find it.
+reshards=$work/reshards
+grep -v '^#' test/conform/reshard_xla.list | shuf -n "$(at 10 40 400)" --random-source=test/conform/reshard_xla.list >"$reshards"
+same="$checked/mpi_same $work/record --seed $seed --count $(at 20 300 3000) --reshards $reshards"
+$prefix $same || exit 1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 UCX_LOG_LEVEL=error
+launch() { # MPI PROCESSES COMMAND...
+  mpi=$1 processes=$2
+  shift 2
+  # A launcher reads standard input, which is not its own here.
+  case $mpi in
+  openmpi) set -- --oversubscribe --mca mpi_yield_when_idle 1 -n "$processes" "$@" ;;
+  mpich) set -- -n "$processes" "$@" ;;
+  esac
+  VIEWFOLD_MPI=$PWD/$build/viewfold-mpi-$mpi.so $prefix timeout 1800 "mpirun.$mpi" "$@" </dev/null
+}
+for mpi in $found; do
+  for processes in 2 4; do
+    launch "$mpi" "$processes" $same || { echo "FAIL: $mpi, $processes processes"; exit 1; }
+  done
+done
+
+# Examples print and draw the same.
+compile() { ${CC:-cc} -std=c99 -O1 -Ifrontend "docs/examples/$1.c" "$build/libviewfold.so.0" -Wl,-rpath,"$PWD/$build" -lm -o "$work/$1"; }
+example() { # NAME COMMAND... : what it prints, and loss.svg
+  name=$1
+  shift
+  rm -f "$work/loss.svg"
+  "$@" >"$work/said" || { echo "FAIL: $*"; exit 1; }
+  [ ! -e "$work/loss.svg" ] || mv "$work/loss.svg" "$work/$name.svg"
+  mv "$work/said" "$work/$name.said"
+}
+same_as_threads() { # NAME
+  cmp "$work/$1.said" "$work/threads.said" && { [ ! -e "$work/threads.svg" ] || cmp "$work/$1.svg" "$work/threads.svg"; } ||
+    { echo "FAIL: an example on $1"; exit 1; }
+}
+export VIEWFOLD_THREADS=1
+examples=$(at heat "heat digits_conv" "heat digits_conv")
+for program in $examples; do
+  compile "$program" || exit 1
+  case $program in
+  heat) arguments=8 more= ;;
+  digits_conv) arguments="docs/examples/digits/digits.pgm $work/loss.svg 4" more=mpi ;;
+  esac
+  example threads "$work/$program" $arguments
+  for mpi in $found; do
+    for processes in 2 4; do
+      example "$mpi-$processes" launch "$mpi" "$processes" "$work/$program" $arguments $more
+      same_as_threads "$mpi-$processes"
+    done
+  done
+done
+echo "$examples: the same on 2 and 4 processes of$found as by threads"
+
+
+$prefix "$python" -B test/campaign/mpi_files.py "$build/viewfold" --mib "$(at 16 256 1024)" || exit 1
 $prefix "$python" -B test/campaign/mpi_failures.py "$build/viewfold" --seed "$seed" --count "$(at 1 5 50)" --seconds "$(at 20 20 2)"

@@ -166,11 +166,25 @@ def check_kind(context, kind, options, folder):
         check_rounding(context, kind, table, rng, options.count or 20000, dtype, folder)
 
 
+def check_refused(context, folder):
+    """Elements of two types are not put side by side."""
+    path = os.path.join(folder, "model.onnx")
+    save(path, [onnx.helper.make_node("Concat", ["x", "z"], ["y"], axis=0)],
+         [port("x", TYPES["int4"][0], [2]), port("z", TYPES["uint4"][0], [2])], [port("y", TYPES["int4"][0], [4])])
+    try:
+        compute(context, path, {})
+    except binding.Refused as refusal:
+        assert "inputs of dtype uint4 and another one" in str(refusal), refusal
+        return
+    raise AssertionError("Concat of int4 and uint4 is imported")
+
+
 def main():
     options = arguments(others=True, count=300, seed=1)
     context = onnx_import.importing_context(options.build)
     with tempfile.TemporaryDirectory() as folder:
         cases = [(kind, functools.partial(check_kind, context, kind, options, folder)) for kind in TYPES]
+        cases.append(("two types", functools.partial(check_refused, context, folder)))
         return onnx_import.run_cases("onnx_narrow", cases)
 
 

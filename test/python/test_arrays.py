@@ -247,3 +247,34 @@ class Arrays(Case):
         self.assertLess(abs(float(a.mean())), 0.2)
         u = vf.random.uniform(vf.random.split(7)[0], (1000,), low=2, high=3)
         self.assertTrue(2 <= float(u.min()) and float(u.max()) < 3)
+
+    def test_letters(self):
+        """Axes by letters, which operations pass on."""
+        a = np.arange(24.0).reshape(2, 3, 4)
+        x = vf.name_axes(vf.array(a), "bhw")
+        self.assertEqual((x.axes, (x * 2).axes, x.sum("h").axes, vf.array(a).axes), ("bhw", "bhw", "bw", None))
+        self.assertEqual(x.realise().axes, "bhw")
+        self.close(x.sum("hw"), a.sum((1, 2)))
+        self.close(x.mean(("b", "w"), keepdims=True), a.mean((0, 2), keepdims=True))
+        self.same(x.argmax("w"), a.argmax(2))
+        self.close(x.cumsum("h"), a.cumsum(1))
+        self.close(vf.cumulative_sum(x, axis="w", include_initial=True)[..., 1:], a.cumsum(2))
+        self.same(vf.sort(x, axis="b", descending=True), a[::-1])
+        self.same(vf.flip(x, axis="hw"), a[:, ::-1, ::-1])
+        self.same(vf.permute_dims(x, "wbh"), a.transpose(2, 0, 1))
+        self.close(vf.nn.softmax(x, axis="h").sum("h"), np.ones((2, 4)))
+
+        @vf.jit
+        def f(image: vf.Array["b", "h", vf.Dim("w", 1, 9)], row: vf.Array["b"]):
+            return image.sum("h") + row[:, None]
+
+        self.close(f(a, np.ones(2)), a.sum(1) + 1)
+        self.close(f(a[:, :, :3], np.ones(2)), a[:, :, :3].sum(1) + 1)
+        self.assertEqual(f._jit.traces, 1)
+        with self.assertRaisesRegex(vf.InvalidError, "no axis 'c'"):
+            x.sum("c")
+        with self.assertRaisesRegex(vf.InvalidError, "'h'|letter"):
+            vf.name_axes(vf.array(a), "wbh") + x
+        with self.assertRaisesRegex(TypeError, "a letter of vf.name_axes"):
+            x.sum(1.5)
+

@@ -107,6 +107,20 @@ class Jit(Case):
         with self.assertRaisesRegex(ValueError, "n is 5, and 6"):
             f(np.ones((5, 3), "float32"), np.ones(6, "float32"))
 
+    def test_dynamic_strides(self):
+        """A program for all sizes reads dense memory; what lies otherwise is copied, by the first call and by later ones."""
+        n = vf.Dim("n", 1, 64)
+
+        @vf.jit
+        def f(x: vf.Array[3, n]):
+            return x + 1
+
+        a = np.arange(36.0).reshape(3, 12)
+        for x in (a[:, :5], a[:, ::-2], a, np.asfortranarray(a), a[:, 3:4]):
+            for _ in range(2):
+                self.same(f(x), x + 1)
+        self.assertEqual(f._jit.traces, 1)
+
     def test_constants(self):
         """Arrays of the surroundings are constants of the program."""
         table, small = vf.array(np.arange(1000, dtype="float32")), vf.array(2.0)

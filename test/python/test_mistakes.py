@@ -35,7 +35,48 @@ ROWS = (
     (lambda: vf.jvp(lambda x: x * 2, vf.ones(3), vf.ones(3)), TypeError, "primals are a tuple"),
     (lambda: vf.export(lambda x: x * 2, vf.ones(3))(x=vf.ones(3), y=1), TypeError, "there is no y"),
     (lambda: np.linalg.svd(vf.ones((2, 2))), TypeError, r"no numpy\.linalg\.svd"),
+    (lambda: vf.zeros(2, 3), TypeError, r"zeros\(\(2, 3\)\)"),
+    (lambda: vf.ones(2.5), TypeError, "an integer or a tuple"),
+    (lambda: vf.arange(0, 1, 0), ValueError, "the step from 0 to 1 is 0"),
+    (lambda: vf.asarray(np.array(["2020-01-01"], dtype="datetime64[D]")), TypeError, "datetime64"),
+    (lambda: vf.asarray(np.ones(2, complex)), TypeError, "complex|'Zd'"),
+    (lambda: vf.from_dlpack([1, 2]), TypeError, "vf.array"),
+    (lambda: vf.ones(3) + [1, 2, 3], TypeError, "vf.array"),
+    (lambda: [1, 2, 3] * vf.ones(3), TypeError, "vf.array"),
+    (lambda: bool(vf.ones(3) == vf.ones(3)), TypeError, r"\.all\(\)"),
+    (lambda: vf.ones(3).backward(), AttributeError, "vf.grad"),
+    (lambda: vf.ones(3).add_(1), AttributeError, "vf.Ref"),
+    (lambda: vf.ones(3).view(-1), AttributeError, "reshape"),
+    (lambda: vf.ones(3).cuda(), AttributeError, "VIEWFOLD_DEVICE"),
+    (lambda: vf.ones(3).unheard, AttributeError, "no unheard"),
+    (lambda: vf.ones((2, 3)).sum(dim=1), TypeError, "axis=..."),
+    (lambda: vf.jit(lambda x, axis: x.sum(axis))(vf.ones((2, 3)), 1), TypeError, "static_argnames='axis'"),
+    (lambda: vf.jit(lambda x: "a")(vf.ones(3)), TypeError, "returns 'a'"),
+    (lambda: vf.jit(lambda x: None)(vf.ones(3)), ValueError, "what is computed is returned"),
+    (lambda: _Net()(vf.ones(3)), TypeError, "static_argnums=0"),
+    (lambda: vf.jit(lambda x: x * 2)(np.ones(3, "f"), out=np.zeros(4, "f")), ValueError, r"shape \(3,\) and dtype .*float32"),
+    (lambda: vf.jit(lambda x: x if x.sum() > 0 else -x)(vf.ones(3)), TypeError, "vf.where, vf.cond"),
+    (lambda: vf.jit(lambda x: np.asarray(x) + 1)(vf.ones(3)), TypeError, "is being traced"),
+    (lambda: vf.jit(lambda x: x[x > 0])(vf.ones(3)), IndexError, r"vf.where\(mask, x, other\)"),
+    (lambda: _leaked() + 1, TypeError, "return it"),
+    (lambda: _leaked().tolist(), TypeError, "return it"),
+    (lambda: vf.linalg.inv(vf.ones((2, 2))), AttributeError, "numpy.linalg.inv"),
+    (lambda: vf.nn.Linear(2, 3), AttributeError, "x @ w"),
+    (lambda: vf.lax.scan, AttributeError, "vf.scan"),
+    (lambda: vf.linalg.svdd, AttributeError, "it has matmul"),
 )
+
+
+class _Net:
+    @vf.jit
+    def __call__(self, x):
+        return x
+
+
+def _leaked():
+    kept = []
+    vf.jit(lambda x: (kept.append(x), x)[1])(vf.ones(3))
+    return kept[0]
 
 
 class Mistakes(Case):

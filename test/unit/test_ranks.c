@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "frontend/viewfold.h"
+#include "runtime/mesh/gather.h"
 #include "runtime/mesh/ranks.h"
 #include "runtime/mesh/route.h"
 #include "runtime/runtime.h"
@@ -124,6 +125,46 @@ static void test_runs(void **state) {
   free_team(t);
 }
 
+/* Gathering results counts nothing, and does not touch what the run before it counted. */
+static void *gather_one(void *user) {
+  process *p = user;
+  void *parts[PROCESSES] = {p->part, p->part};
+  ir_box boxes[PROCESSES];
+  for (int d = 0; d < PROCESSES; d++) boxes[d] = p->routes->of[d].own;
+  rt_mesh_array list[2];
+  for (int i = 0; i < 2; i++)
+    list[i] = (rt_mesh_array){sizeof(float), p->routes->of[0].needed, boxes, parts, p->whole};
+  memset(&p->error, 0, sizeof p->error);
+  p->status = rt_ranks_gather(p->ranks, list, 2, &p->error);
+  return NULL;
+}
+
+static rt_traffic counted[PROCESSES];
+static ir_status exchange_counted(void *user, rt_endpoint *endpoint, ir_error *error) {
+  endpoint->traffic = &counted[endpoint->device];
+  return exchange(user, endpoint, error);
+}
+
+static void test_gather_counts_nothing(void **state) {
+  (void)state;
+  team *t = make_team(600 * SECOND);
+  for (int p = 0; p < PROCESSES; p++) t->list[p].work = exchange_counted;
+  run_team(t);
+  for (int p = 0; p < PROCESSES; p++) {
+    assert_int_equal(t->list[p].status, IR_OK);
+    assert_int_equal(counted[p].bytes, ELEMENTS * sizeof(float));
+  }
+  pthread_create(&t->list[1].thread, NULL, gather_one, &t->list[1]);
+  gather_one(&t->list[0]);
+  pthread_join(t->list[1].thread, NULL);
+  for (int p = 0; p < PROCESSES; p++) {
+    assert_int_equal(t->list[p].status, IR_OK);
+    assert_int_equal(counted[p].times, 1);
+    assert_int_equal(counted[p].bytes, ELEMENTS * sizeof(float));
+  }
+  free_team(t);
+}
+
 static void test_another_program(void **state) {
   (void)state;
   team *t = make_team(600 * SECOND);
@@ -219,5 +260,5 @@ static void test_join_nothing(void **state) {
   assert_int_equal(vf_process_number(NULL), 0);
 }
 
-UNIT_TESTS(test_runs, test_another_program, test_gone, test_left, test_refused, test_joins_once,
-           test_join_nothing)
+UNIT_TESTS(test_runs, test_gather_counts_nothing, test_another_program, test_gone, test_left, test_refused,
+           test_joins_once, test_join_nothing)

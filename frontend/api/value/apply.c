@@ -26,7 +26,7 @@ static bool attribute(ir_parser *p, ir_attr *out) {
   ir_token name = p->lex.token;
   if (name.kind != IR_TOKEN_WORD) return ir_lex_fail(&p->lex, "bad attribute", "name=value");
   ir_lex_next(&p->lex);
-  if (!ir_lex_expect(&p->lex, '=', "bad attribute") || !ir_parse_value(p, out)) return false;
+  if (!ir_lex_expect(&p->lex, '=', "bad attribute") || !ir_parse_value_of(p, &name, out)) return false;
   out->name = name.text;
   out->name_length = name.length;
   return true;

@@ -66,19 +66,16 @@ int cli_mesh_declare(cli_graph *s, const ir_parsed_graph *block, const char *tex
   return status;
 }
 
-static ir_status make_output(cli_buffers *b, size_t i, fe_sharded *sharded, const ir_parsed_graph *block,
-                             const cli_binding *values, ir_error *error) {
+static ir_status shape_output(cli_buffers *b, size_t i, fe_sharded *sharded, const ir_parsed_graph *block,
+                              const cli_binding *values, ir_error *error) {
   fe_array *a = &b->outputs[i];
   uint32_t rank;
   a->dtype = ir_dtype_of(&sharded->graph, sharded->parts.results[i].global);
   if (fe_sharded_shape(sharded, true, i, values->values, &rank, a->shape, error) != IR_OK)
     return error->status;
   a->rank = (int)rank;
-  bool counted = fe_shape_bytes(a->dtype, a->rank, a->shape, &a->bytes);
-  b->out[i] = a->data = counted ? ir_alloc(&cli_array_mem, a->bytes) : NULL;
-  if (a->data) return IR_OK;
-  return ir_fail(error, IR_ERR_MEMORY, "not enough memory for the %zu bytes of result %%%s", a->bytes,
-                 block->results[i].name);
+  if (fe_shape_bytes(a->dtype, a->rank, a->shape, &a->bytes)) return IR_OK;
+  return ir_fail(error, IR_ERR_MEMORY, "result %%%s has too many elements", block->results[i].name);
 }
 
 ir_status cli_mesh_buffers(cli_buffers *b, fe_sharded *sharded, const ir_parsed_graph *block,
@@ -90,7 +87,20 @@ ir_status cli_mesh_buffers(cli_buffers *b, fe_sharded *sharded, const ir_parsed_
   b->output_count = block->result_count;
   for (size_t i = 0; i < block->param_count; i++) b->in[i] = values->arrays[i].data;
   for (size_t i = 0; i < b->output_count; i++)
-    if (make_output(b, i, sharded, block, values, error) != IR_OK) return error->status;
+    if (shape_output(b, i, sharded, block, values, error) != IR_OK) return error->status;
+  return IR_OK;
+}
+
+ir_status cli_mesh_fill(cli_buffers *b, const ir_parsed_graph *block, const cli_binding *values,
+                        const bool *takes, ir_error *error) {
+  for (size_t i = 0; i < b->output_count; i++) {
+    fe_array *a = &b->outputs[i];
+    if (takes[i]) continue;
+    b->out[i] = a->data = ir_alloc(&cli_array_mem, a->bytes);
+    if (!a->data)
+      return ir_fail(error, IR_ERR_MEMORY, "not enough memory for the %zu bytes of result %%%s", a->bytes,
+                     block->results[i].name);
+  }
   for (size_t r = 0; r < values->reference_count; r++) { /* what a run changes is a copy */
     const pass_reference *at = &values->references[r];
     const fe_array *a = &b->outputs[at->result];
@@ -101,12 +111,12 @@ ir_status cli_mesh_buffers(cli_buffers *b, fe_sharded *sharded, const ir_parsed_
 }
 
 ir_status cli_mesh_count(fe_sharded *sharded, const cli_buffers *buffers, const cli_binding *values,
-                         ir_text *out, ir_error *error) {
+                         const fe_part_taker *taker, ir_text *out, ir_error *error) {
   rt_mesh_traffic kinds[MOST_KINDS];
   size_t count;
   int64_t most, total;
   rt_mesh_count_anew(sharded->devices);
-  if (fe_sharded_run(sharded, buffers->in, buffers->out, values->values, error) != IR_OK)
+  if (fe_sharded_run_taking(sharded, buffers->in, buffers->out, values->values, taker, error) != IR_OK)
     return error->status;
   if (rt_mesh_gather_counts(sharded->devices, error) != IR_OK) return error->status;
   rt_mesh_count(sharded->devices, kinds, MOST_KINDS, &count, &most, &total);

@@ -124,8 +124,12 @@ const void *py_array_data(py_array *a) {
   if (a->graph) {
     PyErr_SetString(
         PyExc_TypeError,
-        "an array inside of a function that is being traced has no elements; use vf.where, vf.cond "
-        "or vf.while_loop in place of if and while, or make the argument static");
+        a->graph != py_traced_into
+            ? "an array of a function that was traced is used outside of that function, where it has no "
+              "value; "
+              "return it"
+            : "an array inside of a function that is being traced has no elements; use vf.where, vf.cond "
+              "or vf.while_loop in place of if and while, or make the argument static");
     return NULL;
   }
   if (!a->tensor || !py_session_enter()) {
@@ -164,6 +168,19 @@ static PyObject *get_state(PyObject *self, void *unused) {
   const py_array *a = (py_array *)self;
   bool computed = a->block || (a->tensor && vf_tensor_is_realised(a->tensor));
   return PyUnicode_FromString(a->graph ? "traced" : computed ? "computed" : "recorded");
+}
+
+/* The letters of the axes, _ where one has none; None where no axis has one. */
+static PyObject *get_axes(PyObject *self, void *unused) {
+  (void)unused;
+  py_array *a = (py_array *)self;
+  char letters[PY_RANK + 1];
+  if (!a->graph && !a->tensor) Py_RETURN_NONE;
+  if (!a->graph && !py_session_enter()) return NULL;
+  int rank = vf_value_letters(a->graph ? a->value : vf_tensor_value(a->tensor), letters);
+  if (!a->graph) py_session_leave();
+  if (rank < 0 || (int)strspn(letters, "_") == rank) Py_RETURN_NONE;
+  return PyUnicode_FromString(letters);
 }
 
 /* The operation that makes the value, on one line; None where it has elements alone. */
@@ -231,6 +248,8 @@ static PyGetSetDef questions[] = {
     {"dtype", get_dtype, NULL, "The dtype of the elements.", NULL},
     {"ndim", get_rank, NULL, "How many axes there are.", NULL},
     {"_state", get_state, NULL, "traced, recorded or computed.", NULL},
+    {"axes", get_axes, NULL, "The letters of the axes, as vf.name_axes gives them; None: no axis has one.",
+     NULL},
     {"_expression", get_expression, NULL, "The operation that makes the value.", NULL},
     {0},
 };
@@ -240,6 +259,7 @@ static PyMethodDef methods[] = {
     PY_METHOD("realise", realise, METH_NOARGS, "Compute the elements now. Returns the array."),
     PY_METHOD("tobytes", to_bytes, METH_NOARGS, "The elements as bytes, in row-major order."),
     PY_METHOD("_become", become, METH_O, "Stand for what another array is."),
+    PY_METHOD("_part", py_array_part, METH_O, "The part that a device has, as slices."),
     PY_METHOD("__dlpack__", py_array_dlpack, METH_VARARGS | METH_KEYWORDS,
               "The elements for another library."),
     {0},

@@ -115,6 +115,18 @@ static bool is_result(const py_argument *a, const py_program *p, const int64_t *
   return is_dense(a);
 }
 
+static void wrong_result(const py_program *p, const int64_t *variables) {
+  int64_t shape[PY_RANK];
+  int rank = p->ranks[p->inputs];
+  PyObject *sizes =
+      vf_port_shape(p->program, VF_OUTPUT, 0, variables, shape, NULL) ? NULL : PyTuple_New(rank);
+  for (int k = 0; k < rank && sizes; k++) PyTuple_SetItem(sizes, k, PyLong_FromLongLong(shape[k]));
+  if (sizes)
+    PyErr_Format(PyExc_ValueError, "out must be a dense, writable array of shape %R and dtype %R", sizes,
+                 py.dtypes[p->dtypes[p->inputs]]);
+  Py_XDECREF(sizes);
+}
+
 /* The one result into the array `out`, which has its dtype and shape, and is dense. */
 static PyObject *run_into(const py_program *p, const void *const *inputs, const int64_t *variables,
                           PyObject *out) {
@@ -127,9 +139,7 @@ static PyObject *run_into(const py_program *p, const void *const *inputs, const 
                     "out is an array of viewfold, which does not change; give a NumPy array, or use "
                     "the result");
   } else {
-    PyErr_Format(PyExc_ValueError,
-                 "out must be a dense, writable array with the shape and dtype of the result (%s)",
-                 vf_dtype_name((vf_dtype)p->dtypes[p->inputs]));
+    wrong_result(p, variables);
   }
   py_arguments_release(&a, 1);
   return made;

@@ -22,6 +22,7 @@ static void graph_free(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   vf_graph_destroy(((py_graph *)self)->graph);
   Py_XDECREF(((py_graph *)self)->kept);
+  Py_XDECREF(((py_graph *)self)->mesh);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF((PyObject *)type);
 }
@@ -128,13 +129,28 @@ static PyObject *graph_name(PyObject *self, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+/* set_mesh(mesh): refused where it has another one. */
+static PyObject *graph_set_mesh(PyObject *self, PyObject *mesh) {
+  py_graph *g = (py_graph *)self;
+  vf_error error;
+  const vf_mesh *given = py_mesh_of(mesh);
+  if (!given) return NULL;
+  if (g->mesh == mesh) Py_RETURN_NONE;
+  if (g->mesh)
+    return PyErr_Format(PyExc_ValueError, "a function on one mesh is called inside of one on another; both "
+                                          "take the same vf.Mesh");
+  if (vf_graph_set_mesh(g->graph, given, &error)) return py_raise_error(&error);
+  g->mesh = Py_NewRef(mesh);
+  Py_RETURN_NONE;
+}
+
 static PyObject *graph_compile(PyObject *self, PyObject *none) {
   (void)none;
   py_graph *g = (py_graph *)self;
   vf_error error;
   vf_program *program;
   PY_BEGIN_WORK;
-  program = vf_compile(g->graph, &error);
+  program = g->mesh ? vf_compile_on(g->graph, NULL, 0, &error) : vf_compile(g->graph, &error);
   PY_END_WORK;
   return program ? py_program_of(program) : py_raise_error(&error);
 }
@@ -167,6 +183,7 @@ static PyMethodDef methods[] = {
     PY_METHOD("output", graph_output, METH_VARARGS, "output(name, array)."),
     PY_METHOD("constants", graph_constants, METH_O, "constants(path): the arrays of a file, by name."),
     PY_METHOD("name", graph_name, METH_VARARGS, "name(array, name), for messages."),
+    PY_METHOD("set_mesh", graph_set_mesh, METH_O, "The mesh of its programs."),
     PY_METHOD("compile", graph_compile, METH_NOARGS, "The program of the outputs."),
     PY_METHOD("text", graph_text, METH_NOARGS, "The graph as text."),
     PY_METHOD("dump", graph_dump, METH_O, "dump(stage): graph, kernels, index, loops, llvm or asm."),

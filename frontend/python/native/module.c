@@ -165,6 +165,7 @@ static PyObject *set_flags(PyObject *module, PyObject *flags) {
   if (given != py.flags) {
     vf_context_destroy(py.context);
     py.context = NULL;
+    py.session_on_mesh = false;
     py.flags = (uint32_t)given;
   }
   Py_RETURN_NONE;
@@ -215,9 +216,14 @@ static PyMethodDef functions[] = {
     PY_METHOD("graph", py_graph_make, METH_O, "An empty graph of that name."),
     PY_METHOD("tracing", py_tracing, METH_VARARGS,
               "tracing([graph]): what operations record into; the one before."),
+    PY_METHOD("mesh", py_mesh_make, METH_O, "The mesh of a text."),
+    PY_METHOD("set_mesh", py_set_mesh, METH_O, "The mesh of arrays outside of functions."),
+    PY_METHOD("on_mesh", py_on_mesh, METH_NOARGS, "Have operations that are recorded now a mesh?"),
+    PY_METHOD("processes", py_processes, METH_VARARGS, "processes([seconds]): count and number; joins them."),
     PY_METHOD("vjp", py_vjp, METH_VARARGS, "vjp(outputs, cotangents, inputs): gradients."),
     PY_METHOD("jvp", py_jvp, METH_VARARGS, "jvp(outputs, inputs, tangents): how the outputs vary."),
-    PY_METHOD("vmap", py_vmap, METH_VARARGS, "vmap(function, arguments, in_axes, results, out_axes, size)."),
+    PY_METHOD("vmap", py_vmap, METH_VARARGS,
+              "vmap(function, arguments, in_axes, results, out_axes, size, over)."),
     PY_METHOD("scan", py_scan, METH_VARARGS, "scan(body, init, xs, ys_count, length, reverse)."),
     PY_METHOD("cond", py_cond, METH_VARARGS, "cond(predicate, then, otherwise, operands, results)."),
     PY_METHOD("while_loop", py_while_loop, METH_VARARGS, "while_loop(condition, body, init, max_trips)."),
@@ -250,9 +256,10 @@ PyMODINIT_FUNC PyInit__native(void) {
   py.program = add_type(module, &py_program_spec, "Program");
   py.dispatcher = add_type(module, &py_dispatcher_spec, "Dispatcher");
   py.reference = add_type(module, &py_reference_spec, "Reference");
+  py.mesh = add_type(module, &py_mesh_spec, "Mesh");
   py.main = PyThread_get_thread_ident();
   PyModule_AddStringConstant(module, "version", vf_version());
-  if (py.array && py.graph && py.program && py.dispatcher && py.reference) {
+  if (py.array && py.graph && py.program && py.dispatcher && py.reference && py.mesh) {
     py.array_class = Py_NewRef((PyObject *)py.array);
     return module;
   }

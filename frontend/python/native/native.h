@@ -29,6 +29,7 @@ typedef struct py_block {
 typedef struct py_graph {
   PyObject_HEAD vf_graph *graph;
   PyObject *kept; /* a list of what its constants are borrowed from */
+  PyObject *mesh; /* of its programs; NULL: one device */
 } py_graph;
 
 /* An array: elements in a block, or a tensor of the session, or both; or a value of a graph. */
@@ -54,7 +55,7 @@ typedef struct py_program {
 /* module.c */
 typedef struct py_state {
   vf_context *context;
-  PyTypeObject *array, *graph, *program, *dispatcher, *reference;
+  PyTypeObject *array, *graph, *program, *dispatcher, *reference, *mesh;
   PyObject *array_class;              /* what new arrays are made of: the class of Python, or `array` */
   PyObject *errors[VF_ERR_VALUE + 1]; /* exception by status */
   PyObject *dtypes[VF_INDEX + 1];     /* objects of Python by vf_dtype */
@@ -64,7 +65,8 @@ typedef struct py_state {
   bool told;          /* it has been called since work began last */
   unsigned long main; /* the thread that imported the module: signals of Python are handled there */
   uint32_t flags;     /* of the context */
-  bool callbacks;     /* programs may call functions of Python, in whatever thread */
+  bool session_on_mesh;
+  bool callbacks; /* programs may call functions of Python, in whatever thread */
 } py_state;
 extern py_state py;
 /* The graph that operations of this thread record into; NULL: the session's. */
@@ -227,6 +229,17 @@ PyObject *py_import_onnx(PyObject *module, PyObject *path);
 PyObject *py_xla_handler(PyObject *module, PyObject *none); /* the function that XLA calls, as a capsule */
 PyObject *py_read_arrays(PyObject *module, PyObject *path);
 PyObject *py_write_arrays(PyObject *module, PyObject *args);
+
+/* mesh.c */
+extern PyType_Spec py_mesh_spec;
+const vf_mesh *py_mesh_of(PyObject *object); /* NULL with an exception */
+/* A method of arrays: the part that a device of the session's mesh has. */
+PyObject *py_array_part(PyObject *self, PyObject *device);
+/* Functions of the module. */
+PyObject *py_mesh_make(PyObject *module, PyObject *text);
+PyObject *py_set_mesh(PyObject *module, PyObject *mesh);
+PyObject *py_on_mesh(PyObject *module, PyObject *none);
+PyObject *py_processes(PyObject *module, PyObject *args);
 
 /* reference.c */
 extern PyType_Spec py_reference_spec;

@@ -8,6 +8,7 @@ enum { LONG_BYTES = 200000, LONG_FLOPS = 400000 };
 
 static bool is_long(const py_program *p) {
   vf_cost cost = {.size = sizeof cost};
+  if (vf_program_device_count(p->program) > 1) return true; /* other threads may call functions of Python */
   if (py.callbacks || p->variables || vf_program_cost(p->program, NULL, &cost, NULL)) return true;
   return cost.bytes > LONG_BYTES || cost.flops > LONG_FLOPS;
 }
@@ -274,7 +275,16 @@ static PyObject *program_port(PyObject *self, PyObject *args) {
   return sizes ? Py_BuildValue("iN", (int)vf_port_dtype(p->program, port, number), sizes) : NULL;
 }
 
+/* (of the device that received most, of all together) */
+static PyObject *program_received(PyObject *self, PyObject *none) {
+  (void)none;
+  int64_t most, total;
+  vf_program_received(((py_program *)self)->program, &most, &total);
+  return Py_BuildValue("LL", (long long)most, (long long)total);
+}
+
 static PyMethodDef methods[] = {
+    PY_METHOD("received", program_received, METH_NOARGS, "Bytes that devices received: most, total."),
     PY_METHOD("names", program_names, METH_O, "names(port)."),
     PY_METHOD("port", program_port, METH_VARARGS, "port(port, number): dtype and shape."),
     PY_METHOD("statistics", program_statistics, METH_NOARGS, "Where its kernels come from."),

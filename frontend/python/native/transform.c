@@ -53,7 +53,7 @@ PyObject *py_jvp(PyObject *module, PyObject *args) {
   return result;
 }
 
-/* vmap(function, arguments, in_axes, results, out_axes, size) */
+/* vmap(function, arguments, in_axes, results, out_axes, size, over) */
 
 PyObject *py_vmap(PyObject *module, PyObject *args) {
   (void)module;
@@ -62,8 +62,9 @@ PyObject *py_vmap(PyObject *module, PyObject *args) {
   long long size;
   vf_value *arguments = NULL;
   Py_ssize_t count;
-  if (!PyArg_ParseTuple(args, "OOO!iO!L", &function, &list, &PyTuple_Type, &in_axes, &results, &PyTuple_Type,
-                        &out_axes, &size) ||
+  const char *over;
+  if (!PyArg_ParseTuple(args, "OOO!iO!Lz", &function, &list, &PyTuple_Type, &in_axes, &results, &PyTuple_Type,
+                        &out_axes, &size, &over) ||
       !py_values(list, &arguments, &count))
     return NULL;
   py_recorded call = {function, count, results};
@@ -80,7 +81,7 @@ PyObject *py_vmap(PyObject *module, PyObject *args) {
     PyObject *axis = PyTuple_GetItem(out_axes, i);
     out[i] = axis == Py_None ? VF_NOT_MAPPED : (int)PyLong_AsLong(axis);
   }
-  vf_map map = {sizeof map, (int)count, results, in, out, size, NULL};
+  vf_map map = {sizeof map, (int)count, results, in, out, size, over};
   vf_value *values = py_new_values(results);
   if (values && !PyErr_Occurred()) {
     vf_vmap(py_traced_into->graph, &map, py_call_recorded, &call, arguments, values);

@@ -14,7 +14,7 @@ import os as _os
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
-from . import _native
+from . import _hints, _native
 from ._dtypes import (
     DType, bfloat16, bool_, can_cast, dtype, finfo, float16, float32, float64, iinfo, int8, int16, int32, int64, isdtype,
     promote as promote_types, result_type, uint8, uint16, uint32, uint64,
@@ -34,6 +34,7 @@ from ._creation import (
 )
 from ._elementwise import *  # noqa: F403
 from ._files import Program, compile, export, load, load_program, save
+from ._mesh import Mesh, P, part, processes, set_mesh, shard
 from ._look import callback, debug_nans, explain, print, profile, tap
 from ._reductions import (
     all, any, argmax, argmin, argsort, count_nonzero, cumprod, cumsum, cumulative_prod, cumulative_sum, diff, logsumexp,
@@ -45,21 +46,26 @@ from ._search import (
 )
 from ._shapes import (
     broadcast_arrays, broadcast_shapes, broadcast_to, concat, concatenate, expand_dims, flip, matrix_transpose, moveaxis,
-    pad, permute_dims, rearrange, repeat, reshape, roll, split, squeeze, stack, swapaxes, tile, transpose, unstack,
+    name_axes, pad, permute_dims, rearrange, repeat, reshape, roll, split, squeeze, stack, swapaxes, tile, transpose, unstack,
 )
 from ._sizes import Size
+from ._jit import jit
+from ._trace import Dim, tracing
 from ._transform import (
-    Dim, checkpoint, cond, fori_loop, grad, jit, jvp, scan, tracing, value_and_grad, vjp, vmap, while_loop,
+    checkpoint, cond, fori_loop, grad, jvp, scan, value_and_grad, vjp, vmap, while_loop,
 )
 from . import _tree as tree
 from . import _progress as _progress
-from . import linalg, nn, random
+from . import collectives, linalg, nn, random
 from .linalg import einsum, matmul, outer, tensordot, vecdot
 
 bool = bool_
 newaxis = None
 __version__ = _native.version
 __array_api_version__ = "2024.12"
+
+
+_MODULES = (("nn", nn), ("linalg", linalg), ("random", random), ("collectives", collectives))
 
 
 def _namespace(version: str | None = None) -> _Any:
@@ -71,10 +77,13 @@ def _namespace(version: str | None = None) -> _Any:
 
 
 def __getattr__(name: str) -> _Any:
-    for place, module in (("nn", nn), ("linalg", linalg), ("random", random)):
+    for place, module in _MODULES:
         if name in module.__all__:
             raise AttributeError(f"viewfold has no {name}; it is viewfold.{place}.{name}")
     near = _near(name)
+    advice = None if name.startswith("_") else _hints.of_name(name)
+    if advice:
+        raise AttributeError(f"viewfold has no {name}; {advice}")
     raise AttributeError(f"module 'viewfold' has no attribute {name!r}; " +
                          (f"near to it: {', '.join(near)}" if near else "operations by name: viewfold.apply"))
 
@@ -86,7 +95,7 @@ def _near(name: str) -> list[str]:
     from difflib import get_close_matches
 
     places = {key: f"viewfold.{key}" for key in globals() if not key.startswith("_")}
-    for place, module in (("nn", nn), ("linalg", linalg), ("random", random)):
+    for place, module in _MODULES:
         places |= {key: f"viewfold.{place}.{key}" for key in module.__all__}
     begins = [key for key in places if len(key) > 3 and name.startswith(key)]
     return [places[key] for key in begins or get_close_matches(name, places, 3, 0.75)]

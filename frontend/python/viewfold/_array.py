@@ -20,11 +20,18 @@ def _is_operand(x: Any) -> bool:
     return isinstance(x, (Array, bool, int, float)) or hasattr(x, "__array_interface__")
 
 
+def _no_operand(x: Any, name: str) -> Any:
+    """The other object may know what to do with an array; lists do not, but are unequal to one."""
+    if isinstance(x, (list, tuple)) and name not in ("eq", "ne"):
+        raise TypeError(f"an operand is a {type(x).__name__}; lists become arrays by vf.array")
+    return NotImplemented
+
+
 def _forward(name: str) -> Callable[[Any, Any], Any]:
     """The method of an operator, whose left operand is the array."""
 
     def method(self: Any, other: Any) -> Any:
-        return _native.apply(name, (self, other)) if _is_operand(other) else NotImplemented
+        return _native.apply(name, (self, other)) if _is_operand(other) else _no_operand(other, name)
 
     return method
 
@@ -33,7 +40,7 @@ def _backward(name: str) -> Callable[[Any, Any], Any]:
     """The same, whose right operand is the array."""
 
     def method(self: Any, other: Any) -> Any:
-        return _native.apply(name, (other, self)) if _is_operand(other) else NotImplemented
+        return _native.apply(name, (other, self)) if _is_operand(other) else _no_operand(other, name)
 
     return method
 
@@ -113,6 +120,12 @@ class Array(_native.Array):
     def __format__(self, how: str) -> str:
         return format(self.item() if how and self.ndim == 0 else str(self), how)
 
+    def __getattr__(self, name: str) -> Any:
+        from ._hints import of_array
+
+        advice = of_array(name)
+        raise AttributeError(f"arrays have no {name}" + (f"; {advice}" if advice else ""), name=name, obj=self)
+
     # elements
 
     def tolist(self) -> Any:
@@ -134,7 +147,10 @@ class Array(_native.Array):
         return self.item()
 
     def __bool__(self) -> bool:
-        return bool(self._scalar("bool"))
+        if self.ndim:
+            raise TypeError(f"bool: the array has shape {self.shape}; (x == y).all() and .any() are one truth value, and a "
+                            "condition for each element is vf.where(x > 0, a, b)")
+        return bool(self.item())
 
     def __int__(self) -> int:
         return int(self._scalar("int"))
@@ -247,8 +263,10 @@ class Array(_native.Array):
     ravel = flatten
 
     def transpose(self, *axes: Any) -> "Array":
+        from ._shapes import permute_dims
+
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return self.T if not order else apply("permute", (self,), "order=[" + ",".join(map(str, order)) + "]")
+        return self.T if not order else permute_dims(self, order)
 
     def squeeze(self, axis: Any = None) -> "Array":
         from ._shapes import squeeze

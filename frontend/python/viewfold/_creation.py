@@ -82,6 +82,9 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | 
     else:
         made = _native.from_buffer(obj, bool(copy))
         if made is None and hasattr(obj, "__dlpack__"):
+            kind = getattr(getattr(obj, "dtype", None), "kind", "f")
+            if kind in "cOSUVmM":  # NumPy's letters
+                raise TypeError(f"an array of {obj.dtype}; takes bool, integers and floats of 8 to 64 bits")
             made = from_dlpack(obj, copy=copy)
         if made is None:
             raise TypeError(f"{type(obj).__name__} is no array: it has neither a buffer nor __dlpack__")
@@ -101,6 +104,9 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """The array of another library, by DLPack: without a copy, so that nobody may change it."""
     if device not in (None, "cpu"):
         raise ValueError(f"arrays are on the device 'cpu', not on {device!r}")
+    if not hasattr(x, "__dlpack__"):
+        raise TypeError(f"from_dlpack takes an array of another library, and got {type(x).__name__}; lists become arrays by "
+                        "vf.array")
     try:
         capsule = x.__dlpack__(max_version=(1, 1), copy=copy)
     except TypeError:  # of a library that knows the old form alone
@@ -119,7 +125,18 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
 
 
 def _sizes(shape: Any) -> tuple[Any, ...]:
-    return (shape,) if isinstance(shape, (int, Size)) else tuple(shape)
+    if isinstance(shape, (int, Size)):
+        return (shape,)
+    if not isinstance(shape, (tuple, list)):
+        raise TypeError(f"a shape is an integer or a tuple of them, as (2, 3), and got {shape!r:.60}")
+    return tuple(shape)
+
+
+def _dtype_behind(shape: Any, dtype: Any, who: str) -> DType:
+    """The dtype behind a shape, which people also write without brackets."""
+    if isinstance(dtype, int) and not isinstance(dtype, bool):
+        raise TypeError(f"{who}: a shape is one tuple, as in {who}(({shape}, {dtype}))")
+    return float32 if dtype is None else to_dtype(dtype)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:
@@ -134,13 +151,13 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """Zeros, of float32 unless told otherwise."""
-    want = float32 if dtype is None else to_dtype(dtype)
+    want = _dtype_behind(shape, dtype, "zeros")
     return full(shape, False if want.kind == "b" else 0, dtype=want)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """Ones, of float32 unless told otherwise."""
-    want = float32 if dtype is None else to_dtype(dtype)
+    want = _dtype_behind(shape, dtype, "ones")
     return full(shape, True if want.kind == "b" else 1, dtype=want)
 
 
@@ -166,6 +183,8 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
     """start, start + step, ... before stop."""
     if stop is None:
         start, stop = 0, start
+    if isinstance(step, (int, float)) and step == 0:
+        raise ValueError(f"arange: the step from {start} to {stop} is 0; takes another number")
     whole = all(isinstance(n, (int, Size)) for n in (start, stop, step))
     want = to_dtype(dtype) if dtype is not None else (int32 if whole else float32)
     if whole and want.kind == "b":

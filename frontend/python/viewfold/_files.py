@@ -34,7 +34,7 @@ class Program:
         self.outputs: tuple[str, ...] = self._program.names(1)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        from ._transform import _leaf, _runner
+        from ._trace import _leaf, _runner
 
         given = dict(zip(self.inputs, args)) | named
         missing = [n for n in self.inputs if n not in given]
@@ -92,7 +92,7 @@ def load_program(path: str | os.PathLike[str]) -> Program:
 
 def export(function: Any, *args: Any) -> Program:
     """The program of a function for the dtypes and shapes of these arguments, to be saved."""
-    from ._transform import jit
+    from ._jit import jit
 
     behind = getattr(function, "_jit", None) or jit(function)._jit
     traced, _, _ = behind.prepare(args, {})

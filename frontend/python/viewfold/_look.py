@@ -128,7 +128,7 @@ class Explanation:
         return self._graph.text()
 
     def dump(self, stage: str) -> str:
-        """The graph at a stage: graph, kernels, index, loops, llvm, asm."""
+        """The graph at a stage: graph, kernels, index, loops, llvm, asm; on a mesh also shard and spmd."""
         return self._graph.dump(stage)
 
     @property
@@ -140,6 +140,11 @@ class Explanation:
     def cost(self) -> Any:
         """Bytes and operations of a run."""
         return self._program.cost()
+
+    @property
+    def received(self) -> tuple[int, int]:
+        """Bytes that devices of a mesh have received in all runs: the device that received most, and all together."""
+        return self._program.received()
 
     def __str__(self) -> str:
         return f"{self.graph}\n{self.kernels}"
@@ -156,7 +161,8 @@ class Explanation:
 
 def explain(function: Any) -> Callable[..., Explanation]:
     """vf.explain(f)(x, y): what the compiler made of the function for these arguments."""
-    from ._transform import _check_function, jit
+    from ._jit import jit
+    from ._trace import _check_function
 
     _check_function(function, "explain")
     behind = getattr(function, "_jit", None) or jit(function)._jit
@@ -171,7 +177,8 @@ def explain(function: Any) -> Callable[..., Explanation]:
 def profile(function: Any, runs: int = 10, form: str = "text") -> Callable[..., str]:
     """vf.profile(f)(x, y): where the time of so many runs goes: a table, or "json", or "trace" for Perfetto."""
     from ._creation import asarray
-    from ._transform import _check_function, jit
+    from ._jit import jit
+    from ._trace import _check_function
 
     _check_function(function, "profile")
     behind = getattr(function, "_jit", None) or jit(function)._jit

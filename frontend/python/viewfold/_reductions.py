@@ -8,14 +8,13 @@ from ._array import Array, apply
 from ._creation import asarray
 from ._dtypes import dtype as to_dtype
 from ._dtypes import int64, uint64
-from ._sizes import as_axis, text_list
+from ._sizes import as_axis, axes_text, axis_text
 
 
 def _attributes(x: Array, axis: Any, keepdims: bool) -> str:
     parts = []
     if axis is not None:
-        axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
-        parts.append("axes=" + text_list(axes))
+        parts.append("axes=" + axes_text(axis))
     if keepdims:
         parts.append("keepdims=true")
     return " ".join(parts)
@@ -23,7 +22,7 @@ def _attributes(x: Array, axis: Any, keepdims: bool) -> str:
 
 def _reduce(operation: str, x: Any, axis: Any, keepdims: bool, extra: str = "") -> Array:
     x = asarray(x)
-    if axis == ():
+    if isinstance(axis, tuple) and not axis:
         return x
     return apply(operation, (x,), (_attributes(x, axis, keepdims) + " " + extra).strip())
 
@@ -37,7 +36,7 @@ def _accumulated(x: Any, dtype: Any) -> Array:
 def sum(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Array:
     """The sum over the axes; of integers of up to 32 bits in 32 bits."""
     x = _accumulated(x, dtype)
-    if axis == ():
+    if isinstance(axis, tuple) and not axis:
         return x
     made = _reduce("sum", x, axis, keepdims)
     return made if dtype is None else made.astype(dtype)
@@ -46,7 +45,7 @@ def sum(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = Fals
 def prod(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Array:
     """The product over the axes."""
     x = _accumulated(x, dtype)
-    if axis == ():
+    if isinstance(axis, tuple) and not axis:
         return x
     made = _reduce("prod", x, axis, keepdims)
     return made if dtype is None else made.astype(dtype)
@@ -66,12 +65,12 @@ def min(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
 
 def any(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     x = asarray(x)
-    return x.astype("bool") if axis == () else _reduce("any", x, axis, keepdims)
+    return x.astype("bool") if isinstance(axis, tuple) and not axis else _reduce("any", x, axis, keepdims)
 
 
 def all(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     x = asarray(x)
-    return x.astype("bool") if axis == () else _reduce("all", x, axis, keepdims)
+    return x.astype("bool") if isinstance(axis, tuple) and not axis else _reduce("all", x, axis, keepdims)
 
 
 def var(x: Any, /, axis: Any = None, *, correction: float = 0.0, keepdims: bool = False) -> Array:
@@ -95,7 +94,7 @@ def _position(operation: str, x: Any, axis: int | None, keepdims: bool) -> Array
     if axis is None:
         made = apply(operation, (x.reshape(-1),), "axis=0")
         return made.reshape((1,) * x.ndim) if keepdims else made
-    return apply(operation, (x,), f"axis={as_axis(axis, x.ndim, operation)}" + (" keepdims=true" if keepdims else ""))
+    return apply(operation, (x,), f"axis={axis_text(axis if isinstance(axis, str) else as_axis(axis, x.ndim, operation))}" + (" keepdims=true" if keepdims else ""))
 
 
 def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
@@ -114,13 +113,15 @@ def _cumulative(operation: str, x: Any, axis: int | None, dtype: Any, first: Any
         if x.ndim > 1:
             raise ValueError(f"a cumulative operation over an array of {x.ndim} axes takes an axis")
         axis = 0
-    made = apply(operation, (x,), f"axis={axis}")
+    made = apply(operation, (x,), f"axis={axis_text(axis)}")
     if dtype is not None:
         made = made.astype(dtype)
     if first is not None:
         from ._creation import full
         from ._shapes import concat
 
+        if isinstance(axis, str):
+            axis = (made.axes or "").index(axis)
         head = list(made.shape)
         head[axis] = 1
         made = concat([full(head, first, dtype=made.dtype), made], axis=axis)
@@ -136,11 +137,11 @@ def cumulative_prod(x: Any, /, axis: int | None = None, *, dtype: Any = None, in
 
 
 def cumsum(x: Any, axis: int | None = None) -> Array:
-    return cumulative_sum(asarray(x).reshape(-1) if axis is None else x, axis=axis or 0)
+    return cumulative_sum(asarray(x).reshape(-1) if axis is None else x, axis=0 if axis is None else axis)
 
 
 def cumprod(x: Any, axis: int | None = None) -> Array:
-    return cumulative_prod(asarray(x).reshape(-1) if axis is None else x, axis=axis or 0)
+    return cumulative_prod(asarray(x).reshape(-1) if axis is None else x, axis=0 if axis is None else axis)
 
 
 def diff(x: Array, /, axis: int = -1, *, n: int = 1, prepend: Any = None, append: Any = None) -> Array:
@@ -156,16 +157,16 @@ def diff(x: Array, /, axis: int = -1, *, n: int = 1, prepend: Any = None, append
 
 
 def sort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
-    return apply("sort", (x,), f"axis={axis} descending={str(bool(descending)).lower()}")
+    return apply("sort", (x,), f"axis={axis_text(axis)} descending={str(bool(descending)).lower()}")
 
 
 def argsort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
-    return apply("argsort", (x,), f"axis={axis} descending={str(bool(descending)).lower()}")
+    return apply("argsort", (x,), f"axis={axis_text(axis)} descending={str(bool(descending)).lower()}")
 
 
 def topk(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> tuple[Array, Array]:
     """The k largest (smallest) elements along the axis, and where they are."""
-    return apply("topk", (x,), f"k={k} axis={axis} largest={str(bool(largest)).lower()}", 2)
+    return apply("topk", (x,), f"k={k} axis={axis_text(axis)} largest={str(bool(largest)).lower()}", 2)
 
 
 def _methods() -> None:
@@ -173,6 +174,9 @@ def _methods() -> None:
 
     def method(function: Callable[..., Array]) -> Callable[..., Array]:
         def call(self: Array, axis: Any = None, **options: Any) -> Array:
+            for other, name in (("dim", "axis"), ("keepdim", "keepdims")):
+                if other in options:
+                    raise TypeError(f"{function.__name__}: {other} is called {name} here, as in x.{function.__name__}({name}=...)")
             return function(self, axis=axis, **options)
 
         call.__name__ = function.__name__

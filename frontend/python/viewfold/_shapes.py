@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 from ._array import Array, apply
 from ._creation import asarray
-from ._sizes import Size, as_axis, text_list
+from ._sizes import Size, as_axis, axes_text, text_list
 
 
 def _axes(axis: Any) -> list[int]:
@@ -42,7 +42,7 @@ def broadcast_arrays(*arrays: Array) -> list[Array]:
 
 
 def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
-    return apply("permute", (x,), "order=" + text_list(axes))
+    return apply("permute", (x,), "order=" + axes_text(axes))
 
 
 def transpose(x: Array, axes: Sequence[int] | None = None) -> Array:
@@ -84,8 +84,7 @@ def expand_dims(x: Array, /, axis: Any = 0) -> Array:
 
 
 def flip(x: Array, /, axis: Any = None) -> Array:
-    axes = range(x.ndim) if axis is None else _axes(axis)
-    return apply("flip", (x,), "axes=" + text_list(axes)) if x.ndim else x
+    return apply("flip", (x,), "axes=" + axes_text(tuple(range(x.ndim)) if axis is None else axis)) if x.ndim else x
 
 
 def roll(x: Array, /, shift: Any, *, axis: Any = None) -> Array:
@@ -175,6 +174,15 @@ def pad(x: Array, pads: Any, mode: str = "constant", value: Any = 0) -> Array:
     pairs = [(pads, pads)] * x.ndim if isinstance(pads, int) else [tuple(p) for p in pads]
     attributes = "pads=" + text_list(f"[{lo},{hi}]" for lo, hi in pairs)
     return apply("pad", (x,), attributes + (f" value={value}" if mode == "constant" else f" mode={mode}"))
+
+
+def name_axes(x: Array, letters: str) -> Array:
+    """x with a letter for each axis, or _ for none: name_axes(x, "bchw").
+
+    Operations check letters and pass them on (`x.axes` tells them), and take them in place of numbers: x.sum("hw").
+    Arguments of functions of `vf.jit` are given them by annotations, `x: vf.Array["b", "c"]`, or inside.
+    """
+    return apply("name_axes", (asarray(x),), f'to="{letters}"')
 
 
 def rearrange(x: Array, pattern: str, **sizes: int) -> Array:

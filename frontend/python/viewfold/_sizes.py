@@ -76,6 +76,26 @@ def as_axis(axis: Any, rank: int, who: str) -> int:
     return number % rank
 
 
+def axis_text(axis: Any) -> str:
+    """One axis as attributes of graphs have it: a number, or its letter."""
+    if isinstance(axis, str):
+        return f'"{axis}"'
+    try:
+        return str(operator.index(axis))
+    except TypeError:
+        raise TypeError(f"an axis is an integer that is known when a function is traced, or a letter of vf.name_axes, and got "
+                        f"{type(axis).__name__}; vf.jit(f, static_argnames='axis') gives an argument as it is") from None
+
+
+def axes_text(axes: Any) -> str:
+    """Several axes likewise: (0, 1), or their letters as "hw"; or one."""
+    if isinstance(axes, (list, tuple)) and axes and isinstance(axes[0], str):
+        axes = "".join(axes)
+    if isinstance(axes, (list, tuple)):
+        return "[" + ",".join(axis_text(a) for a in axes) + "]"
+    return axis_text(axes) if isinstance(axes, str) else f"[{axis_text(axes)}]"
+
+
 def text_list(items: Any) -> str:
     """A list as attributes of graphs have it."""
     if isinstance(items, str):

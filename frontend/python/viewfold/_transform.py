@@ -1,310 +1,14 @@
-"""Functions of functions: jit, grad, vmap, scan, cond and their kin.
-
-A function is traced once for each signature: it is called with arrays that have a shape and a dtype and no elements,
-and what it does with them is recorded into a graph, which is compiled.
-"""
+"""Functions of functions that are recorded: derivatives, maps, loops and conditions."""
 
 from __future__ import annotations
 
 import functools
-import inspect
-from typing import Any, Callable, Sequence
+from typing import Any, Sequence
 
-from . import _native, _reference, _tree
+from . import _mesh, _native, _tree
 from ._array import Array, apply
 from ._creation import asarray
-
-_Function = Callable[..., Any]
-
-
-def tracing() -> bool:
-    """Is a function being traced?"""
-    return _native.tracing() is not None
-
-
-class _Into:
-    """Operations inside of `with` are recorded into the graph."""
-
-    def __init__(self, graph: Any) -> None:
-        self._graph = graph
-
-    def __enter__(self) -> Any:
-        self._before = _native.tracing(self._graph)
-        return self._graph
-
-    def __exit__(self, *error: Any) -> None:
-        _native.tracing(self._before)
-
-
-class Dim:
-    """An axis that may have any size of a range: `Dim('n', 1, 512)`, or multiples of a divisor."""
-
-    def __init__(self, name: str, lo: int = 1, hi: int = 1 << 20, divisor: int = 1) -> None:
-        if not isinstance(name, str) or not name.isidentifier():
-            raise TypeError(f"Dim: the name is {name!r}; takes letters, digits and _, as in Dim('n', 1, 512)")
-        if not (0 <= lo <= hi and divisor >= 1 and hi // divisor * divisor >= lo):
-            raise ValueError(f"Dim: {name} from {lo} to {hi} in multiples of {divisor} has no size; takes 0 <= lo <= hi, "
-                             "a divisor >= 1 and a multiple of it between them")
-        self.name, self.lo, self.hi, self.divisor = name, lo, hi, divisor
-
-    def __repr__(self) -> str:
-        return f"Dim({self.name!r}, {self.lo}, {self.hi}, {self.divisor})"
-
-    def takes(self, size: int) -> bool:
-        return self.lo <= size <= self.hi and size % self.divisor == 0
-
-
-class _Annotated:
-    """The sizes of an argument that an annotation gives: vf.Array[vf.Dim('n'), 4]."""
-
-    def __init__(self, sizes: tuple[Any, ...]) -> None:
-        self.sizes = sizes
-
-
-Array.__class_getitem__ = classmethod(  # type: ignore[attr-defined]
-    lambda cls, sizes: _Annotated(sizes if isinstance(sizes, tuple) else (sizes,)))
-
-
-def _check_function(function: Any, who: str) -> None:
-    if not callable(function):
-        raise TypeError(f"{who} takes a function, as in {who}(f)(x), and got {type(function).__name__}")
-
-
-def _leaf(x: Any) -> Any:
-    """An argument as an array of ours, or as it is where it has a buffer."""
-    if isinstance(x, Array):
-        return x
-    if isinstance(x, (bool, int, float)):
-        return asarray(x)
-    try:
-        memoryview(x)
-        return x
-    except (TypeError, ValueError, BufferError):
-        return asarray(x)
-
-
-def _describe(x: Any) -> tuple[int, tuple[int, ...], Any]:
-    """dtype, shape, strides in bytes where it is not dense."""
-    if isinstance(x, Array):
-        return x.dtype.code, x._sizes, None
-    view = memoryview(x)
-    sample = _native.from_buffer(view[:0] if view.ndim and view.shape and view.shape[0] else view, True)
-    if sample is None:
-        raise TypeError(f"{type(x).__name__} has elements of the format {view.format!r}, which is no dtype of viewfold")
-    return sample.dtype.code, tuple(view.shape or ()), None if view.c_contiguous else view.strides
-
-
-class _Traced:
-    """One signature of a function: its graph, program, and the form of its results."""
-
-    def __init__(self, graph: Any, program: Any, form: _tree.Form, signature: Any, dims: list[Dim]) -> None:
-        self.graph, self.program, self.form = graph, program, form
-        self.signature, self.dims = signature, dims
-
-
-def _trace(function: _Function, name: str, described: Sequence[Any], form: _tree.Form, names: Sequence[str],
-           dims: Sequence[tuple[Any, ...]] = (), fixed: Sequence[Any] = (), written: Sequence[int] = ()) -> _Traced:
-    """Trace the function of a tree of arrays, given by dtype, shape and strides. written: numbers of those that are
-    references there, and whose newest versions are further results."""
-    graph = _native.graph(name)
-    variables: list[Dim] = []
-    signature = []
-    with _Into(graph):
-        inputs = []
-        for n, (code, shape, strides) in enumerate(described):
-            sizes: list[Any] = list(shape)
-            marks = list(shape)
-            for axis, d in enumerate(dims[n] if n < len(dims) else ()):
-                if not isinstance(d, Dim) or axis >= len(sizes) or not d.takes(sizes[axis]):
-                    continue
-                known = [v.name for v in variables]
-                if d.name not in known:
-                    graph.variable(d.name, d.lo, d.hi, d.divisor)
-                    variables.append(d)
-                    known.append(d.name)
-                sizes[axis], marks[axis] = d.name, -1 - known.index(d.name)
-                strides = None
-            item = 0 if strides is None else {1: 1, 2: 1, 3: 1, 4: 2, 5: 2, 10: 2, 11: 2, 8: 8, 9: 8, 13: 8}.get(code, 4)
-            steps = None if strides is None else tuple(s // item for s in strides)
-            inputs.append(graph.input(names[n] if n < len(names) else f"x{n}", code, tuple(sizes), steps))
-            signature.append((code, tuple(marks), strides))
-        references = {n: _reference.traced(inputs[n]) for n in written}
-        args, kwargs = _tree.unflatten(form, [references.get(n, x) for n, x in enumerate(inputs)])
-        results = function(*args, *fixed, **kwargs)
-        leaves, result_form = _tree.flatten(results)
-        leaves = [x.get() if isinstance(x, _reference.Ref) else x for x in leaves]
-        leaves += [r.get() for r in references.values()]
-        if not leaves:
-            raise ValueError(f"{name} returns no array, so that there is nothing to compute")
-        for n, leaf in enumerate(leaves):
-            if not isinstance(leaf, (Array, bool, int, float)):
-                leaf = asarray(leaf)
-            graph.output(f"y{n}", leaf)
-    return _Traced(graph, None, result_form, tuple(signature), variables)
-
-
-def _name(function: _Function) -> str:
-    name = getattr(function, "__name__", "function")
-    return name if name.isidentifier() else "function"
-
-
-def _run_once(function: _Function, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
-    """The function of these arrays, traced and computed now."""
-    leaves, form = _tree.flatten((list(args), kwargs or {}))
-    arrays = [_leaf(x) for x in leaves]
-    traced = _trace(lambda *a, **k: function(*a, **k), _name(function), [_describe(a) for a in arrays], form, ())
-    program = traced.graph.compile()
-    return _tree.unflatten(traced.form, _runner._run(program, tuple(arrays), ()))
-
-
-_runner: Any = _native.Dispatcher(lambda *a: None)
-
-
-class _Jit:
-    """What is behind a compiled function: the slow way of a call, and what can be asked of it."""
-
-    def __init__(self, function: _Function, static: set[int], static_names: set[str]) -> None:
-        self.function, self.static, self.static_names = function, static, static_names
-        self.name = _name(function)
-        self.traced: dict[Any, _Traced] = {}
-        self.traces = 0
-        try:
-            parameters = list(inspect.signature(function).parameters.values())
-        except (TypeError, ValueError):
-            parameters = []
-        self.parameters = [p.name for p in parameters]
-        self.static |= {i for i, p in enumerate(self.parameters) if p in static_names}
-        self.static_names |= {self.parameters[i] for i in self.static if i < len(self.parameters)}
-        try:  # annotations may be text
-            hints = inspect.get_annotations(function, eval_str=True)
-        except Exception:
-            hints = {}
-        self.dims = {p: hints[p].sizes for p in self.parameters if isinstance(hints.get(p), _Annotated)}
-        self.dispatcher: Any = None
-
-    def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
-        fixed = {i: a for i, a in enumerate(args) if i in self.static}
-        named = {k: v for k, v in kwargs.items() if k in self.static_names}
-        remainder = [a for i, a in enumerate(args) if i not in self.static]
-        return remainder, {k: v for k, v in kwargs.items() if k not in named}, (fixed, named)
-
-    def _with_static(self, statics: Any) -> _Function:
-        fixed, named = statics
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            given = list(args)
-            for i in sorted(fixed):
-                given.insert(i, fixed[i])
-            return self.function(*given, **kwargs, **named)
-
-        return call
-
-    def _leaf_names(self, remainder: list[Any], form_args: list[Any]) -> tuple[list[str], list[Any]]:
-        """A name, and the declared sizes, of each leaf that is an argument by itself."""
-        names: list[str] = []
-        dims: list[Any] = []
-        positions = [i for i in range(len(remainder) + len(self.static)) if i not in self.static]
-        for position, argument in zip(positions, remainder):
-            name = self.parameters[position] if position < len(self.parameters) else f"x{position}"
-            count = len(_tree.flatten(argument)[0])
-            names.extend([name] if count == 1 else [f"{name}_{k}" for k in range(count)])
-            dims.extend([self.dims.get(name, ())] * count)
-        return names, dims
-
-    def _array(self, x: Any) -> Any:
-        try:
-            return _leaf(x)
-        except TypeError as error:
-            raise TypeError(f"{self.name}: an argument is {x!r:.60}: {error}. What is no array is given as it is where it is "
-                            "static: jit(f, static_argnames='mode')") from None
-
-    def prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Traced, list[Any], tuple[int, ...]]:
-        remainder, keywords, statics = self._split(args, kwargs)
-        leaves, form = _tree.flatten((remainder, keywords))
-        written = tuple(n for n, x in enumerate(leaves) if isinstance(x, _reference.Ref))
-        arrays = [x.get().realise() if isinstance(x, _reference.Ref) else self._array(x) for x in leaves]
-        described = [_describe(a) for a in arrays]
-        names, dims = self._leaf_names(remainder, arrays)
-        marks = []
-        for n, (code, shape, strides) in enumerate(described):
-            wanted = dims[n] if n < len(dims) else ()
-            marked = tuple(wanted[a].name if a < len(wanted) and isinstance(wanted[a], Dim) and wanted[a].takes(s) else s
-                           for a, s in enumerate(shape))
-            marks.append((code, marked, strides))
-        key = (form, tuple(marks), written, tuple(sorted(statics[0].items())), tuple(sorted(statics[1].items())))
-        try:
-            traced = self.traced.get(key)
-        except TypeError:
-            raise TypeError(f"{self.name}: a static argument must be hashable") from None
-        if traced is None:
-            self.traces += 1
-            named = [n for n in names if n.isidentifier() and names.count(n) == 1]
-            traced = _trace(self._with_static(statics), self.name, described, form, names if len(named) == len(names)
-                            else (), dims, (), written)
-            traced.program = traced.graph.compile()
-            self.traced[key] = traced
-            flat = not kwargs and not self.static and not written and all(not isinstance(a, (list, tuple, dict)) for a in args)
-            single = traced.form is _tree.LEAF
-            if flat and (single or (traced.form.kind is tuple and all(c is _tree.LEAF for c in traced.form.children))):
-                bounds = tuple((d.lo, d.hi, d.divisor) for d in traced.dims)
-                self.dispatcher._add(traced.program, traced.signature, bounds, single)
-        sizes: dict[str, int] = {}
-        for n, (code, shape, strides) in enumerate(described):
-            for axis, mark in enumerate(traced.signature[n][1]):
-                if mark < 0:
-                    d = traced.dims[-1 - mark]
-                    if sizes.setdefault(d.name, shape[axis]) != shape[axis]:
-                        raise ValueError(f"{self.name}: {d.name} is {sizes[d.name]}, and {shape[axis]} along axis {axis} "
-                                         f"of argument {n}; axes of one name have one size")
-        return traced, arrays, tuple(sizes[d.name] for d in traced.dims)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        out = kwargs.pop("out", None)
-        if tracing():
-            if out is not None:
-                raise TypeError(f"{self.name}: out is for calls from outside of traced functions")
-            return self.function(*args, **kwargs)
-        if out is not None and isinstance(out, Array):
-            raise TypeError("out is an array of viewfold, which does not change; give a NumPy array, or use the result")
-        traced, arrays, sizes = self.prepare(args, kwargs)
-        made = self.dispatcher._run(traced.program, tuple(arrays), sizes, out)
-        if out is not None:
-            return out
-        references = [x for x in _tree.flatten((args, kwargs))[0] if isinstance(x, _reference.Ref)]
-        for reference, newest in zip(references, made[len(made) - len(references):]):
-            reference.update(newest)
-        return _tree.unflatten(traced.form, made)
-
-
-def jit(function: _Function | None = None, /, *, static_argnums: Any = (), static_argnames: Any = ()) -> Any:
-    """The function, compiled: for each combination of dtypes and shapes of its arguments, when it is first called.
-
-    Arguments are arrays (also NumPy's, which are read where they are), numbers, and trees of them. Arguments that are
-    static, by position or name, are given to the function as they are, and each value is compiled by itself. An
-    argument that is annotated as `vf.Array[vf.Dim('n', 1, 512), 4]` may have any size of the range along that axis,
-    with one program for all. `f(x, y, out=z)` writes the one result to a NumPy array.
-    """
-    if function is None:
-        return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames)
-    _check_function(function, "jit")
-    numbers = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
-    names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
-    behind = _Jit(function, numbers, names)
-    made: Any = _native.Dispatcher(behind)
-    behind.dispatcher = made
-    functools.update_wrapper(made, function)
-    made._jit = behind
-    return made
-
-
-def _in_trace(function: _Function) -> _Function:
-    """The function, which works in traced functions alone, for use outside of them as well."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs) if tracing() else _run_once(function, args, kwargs)
-
-    return call
+from ._trace import _check_function, _Function, _in_trace, _name
 
 
 # derivatives
@@ -413,13 +117,17 @@ def _probe(function: _Function, arguments: Any) -> tuple[list[Any], _tree.Form]:
         return _tree.flatten(function(*arguments))
 
 
-def vmap(function: _Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int = -1) -> _Function:
+def vmap(function: _Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int = -1,
+         over: str | Sequence[str] | None = None) -> _Function:
     """The function for each element along an axis of its arguments, with the results stacked.
 
-    in_axes: an axis for all arguments, or one for each, or None where all elements have the same argument.
+    in_axes: an axis for all arguments, or one for each, or None where all elements have the same argument. over: the
+    mesh axes that divide the elements, inside of `vf.jit(f, mesh=...)`.
     """
 
     _check_function(function, "vmap")
+
+    divides = None if over is None else "[" + ".".join(_mesh.names(over)) + "]"
 
     def mapped(*args: Any) -> Any:
         leaves, form = _tree.flatten(list(args))
@@ -441,7 +149,7 @@ def vmap(function: _Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: in
         def record(*elements: Any) -> list[Any]:
             return _tree.flatten(function(*_tree.unflatten(form, elements)))[0]
 
-        made = _native.vmap(record, leaves, tuple(axes), len(outputs), outs, axis_size)
+        made = _native.vmap(record, leaves, tuple(axes), len(outputs), outs, axis_size, divides)
         return _tree.unflatten(result_form, made)
 
     return _in_trace(functools.wraps(function)(mapped))
@@ -547,5 +255,3 @@ def checkpoint(function: _Function) -> _Function:
         return _tree.unflatten(result_form, made)
 
     return _in_trace(functools.wraps(function)(checked))
-
-

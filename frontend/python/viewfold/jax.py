@@ -18,7 +18,8 @@ from . import _native, _tree
 from ._array import Array, apply
 from ._creation import asarray
 from ._dtypes import dtype as to_dtype
-from ._transform import _name, _trace, vmap
+from ._trace import _name, _trace
+from ._transform import vmap
 
 _TARGET = "viewfold_run"
 _call = Primitive("viewfold_call")

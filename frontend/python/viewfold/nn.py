@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ._array import Array, apply
-from ._sizes import text_list
+from ._hints import of_name
+from ._shapes import pad
+from ._sizes import axis_text, text_list
 
 __all__ = ["relu", "sigmoid", "silu", "gelu", "softplus", "leaky_relu", "elu", "softmax", "log_softmax", "logsumexp",
            "one_hot", "layer_norm", "rms_norm", "attention", "conv", "conv_transpose", "max_pool", "avg_pool"]
@@ -41,11 +43,11 @@ def elu(x: Any, alpha: float = 1.0) -> Array:
 
 
 def softmax(x: Any, axis: int = -1) -> Array:
-    return apply("softmax", (x,), f"axis={axis}")
+    return apply("softmax", (x,), f"axis={axis_text(axis)}")
 
 
 def log_softmax(x: Any, axis: int = -1) -> Array:
-    return apply("log_softmax", (x,), f"axis={axis}")
+    return apply("log_softmax", (x,), f"axis={axis_text(axis)}")
 
 
 def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Array:
@@ -64,11 +66,11 @@ def one_hot(x: Any, classes: int, *, dtype: Any = "float32") -> Array:
 
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: int = -1, eps: float = 1e-5) -> Array:
     given = [a for a in (weight, bias) if a is not None]
-    return apply("layer_norm", (x, *given), f"axis={axis} eps={float(eps)}")
+    return apply("layer_norm", (x, *given), f"axis={axis_text(axis)} eps={float(eps)}")
 
 
 def rms_norm(x: Any, weight: Any = None, *, axis: int = -1, eps: float = 1e-6) -> Array:
-    return apply("rms_norm", (x,) if weight is None else (x, weight), f"axis={axis} eps={float(eps)}")
+    return apply("rms_norm", (x,) if weight is None else (x, weight), f"axis={axis_text(axis)} eps={float(eps)}")
 
 
 def attention(q: Any, k: Any, v: Any, mask: Any = None, *, scale: float | None = None, causal: bool = False) -> Array:
@@ -91,8 +93,13 @@ def _each(given: Any, axes: int) -> Any:
 
 def conv(x: Any, weight: Any, bias: Any = None, *, stride: Any = None, padding: Any = None, dilation: Any = None,
          groups: int = 1) -> Array:
-    """Convolution of [batch, channels, spatial...] by [channels of the result, channels / groups, spatial...]."""
+    """Convolution of [batch, channels, spatial...] by [channels of the result, channels / groups, spatial...].
+
+    padding: a number, one for each spatial axis, or pairs of what goes before and behind each.
+    """
     axes = weight.ndim - 2
+    if isinstance(padding, (list, tuple)) and padding and isinstance(padding[0], (list, tuple)):
+        x, padding = pad(x, [(0, 0), (0, 0), *padding]), None
     return apply("conv", (x, weight) if bias is None else (x, weight, bias),
                  _windows(stride=_each(stride, axes), padding=_each(padding, axes), dilation=_each(dilation, axes),
                           groups=groups))
@@ -117,3 +124,8 @@ def avg_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = None, co
     axes = 2 if isinstance(kernel, int) else len(kernel)
     return apply("avg_pool", (x,), _windows(kernel=_each(kernel, axes), stride=_each(stride, axes),
                                             padding=_each(padding, axes), count_pads=str(bool(count_pads)).lower()))
+
+
+def __getattr__(name: str) -> Any:
+    advice = None if name.startswith("_") else of_name(name)
+    raise AttributeError(f"viewfold.nn has no {name}; " + (advice or f"it has {', '.join(__all__)}"))

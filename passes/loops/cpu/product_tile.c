@@ -284,6 +284,35 @@ static void block_columns(loop_nest *n, loop_axis *vector, const loop_axis *row,
     if (size % block == 0 && size > block) vector->block = (int)block;
 }
 
+/* Makes blocks of rows, for each of which the loop goes over all panels, and says whether it has. Where the
+ * L2 cache holds all panels and little of rows and results besides, rows are then read once, not once for
+ * each panel, and results stored line after line, as prefetchers follow them. Time by that of a loop over the
+ * panels outside of all rows (f32, AVX-512, one thread), rows x terms x columns, with a residual added: 3136
+ * x 64 x 256 0.83, 784 x 512 x 256 0.84, 784 x 512 x 128 0.88, 3136 x 256 x 128 0.95, 12544 x 16 x 96 0.69,
+ * 3136 x 24 x 144 0.85; in blocks of half or twice the height 0.97 to 1.07 of that. */
+static bool block_rows(loop_nest *n, const loop_axis *vector, loop_axis *row, int64_t bytes, int64_t terms) {
+  enum {
+    REPEATED = 64, /* part of the rows that may be computed twice, so that all blocks have the same loops */
+    BLOCKS = 4     /* of fewer, the rows of a product stay in caches anyway */
+  };
+  static const int tiles[] = {8, 7, 9, 6, 10}; /* of a block, the best number first */
+  int64_t rows, columns, step = row->unroll, half = n->target->l2_bytes / bytes / 2;
+  if (n->has_locals || n->axis_count != 2 || row != n->axes || terms < 1 ||
+      !ir_is_const(n->g, row->extent, &rows) || !ir_is_const(n->g, vector->extent, &columns) ||
+      columns <= (int64_t)vector->unroll * vector->lanes)
+    return false;
+  if (rows < BLOCKS * tiles[0] * step || pass_times(terms, columns) > half ||
+      pass_times(rows, terms + columns) <= half)
+    return false;
+  int64_t least = rows / REPEATED + 1;
+  for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+    int64_t block = tiles[i] * step, left = rows % block, again = left % step == 0 ? 0 : block - left;
+    if ((again && !row->overlaps) || again >= least) continue;
+    least = again, row->block = (int)block;
+  }
+  return row->block;
+}
+
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   tile whole = tile_of(n, reduce);
   ir_ref loads[LOOP_MAX_TERM_LOADS];
@@ -308,7 +337,9 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
        fetches = row && (once || !fits_l1(&whole, columns));
   ir_ref ahead = fetches ? fetch_columns(n, vector, reduce, loads, count) : n->store;
   if (row && !panel && is_box(n)) block_columns(n, vector, row, reduce, whole.terms);
-  if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
+  int64_t bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
+  bool blocks = row && panel && is_box(n) && block_rows(n, vector, row, bytes, whole.terms);
+  if (row && is_box(n) && !blocks) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
   n->store = ahead;
   return true;
 }

@@ -5,7 +5,8 @@ bool loop_vectors_overlap_last(const loop_nest *n, const loop_level *level, int6
   const loop_axis *axis = &n->axes[level->axis];
   int64_t size, step = level->step, remainder = elements % step;
   return axis->overlaps && ir_is_const(n->g, axis->extent, &size) && size >= step && remainder != 0 &&
-         step == (int64_t)axis->unroll * axis->lanes && LOOP_OVERLAP_SHARE * (step - remainder) <= size &&
+         (step == (int64_t)axis->unroll * axis->lanes || step == axis->block) &&
+         LOOP_OVERLAP_SHARE * (step - remainder) <= size &&
          (axis->lanes == 1 || (remainder + axis->lanes - 1) / axis->lanes == axis->unroll);
 }
 

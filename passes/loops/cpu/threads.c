@@ -7,6 +7,7 @@ enum {
   /* elements, times terms, of a thread block: those of f32, read, computed and written, are about half of
    * what a thread takes at a time (CHUNK_WORK of runtime/program/frame.c) */
   MIN_BLOCK_WORK = 4096,
+  ENOUGH_BLOCKS = 7, /* of images of 7 x 7, whose rows are blocks: for a few threads */
   MAX_BLOCKS = 64 /* blocks from which on no further axis is divided: several for each of a dozen threads */
 };
 
@@ -23,6 +24,17 @@ static bool divides(const loop_nest *n, const loop_level *level, int64_t togethe
          (ir_is_const(n->g, n->axes[level->axis].extent, &size) && size % (together * level->step) == 0);
 }
 
+/* Do masks depend on an axis of which several elements are computed at one time? As long as its steps are a
+ * loop of their own, most of these masks are decided by what the loop runs over. */
+static bool is_masked_tile(loop_nest *n, const loop_axis *a) {
+  ir_ref loads[LOOP_MAX_LOADS];
+  uint32_t count = a->unroll > 1 ? affine_find_range(n->g, n->store, IR_OP_LOAD, loads, LOOP_MAX_LOADS) : 0;
+  bool masked = false;
+  for (uint32_t i = 0; i < count && !masked; i++)
+    masked = affine_depends(n->g, ir_src(n->g, loads[i], 2), a->range);
+  return masked;
+}
+
 void loop_bind_threads(loop_nest *n, int64_t inside) {
   int64_t blocks = 1;
   uint32_t divided = 0; /* levels up to the last that makes several blocks */
@@ -31,6 +43,7 @@ void loop_bind_threads(loop_nest *n, int64_t inside) {
     int64_t size = ir_bounds_of(n->g, n->axes[level->axis].extent).hi, together = 1;
     int64_t work = work_below(n, d + 1, inside);
     if (!loop_may_thread(n, level->axis)) break;
+    if (blocks >= ENOUGH_BLOCKS && is_masked_tile(n, &n->axes[level->axis])) break;
     inside = loop_times(inside, level->step < size ? level->step : size); /* for the levels further in */
     if (level->step >= size) continue; /* a single step: levels further in may still make several blocks */
     while (loop_times(work, together * level->step) < MIN_BLOCK_WORK) together *= 2;

@@ -3,10 +3,15 @@
  * window slides, results load what they share once. */
 #include "cpu.h"
 
-/* Has a load a mask that depends on the range? Unrolled, each of its values is tested. */
-static bool is_masked_along(loop_nest *n, const ir_ref *loads, uint32_t count, ir_ref range) {
+/* Has a load a mask that depends on the range and on the vector's? Unrolled, each of its values is tested.
+ * Masks that are the same for all lanes cost next to nothing. */
+static bool is_masked_along(loop_nest *n, const ir_ref *loads, uint32_t count, const loop_axis *vector,
+                            ir_ref range) {
   bool masked = false;
-  for (uint32_t i = 0; i < count; i++) masked |= affine_depends(n->g, ir_src(n->g, loads[i], 2), range);
+  for (uint32_t i = 0; i < count; i++) {
+    ir_ref mask = ir_src(n->g, loads[i], 2);
+    masked |= affine_depends(n->g, mask, range) && affine_depends(n->g, mask, vector->range);
+  }
   return masked;
 }
 
@@ -30,7 +35,7 @@ loop_axis *loop_window_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce
   for (loop_axis *a = n->axes + n->axis_count; a-- > n->axes;)
     for (uint32_t i = 0; i < count && a != vector; i++) {
       int64_t step = window_step(n, a, reduce, loads[i]);
-      if (step == 1 || (step > 1 && !is_masked_along(n, loads, count, a->range))) return a;
+      if (step == 1 || (step > 1 && !is_masked_along(n, loads, count, vector, a->range))) return a;
     }
   return NULL;
 }
@@ -62,7 +67,7 @@ void loop_choose_window(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   bool repeatable = loop_is_repeatable(n);
   if (!few_terms(n, reduce)) return;
   if (rows && !loop_bounds_another(n, (uint32_t)(rows - n->axes)) &&
-      !is_masked_along(n, loads, count, rows->range)) {
+      !is_masked_along(n, loads, count, vector, rows->range)) {
     int64_t height = ir_bounds_of(n->g, rows->extent).hi;
     rows->unroll = height < LOOP_WINDOW_ROWS ? (int)height : LOOP_WINDOW_ROWS;
     rows->overlaps = repeatable, vector->unroll = 1;

@@ -116,6 +116,7 @@ $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after physicalize
 \# after scans
 \# after lower
+\# after channels
 \# after order
 \# after constants
 \# after values

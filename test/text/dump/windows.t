@@ -86,6 +86,11 @@ graph @dense(%x: f32[512,512], %y: f32[512,512]) {
   return %p
 }
 
+graph @rows(%x: f32[3136,64], %y: f32[64,256]) {
+  %p = matmul %x, %y
+  return %p
+}
+
 graph @thin(%x: f32[512,32], %y: f32[32,512]) {
   %p = matmul %x, %y
   return %p
@@ -141,6 +146,14 @@ kernel 3 -> %y f32[1,1280,7,7]
 $ viewfold dump --graph many --stage=kernels --target 'vector_bytes=64 registers=32' positions.vf | grep '^kernel'
 kernel 0 -> temporary 0 [..]
 kernel 1 -> %y f32[1,1280,20,20]
+
+== rows go in blocks, all of one height, where the L2 cache holds all panels but not the rows
+$ viewfold dump --graph rows --stage=loops --target 'vector_bytes=64 registers=32 l2=2097152' dense.vf | grep -o 'nest 0: .*reorder a0.0 a1.0 a0.1'
+nest 0: split a0 32; split a0 4; split a1 64; split a1 16; reorder a0.0 a1.0 a0.1
+$ viewfold dump --graph rows --stage=loops --target 'vector_bytes=64 registers=32 l2=2097152' dense.vf | grep -c ' = fma '
+1
+$ viewfold dump --graph rows --stage=loops --target 'vector_bytes=64 registers=32 l2=8388608' dense.vf | grep -o 'nest 0: .*reorder a1.0 a0.0'
+nest 0: split a0 4; split a1 64; split a1 16; reorder a1.0 a0.0
 
 == panels that the L1 cache does not hold are prefetched
 $ viewfold dump --graph dense --stage=loops --target 'vector_bytes=64 registers=32' dense.vf | grep -o 'ahead [0-9]*'

@@ -15,7 +15,7 @@ from .._array import Array, apply
 from .._creation import from_dlpack
 from .._dtypes import bool_, int64
 from .._sizes import Size, text_list
-from .._transform import _Into
+from .._trace import _Into
 from .layout import Given, Part, Result, View, memory_order, shares, size_of
 from .rows.call import Call, Unsupported, dtype_of
 from .rows.table import row_of

@@ -1,0 +1,77 @@
+"""What stands in the place of names that other libraries have, for messages."""
+
+from __future__ import annotations
+
+# of arrays: torch's methods, and NumPy's that write
+_METHODS = {
+    "backward": "derivatives are of functions: vf.grad(loss)(params)",
+    "grad": "derivatives are of functions: vf.grad(loss)(params)",
+    "requires_grad": "derivatives are of functions, by any argument: vf.grad(f, argnums=0)",
+    "requires_grad_": "derivatives are of functions, by any argument: vf.grad(f, argnums=0)",
+    "detach": "vf.stop_gradient(x) is constant for derivatives",
+    "cpu": "arrays are in this process's memory; x.numpy() is one of NumPy",
+    "cuda": "arrays are on the device of the process, which VIEWFOLD_DEVICE names",
+    "to": "x.astype(dtype) converts; arrays are on the device of the process, which VIEWFOLD_DEVICE names",
+    "names": "x.axes; vf.name_axes(x, 'bchw') gives letters",
+    "refine_names": "vf.name_axes(x, 'bchw')",
+    "view": "x.reshape(shape), which copies nothing",
+    "unsqueeze": "vf.expand_dims(x, axis), or x[:, None]",
+    "permute": "x.transpose(0, 2, 1), or vf.permute_dims",
+    "dim": "x.ndim",
+    "numel": "x.size",
+    "type": "x.astype(dtype)",
+    "float": "x.astype(vf.float32)",
+    "double": "x.astype(vf.float64)",
+    "half": "x.astype(vf.float16)",
+    "long": "x.astype(vf.int64)",
+    "int": "x.astype(vf.int32)",
+    "bool": "x.astype(vf.bool)",
+    "expand": "vf.broadcast_to(x, shape)",
+    "matmul": "x @ y",
+    "mm": "x @ y",
+    "norm": "vf.linalg.vector_norm(x)",
+    "fill": "vf.full_like(x, value), or r[...] = value of a vf.Ref",
+    "append": "vf.concat([x, y])",
+    "resize": "x.reshape(shape)",
+    "tofile": "vf.save(path, x)",
+    "block_until_ready": "x.realise()",
+}
+
+# of the package and its modules
+_NAMES = {
+    "numpy": "functions have NumPy's names, in viewfold itself: vf.sin, vf.linalg.matmul",
+    "lax": "vf.scan, vf.cond, vf.while_loop, vf.fori_loop, and vf.collectives",
+    "fft": "there are no Fourier transforms and no complex numbers; numpy.fft.fft(numpy.asarray(x))",
+    "optim": "optimisers are functions of yours: vf.tree.map(lambda p, g: p - rate * g, params, gradients)",
+    "tensor": "vf.array([1.0, 2.0])",
+    "Tensor": "vf.array([1.0, 2.0]); the class is vf.Array",
+    "no_grad": "nothing is recorded for derivatives outside of vf.grad",
+    "manual_seed": "random functions take a seed: vf.random.normal(1, (2, 3))",
+    "pmap": "vf.jit(f, mesh=vf.Mesh(x=4), in_specs=(vf.P('x'),))",
+    "shard_map": "vf.jit(f, mesh=vf.Mesh(x=4), in_specs=(vf.P('x'),)): values are those of whole arrays",
+    "device_put": "vf.shard(x, vf.P('x')), after vf.set_mesh",
+    "tree_map": "vf.tree.map",
+    "Variable": "vf.Ref(x)",
+    "norm": "vf.linalg.vector_norm and vf.linalg.matrix_norm",
+}
+_DECOMPOSITIONS = ("cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_rank", "pinv", "qr",
+                   "slogdet", "solve", "svd", "svdvals")
+_LAYERS = ("Module", "Linear", "Conv1d", "Conv2d", "LayerNorm", "BatchNorm2d", "Dropout", "Embedding", "Sequential", "ReLU",
+           "MSELoss", "CrossEntropyLoss", "Parameter")
+
+
+def of_array(name: str) -> str | None:
+    """What does in place of a method or attribute that arrays do not have."""
+    if name.endswith("_") and not name.startswith("_") and name not in _METHODS:
+        return f"arrays do not change: x = vf.{name[:-1]}(x, ...), or r[...] = value of a vf.Ref"
+    return _METHODS.get(name)
+
+
+def of_name(name: str) -> str | None:
+    """The same of a name that neither viewfold nor its modules have."""
+    if name in _DECOMPOSITIONS:
+        return (f"there are no decompositions of matrices; numpy.linalg.{name}(numpy.asarray(x)), and inside of compiled "
+                "functions vf.callback")
+    if name in _LAYERS:
+        return "layers are functions of arrays, as in x @ w + b, and modules dictionaries of them; vf.nn has what they consist of"
+    return _NAMES.get(name)

@@ -1,0 +1,132 @@
+# Which images are stored with their channels last, and that results stay the same.
+<<< layout.sh
+# layout.sh GRAPH: what is stored after the step, and of which shape
+viewfold dump --print-after=channels --graph "$1" images.vf | sed -nE 's/.* = stored .* : //p'
+>>>
+<<< images.vf
+graph @convolutions(%x: f32[1,3,14,14], %v: f32[24,3,3,3], %w: f32[16,24,3,3], %b: f32[24]) {
+  %c = conv %x, %v, %b padding=1
+  %r = relu %c
+  %y = conv %r, %w padding=1
+  return %y
+}
+graph @residual(%x: f32[2,3,9,9], %v: f32[16,3,1,1], %u: f32[16,16,1,1], %w: f32[16,16,3,3]) {
+  %c = conv %x, %v
+  %r = relu %c
+  %d = conv %r, %w padding=1
+  %e = conv %r, %u
+  %a = add %d, %e
+  %s = relu %a
+  %t = add %s, %r
+  %y = conv %t, %u
+  return %y
+}
+graph @depthwise(%x: f32[1,3,15,15], %v: f32[24,3,3,3], %w: f32[24,1,3,3], %u: f32[8,24,1,1]) {
+  %c = conv %x, %v
+  %r = relu %c
+  %d = conv %r, %w padding=1 stride=2 groups=24
+  %s = relu %d
+  %y = conv %s, %u
+  return %y
+}
+graph @sets(%x: f32[1,2,5,5], %v: f32[512,2,1,1], %w: f32[3,512,3,3]) {
+  %c = conv %x, %v
+  %r = relu %c
+  %y = conv %r, %w padding=1
+  return %y
+}
+graph @pooled(%x: f32[1,3,15,15], %v: f32[24,3,3,3], %w: f32[16,48,1,1]) {
+  %c = conv %x, %v
+  %r = relu %c
+  %p = max_pool %r kernel=[3,3] stride=2 padding=1
+  %q = neg %p
+  %j = concat %p, %q axis=1
+  %y = conv %j, %w
+  return %y
+}
+graph @signal(%x: f32[2,4,40], %v: f32[16,4,3], %w: f32[16,16,3]) {
+  %c = conv %x, %v padding=1
+  %r = relu %c
+  %y = conv %r, %w dilation=2
+  return %y
+}
+graph @flattened(%x: f32[1,3,6,6], %v: f32[16,3,3,3], %w: f32[256,10]) {
+  %c = conv %x, %v
+  %r = relu %c
+  %f = reshape %r shape=[1,256]
+  %y = matmul %f, %w
+  return %y
+}
+graph @both(%x: f32[1,3,6,6], %v: f32[16,3,3,3], %u: f32[16,16,1,1], %w: f32[256,10]) {
+  %c = conv %x, %v
+  %r = relu %c
+  %d = conv %r, %u
+  %f = reshape %r shape=[1,256]
+  %y = matmul %f, %w
+  return %y, %d
+}
+graph @given(%x: f32[1,16,6,6], %u: f32[16,16,1,1]) {
+  %r = relu %x
+  %y = conv %r, %u
+  return %y
+}
+graph @windows_of_given(%x: f32[1,16,6,6], %w: f32[16,1,3,3], %u: f32[16,16,1,1]) {
+  %d = conv %x, %w groups=16
+  %r = relu %d
+  %y = conv %r, %u
+  return %y
+}
+graph @shuffled(%x: f32[1,3,6,6], %v: f32[32,3,1,1], %u: f32[32,32,1,1]) {
+  %c = conv %x, %v
+  %r = relu %c
+  %h = reshape %r shape=[1,2,16,6,6]
+  %p = permute %h order=[0,2,1,3,4]
+  %k = reshape %p shape=[1,32,6,6]
+  %y = conv %k, %u
+  return %y
+}
+graph @few(%x: f32[1,3,6,6], %v: f32[8,3,1,1], %u: f32[32,8,1,1]) {
+  %c = conv %x, %v
+  %r = relu %c
+  %y = conv %r, %u
+  return %y
+}
+graph @heads(%q: f32[2,16,24,8], %k: f32[2,16,24,8], %v: f32[2,16,24,8]) {
+  %t = permute %k order=[0,1,3,2]
+  %s = matmul %q, %t
+  %p = softmax %s axis=-1
+  %y = matmul %p, %v
+  return %y
+}
+>>>
+
+== between convolutions, along residual chains, through windows of each channel and joins, of one axis as of two
+$ sh layout.sh convolutions
+f32[1,14,14,24]
+$ sh layout.sh residual
+f32[2,9,9,16]
+f32[2,9,9,16]
+$ sh layout.sh depthwise
+f32[1,13,13,24]
+f32[1,7,7,24]
+$ sh layout.sh pooled
+f32[1,13,13,24]
+f32[1,7,7,24]
+f32[1,7,7,24]
+$ sh layout.sh signal
+f32[2,40,16]
+
+== but not where channels and positions become one axis, in parameters, of few channels, or where no convolution sums
+$ for g in flattened both given windows_of_given shuffled few heads; do sh layout.sh $g; done
+
+== windows of each channel are read where they are, with masks
+$ viewfold dump --stage=kernels --graph depthwise images.vf | grep -c 'fuses .* pad .* stride .* fma sum relu stored'
+1
+
+== a padded copy whose positions would lie in one set of the L1 cache has a line between them
+$ viewfold dump --print-after=pack --graph sets images.vf | sed -nE 's/.* = pad (.*) pads=.*1,1.*: (.*)/\2/p'
+f32[1,7,7,528]
+
+== the results are those of the reference evaluator
+$ viewfold check images.vf > /dev/null 2>&1 && echo same
+same
