@@ -3,6 +3,7 @@
 #include "codegen/c/program.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* What the functions of a program are made of. */
 static const char helpers[] =
@@ -197,8 +198,16 @@ static void put_program(cc_runner *r, const cg_program_request *request) {
   if (p->shares) ir_text_str(r->out, host_helpers);
   if (p->shares) ir_textf(r->out, share_helper, (long long)p->scratch_each);
   ir_text_str(r->out, "\n");
-  cc_put_data(r);
+  ir_text run; /* the function, behind the data that it names */
+  ir_text *body = r->out;
+  ir_text_init(&run, r->file->mem);
+  r->out = &run;
   put_run(r);
+  r->out = body;
+  cc_put_data(r);
+  ir_text_add(body, run.data, run.len);
+  body->failed |= run.failed;
+  ir_text_free(&run);
   if (p->variable_count) put_sized(r);
 }
 
@@ -212,11 +221,13 @@ ir_status cg_c_program(const cg_program_request *request, const ir_mem *mem, cg_
                    "build: a C file is compiled for one processor; give one target, or build an object");
   cc_file_init(&file, mem);
   size_t term_bytes = (p->kernel_count + 1) * sizeof(cg_blob),
-         size_bytes = (p->size_count + 1) * sizeof(cc_size);
+         size_bytes = (p->size_count + 1) * sizeof(cc_size), data_bytes = (p->data_count + 1) * sizeof(bool);
   cc_runner r = {.p = p, .file = &file, .out = &file.body, .error = &own};
   r.terms = ir_alloc(mem, term_bytes);
   r.sizes = ir_alloc(mem, size_bytes);
-  if (r.terms && r.sizes) put_program(&r, request);
+  r.reads_data = ir_alloc(mem, data_bytes);
+  if (r.reads_data) memset(r.reads_data, 0, data_bytes);
+  if (r.terms && r.sizes && r.reads_data) put_program(&r, request);
   else ir_fail(&own, IR_ERR_MEMORY, "build: out of memory for the code of @%s", p->name);
   ir_text head;
   ir_text_init(&head, mem);
@@ -230,6 +241,7 @@ ir_status cg_c_program(const cg_program_request *request, const ir_mem *mem, cg_
   ir_text_free(&head);
   if (r.terms) ir_free(mem, r.terms, term_bytes);
   if (r.sizes) ir_free(mem, r.sizes, size_bytes);
+  if (r.reads_data) ir_free(mem, r.reads_data, data_bytes);
   cc_file_free(&file);
   return own.status == IR_OK ? IR_OK : ir_fail(error, own.status, "%s", own.text);
 }

@@ -19,6 +19,7 @@ typedef struct cc_runner {
   ir_error *error;
   cg_blob *terms; /* of the kernels, by number: what their callers have to know; no bytes */
   cc_size *sizes;
+  bool *reads_data;      /* which of the program's data its steps name */
   uint32_t depth, loops; /* blocks that are open; loops so far */
 } cc_runner;
 

@@ -19,7 +19,10 @@ static address address_of(const cc_runner *r, const cg_buffer *buffer) {
   case CG_ARRAY: snprintf(a.text, sizeof a.text, "vf_array(arrays, %u)", number); return a;
   case CG_ARENA: snprintf(a.text, sizeof a.text, "arena + %s", cc_size_of(r, number).text); return a;
   case CG_WEIGHT: snprintf(a.text, sizeof a.text, "(u8 *)weights + %s", cc_size_of(r, number).text); return a;
-  case CG_DATA: snprintf(a.text, sizeof a.text, "(u8 *)data%u", number); return a;
+  case CG_DATA:
+    r->reads_data[number] = true;
+    snprintf(a.text, sizeof a.text, "(u8 *)data%u", number);
+    return a;
   case CG_MOVING: break;
   }
   snprintf(a.text, sizeof a.text, "moving%u", number);
@@ -263,6 +266,7 @@ void cc_put_steps(cc_runner *r) {
 void cc_put_data(cc_runner *r) {
   for (size_t i = 0; i < r->p->data_count; i++) {
     const cg_bytes *data = &r->p->data[i];
+    if (!r->reads_data[i]) continue;
     ir_textf(r->out, "static const _Alignas(%d) u64 data%zu[] = {\n    ", CG_ARENA_ALIGN, i);
     if (data->size) put_words(data->bytes, data->size, r->out);
     else ir_text_str(r->out, "0");

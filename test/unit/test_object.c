@@ -49,6 +49,36 @@ static void an_object_computes_what_the_program_does(void **state) {
   vf_context_destroy(c);
 }
 
+/* How often a text holds another. */
+static int count_of(const char *text, const char *part) {
+  int count = 0;
+  for (; (text = strstr(text, part)); text++) count++;
+  return count;
+}
+
+/* What is computed from constants alone is data of the model; the constants themselves, which nothing else
+ * reads, are not. */
+static void a_c_file_has_the_data_that_it_reads(void **state) {
+  enum { N = 64 };
+  static float w[N * N];
+  vf_error error = {0};
+  vf_context *c = context(NULL, &error);
+  vf_graph *g = vf_graph_create(c, "doubled", NULL);
+  for (int i = 0; i < N * N; i++) w[i] = (float)(i + 1);
+  vf_value doubled =
+      vf_stored(vf_add(vf_data(g, VF_F32, VF_LIST(N, N), w), vf_data(g, VF_F32, VF_LIST(N, N), w)));
+  vf_output(g, "y", vf_mul(vf_input(g, "x", VF_F32, VF_LIST(N, N)), doubled));
+  vf_object *object = vf_build(g, &(vf_build_options){.size = sizeof(vf_build_options), .c = true}, &error);
+  if (!object) fail_msg("%s", error.message);
+  const char *text = vf_object_bytes(object, NULL);
+  assert_int_equal(count_of(text, "static const _Alignas("), 1);
+  assert_int_equal(count_of(text, "UINT64_C(0x4080000040000000)"), 1); /* 2 and 4 as float */
+  assert_int_equal(count_of(text, "UINT64_C(0x400000003f800000)"), 0); /* 1 and 2 */
+  vf_object_destroy(object);
+  vf_graph_destroy(g);
+  vf_context_destroy(c);
+}
+
 static void the_target_is_the_objects(void **state) {
   static const struct {
     const char *target;
@@ -143,5 +173,5 @@ static void a_context_has_a_target(void **state) {
   vf_context_destroy(c);
 }
 
-UNIT_TESTS(an_object_computes_what_the_program_does, the_target_is_the_objects,
-           what_cannot_be_built_is_refused, a_context_has_a_target)
+UNIT_TESTS(an_object_computes_what_the_program_does, a_c_file_has_the_data_that_it_reads,
+           the_target_is_the_objects, what_cannot_be_built_is_refused, a_context_has_a_target)
