@@ -15,7 +15,7 @@ static ir_ref sized(ir_graph *g, ir_op view, ir_ref x, ir_ref shape) {
   const ir_node *dims = ir_get(g, shape);
   ir_ref src[IR_MAX_RANK + 1] = {x};
   if (!x || ir_shape(g, x) == shape) return x;
-  memcpy(src + 1, dims->src, dims->nsrc * sizeof *src);
+  for (uint32_t i = 0; i < dims->nsrc; i++) src[i + 1] = dims->src[i];
   return ir_make_tensor(g, view, ir_dtype_of(g, x), shape, 0, src, dims->nsrc + 1);
 }
 
