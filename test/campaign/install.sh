@@ -64,7 +64,7 @@ rm "$prefix_made/bin/scale"
   exit $failed
 ) || failed=1
 cp -R docs/examples/project "$work/project"
-prints '' "make in docs/examples/project" make -s -C "$work/project" CC="${CC:-cc}" MAKEFLAGS= example
+prints '' "make in docs/examples/project" env -u MAKEFLAGS -u MFLAGS make -s -C "$work/project" CC="${CC:-cc}" example
 # Its folder is moved: all that CMake and the command need is beside them.
 mkdir "$work/second" && mv "$prefix_made" "$work/second/elsewhere"
 prefix_moved=$work/second/elsewhere
