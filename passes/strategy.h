@@ -27,6 +27,15 @@ static inline int64_t pass_times(int64_t a, int64_t b) {
              : a * b;
 }
 
+/* The elements behind one index along the axis, in row-major order, of a size that varies at most;
+ * saturating. */
+static inline int64_t pass_axis_step(ir_graph *g, ir_ref x, uint32_t axis) {
+  int64_t step = 1;
+  for (uint32_t i = axis + 1; i < ir_rank(g, x); i++)
+    step = pass_times(step, ir_bounds_of(g, ir_dim(g, x, i)).hi);
+  return step;
+}
+
 /* How much parallel work is wanted of a reduction in two steps: for a few threads, or for very many
  * work-items. */
 typedef struct pass_chunk_sizes {

@@ -6,7 +6,7 @@ static const cg_buffer *buffer_of(const cg_runner *r, const cg_step *s, uint32_t
   return &r->p->buffers[s->buffers + i];
 }
 
-enum { MOST_BYTES = 1 << 30 }; /* of one constant: LLVM 17 and 18 take a length of 32 bits */
+enum { MOST_BYTES = 1 << 30 }; /* LLVM 17 and 18 keep lengths in 32 bits */
 
 static LLVMValueRef constant_bytes(LLVMContextRef context, const char *bytes, size_t size) {
   if (size <= MOST_BYTES) return LLVMConstStringInContext(context, bytes, (unsigned)size, 1);

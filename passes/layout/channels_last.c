@@ -75,7 +75,7 @@ static ir_ref remade_last(const rewriter *w, ir_ref image) {
  * the 64 sets of an L1 cache. 512 channels, 3 x 3 with stride 2, from 14 x 14 to 7 x 7 positions, take 2.2 ms
  * in place of 2.6. */
 static int64_t channels_between(ir_graph *g, ir_ref pad) {
-  enum { SET_BYTES = 2048 }; /* half of what 64 sets of a line are apart */
+  enum { SET_BYTES = 2048 }; /* 32 lines, half the sets of an L1 cache [2.6 ms, 2.2 apart] */
   const ir_node *n = ir_get(g, pad);
   int64_t channels, bytes = ir_dtypes[n->dtype].bytes;
   bool one_set = ir_arg_mode(n) == IR_PAD_CONSTANT &&

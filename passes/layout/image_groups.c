@@ -34,13 +34,6 @@ static int64_t size_of(ir_graph *g, ir_ref x, uint32_t axis) {
   return ir_bounds_of(g, ir_dim(g, x, axis)).hi;
 }
 
-/* The elements behind one index along the axis; saturating. */
-static int64_t step_of(ir_graph *g, ir_ref x, uint32_t axis) {
-  int64_t step = 1;
-  for (uint32_t i = axis + 1; i < ir_rank(g, x); i++) step = pass_times(step, size_of(g, x, i));
-  return step;
-}
-
 /* The axis of the view along which the axis of its operand goes; NO_CHANNEL: it is split, or a part of one.
  */
 static uint8_t axis_above(ir_graph *g, ir_ref view, uint8_t axis) {
@@ -61,7 +54,8 @@ static uint8_t axis_above(ir_graph *g, ir_ref view, uint8_t axis) {
   case IR_OP_SQUEEZE:
   case IR_OP_UNSQUEEZE:
     for (at = 0; at < rank; at++)
-      if (size_of(g, view, at) == size_of(g, below, axis) && step_of(g, view, at) == step_of(g, below, axis))
+      if (size_of(g, view, at) == size_of(g, below, axis) &&
+          pass_axis_step(g, view, at) == pass_axis_step(g, below, axis))
         return at;
     return NO_CHANNEL;
   default: return NO_CHANNEL;

@@ -84,13 +84,6 @@ static uint32_t innermost(ir_graph *g, ir_ref x) {
   return axis > 0 ? axis - 1 : ir_rank(g, x);
 }
 
-/* The elements behind one index along the axis, in row-major order; saturating. */
-static int64_t step_of(ir_graph *g, ir_ref x, uint32_t axis) {
-  int64_t step = 1;
-  for (uint32_t i = axis + 1; i < ir_rank(g, x); i++) step = pass_times(step, size_of(g, x, i));
-  return step;
-}
-
 /* The axis of the view's operand that the axis of the view goes along; the operand's rank where it is only a
  * part of one. */
 static uint32_t axis_below(ir_graph *g, ir_ref view, uint32_t axis) {
@@ -98,8 +91,9 @@ static uint32_t axis_below(ir_graph *g, ir_ref view, uint32_t axis) {
   if (n->op == IR_OP_PERMUTE) return (uint32_t)ir_get(g, n->src[1 + axis])->arg;
   if (is_cutting((ir_op)n->op)) return axis;
   uint32_t below = 0, rank = ir_rank(g, n->src[0]);
-  int64_t step = step_of(g, view, axis);
-  while (below < rank && (step_of(g, n->src[0], below) != step || size_of(g, n->src[0], below) == 1)) below++;
+  int64_t step = pass_axis_step(g, view, axis);
+  while (below < rank && (pass_axis_step(g, n->src[0], below) != step || size_of(g, n->src[0], below) == 1))
+    below++;
   return below;
 }
 

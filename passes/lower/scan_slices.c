@@ -8,7 +8,7 @@
 
 /* Nodes of an operand that are looked at, each as often as it is used: sums and means of what is stacked take
  * less than ten. An operand of more stays sliced, which costs its array, as it would without this file. */
-enum { LOOKED_AT = 32 };
+enum { LOOKED_AT = 32 }; /* nodes [derivatives of sums and means have less than 10] */
 
 /* A view of x with these sizes, x itself if it has them. */
 static ir_ref sized(ir_graph *g, ir_op view, ir_ref x, ir_ref shape) {
