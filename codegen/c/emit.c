@@ -82,18 +82,11 @@ static void put_function(tx_emitter *e, const char *symbol, bool is_static) {
 
 ir_status cc_emit_kernel(cc_file *file, const cg_request *request, bool is_static, cg_blob *terms,
                          ir_error *error) {
-  static const cg_emits emits = {tx_emit_unrolled,
-                                 cc_emit_running,
-                                 tx_emit_lanes,
-                                 NULL,
-                                 tx_emit_store,
-                                 tx_emit_update,
-                                 NULL,
-                                 NULL,
-                                 NULL,
-                                 NULL,
-                                 NULL,
-                                 false};
+  static const cg_emits emits = {.unrolled = tx_emit_unrolled,
+                                 .serial_loop = cc_emit_running,
+                                 .lane_loop = tx_emit_lanes,
+                                 .store = tx_emit_store,
+                                 .update = tx_emit_update};
   cg_nest nest;
   ir_status status = cg_nest_make(&nest, request->graph, request->kernel, false, error);
   if (status == IR_OK) {

@@ -197,18 +197,18 @@ static void emit_node(cg_order *o, ir_ref ref) {
   cg_define(o, ref, unrolled);
 }
 
-/* Emits the nodes lane by lane: all for one combination of the unroll lanes before those for the next one.
- * False where some of them want to be emitted for all lanes at a time, or run over other lanes than the
- * others; nothing is emitted then. Nodes without unroll lanes come first. */
-static bool emit_by_lane(cg_order *o, const ir_ref *list, size_t count) {
-  const uint64_t *lanes = NULL;
-  size_t unrolled = 1;
+/* Emits the nodes, and a store if `store` is not 0, lane by lane: all for one combination of the unroll lanes
+ * before those for the next one. False where some of them want to be emitted for all lanes at a time, or run
+ * over other lanes than the others; nothing is emitted then. Nodes without unroll lanes come first. */
+static bool emit_by_lane(cg_order *o, const ir_ref *list, size_t count, ir_ref store) {
+  const uint64_t *lanes = store ? cg_lanes(o->nest, store) : NULL;
+  size_t unrolled = store ? cg_unroll_count(o, lanes) : 1;
   for (size_t i = 0; i < count; i++) {
     const uint64_t *own = cg_lanes(o->nest, list[i]);
     if (o->values[list[i]] || ir_op_of(o->g, list[i]) == IR_OP_LOOP || ir_op_of(o->g, list[i]) == IR_OP_GET)
       return false;
     if (cg_unroll_count(o, own) == 1) continue;
-    if (!o->emits->lane || !o->emits->is_by_lane(o->emitter, list[i])) return false;
+    if (!o->emits->lane || !o->emits->is_by_lane(o->emitter, list[i], store)) return false;
     if (lanes && cg_unroll_count(o, own) != unrolled) return false;
     unrolled = cg_unroll_count(o, own);
     lanes = own;
@@ -221,10 +221,11 @@ static bool emit_by_lane(cg_order *o, const ir_ref *list, size_t count) {
     else emit_node(o, list[i]);
   }
   cg_first_lane(o, lanes);
-  do
+  do {
     for (size_t i = 0; i < count && !o->failed; i++)
       if (cg_unroll_count(o, cg_lanes(o->nest, list[i])) > 1) o->emits->lane(o->emitter, list[i]);
-  while (cg_next_lane(o, lanes) && !o->failed);
+    if (store && !o->failed) o->emits->store_lane(o->emitter, store);
+  } while (cg_next_lane(o, lanes) && !o->failed);
   for (size_t i = 0; i < count && !o->failed; i++)
     if (cg_unroll_count(o, cg_lanes(o->nest, list[i])) > 1) o->emits->after_lanes(o->emitter, list[i]);
   return true;
@@ -250,7 +251,7 @@ static void emit_listed(cg_order *o, size_t first) {
   size_t end = first;
   for (size_t i = first; i < o->list_count; i++)
     if (!o->values[o->list[i]]) o->list[end++] = o->list[i];
-  if (!emit_by_lane(o, o->list + first, end - first))
+  if (!emit_by_lane(o, o->list + first, end - first, 0))
     for (size_t i = first; i < end && !o->failed; i++)
       if (!o->values[o->list[i]]) emit_node(o, o->list[i]);
   o->list_count = first;
@@ -282,7 +283,7 @@ static bool continues_sum(const cg_order *o, ir_ref ref) {
   const ir_node *n = ir_get(o->g, ref);
   return n->op == IR_OP_FMA && ir_op_of(o->g, n->src[2]) == IR_OP_FMA && !o->values[n->src[2]] &&
          cg_unroll_count(o, cg_lanes(o->nest, ref)) > 1 &&
-         !(o->emits->is_by_lane && o->emits->is_by_lane(o->emitter, ref));
+         !(o->emits->is_by_lane && o->emits->is_by_lane(o->emitter, ref, 0));
 }
 
 /* Vectors that the loads among those listed from `first` on read, and the sums of a term. */
@@ -366,9 +367,44 @@ bool cg_before_loop(cg_order *o, const cg_loop *loop) {
 
 /* effects */
 
+/* Does a store replace elements by values computed of them: is what the nodes listed from `first` on read of
+ * its memory, if anything, what it stores to? */
+static bool updates_elements(const cg_order *o, ir_ref store, size_t first) {
+  const ir_node *to = ir_get(o->g, store);
+  bool updates = false;
+  for (size_t i = first; i < o->list_count; i++) {
+    const ir_node *n = ir_get(o->g, o->list[i]);
+    if (n->op != IR_OP_LOAD || n->src[0] != to->src[0]) continue;
+    if (n->src[1] != to->src[1]) return false;
+    updates = true;
+  }
+  return updates;
+}
+
+/* Emits a store that updates elements, with all that it needs, vector by vector: each is stored before the
+ * next one is loaded. Processors compare loads with earlier stores by the last 12 bits of their addresses; in
+ * rows a power of two apart all these are the same, and where a row is loaded as a whole its stores are the
+ * last before the loads of the next row. 64 columns of 16384 f32[16384] += values: 318 us, so 251 (Sapphire
+ * Rapids). False where it cannot; what the store needs of all lanes at once is emitted then. */
+static bool emit_update(cg_order *o, ir_ref store) {
+  size_t first = o->list_count, unrolled = cg_unroll_count(o, cg_lanes(o->nest, store));
+  bool apart = cg_unroll_count(o, cg_lanes(o->nest, ir_src(o->g, store, 1))) == unrolled;
+  if (!o->emits->store_lane || cg_local_of(o->g, store) >= 0 || unrolled == 1 || !apart ||
+      !o->emits->is_by_lane(o->emitter, store, store))
+    return false;
+  cg_begin_visit(o);
+  cg_operands(o->nest, store, true, cg_visit, o);
+  list_visited(o, true);
+  bool done = !o->failed && updates_elements(o, store, first) &&
+              emit_by_lane(o, o->list + first, o->list_count - first, store);
+  o->list_count = first;
+  return done;
+}
+
 static void emit_access(cg_order *o, ir_ref ref) {
   const uint64_t *lanes = cg_lanes(o->nest, ref);
   if (o->emits->before) o->emits->before(o->emitter, ref);
+  if (ir_op_of(o->g, ref) == IR_OP_STORE && emit_update(o, ref)) return;
   need_operands(o, ref);
   if (ir_op_of(o->g, ref) == IR_OP_STORE) {
     if (!o->failed) o->emits->store(o->emitter, ref);

@@ -36,11 +36,12 @@ typedef struct cg_emits {
    * from its sources. NULL: all nodes are. */
   bool (*visit_operands)(void *emitter, ir_ref ref, void (*visit)(void *user, ir_ref operand), void *user);
   /* Are a node's unrolled values better emitted one by one, each with those of the same lanes of other nodes?
-   * NULL: no node's are. */
-  bool (*is_by_lane)(void *emitter, ir_ref ref);
+   * If `store` is not 0: can they be, and those of this store with them? NULL: no node's are. */
+  bool (*is_by_lane)(void *emitter, ir_ref ref, ir_ref store);
   void (*after_lanes)(void *emitter, ir_ref ref); /* emits what comes after the values of all lanes */
   void (*lane)(void *emitter, ir_ref ref); /* emits the value of the current lanes, into the node's array */
-  uint32_t (*registers)(void *emitter);    /* vectors that registers hold; NULL: not known */
+  void (*store_lane)(void *emitter, ir_ref store); /* emits the store of the current lanes */
+  uint32_t (*registers)(void *emitter);            /* vectors that registers hold; NULL: not known */
   bool threads_run; /* each call does at least one iteration of the loop over threads */
 } cg_emits;
 

@@ -110,12 +110,14 @@ void cg_emit_unrolled(void *emitter, ir_ref ref, void *out) {
   if (e->nest->freeze[ref]) unrolled[0] = frozen(e, unrolled[0]);
 }
 
-bool cg_is_by_lane(void *emitter, ir_ref ref) {
+bool cg_is_by_lane(void *emitter, ir_ref ref, ir_ref store) {
   cg_emitter *e = emitter;
   const ir_node *n = ir_get(e->g, ref);
   cg_tile t;
   size_t unrolled = cg_unroll_count(&e->order, cg_lanes(e->nest, ref));
-  if (unrolled <= (size_t)e->target->registers || n->op == IR_OP_RARE || e->nest->freeze[ref]) return false;
+  if (ref == store) return cg_stores_by_lane(e, ref);
+  if (!store && unrolled <= (size_t)e->target->registers) return false; /* all are held in registers */
+  if (n->op == IR_OP_RARE || e->nest->freeze[ref]) return false;
   return n->op != IR_OP_LOAD || (ir_is_true(e->g, n->src[2]) &&
                                  !cg_tile_of(e->nest, ref, e->target->vector_bytes, IR_MAX_PICKED_STEP, &t));
 }
@@ -124,8 +126,9 @@ uint32_t cg_registers(void *emitter) { return (uint32_t)((cg_emitter *)emitter)-
 
 void cg_after_lanes(void *emitter, ir_ref ref) {
   cg_emitter *e = emitter;
-  cg_target_align_stack(e->context, e->function, e->target); /* there are more values than registers */
   const uint64_t *lanes = cg_lanes(e->nest, ref);
+  if (cg_unroll_count(&e->order, lanes) > (size_t)e->target->registers)
+    cg_target_align_stack(e->context, e->function, e->target);
   cg_first_lane(&e->order, lanes);
   do cg_emit_ahead(e, ref);
   while (cg_next_lane(&e->order, lanes));

@@ -25,9 +25,17 @@ static void start_function(cg_emitter *e, const char *symbol) {
   LLVMPositionBuilderAtEnd(e->b, cg_block(e));
 }
 
-static const cg_emits emits = {cg_emit_unrolled, cg_emit_running, cg_emit_lanes,   NULL,
-                               cg_emit_store,    cg_emit_update,  cg_visit_scaled, cg_is_by_lane,
-                               cg_after_lanes,   cg_emit_lane,    cg_registers,    false};
+static const cg_emits emits = {.unrolled = cg_emit_unrolled,
+                               .serial_loop = cg_emit_running,
+                               .lane_loop = cg_emit_lanes,
+                               .store = cg_emit_store,
+                               .update = cg_emit_update,
+                               .visit_operands = cg_visit_scaled,
+                               .is_by_lane = cg_is_by_lane,
+                               .after_lanes = cg_after_lanes,
+                               .lane = cg_emit_lane,
+                               .store_lane = cg_emit_store_lane,
+                               .registers = cg_registers};
 
 static void start_emitter(cg_emitter *e, const cg_request *request, cg_nest *nest, LLVMModuleRef module,
                           ir_error *error) {

@@ -121,7 +121,7 @@ LLVMValueRef cg_emit_prefix(cg_emitter *e, ir_ref ref);
 void cg_emit_kernel(cg_emitter *e);
 /* The callback `unrolled` of cg_emits: the LLVMValueRef of each unrolled value of a node. */
 void cg_emit_unrolled(void *emitter, ir_ref ref, void *unrolled);
-bool cg_is_by_lane(void *emitter, ir_ref ref);
+bool cg_is_by_lane(void *emitter, ir_ref ref, ir_ref store);
 void cg_after_lanes(void *emitter, ir_ref ref);
 void cg_emit_lane(void *emitter, ir_ref ref);
 uint32_t cg_registers(void *emitter);
@@ -192,7 +192,10 @@ LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref);
 /* Stores elements as they are in memory, one or a contiguous vector, at the address `to` of the first. */
 void cg_write(cg_emitter *e, const cg_place *place, LLVMValueRef stored, LLVMValueRef to);
 void cg_emit_store(void *emitter, ir_ref ref); /* all its unrolled values */
-void cg_finish_stores(cg_emitter *e);          /* at the kernel's end */
+void cg_emit_store_lane(void *emitter, ir_ref ref);
+/* Is each unrolled value stored for itself, to memory that no input shares? */
+bool cg_stores_by_lane(const cg_emitter *e, ir_ref store);
+void cg_finish_stores(cg_emitter *e); /* at the kernel's end */
 
 /* align.c: loops of contiguous stores */
 /* Behind the guard of a loop that runs: aligns its stores, if it is worth it; sets the end of the iterations

@@ -171,6 +171,20 @@ void cg_emit_store(void *emitter, ir_ref ref) {
   else write_all(e, &w, 0);
 }
 
+bool cg_stores_by_lane(const cg_emitter *e, ir_ref store) {
+  return !e->nest->in_place && ir_arg_mode(ir_get(e->g, store)) == IR_NO_STREAM &&
+         !(e->aligned.masked && e->aligned.end) &&
+         cg_alternating_loop(e->nest, store, IR_MAX_INTERLEAVED) < 0;
+}
+
+void cg_emit_store_lane(void *emitter, ir_ref ref) {
+  cg_emitter *e = emitter;
+  LLVMValueRef value, to;
+  writes w = {.value = &value, .to = &to};
+  store_one(e, ref, &w);
+  write_all(e, &w, 0);
+}
+
 void cg_finish_stores(cg_emitter *e) {
   const char *fence = cg_target_store_fence(e->target);
   if (!e->streams) return;

@@ -156,18 +156,13 @@ static ir_status copy_out(tx_emitter *e, cg_blob *out) {
 
 ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, const ir_target *target,
                     cg_blob *out, ir_error *error) {
-  static const cg_emits emits = {tx_emit_unrolled,
-                                 oc_emit_running,
-                                 tx_emit_lanes,
-                                 oc_before_effect,
-                                 oc_emit_store,
-                                 oc_emit_update,
-                                 NULL,
-                                 NULL,
-                                 NULL,
-                                 NULL,
-                                 NULL,
-                                 true};
+  static const cg_emits emits = {.unrolled = tx_emit_unrolled,
+                                 .serial_loop = oc_emit_running,
+                                 .lane_loop = tx_emit_lanes,
+                                 .before = oc_before_effect,
+                                 .store = oc_emit_store,
+                                 .update = oc_emit_update,
+                                 .threads_run = true};
   ir_error own = {0};
   *out = (cg_blob){0};
   cg_nest nest;
