@@ -137,7 +137,6 @@ typedef struct py_dlpack_tensor {
   int64_t *shape, *strides;
   uint64_t byte_offset;
 } py_dlpack_tensor;
-int py_dtype_of_dlpack(int code, int bits, int lanes);
 int py_dtype_of_format(const char *format, Py_ssize_t item); /* VF_NONE: there is none */
 
 /* Room for so many values, which PyMem_Free frees. NULL: MemoryError. */
@@ -199,7 +198,10 @@ typedef struct py_argument {
 } py_argument;
 /* False: the object has no elements here, of a dtype of ours, aligned; of another exception it is set. */
 bool py_argument_read(PyObject *object, py_argument *argument, bool writable);
-void py_arguments_release(py_argument *arguments, Py_ssize_t count);
+static inline void py_arguments_release(py_argument *arguments, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (arguments[i].held) PyBuffer_Release(&arguments[i].buffer);
+}
 
 /* dispatch.c */
 /* The first `count` items of a sequence; false with an exception. */
