@@ -99,8 +99,7 @@ static const uint8_t dlpack_dtypes[DLPACK_KINDS][4] = {[0] = {VF_I8, VF_I16, VF_
                                                        [4] = {VF_NONE, VF_BF16},
                                                        [6] = {VF_BOOL}};
 
-/* The dtype, and the bytes of an element, a power of two. */
-static inline int dtype_of_dlpack(const py_dlpack_tensor *t, size_t *item) {
+int py_dtype_of_dlpack(const py_dlpack_tensor *t, size_t *item) {
   unsigned bits = t->bits;
   if (t->lanes != 1 || t->code >= DLPACK_KINDS || bits < 8 || bits > DLPACK_MOST_BITS || (bits & (bits - 1)))
     return VF_NONE;
@@ -115,7 +114,7 @@ static inline bool read_exchange(const exchange_table *table, PyObject *object, 
     PyErr_Clear();
     return false;
   }
-  a->dtype = dtype_of_dlpack(&t, &item);
+  a->dtype = py_dtype_of_dlpack(&t, &item);
   if (t.device_type != 1 || a->dtype == VF_NONE || t.ndim > PY_RANK) return false;
   a->data = (const char *)t.data + t.byte_offset;
   if ((uintptr_t)a->data & (item - 1)) return false;

@@ -105,6 +105,7 @@ static void array_free(PyObject *self) {
   vf_tensor_release(a->tensor);
   Py_XDECREF((PyObject *)a->graph);
   PyMem_Free(a->strides);
+  PyMem_Free(a->steps);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF((PyObject *)type);
 }
