@@ -1,5 +1,6 @@
 """Arrays of other libraries without copies, and lifetimes; errors with the user's line."""
 
+import ctypes
 import gc
 import sys
 import tempfile
@@ -144,3 +145,71 @@ class Errors(Case):
         for _ in range(3):
             self.raises(ValueError, "broadcast", lambda: x + vf.ones(4))
             self.assertEqual(x.sum().tolist(), 3)
+
+class Table(Case):
+    """The table of DLPack, called as a library in C does."""
+
+    class Described(ctypes.Structure):
+        _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("rank", ctypes.c_int32), ("code", ctypes.c_uint8),
+                    ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                    ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64)]
+
+    def setUp(self):
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        at = pointer(vf.Array.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
+        self.versions = tuple((ctypes.c_uint32 * 2).from_address(at))
+        self.functions = tuple((ctypes.c_void_p * 5).from_address(at + 16))
+
+    def managed(self, at):
+        """(version, flags, description) of a managed tensor."""
+        return (tuple((ctypes.c_uint32 * 2).from_address(at)), ctypes.c_uint64.from_address(at + 24).value,
+                self.Described.from_address(at + 32))
+
+    def drop(self, at):
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(ctypes.c_void_p.from_address(at + 16).value)(at)
+
+    def test_describe(self):
+        describe = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)(self.functions[3])
+        self.assertEqual(self.versions[0], 1)
+        for dtype, code in (("bool", 6), ("int16", 0), ("uint64", 1), ("float16", 2), ("bfloat16", 4), ("float64", 2)):
+            x, out = vf.zeros((2, 1, 3), dtype=dtype), self.Described()
+            self.assertEqual(describe(x, ctypes.addressof(out)), 0)
+            self.assertEqual((out.code, out.bits, out.lanes, out.offset), (code, 8 * len(x.tobytes()) // 6, 1, 0))
+            self.assertEqual((tuple(out.device), out.shape[: out.rank], out.strides[: out.rank]), ((1, 0), [2, 1, 3], [3, 3, 1]))
+        y = vf.ones(4)
+        describe(y, ctypes.addressof(out))
+        self.assertEqual(out.data, np.asarray(y).__array_interface__["data"][0])
+        with self.assertRaisesRegex(TypeError, "viewfold.Array"):
+            describe([1], ctypes.addressof(out))
+
+    def test_lend(self):
+        lend = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))(self.functions[1])
+        take = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.py_object))(self.functions[2])
+        for x in (vf.array([[1.0, 2.0], [3.0, 4.0]]), (vf.ones((2, 2)) * 3).realise()):
+            out, back, want = ctypes.c_void_p(), ctypes.py_object(), x.tolist()
+            self.assertEqual(lend(x, out), 0)
+            version, flags, described = self.managed(out.value)
+            self.assertEqual((version[0], flags, described.data), (1, 1, np.asarray(x).__array_interface__["data"][0]))
+            del x
+            self.assertEqual(take(out, back), 0)  # the memory is still there
+            self.assertEqual(back.value.tolist(), want)
+            ctypes.pythonapi.Py_DecRef(ctypes.py_object(back.value))
+
+    def test_allocate(self):
+        report = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+        allocate = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p, report)(self.functions[0])
+        told, out = [], ctypes.c_void_p()
+        note = report(lambda _, kind, message: told.append(kind))
+        like = self.Described(device=(1, 0), rank=2, code=2, bits=32, lanes=1, shape=(ctypes.c_int64 * 2)(2, 3))
+        self.assertEqual(allocate(ctypes.addressof(like), out, None, note), 0)
+        _, flags, described = self.managed(out.value)
+        self.assertEqual((flags, described.data % 64, described.strides[:2]), (0, 0, [3, 1]))
+        ctypes.memset(described.data, 7, 24)
+        self.drop(out.value)
+        like.code = 5  # complex
+        self.assertEqual(allocate(ctypes.addressof(like), out, None, note), -1)
+        like.code, like.shape[0] = 2, 1 << 61
+        self.assertEqual(allocate(ctypes.addressof(like), out, None, note), -1)
+        self.assertEqual(told, [b"ValueError", b"MemoryError"])
+

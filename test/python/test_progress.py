@@ -6,7 +6,9 @@ import pty
 import signal
 import subprocess
 import sys
+import types
 import unittest
+from unittest import mock
 
 from common import Case
 
@@ -58,6 +60,26 @@ class Progress(Case):
         os.close(ours)
         self.assertIn("] running", shown)
         self.assertTrue(shown.endswith("\r\x1b[K"), shown)
+
+    def test_notebook(self):
+        """A kernel of notebooks has a display that is shown once, changed, and empty at the end."""
+        from viewfold import _progress
+
+        shown = []
+
+        class Handle:
+            update = shown.append
+
+        shell = types.SimpleNamespace(kernel=object())
+        display = types.SimpleNamespace(display=lambda bar, display_id: (shown.append(bar), Handle())[1])
+        modules = {"IPython": types.SimpleNamespace(get_ipython=lambda: shell), "IPython.display": display}
+        with mock.patch.dict(sys.modules, modules), mock.patch.object(_progress.time, "monotonic") as now:
+            line = _progress._Line()
+            for now.return_value, told in ((5.0, ("running", 1, 8)), (6.5, ("running", 2, 8)), (7.0, ("running <", 4, 8)), (8.0, ())):
+                line(*told)
+        self.assertEqual([repr(bar) for bar in shown], ["running: 2 of 8", "running <: 4 of 8", ""])
+        self.assertEqual(shown[1]._repr_html_(), "<progress value='4' max='8'></progress> running &lt;: 4 of 8")
+        self.assertEqual(shown[2]._repr_html_(), "")
 
 
 if __name__ == "__main__":

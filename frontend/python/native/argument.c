@@ -91,17 +91,33 @@ static bool find_table(PyTypeObject *type) {
   return true;
 }
 
-static bool read_exchange(const exchange_table *table, PyObject *object, py_argument *a) {
+/* by DLPack's code of a kind and, of the bytes of an element, the logarithm; 0: VF_NONE */
+enum { DLPACK_KINDS = 7, DLPACK_MOST_BITS = 64 };
+static const uint8_t dlpack_dtypes[DLPACK_KINDS][4] = {[0] = {VF_I8, VF_I16, VF_I32, VF_I64},
+                                                       [1] = {VF_U8, VF_U16, VF_U32, VF_U64},
+                                                       [2] = {VF_NONE, VF_F16, VF_F32, VF_F64},
+                                                       [4] = {VF_NONE, VF_BF16},
+                                                       [6] = {VF_BOOL}};
+
+int py_dtype_of_dlpack(const py_dlpack_tensor *t, size_t *item) {
+  unsigned bits = t->bits;
+  if (t->lanes != 1 || t->code >= DLPACK_KINDS || bits < 8 || bits > DLPACK_MOST_BITS || (bits & (bits - 1)))
+    return VF_NONE;
+  *item = bits / 8;
+  return dlpack_dtypes[t->code][__builtin_ctz((unsigned)*item)];
+}
+
+static inline bool read_exchange(const exchange_table *table, PyObject *object, py_argument *a) {
   py_dlpack_tensor t;
+  size_t item = 0;
   if (table->describe(object, &t) != 0) {
     PyErr_Clear();
     return false;
   }
-  a->dtype = py_dtype_of_dlpack(t.code, t.bits, t.lanes);
+  a->dtype = py_dtype_of_dlpack(&t, &item);
   if (t.device_type != 1 || a->dtype == VF_NONE || t.ndim > PY_RANK) return false;
-  size_t item = vf_dtype_bytes((vf_dtype)a->dtype);
   a->data = (const char *)t.data + t.byte_offset;
-  if ((uintptr_t)a->data % item) return false;
+  if ((uintptr_t)a->data & (item - 1)) return false;
   a->rank = t.ndim;
   a->shape = t.shape;
   a->strides = NULL;
@@ -154,9 +170,4 @@ bool py_argument_read(PyObject *object, py_argument *a, bool writable) {
   if (py_is_array(object)) return read_array((py_array *)object, a, writable);
   if (PyObject_CheckBuffer(object)) return read_buffer(object, a, writable);
   return find_table(type) && read_exchange(known_table, object, a);
-}
-
-void py_arguments_release(py_argument *arguments, Py_ssize_t count) {
-  for (Py_ssize_t i = 0; i < count; i++)
-    if (arguments[i].held) PyBuffer_Release(&arguments[i].buffer);
 }

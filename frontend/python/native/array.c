@@ -7,18 +7,16 @@
 /* blocks */
 
 enum { ALIGN = 64 };
-_Static_assert(sizeof(py_block) <= ALIGN, "the data of a block follow its header");
 
+/* malloc and not aligned_alloc: malloc keeps small blocks at hand for each thread. */
 py_block *py_block_make(size_t bytes) {
-  py_block *b = bytes < PTRDIFF_MAX / 2
-                    ? aligned_alloc(ALIGN, ALIGN + ((bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1)))
-                    : NULL;
+  py_block *b = bytes < PTRDIFF_MAX / 2 ? malloc(sizeof *b + ALIGN - 1 + bytes) : NULL;
   if (!b) {
     PyErr_Format(PyExc_MemoryError, "out of memory for %zu bytes of elements", bytes);
     return NULL;
   }
   atomic_init(&b->uses, 1);
-  b->data = (char *)b + ALIGN;
+  b->data = (char *)(((uintptr_t)(b + 1) + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1));
   b->bytes = bytes;
   b->lent = NULL;
   return b;
@@ -107,6 +105,7 @@ static void array_free(PyObject *self) {
   vf_tensor_release(a->tensor);
   Py_XDECREF((PyObject *)a->graph);
   PyMem_Free(a->strides);
+  PyMem_Free(a->steps);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF((PyObject *)type);
 }

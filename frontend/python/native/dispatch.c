@@ -84,9 +84,10 @@ static entry *find(dispatcher *d, const py_argument *arguments, Py_ssize_t count
     Py_ssize_t k = 0;
     while (k < count && fits(&arguments[k], &e->expected[k], e, variables)) k++;
     if (k < count) continue;
-    memmove(d->entries + 1, d->entries,
-            (size_t)i * sizeof *d->entries); /* the one that is used comes first */
-    d->entries[0] = e;
+    if (i) { /* the one that is used comes first */
+      memmove(d->entries + 1, d->entries, (size_t)i * sizeof *d->entries);
+      d->entries[0] = e;
+    }
     return e;
   }
   return NULL;
@@ -182,14 +183,17 @@ static PyObject *call_miss(dispatcher *d, PyObject *const *args, Py_ssize_t coun
   return result;
 }
 
-/* Is `out` the only keyword? Names of keywords in code are interned: mostly it is the same object again. */
+/* Is `out` the only keyword? Each place of a call has its own tuple of names: mostly it is the last one
+ * again.
+ */
 static bool is_out(PyObject *names) {
   static PyObject *known;
-  if (PyTuple_Size(names) != 1) return false;
-  PyObject *name = PyTuple_GetItem(names, 0);
-  if (name == known) return true;
-  if (PyUnicode_CompareWithASCIIString(name, "out")) return false;
-  if (!known) known = Py_NewRef(name);
+  if (names == known) return true;
+  if (PyTuple_Size(names) != 1 || PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, 0), "out"))
+    return false;
+  PyObject *old = known;
+  known = Py_NewRef(names);
+  Py_XDECREF(old);
   return true;
 }
 
@@ -200,8 +204,9 @@ static PyObject *dispatch(PyObject *self, PyObject *const *args, size_t nargsf, 
   const void *inputs[MOST_ARGUMENTS];
   int64_t variables[PY_VARIABLES];
   PyObject *result = NULL;
-  if (names && PyTuple_Size(names) == 0) names = NULL;
-  if (py_traced_into || count > MOST_ARGUMENTS || !d->count || (names && !is_out(names)))
+  bool into = names && is_out(names);
+  if (names && !into && PyTuple_Size(names) == 0) names = NULL;
+  if (py_traced_into || count > MOST_ARGUMENTS || !d->count || (names && !into))
     return call_miss(d, args, count, names);
   bool good = true;
   for (; read < count && good; read++) good = py_argument_read(args[read], &arguments[read], false);

@@ -165,20 +165,6 @@ PyObject *py_from_bytes(PyObject *module, PyObject *args) {
 
 /* DLPack */
 
-int py_dtype_of_dlpack(int code, int bits, int lanes) {
-  enum { SIGNED = 0, UNSIGNED = 1, FLOAT = 2, BFLOAT = 4, BOOL = 6 };
-  int size = bits == 8 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : bits == 64 ? 3 : -1;
-  if (lanes != 1 || size < 0) return VF_NONE;
-  switch (code) {
-  case SIGNED: return VF_I8 + 2 * size;
-  case UNSIGNED: return VF_U8 + 2 * size;
-  case FLOAT: return size == 1 ? VF_F16 : size == 2 ? VF_F32 : size == 3 ? VF_F64 : VF_NONE;
-  case BFLOAT: return size == 1 ? VF_BF16 : VF_NONE;
-  case BOOL: return size == 0 ? VF_BOOL : VF_NONE;
-  default: return VF_NONE;
-  }
-}
-
 #define OLD            "dltensor"
 #define VERSIONED      "dltensor_versioned"
 #define USED_OLD       "used_dltensor"
@@ -225,10 +211,10 @@ PyObject *py_array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
   PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO", names, &stream, &version, &device, &copy))
     return NULL;
-  long major = 0, kind = 1;
-  if (version != Py_None) major = PyLong_AsLong(PySequence_GetItem(version, 0));
-  if (device != Py_None) kind = PyLong_AsLong(PySequence_GetItem(device, 0));
-  if (PyErr_Occurred()) return NULL;
+  int64_t major = 0, kind = 1;
+  if ((version != Py_None && !py_read_integers(version, &major, 1)) ||
+      (device != Py_None && !py_read_integers(device, &kind, 1)))
+    return NULL;
   if (kind != 1) return PyErr_Format(PyExc_BufferError, "arrays are in the host's memory, device (1, 0)");
   PyObject *made = NULL;
   vf_error error;

@@ -44,6 +44,7 @@ typedef struct py_array {
   int dtype, rank;
   int64_t shape[PY_RANK]; /* -1: known in runs alone */
   Py_ssize_t *strides;    /* of the buffer of Python that this array was made for; else NULL */
+  int64_t *steps;         /* strides in elements, where DLPack has asked for them; else NULL */
 } py_array;
 
 typedef struct py_program {
@@ -137,7 +138,10 @@ typedef struct py_dlpack_tensor {
   int64_t *shape, *strides;
   uint64_t byte_offset;
 } py_dlpack_tensor;
-int py_dtype_of_dlpack(int code, int bits, int lanes);
+/* The dtype, and the bytes of an element, a power of two. VF_NONE: there is none. */
+int py_dtype_of_dlpack(const py_dlpack_tensor *tensor, size_t *item);
+/* exchange_table.c: a function of the module. A capsule of DLPack's table for arrays. */
+PyObject *py_exchange_table(PyObject *module, PyObject *none);
 int py_dtype_of_format(const char *format, Py_ssize_t item); /* VF_NONE: there is none */
 
 /* Room for so many values, which PyMem_Free frees. NULL: MemoryError. */
@@ -199,7 +203,10 @@ typedef struct py_argument {
 } py_argument;
 /* False: the object has no elements here, of a dtype of ours, aligned; of another exception it is set. */
 bool py_argument_read(PyObject *object, py_argument *argument, bool writable);
-void py_arguments_release(py_argument *arguments, Py_ssize_t count);
+static inline void py_arguments_release(py_argument *arguments, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; i++)
+    if (arguments[i].held) PyBuffer_Release(&arguments[i].buffer);
+}
 
 /* dispatch.c */
 /* The first `count` items of a sequence; false with an exception. */

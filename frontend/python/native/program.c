@@ -82,43 +82,47 @@ bool py_program_run(const py_program *p, const void *const *inputs, void *const 
   return py_raise_error(&error) != NULL;
 }
 
-/* Arrays with memory for the outputs. False with an exception. */
-static bool make_outputs(const py_program *p, const int64_t *variables, PyObject **arrays, void **outputs) {
-  vf_error error = {0};
+/* Arrays with memory for the outputs; how many were made. Fewer than there are: with an exception. */
+static int make_outputs(const py_program *p, const int64_t *variables, PyObject **arrays, void **outputs) {
+  vf_error error = {.status = VF_OK};
   for (int i = 0; i < p->outputs; i++) {
     int64_t sized[PY_RANK], *shape = p->shapes + i * PY_RANK;
     size_t bytes = p->bytes[i];
     if (p->variables) {
-      if (vf_port_shape(p->program, VF_OUTPUT, i, variables, sized, &error))
-        return py_raise_error(&error) != NULL;
+      if (vf_port_shape(p->program, VF_OUTPUT, i, variables, sized, &error)) {
+        py_raise_error(&error);
+        return i;
+      }
       shape = sized;
       bytes = (size_t)vf_port_bytes(p->program, VF_OUTPUT, i, variables, &error);
     }
     py_block *block = py_block_make(bytes);
     int number = p->inputs + i;
     if (!block || !(arrays[i] = py_array_of_block(block, p->dtypes[number], p->ranks[number], shape)))
-      return false;
+      return i;
     outputs[i] = block->data;
   }
-  return true;
+  return p->outputs;
 }
 
 PyObject *py_program_results(const py_program *p, const void *const *inputs, const int64_t *variables,
                              bool single) {
   enum { FEW = 8 };
-  PyObject *few_arrays[FEW] = {0}, **arrays = few_arrays, *result = NULL;
+  PyObject *few_arrays[FEW], **arrays = few_arrays, *result = NULL;
   void *few_outputs[FEW], **outputs = few_outputs;
+  int made = 0;
   if (p->outputs > FEW) {
     arrays = PyMem_Calloc((size_t)p->outputs, sizeof *arrays);
     outputs = PyMem_Calloc((size_t)p->outputs, sizeof *outputs);
   }
   if (!arrays || !outputs) PyErr_NoMemory();
-  else if (make_outputs(p, variables, arrays, outputs) && py_program_run(p, inputs, outputs, variables)) {
+  else made = make_outputs(p, variables, arrays, outputs);
+  if (arrays && outputs && made == p->outputs && py_program_run(p, inputs, outputs, variables)) {
     if (single) result = Py_NewRef(arrays[0]);
     else if ((result = PyTuple_New(p->outputs)))
       for (int i = 0; i < p->outputs; i++) PyTuple_SetItem(result, i, Py_NewRef(arrays[i]));
   }
-  for (int i = 0; i < p->outputs && arrays; i++) Py_XDECREF(arrays[i]);
+  while (made-- > 0) Py_DECREF(arrays[made]);
   if (arrays != few_arrays) PyMem_Free(arrays);
   if (outputs != few_outputs) PyMem_Free(outputs);
   return result;

@@ -53,6 +53,8 @@ class Array(_native.Array):
     one keep it.
     """
 
+    __dlpack_c_exchange_api__ = _native.exchange_table()
+
     __slots__ = ()
     __array_priority__ = 1000
 
