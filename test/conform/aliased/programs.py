@@ -113,7 +113,7 @@ class Program(Drawing):
             self.late.append((flat.reshape(array.shape), made))
 
     def assign(self, array, flat, value):
-        view, sources = self.one(array.views), None
+        view, sources = self.one(self.repeating(array) if self.chance(0.15) else array.views), None
         if array.groups and not self.apart and self.chance(0.5):
             targets, sources = self.one(array.groups)
             view, *sources = (x[int(k)] for x, k in zip([targets, sources, sources], self.random.permutation(len(targets))))
@@ -129,6 +129,11 @@ class Program(Drawing):
             if not same(array.now.reshape(-1), flat):
                 raise AssertionError("the table of positions is not what NumPy's view names")
         return self.graph.apply("assign", value, view.of(self.graph, array.positions), stored, op=operation)
+
+    @staticmethod
+    def repeating(array):
+        """The views that name an element twice, where there are some, or all."""
+        return [v for v in array.views if v.gathers and np.unique(v.at).size < v.at.size] or array.views
 
     def scatter(self, array, flat, value, kind):
         axis = int(self.random.integers(len(array.shape)))
