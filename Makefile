@@ -16,7 +16,8 @@
 #   make deb        packages of Debian made from it, build/deb/*.deb
 #
 # Variables: CC, CFLAGS, LDFLAGS, WERROR= (warnings stay warnings), V=1 (show commands), SEED=n,
-# SAN=address|thread|undefined (sanitized, in build/san-...), CHECK=1 (verifier between passes, in build/check).
+# SAN=address|thread|undefined (sanitized, in build/san-...), CHECK=1 (verifier between passes, in build/check), LINES=1 (programs
+# of tests have lines for a debugger).
 # ARCH=aarch64 (another processor, in build/aarch64, against the libraries that test/cross.sh has put there; HOSTCC for what
 # runs while it is built).
 # ROOMS='ir runtime' (only these folders: for the unit tests of one room). Sources are found by folder: adding a .c
@@ -38,7 +39,7 @@ ifneq ($(filter clean,$(MAKECMDGOALS)),)
 endif
 
 # ---------------------------------------------------------------------------------------------------- configuration
-CFLAGS ?= $(if $(SAN),-O1 -g1,-O2 $(if $(CHECK),-g1,-g))
+CFLAGS ?= $(if $(SAN),-O1 -g1,-O2 -g)
 # With other optimisation than the default's, gcc warns where there is nothing.
 UNSURE := -Wno-maybe-uninitialized $(if $(findstring clang,$(CC)),-Wno-unknown-warning-option)
 # Compiling the tests takes longer than what they save by better code.
@@ -59,6 +60,9 @@ SANFLAGS := -fsanitize=$(if $(filter address,$(SAN)),address$(comma)undefined,$(
 else
 B := build$(addprefix /,$(ARCH))$(if $(CHECK),$(if $(ARCH),-,/)check)
 endif
+# Objects and how they are made: with and without the verifier they are the same, but for what CHECKED names below.
+O := $(if $(SAN),$(B),build$(addprefix /,$(ARCH)))/obj
+FLAGS := $(patsubst %/obj,%/flags,$(O))
 GEN := build/gen
 HOSTCC := $(CC)
 AR := ar
@@ -91,19 +95,23 @@ LLVM_CFLAGS = $(call once,LLVM_CFLAGS,-isystem $(shell $(LLVM_CONFIG) --included
 LLVM_LIBS ?= $(call once,LLVM_LIBS,$(shell $(LLVM_CONFIG) --link-shared --ldflags --libs))
 
 BASE := -std=gnu17 -Wall -Wextra $(WERROR) -fPIC -fvisibility=hidden -ffp-contract=off -pthread \
-  -ffile-prefix-map=$(CURDIR)=. -I. -I$(GEN) -DVIEWFOLD_VERSION='"$(VERSION)"' -DVF_NO_PLACES \
-  $(if $(SAN)$(CHECK),-DIR_CHECK=1)
+  -ffile-prefix-map=$(CURDIR)=. -I. -I$(GEN) -DVIEWFOLD_VERSION='"$(VERSION)"' -DVF_NO_PLACES
 COMPILE = $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS)
 LINK = $(CC) -pthread $(CFLAGS) $(SANFLAGS) $(LDFLAGS)
 # Sanitizer runtimes live in the executable, so a sanitized library has undefined symbols until it is loaded.
 LINK_SHARED = $(LINK) -shared -Wl,--as-needed $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
+# At a fixed address under a sanitizer: the places that it reports are data full of addresses, which otherwise are filled in
+# anew whenever a program is linked, and whenever it starts.
+LINK_PROGRAM = $(LINK) $(if $(SAN),-no-pie)
+# Programs of tests are without lines for a debugger, which take longer to link than all else; with LINES=1 they have them.
+LINK_TEST = $(LINK_PROGRAM) $(if $(LINES),,-Wl$(comma)--strip-debug)
 LIB_LIBS := -lxxhash -lffi -lz -ldl -lm
 
 # Builds for tests find what is never freed: what allocates and frees is wrapped (test/lib/heap.h). Not under ThreadSanitizer,
 # from which its lock would hide races.
-WRAP = $(if $(filter-out thread,$(or $(SAN),$(CHECK))),$(B)/obj/test/lib/heap.o $(addprefix -Wl$(comma)--wrap=,$(WRAPPED)))
+WRAP = $(if $(filter-out thread,$(or $(SAN),$(CHECK))),$(O)/test/lib/heap.o $(addprefix -Wl$(comma)--wrap=,$(WRAPPED)))
 WRAPPED := malloc calloc realloc aligned_alloc strdup strndup free
-WRAP_MODULE = $(if $(WRAP),$(WRAP) $(B)/obj/test/lib/heap_llvm.o $(addprefix -Wl$(comma)--wrap=LLVM,$(WRAPPED_LLVM)))
+WRAP_MODULE = $(if $(WRAP),$(WRAP) $(O)/test/lib/heap_llvm.o $(addprefix -Wl$(comma)--wrap=LLVM,$(WRAPPED_LLVM)))
 WRAPPED_LLVM := $(addprefix Create,PassBuilderOptions TargetDataLayout TargetMachine) CreateBuilderInContext \
   $(addprefix Dispose,Builder Module PassBuilderOptions TargetData TargetMachine Message ErrorMessage MemoryBuffer) \
   ContextCreate ContextDispose ModuleCreateWithNameInContext PrintModuleToString GetErrorMessage VerifyModule \
@@ -119,7 +127,7 @@ find = $(sort $(wildcard $(1)))
 # below PATTERNS,FOLDERS: what is in a folder, in its folders, and in the folders of these.
 below = $(call find,$(foreach f,$(2),$(addprefix $(f)/,$(1) $(addprefix */,$(1)) $(addprefix */*/,$(1)))))
 only = $(foreach f,$(1),$(if $(or $(if $(ONLY),,all),$(findstring $(ONLY),$(notdir $(f)))),$(f)))
-obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+obj = $(patsubst %.c,$(O)/%.o,$(1))
 
 LLVM_SRC := $(call find,codegen/llvm/*.c)
 # Opened where MPI has started the process; the library is linked to none.
@@ -147,7 +155,10 @@ DEMO_SRC := $(call find,docs/demo/*.c)
 # Sentence search; tested too, where libunistring is (MINILM_HERE).
 MINILM_SRC := $(call find,docs/examples/minilm/*.c)
 
-LIB_OBJ := $(call obj,$(LIB_SRC)) $(patsubst $(GEN)/%.c,$(B)/obj/gen/%.o,$(GEN_SRC))
+# The sources in which IR_CHECK, the verifier after each pass, makes a difference: they are compiled with and without it.
+CHECKED := $(if $(SAN)$(CHECK),frontend/api/compile.c)
+LIB_OBJ := $(call obj,$(filter-out $(CHECKED),$(LIB_SRC)) $(addprefix checked/,$(filter $(CHECKED),$(LIB_SRC)))) \
+  $(patsubst $(GEN)/%.c,$(O)/gen/%.o,$(GEN_SRC))
 LLVM_OBJ := $(call obj,$(LLVM_SRC))
 CLI_OBJ := $(call obj,$(CLI_SRC))
 SERVE_OBJ := $(call obj,$(SERVE_SRC))
@@ -192,14 +203,14 @@ tools:
 	@CC='$(firstword $(CC))' sh .ci/deps check build
 
 # Objects depend on how they are made: another compiler or another option rebuilds them.
-$(B)/flags: FORCE | tools
+$(FLAGS): FORCE | tools
 	@mkdir -p $(@D)
 	@printf '%s\n' $(call quote,$(COMPILE) $(LINK)) | cmp -s - $@ || \
 	  printf '%s\n' $(call quote,$(COMPILE) $(LINK)) > $@
 quote = '$(subst ','\'',$(1))'
 
 $(LLVM_OBJ): | $(if $(ARCH),,llvm-version)
-$(LLVM_OBJ) $(addprefix $(B)/obj/test/lib/,heap_llvm.o llvm_object.o): EXTRA = $(LLVM_CFLAGS)
+$(LLVM_OBJ) $(addprefix $(O)/test/lib/,heap_llvm.o llvm_object.o): EXTRA = $(LLVM_CFLAGS)
 
 # Cache keys name what made the code: the sources that shape it, and the libLLVM that the module is linked with.
 SHAPING_SRC := $(call below,*.c *.h *.def *.inc *.rules,ir passes codegen runtime)
@@ -211,23 +222,27 @@ $(LLVM_FILE): FORCE
 	@mkdir -p $(@D)
 	@file=$(if $(LLVM_HERE),$$(realpath $(if $(ARCH),$(LLVM_HERE),$$($(LLVM_CONFIG) --link-shared --libfiles)))); echo $$file | cmp -s - $@ || \
 	  echo $$file > $@
-$(B)/obj/runtime/cache/identity.o: $(GEN)/source_id $(LLVM_FILE)
+$(O)/runtime/cache/identity.o: $(GEN)/source_id $(LLVM_FILE)
 $(LLVM_OBJ): $(LLVM_FILE)
-$(B)/obj/runtime/cache/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source_id)\" \
+$(O)/runtime/cache/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source_id)\" \
   -DVIEWFOLD_LLVM_FILE=\"$$(cat $(LLVM_FILE))\" \
   -DVIEWFOLD_LLVM_ID=\"$$(LC_ALL=C readelf -n "$$(cat $(LLVM_FILE))" 2>/dev/null | sed -n 's/.*Build ID: //p')\"
-$(B)/obj/frontend/cli/bench/oracle%.o $(B)/obj/frontend/cli/bench/stream.o: EXTRA = -O3
-$(B)/obj/test/%.o: EXTRA = -Wno-unused-parameter
-$(B)/obj/test/unit/%.o $(B)/obj/test/property/%.o $(B)/obj/test/campaign/%.o: private CFLAGS := $(TEST_CFLAGS)
+$(O)/frontend/cli/bench/oracle%.o $(O)/frontend/cli/bench/stream.o: EXTRA = -O3
+$(O)/test/%.o: EXTRA = -Wno-unused-parameter
+$(O)/test/unit/%.o $(O)/test/property/%.o $(O)/test/campaign/%.o: private CFLAGS := $(TEST_CFLAGS)
 # The C library declares its functions for vectors where this is defined; nothing else of fast mathematics is wanted.
 # The driver below is built for this machine alone: tests for another one find none, and skip what needs it.
-$(B)/obj/test/lib/opencl.o: EXTRA = -DSHIM_FOLDER='"build$(addprefix /,$(ARCH))/opencl"'
-$(B)/obj/test/lib/ulp_double.o: EXTRA = -O3 $(if $(ARCH),,-march=native) -fno-math-errno -fno-trapping-math -D__FAST_MATH__
-$(B)/obj/%.o: %.c $(B)/flags | $(GEN_SRC)
+$(O)/test/lib/opencl.o: EXTRA = -DSHIM_FOLDER='"build$(addprefix /,$(ARCH))/opencl"'
+$(O)/test/lib/ulp_double.o: EXTRA = -O3 $(if $(ARCH),,-march=native) -fno-math-errno -fno-trapping-math -D__FAST_MATH__
+$(O)/%.o: %.c $(FLAGS) | $(GEN_SRC)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) $(EXTRA) -MMD -MP -c $< -o $@
-$(B)/obj/gen/%.o: $(GEN)/%.c $(B)/flags | $(GEN_SRC)
+$(O)/checked/%.o: %.c $(FLAGS)
+	$(call say,CC,$< checked)
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -DIR_CHECK=1 -MMD -MP -c $< -o $@
+$(O)/gen/%.o: $(GEN)/%.c $(FLAGS) | $(GEN_SRC)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
@@ -270,7 +285,7 @@ $(B)/viewfold-mpi-%.so: $(MPI_SRC) runtime/mpi/mpi.h runtime/mesh/transport.h ir
 # binds it when it starts.
 $(B)/viewfold-compile: $(SERVE_OBJ) $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -Wl,--as-needed $^ $(LIB_LIBS) -o $@
+	$(Q)$(LINK_PROGRAM) -Wl,--as-needed $^ $(LIB_LIBS) -o $@
 	$(emulated)
 # A program for another processor that other programs start: a script that has the emulator run it.
 emulated = $(if $(ARCH),@mv $@ $@.elf && printf '\043!/bin/sh\nexec $(EMULATOR) -0 "$$0" $(abspath $@).elf "$$@"\n' > $@ && chmod +x $@)
@@ -299,7 +314,7 @@ python: all $(PACKAGE)/_native.abi3.so
 # The command holds the library's objects itself: it starts faster, and sees what the library hides.
 $(B)/viewfold: $(CLI_OBJ) $(LIB_OBJ) $(B)/list $(filter %.o,$(WRAP))
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $(CLI_OBJ) $(LIB_OBJ) $(WRAP) $(LIB_LIBS) -ljansson -o $@
+	$(Q)$(LINK_PROGRAM) $(CLI_OBJ) $(LIB_OBJ) $(WRAP) $(LIB_LIBS) -ljansson -o $@
 
 # The page of `viewfold show` as arrays: show_html, show_css, show_expression_js, ..., and dagre_min_js, the library that
 # lays out its pictures: a file of a distribution's package, without which pages have no pictures, but all else.
@@ -312,20 +327,20 @@ $(GEN)/show_page.h: $(SHOW_PAGE) $(DAGRE) $(GEN)/dagre
 $(GEN)/dagre: FORCE
 	@mkdir -p $(@D)
 	@echo '$(DAGRE)' | cmp -s - $@ || echo '$(DAGRE)' > $@
-$(B)/obj/frontend/cli/show/page.o: $(GEN)/show_page.h
+$(O)/frontend/cli/show/page.o: $(GEN)/show_page.h
 
 # The graphs of `viewfold bench`: workload_V1, workload_V2, ...
 $(GEN)/workloads.h: $(call find,frontend/workloads/*.vf)
 	$(call say,PAGE,$@)
 	@mkdir -p $(@D)
 	@$(call as_arrays,workload_,sed 's/[.]vf$$//') > $@
-$(B)/obj/frontend/cli/bench/workload.o: $(GEN)/workloads.h
+$(O)/frontend/cli/bench/workload.o: $(GEN)/workloads.h
 # What a model in C begins with: c_prelude, c_vectors.
 $(GEN)/c_prelude.h: $(call find,codegen/c/*.inc)
 	$(call say,PAGE,$@)
 	@mkdir -p $(@D)
 	@$(call as_arrays,c_,sed 's/[.]inc$$//') > $@
-$(B)/obj/codegen/c/prelude.o: $(GEN)/c_prelude.h
+$(O)/codegen/c/prelude.o: $(GEN)/c_prelude.h
 # The files of a recipe as arrays, called PREFIX and what a filter makes of the file's name.
 as_arrays = for f in $(filter %.html %.css %.js %.vf %.inc,$^); do printf 'static const char %s[] = {\n' "$(1)$$(echo "$${f\#\#*/}" | $(2))"; \
   od -An -v -tu1 "$$f" | sed 's/  *\([0-9][0-9]*\)/(char)\1,/g'; echo '0};'; done
@@ -377,23 +392,23 @@ $(B)/libtest.a: $(call obj,$(TESTLIB_SRC))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $(filter %.o,$^)
 
-TEST_LINK = $(LINK) $(sort $(filter %.o,$^ $(WRAP))) $(B)/libtest.a $(B)/libviewfold-internal.a $(LIBS_$(@F)) \
+TEST_LINK = $(LINK_TEST) $(sort $(filter %.o,$^ $(WRAP))) $(B)/libtest.a $(B)/libviewfold-internal.a $(LIBS_$(@F)) \
   $(filter-out %.o,$(WRAP)) $(LIB_LIBS)
 $(UNIT) $(PROPERTY) $(CAMPAIGN) $(FUZZ): $(filter %.o,$(WRAP))
-$(B)/unit/%: $(B)/obj/test/unit/%.o $(B)/libtest.a $(B)/libviewfold-internal.a
+$(B)/unit/%: $(O)/test/unit/%.o $(B)/libtest.a $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(TEST_LINK) -lcmocka -o $@
-$(B)/property/%: $(B)/obj/test/property/%.o $(B)/libtest.a $(B)/libviewfold-internal.a
+$(B)/property/%: $(O)/test/property/%.o $(B)/libtest.a $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(TEST_LINK) -o $@
 
 # The compiler process with faults, beside the tests that provoke them.
-$(B)/unit/compile_faults: $(B)/obj/test/double/compile_faults.o $(filter-out %/main.o,$(SERVE_OBJ)) $(B)/libviewfold-internal.a
+$(B)/unit/compile_faults: $(O)/test/double/compile_faults.o $(filter-out %/main.o,$(SERVE_OBJ)) $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) $^ $(LLVM_LIBS) $(LIB_LIBS) -o $@
+	$(Q)$(LINK_TEST) $^ $(LLVM_LIBS) $(LIB_LIBS) -o $@
 	$(emulated)
 $(B)/campaign/compile_faults: $(B)/unit/compile_faults
 	@mkdir -p $(@D)
@@ -402,13 +417,13 @@ $(B)/campaign/compile_faults: $(B)/unit/compile_faults
 # The campaign of failing allocations runs on storage without room to spare: every node and every array that grows asks
 # for memory. The verifier, which ends a compilation behind the pass in which memory was short, is left out, as it is of
 # what users have: later passes go on with what there is.
-HARD_OBJ := $(patsubst %.c,$(B)/obj/hard/%.o,ir/base.c ir/graph.c frontend/api/compile.c)
-$(B)/obj/hard/%.o: %.c $(B)/flags
+HARD_OBJ := $(patsubst %.c,$(O)/hard/%.o,ir/base.c ir/graph.c frontend/api/compile.c)
+$(O)/hard/%.o: %.c $(FLAGS)
 	$(call say,CC,$< hard)
 	@mkdir -p $(@D)
-	$(Q)$(COMPILE) -UIR_CHECK -DIR_HARD=1 -MMD -MP -c $< -o $@
+	$(Q)$(COMPILE) -DIR_HARD=1 -MMD -MP -c $< -o $@
 $(B)/campaign/allocations: $(HARD_OBJ)
-$(B)/campaign/%: $(B)/obj/test/campaign/%.o $(B)/libtest.a $(B)/libviewfold-internal.a
+$(B)/campaign/%: $(O)/test/campaign/%.o $(B)/libtest.a $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(TEST_LINK) -o $@
@@ -425,26 +440,26 @@ LIBS_prove = $(LIBS_prop_rules)
 LIBS_test_bench = -ljansson
 LIBS_test_settings = -ljansson
 $(B)/unit/test_bench $(B)/unit/test_settings: $(filter-out %/cli.o,$(CLI_OBJ))
-$(B)/unit/test_progress: $(B)/obj/frontend/cli/progress.o
-$(B)/unit/test_shrink: $(B)/obj/frontend/cli/check/shrink.o
+$(B)/unit/test_progress: $(O)/frontend/cli/progress.o
+$(B)/unit/test_shrink: $(O)/frontend/cli/check/shrink.o
 LIBS_bench_fold = $(B)/libtest.a $(B)/libviewfold-internal.a -ljansson
 LIBS_test_prove = $(LIBS_prop_rules)
 $(B)/property/prop_rules $(B)/unit/test_prove: $(B)/libprove.a
-$(B)/prove/prove: $(B)/obj/test/prove/prove.o $(B)/libprove.a $(B)/libtest.a $(B)/libviewfold-internal.a
+$(B)/prove/prove: $(O)/test/prove/prove.o $(B)/libprove.a $(B)/libtest.a $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(TEST_LINK) -o $@
 
 # Small measuring programs, made on request: make build/bench/bench_call
 LIBS_lljit_minimal = $(LLVM_LIBS)
-$(B)/obj/test/bench/lljit_minimal.o: EXTRA = $(LLVM_CFLAGS)
-$(B)/obj/test/bench/bench_views.o: EXTRA = -Ifrontend
-$(B)/bench/%: $(B)/obj/test/bench/%.o $(B)/libtest.a $(B)/libviewfold-internal.a \
+$(O)/test/bench/lljit_minimal.o: EXTRA = $(LLVM_CFLAGS)
+$(O)/test/bench/bench_views.o: EXTRA = -Ifrontend
+$(B)/bench/%: $(O)/test/bench/%.o $(B)/libtest.a $(B)/libviewfold-internal.a \
   | $(call BESIDE,bench)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(TEST_LINK) -o $@
-$(B)/fuzz/%: $(B)/obj/test/fuzz/%.o $(B)/obj/test/fuzz/driver.o $(B)/libtest.a $(B)/libviewfold-internal.a
+$(B)/fuzz/%: $(O)/test/fuzz/%.o $(O)/test/fuzz/driver.o $(B)/libtest.a $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(TEST_LINK) -o $@
@@ -568,12 +583,12 @@ demo-minilm:
 	+$(Q)$(MAKE) --no-print-directory demo-minilm-run
 demo-minilm-run: all $(MINILM)
 	@sh docs/examples/minilm/demo.sh $(B)
-$(B)/obj/docs/examples/%.o: EXTRA = -Ifrontend
+$(O)/docs/examples/%.o: EXTRA = -Ifrontend
 $(MINILM): $(call obj,$(MINILM_SRC)) $(SO)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $^ -Wl,-rpath,'$$ORIGIN/..' -lunistring -o $@
-$(B)/demo/%: $(B)/obj/docs/demo/%.o $(SO)
+$(B)/demo/%: $(O)/docs/demo/%.o $(SO)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $< $(SO) -Wl,-rpath,'$$ORIGIN/..' $$(pkg-config --libs libpng) -lm -o $@

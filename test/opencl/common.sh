@@ -32,6 +32,8 @@ mkdir -p "$work/pocl"
 # has nested loops before a barrier. Only tests make such groups there: on a processor, groups have one
 # work-item.
 export POCL_WORK_GROUP_METHOD=loops
+# In `make test` without the optimizer of PoCL, which is up to a third of the time of a job; the soaks have it.
+[ "$level" = test ] && export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable
 # A full soak runs for long, at low priority.
 prefix=
 [ "$level" = full ] && prefix='nice -n 10'
