@@ -278,3 +278,20 @@ class Arrays(Case):
         with self.assertRaisesRegex(TypeError, "a letter of vf.name_axes"):
             x.sum(1.5)
 
+
+class Copies(Case):
+    def test_assignment_leaves_copies(self):
+        for make in (lambda: vf.array([1.0, 2.0]), lambda: vf.ones(2) * vf.array([1.0, 2.0])):
+            for copy in (vf.array, lambda x: vf.asarray(x, copy=True), lambda x: x.astype(x.dtype)):
+                x = make()
+                y = copy(x)
+                x[0] = 9
+                self.assertEqual((x.tolist(), y.tolist()), ([9.0, 2.0], [1.0, 2.0]))
+
+    def test_traced(self):
+        def f(x):
+            y = vf.array(x)
+            x[0] = 9
+            return x, y
+
+        self.assertEqual([a.tolist() for a in vf.jit(f)(vf.array([1.0, 2.0]))], [[9.0, 2.0], [1.0, 2.0]])

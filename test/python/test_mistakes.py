@@ -1,5 +1,6 @@
 """Mistakes of people who have not read the manual: what is wrong, and what would do, is in the message."""
 
+import pickle
 import unittest
 
 from common import Case, np, vf
@@ -63,6 +64,11 @@ ROWS = (
     (lambda: vf.linalg.inv(vf.ones((2, 2))), AttributeError, "numpy.linalg.inv"),
     (lambda: vf.nn.Linear(2, 3), AttributeError, "x @ w"),
     (lambda: vf.lax.scan, AttributeError, "vf.scan"),
+    (lambda: f"{vf.ones(3):.2f}", TypeError, r"format x\[i\]"),
+    (lambda: vf.fori_loop(0, 3.5, lambda i, c: c, vf.ones(3)), TypeError, "bounds are integers"),
+    (lambda: vf.vmap(lambda a: a, in_axes="x")(vf.ones(3)), TypeError, "in_axes is 'x'"),
+    (lambda: vf.tree.map(lambda a, b: a + b, {"a": 1}, {"b": 1}), ValueError, r"keys \['a'\] and \['b'\]"),
+    (lambda: pickle.dumps(vf.jit(lambda x: x)), TypeError, "pickled by its name"),
     (lambda: vf.linalg.svdd, AttributeError, "it has matmul"),
 )
 
@@ -84,6 +90,16 @@ class Mistakes(Case):
         for number, (call, kind, message) in enumerate(ROWS):
             with self.subTest(number=number), self.assertRaisesRegex(kind, message):
                 call()
+
+
+@vf.jit
+def doubled(x):
+    return x * 2
+
+
+class Pickles(Case):
+    def test_function(self):
+        self.assertIs(pickle.loads(pickle.dumps(doubled)), doubled)
 
 
 if __name__ == "__main__":

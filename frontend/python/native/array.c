@@ -220,6 +220,17 @@ static PyObject *to_bytes(PyObject *self, PyObject *none) {
   return data ? PyBytes_FromStringAndSize(data, (Py_ssize_t)py_array_bytes((py_array *)self)) : NULL;
 }
 
+/* Another array of what this one stands for: `a[i] = b` on one of them leaves the other. */
+static PyObject *another(PyObject *self, PyObject *none) {
+  (void)none;
+  py_array *a = (py_array *)self, *made = py_array_share(a);
+  if (made && a->graph) {
+    made->graph = (py_graph *)Py_NewRef((PyObject *)a->graph);
+    made->value = a->value;
+  }
+  return (PyObject *)made;
+}
+
 /* The array becomes what another one is: for `a[i] = b`. */
 static PyObject *become(PyObject *self, PyObject *other) {
   if (!py_is_array(other)) return PyErr_Format(PyExc_TypeError, "takes an array");
@@ -255,6 +266,7 @@ static PyGetSetDef questions[] = {
 
 static PyMethodDef methods[] = {
     PY_METHOD("_size_text", size_text, METH_O, "The size of an axis, as an expression of variables."),
+    PY_METHOD("_another", another, METH_NOARGS, "Another array of the same elements."),
     PY_METHOD("realise", realise, METH_NOARGS, "Compute the elements now. Returns the array."),
     PY_METHOD("tobytes", to_bytes, METH_NOARGS, "The elements as bytes, in row-major order."),
     PY_METHOD("_become", become, METH_O, "Stand for what another array is."),

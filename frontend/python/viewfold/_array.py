@@ -120,7 +120,9 @@ class Array(_native.Array):
         return elements(self) if self._state != "traced" else repr(self)
 
     def __format__(self, how: str) -> str:
-        return format(self.item() if how and self.ndim == 0 else str(self), how)
+        if how and self.ndim:
+            raise TypeError(f"format: {how!r} is for one number, and the array has shape {self.shape}; format x[i], or print(x)")
+        return format(self.item() if how else str(self), how)
 
     def __getattr__(self, name: str) -> Any:
         from ._hints import of_array

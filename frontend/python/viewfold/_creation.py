@@ -74,7 +74,7 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | 
         raise ValueError(f"arrays are on the device 'cpu', not on {device!r}")
     want = None if dtype is None else to_dtype(dtype)
     if isinstance(obj, Array):
-        made = obj
+        made = obj._another() if copy else obj
     elif isinstance(obj, (bool, int, float)) and not hasattr(obj, "dtype"):
         return _from_numbers(obj, want)
     elif isinstance(obj, (list, tuple)):
@@ -121,7 +121,9 @@ def _unpickle(data: bytes, name: str, shape: tuple[int, ...]) -> Array:
 def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
     """The elements in another dtype."""
     want = to_dtype(dtype)
-    return x if x.dtype is want else apply("cast", (x,), f"dtype={want.text}")
+    if x.dtype is want:
+        return x._another() if copy else x
+    return apply("cast", (x,), f"dtype={want.text}")
 
 
 def _sizes(shape: Any) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import inspect
 from typing import Any
@@ -138,6 +139,18 @@ class _Jit:
         for reference, newest in zip(references, made[len(made) - len(references):]):
             reference.update(newest)
         return _tree.unflatten(traced.form, made)
+
+
+def _by_name(compiled: Any) -> str:
+    """How a compiled function is pickled: as functions are, by its name in its module."""
+    name: str = compiled.__qualname__
+    if "<" in name:
+        raise TypeError(f"a compiled function is pickled by its name, and {name} has none in its module; define it with def outside "
+                        "of functions, or save its program: vf.export(f, *arrays).save(path)")
+    return name
+
+
+copyreg.pickle(_native.Dispatcher, _by_name)  # type: ignore[arg-type]
 
 
 def jit(function: _Function | None = None, /, *, static_argnums: Any = (), static_argnames: Any = (),

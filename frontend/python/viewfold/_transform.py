@@ -127,6 +127,9 @@ def vmap(function: _Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: in
 
     _check_function(function, "vmap")
 
+    if not (in_axes is None or isinstance(in_axes, (int, list, tuple))) or (
+            isinstance(in_axes, (list, tuple)) and not all(a is None or isinstance(a, int) for a in in_axes)):
+        raise TypeError(f"vmap: in_axes is {in_axes!r}; it is the number of an axis, None, or a tuple with one of these for each argument")
     divides = None if over is None else "[" + ".".join(_mesh.names(over)) + "]"
 
     def mapped(*args: Any) -> Any:
@@ -238,6 +241,9 @@ def fori_loop(lower: int, upper: int, body: _Function, init: Any) -> Any:
 
     from ._creation import arange
 
+    for bound in (lower, upper):
+        if not hasattr(bound, "__index__"):
+            raise TypeError(f"fori_loop: a bound is {bound!r}; bounds are integers, and vf.while_loop takes what is computed")
     return scan(step, init, arange(lower, upper))[0] if upper > lower else init
 
 

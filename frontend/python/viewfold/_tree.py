@@ -62,6 +62,12 @@ def unflatten(form: Form, leaves: Any) -> Any:
     return build(form)
 
 
+def _keys_of(form: Form) -> set[str]:
+    """The keys of all dictionaries of a form."""
+    keys = {str(key) for key in form.keys}
+    return keys.union(*(_keys_of(child) for child in form.children))
+
+
 def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """The function of the leaves, and of those of other trees of the same form."""
     leaves, form = flatten(tree)
@@ -69,6 +75,8 @@ def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     for other in others:
         row, other_form = flatten(other)
         if other_form != form:
-            raise ValueError("trees of different forms; all take the same lists and keys")
+            first, second = (sorted(_keys_of(f)) for f in (form, other_form))
+            raise ValueError("trees of different forms; all take the same lists and keys"
+                             + (f", and these have the keys {first} and {second}" if first != second else ""))
         rows.append(row)
     return unflatten(form, [function(*group) for group in zip(*rows)])
