@@ -132,8 +132,9 @@ class Program(Drawing):
 
     @staticmethod
     def repeating(array):
-        """The views that name an element twice, where there are some, or all."""
-        return [v for v in array.views if v.gathers and np.unique(v.at).size < v.at.size] or array.views
+        """The views that name an element twice; of these, where there are some, the views of gathers. Else all views."""
+        repeats = [v for v in array.views if v.gathers and np.unique(v.at).size < v.at.size]
+        return [v for v in repeats if v.steps[-1][0] != "gather"] or repeats or array.views
 
     def scatter(self, array, flat, value, kind):
         axis = int(self.random.integers(len(array.shape)))
