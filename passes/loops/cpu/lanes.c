@@ -338,7 +338,7 @@ void loop_choose_vectors(loop_nest *n) {
   while (triangle && 2 * (int64_t)lanes <= most) lanes *= 2; /* whole blocks (prefix.c) */
   int64_t most_lanes = varies(n, last) ? most / MIN_VECTORS : most;
   if (lanes > most_lanes && most_lanes < most && !reduce_count)
-    return; /* a few elements, without a loop for each */
+    return;                                                    /* a few elements, without a loop for each */
   while (lanes >= MIN_LANES && lanes > most_lanes) lanes /= 2; /* of no elements: the loop never runs */
   if (lanes < MIN_LANES) return;
   last->lanes = lanes;
