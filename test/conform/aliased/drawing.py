@@ -104,7 +104,8 @@ class Drawing:
             repeats = self.chance(0.3)
             view = self.gathered(self.repeatable(base, axis) if repeats else base, axis)
             self.add_view(array, view)
-            if view.at.ndim <= MOST_RANK and self.chance(0.5):  # views of gathers are written as gathers are not
+            twice = np.unique(view.at).size < view.at.size
+            if view.at.ndim <= MOST_RANK and self.chance(0.95 if twice else 0.5):  # written as gathers are not
                 self.make_view(array, view)
             if repeats and 0 < view.at.size <= self.most:
                 self.make_group(array, view)

@@ -113,7 +113,7 @@ class Program(Drawing):
             self.late.append((flat.reshape(array.shape), made))
 
     def assign(self, array, flat, value):
-        view, sources = self.one(self.repeating(array) if self.chance(0.15) else array.views), None
+        view, sources = self.one(self.repeating(array) if self.chance(0.35) else array.views), None
         if array.groups and not self.apart and self.chance(0.5):
             targets, sources = self.one(array.groups)
             view, *sources = (x[int(k)] for x, k in zip([targets, sources, sources], self.random.permutation(len(targets))))
