@@ -205,6 +205,9 @@ diff $page "$work/page" | sed -n 's/^</gone:/p; s/^>/new:/p' |
 { grep -rnE 'group_items|pass_on_(cpu|gpu)' passes | grep -vE '^passes/(strategy[.][ch]|loops/[cg]pu/[^:]*):'
   grep -rnE 'strategy->steps' passes | grep -v '^passes/pipeline[.]c:'; } |
   check "the strategies alone ask for the kind of machine (passes/strategy.h)"
+twice=$(sed -n 's/^CHECKED := .*,\(.*\))$/\1/p' Makefile)
+grep -lrw IR_CHECK ir passes codegen runtime frontend --include='*.[ch]' | grep -vxF "$(echo "$twice" | tr ' ' '\n')" |
+  check "only what the Makefile compiles with and without the verifier asks for it (CHECKED)"
 
 # The head of a folder is the file that begins by saying what comes in, what goes out and what holds. frontend/ itself has
 # the public headers alone, which speak to users.
