@@ -319,25 +319,23 @@ static void emit_terms(cg_order *o, size_t first) {
   }
 }
 
-void cg_emit_visited(cg_order *o, bool reads) {
-  size_t first = o->list_count;
-  list_visited(o, reads);
+/* Emits what the list holds from `first` on, in the order that suits it. */
+static void emit_in_order(cg_order *o, size_t first, bool reads) {
   if (reads) emit_terms(o, first);
   emit_prefetches(o, first);
   emit_listed(o, first);
+}
+
+void cg_emit_visited(cg_order *o, bool reads) {
+  size_t first = o->list_count;
+  list_visited(o, reads);
+  emit_in_order(o, first, reads);
 }
 
 void cg_begin_visit(cg_order *o) {
   if (++o->stamp) return;
   memset(o->mark, 0, o->nest->count * sizeof *o->mark);
   o->stamp = 1;
-}
-
-/* emits the operands of an effect */
-static void need_operands(cg_order *o, ir_ref ref) {
-  cg_begin_visit(o);
-  cg_operands(o->nest, ref, true, cg_visit, o);
-  cg_emit_visited(o, true);
 }
 
 void cg_hoist(cg_order *o, const cg_loop *loop, bool reads) {
@@ -385,27 +383,28 @@ static bool updates_elements(const cg_order *o, ir_ref store, size_t first) {
  * next one is loaded. Processors compare loads with earlier stores by the last 12 bits of their addresses; in
  * rows a power of two apart all these are the same, and where a row is loaded as a whole its stores are the
  * last before the loads of the next row. 64 columns of 16384 f32[16384] += values: 318 us, so 251 (Sapphire
- * Rapids). False where it cannot; what the store needs of all lanes at once is emitted then. */
-static bool emit_update(cg_order *o, ir_ref store) {
-  size_t first = o->list_count, unrolled = cg_unroll_count(o, cg_lanes(o->nest, store));
+ * Rapids). False where it cannot; nothing is emitted then. What it needs is listed from `first`
+ * on. */
+static bool emit_update(cg_order *o, ir_ref store, size_t first) {
+  size_t unrolled = cg_unroll_count(o, cg_lanes(o->nest, store));
   bool apart = cg_unroll_count(o, cg_lanes(o->nest, ir_src(o->g, store, 1))) == unrolled;
-  if (!o->emits->store_lane || cg_local_of(o->g, store) >= 0 || unrolled == 1 || !apart ||
-      !o->emits->is_by_lane(o->emitter, store, store))
+  if (o->failed || !o->emits->store_lane || cg_local_of(o->g, store) >= 0 || unrolled == 1 || !apart ||
+      !o->emits->is_by_lane(o->emitter, store, store) || !updates_elements(o, store, first) ||
+      !emit_by_lane(o, o->list + first, o->list_count - first, store))
     return false;
-  cg_begin_visit(o);
-  cg_operands(o->nest, store, true, cg_visit, o);
-  list_visited(o, true);
-  bool done = !o->failed && updates_elements(o, store, first) &&
-              emit_by_lane(o, o->list + first, o->list_count - first, store);
   o->list_count = first;
-  return done;
+  return true;
 }
 
 static void emit_access(cg_order *o, ir_ref ref) {
   const uint64_t *lanes = cg_lanes(o->nest, ref);
   if (o->emits->before) o->emits->before(o->emitter, ref);
-  if (ir_op_of(o->g, ref) == IR_OP_STORE && emit_update(o, ref)) return;
-  need_operands(o, ref);
+  size_t first = o->list_count;
+  cg_begin_visit(o);
+  cg_operands(o->nest, ref, true, cg_visit, o);
+  list_visited(o, true);
+  if (ir_op_of(o->g, ref) == IR_OP_STORE && emit_update(o, ref, first)) return;
+  emit_in_order(o, first, true);
   if (ir_op_of(o->g, ref) == IR_OP_STORE) {
     if (!o->failed) o->emits->store(o->emitter, ref);
     if (cg_local_of(o->g, ref) >= 0) o->written |= (uint64_t)1 << cg_local_of(o->g, ref);
