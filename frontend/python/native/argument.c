@@ -171,3 +171,10 @@ bool py_argument_read(PyObject *object, py_argument *a, bool writable) {
   if (PyObject_CheckBuffer(object)) return read_buffer(object, a, writable);
   return find_table(type) && read_exchange(known_table, object, a);
 }
+
+const void *py_argument_lowest(const py_argument *a) {
+  const char *at = a->data;
+  for (int k = 0; k < a->rank && a->strides; k++)
+    if (a->strides[k] < 0) at += (a->shape[k] - 1) * a->strides[k];
+  return at;
+}

@@ -35,7 +35,8 @@ from ._creation import (
 from ._elementwise import *  # noqa: F403
 from ._files import Program, compile, export, load, load_program, save
 from ._mesh import Mesh, P, part, processes, set_mesh, shard
-from ._look import callback, debug_nans, explain, print, profile, tap
+from ._explain import explain
+from ._look import callback, debug_nans, print, profile, tap
 from ._reductions import (
     all, any, argmax, argmin, argsort, count_nonzero, cumprod, cumsum, cumulative_prod, cumulative_sum, diff, logsumexp,
     max, mean, min, prod, sort, std, sum, topk, var,

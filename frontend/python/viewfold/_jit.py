@@ -119,6 +119,15 @@ class _Jit:
                                          f"of argument {n}; axes of one name have one size")
         return traced, arrays, tuple(sizes[d.name] for d in traced.dims)
 
+    def html(self) -> str | None:
+        """For a notebook: the page of the signature that was compiled last, where there is one."""
+        if not self.traced:
+            return None
+        from ._explain import Explanation
+
+        last = list(self.traced.values())[-1]
+        return Explanation(last.graph, last.program, None, self.name)._repr_html_()
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
         if tracing():
@@ -153,6 +162,17 @@ def _by_name(compiled: Any) -> str:
 copyreg.pickle(_native.Dispatcher, _by_name)  # type: ignore[arg-type]
 
 
+def _described(compiled: Any) -> str:
+    behind = getattr(compiled, "_jit", None)
+    if behind is None:
+        return "<a compiled function>"
+    names = ", ".join(behind.parameters)
+    return f"<compiled {behind.name}({names}), called with {len(behind.traced)} signatures; vf.explain shows its kernels>"
+
+
+_native.Dispatcher.__repr__ = _described  # type: ignore[method-assign]
+
+
 def jit(function: _Function | None = None, /, *, static_argnums: Any = (), static_argnames: Any = (),
         mesh: _mesh.Mesh | None = None, in_specs: Any = None) -> Any:
     """The function, compiled: for each combination of dtypes and shapes of its arguments, when it is first called.
@@ -178,5 +198,5 @@ def jit(function: _Function | None = None, /, *, static_argnums: Any = (), stati
     made: Any = _native.Dispatcher(behind)
     behind.dispatcher = made
     functools.update_wrapper(made, function)
-    made._jit = behind
+    made._jit, made._repr_html_ = behind, behind.html
     return made

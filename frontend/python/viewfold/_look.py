@@ -32,6 +32,8 @@ _taps: dict[str, Callable[[Any], None]] = {}
 
 
 def _report(name: str, text: str | None, array: Any) -> None:
+    if _is_silent():
+        return
     if text is not None:
         builtins.print(text)
     elif name in _taps:
@@ -116,67 +118,8 @@ class debug_nans:
         _native.set_flags(self._before)
 
 
-class Explanation:
-    """The graph and the kernels of a function for some arguments; as text, or as a page in a notebook."""
-
-    def __init__(self, graph: Any, program: Any) -> None:
-        self._graph, self._program = graph, program
-
-    @property
-    def graph(self) -> str:
-        """The graph as recorded."""
-        return self._graph.text()
-
-    def dump(self, stage: str) -> str:
-        """The graph at a stage: graph, kernels, index, loops, llvm, asm; on a mesh also shard and spmd."""
-        return self._graph.dump(stage)
-
-    @property
-    def kernels(self) -> str:
-        """What each kernel computes, fuses and reads."""
-        return self.dump("kernels")
-
-    @property
-    def cost(self) -> Any:
-        """Bytes and operations of a run."""
-        return self._program.cost()
-
-    @property
-    def received(self) -> tuple[int, int]:
-        """Bytes that devices of a mesh have received in all runs: the device that received most, and all together."""
-        return self._program.received()
-
-    def __str__(self) -> str:
-        return f"{self.graph}\n{self.kernels}"
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        parts = "".join(f"<details{' open' if s == 'kernels' else ''}><summary>{s}</summary><pre>"
-                        f"{escape(self.dump(s))}</pre></details>" for s in ("graph", "kernels", "index", "loops"))
-        return f"<div>{parts}</div>"
-
-
-def explain(function: Any) -> Callable[..., Explanation]:
-    """vf.explain(f)(x, y): what the compiler made of the function for these arguments."""
-    from ._jit import jit
-    from ._trace import _check_function
-
-    _check_function(function, "explain")
-    behind = getattr(function, "_jit", None) or jit(function)._jit
-
-    def call(*args: Any, **kwargs: Any) -> Explanation:
-        traced, _, _ = behind.prepare(args, kwargs)
-        return Explanation(traced.graph, traced.program)
-
-    return call
-
-
 def profile(function: Any, runs: int = 10, form: str = "text") -> Callable[..., str]:
     """vf.profile(f)(x, y): where the time of so many runs goes: a table, or "json", or "trace" for Perfetto."""
-    from ._creation import asarray
     from ._jit import jit
     from ._trace import _check_function
 
@@ -185,7 +128,7 @@ def profile(function: Any, runs: int = 10, form: str = "text") -> Callable[..., 
 
     def call(*args: Any, **kwargs: Any) -> str:
         traced, arrays, _ = behind.prepare(args, kwargs)
-        return traced.program.profile(traced.graph, tuple(asarray(a).realise() for a in arrays), form, runs)
+        return traced.program.profile(traced.graph, tuple(arrays), form, runs)
 
     return call
 
