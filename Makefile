@@ -296,7 +296,7 @@ PYTHON_INCLUDE = $(call once,PYTHON_INCLUDE,$(shell sh test/python.sh include))
 PYTHON_HERE = $(PYTHON_INCLUDE)
 PYTHON_OBJ := $(call obj,$(filter-out %/native/command.c,$(PYTHON_SRC)))
 PACKAGE := $(B)/package/viewfold
-$(PYTHON_OBJ): EXTRA = -isystem $(PYTHON_INCLUDE)
+$(PYTHON_OBJ): EXTRA = -isystem $(PYTHON_INCLUDE) $(if $(SAN),,-O3) # a call takes 45 ns: -O3 takes 2 of them away
 $(PYTHON_OBJ): | python-headers
 .PHONY: python-headers
 python-headers:

@@ -139,7 +139,7 @@ static PyObject *run_into(const py_run *r, PyObject *out) {
     PyErr_SetString(PyExc_TypeError,
                     "out is an array of viewfold, which does not change; give a NumPy array, or use "
                     "the result");
-  } else {
+  } else if (!PyErr_Occurred()) {
     wrong_result(p, r->variables);
   }
   py_arguments_release(&a, 1);

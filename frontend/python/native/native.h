@@ -51,11 +51,13 @@ typedef struct py_array {
 typedef struct py_program {
   PyObject_HEAD vf_program *program;
   int inputs, outputs, variables;
-  bool long_runs;      /* worth to let other threads of Python run */
-  unsigned runs, slow; /* runs that did not; of those that were timed, how many of the last took long */
-  int *dtypes, *ranks; /* inputs, then outputs */
-  int64_t *shapes;     /* PY_RANK for each output, where there are no variables */
-  size_t *bytes;       /* of each output, likewise */
+  bool long_runs; /* worth to let other threads of Python run */
+  unsigned
+      until_timed; /* of runs that do not, the one that is timed next; how many were, and how many of the */
+  unsigned timed, slow; /* last took long */
+  int *dtypes, *ranks;  /* inputs, then outputs */
+  int64_t *shapes;      /* PY_RANK for each output, where there are no variables */
+  size_t *bytes;        /* of each output, likewise */
 } py_program;
 
 /* module.c */

@@ -37,6 +37,7 @@ static bool describe(py_program *p) {
     if (error.status) return py_raise_error(&error) != NULL;
   }
   p->long_runs = is_long(p);
+  p->until_timed = 1;
   return true;
 }
 
@@ -72,12 +73,14 @@ static int64_t now_ns(void) {
   return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-static vf_status run_timed(const py_run *r, void *const *outputs) {
+/* A run that is timed: the first ones, and then one of so many. */
+__attribute__((noinline, cold)) static vf_status run_timed(const py_run *r, void *const *outputs) {
   py_program *p = r->program;
   int64_t begin = now_ns();
   vf_status status = vf_program_run(p->program, r->inputs, outputs, r->variables, NULL);
   p->slow = now_ns() - begin > LONG_NS ? p->slow + 1 : 0;
   if (p->slow == IN_A_ROW) p->long_runs = true;
+  p->until_timed = ++p->timed < TIMED_FIRST ? 1 : TIMED_EACH;
   return status;
 }
 
@@ -85,10 +88,8 @@ bool py_program_run(const py_run *r, void *const *outputs) {
   py_program *p = r->program;
   vf_error error;
   if (!r->lets_go) {
-    bool timed = p->runs < TIMED_FIRST || p->runs % TIMED_EACH == 0;
-    p->runs++;
-    vf_status status =
-        timed ? run_timed(r, outputs) : vf_program_run(p->program, r->inputs, outputs, r->variables, NULL);
+    vf_status status = --p->until_timed ? vf_program_run(p->program, r->inputs, outputs, r->variables, NULL)
+                                        : run_timed(r, outputs);
     if (py.told) py_end_work();
     if (status == VF_OK) return true;
     if (PyErr_Occurred()) return false; /* it was interrupted */
@@ -270,6 +271,7 @@ static PyObject *program_profile(PyObject *self, PyObject *args) {
     if (vf_profile_run(profile, inputs, outputs, NULL, &error)) good = py_raise_error(&error) != NULL;
   char *made = profile && good ? vf_profile_text(profile, form, &error) : NULL;
   if (made) text = PyUnicode_FromString(made);
+  else if (profile && good) py_raise_error(&error);
   vf_text_free(py.context, made);
   vf_profile_destroy(profile);
   for (int i = 0; i < p->outputs && outputs; i++) PyMem_Free(outputs[i]);

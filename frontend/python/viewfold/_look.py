@@ -71,11 +71,13 @@ def tap(x: Array, function: Callable[[Any], None], name: str = "") -> Array:
     return _native.tap(x, name, None)
 
 
-def callback(function: Callable[..., Any], result: Any, *arrays: Any) -> Array:
+def callback(function: Callable[..., Any], result: Any, *arrays: Any, gradient: Callable[..., Any] | None = None) -> Array:
     """What a function of Python gives for these arrays, called each time that a compiled function runs.
 
     It is called with NumPy's arrays (or ours, without NumPy), depends on them alone, and gives an array of the shape and
-    dtype of `result`, which is an array or anything that has both. It has no derivative.
+    dtype of `result`, which is an array or anything that has both. It has a derivative where a gradient is given:
+    gradient(*arrays, y, cotangent), of arrays of ours, gives what the cotangent of its result y contributes to that of each
+    array; one array, or a tuple.
     """
     from ._creation import asarray
     from ._dtypes import dtype as to_dtype
@@ -98,7 +100,11 @@ def callback(function: Callable[..., Any], result: Any, *arrays: Any) -> Array:
         from ._creation import zeros
 
         return zeros(shape, dtype=want)
-    return _native.callback(call, operands, want.code, shape)
+    def derive(*given: Array) -> tuple[Any, ...]:
+        made = gradient(*given)  # type: ignore[misc]
+        return made if isinstance(made, tuple) else (made,)
+
+    return _native.callback(call, operands, want.code, shape, derive if gradient else None)
 
 
 class debug_nans:
