@@ -52,6 +52,7 @@ py_array *py_array_new(int dtype, int rank, const int64_t *shape) {
   if (!a) return NULL;
   a->dtype = dtype;
   a->rank = rank;
+  a->scope = py_scope;
   for (int i = 0; i < rank; i++) a->shape[i] = shape[i];
   return a;
 }
@@ -235,6 +236,11 @@ static PyObject *another(PyObject *self, PyObject *none) {
 static PyObject *become(PyObject *self, PyObject *other) {
   if (!py_is_array(other)) return PyErr_Format(PyExc_TypeError, "takes an array");
   py_array *to = (py_array *)self, *from = (py_array *)other;
+  if (to->scope < py_scope)
+    return PyErr_Format(PyExc_TypeError,
+                        "an array is written in a function that is traced (of jit, of a loop, a condition, "
+                        "a map) and did not get it as an argument; make it one, and return it: "
+                        "a loop passes its carry on so, a = vf.fori_loop(0, n, body, a)");
   py_block *block = to->block;
   vf_tensor *tensor = to->tensor;
   py_graph *graph = to->graph;

@@ -4,6 +4,7 @@
 void py_call_recorded(void *user, const vf_value *arguments, vf_value *results) {
   py_recorded *r = user;
   if (PyErr_Occurred()) return;
+  uint64_t before = py_scope_begin();
   PyObject *arrays = py_arrays_of_values(arguments, r->arguments, py_traced_into);
   PyObject *returned = arrays ? PyObject_CallObject(r->function, arrays) : NULL;
   vf_value *values = NULL;
@@ -17,6 +18,7 @@ void py_call_recorded(void *user, const vf_value *arguments, vf_value *results) 
                    count, r->results);
     for (Py_ssize_t i = 0; i < count && i < r->results; i++) results[i] = values[i];
   }
+  py_scope = before;
   PyMem_Free(values);
   Py_XDECREF(returned);
   Py_XDECREF(arrays);

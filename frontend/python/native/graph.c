@@ -4,6 +4,30 @@
 #include <string.h>
 
 _Thread_local py_graph *py_traced_into;
+_Thread_local uint64_t py_scope;
+
+uint64_t py_scope_begin(void) {
+  static _Atomic uint64_t begun;
+  uint64_t before = py_scope;
+  py_scope = atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed) + 1;
+  return before;
+}
+
+/* scope(): the number of the scope. scope(None): begins one; the number before. scope(n): sets it; the number
+ * before. */
+PyObject *py_scope_set(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *number = NULL;
+  uint64_t before = py_scope;
+  if (!PyArg_ParseTuple(args, "|O", &number)) return NULL;
+  if (number == Py_None) py_scope_begin();
+  else if (number) {
+    uint64_t set = PyLong_AsUnsignedLongLong(number);
+    if (PyErr_Occurred()) return NULL;
+    py_scope = set;
+  }
+  return PyLong_FromUnsignedLongLong(before);
+}
 
 PyObject *py_graph_make(PyObject *module, PyObject *name) {
   (void)module;

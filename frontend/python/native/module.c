@@ -258,6 +258,8 @@ static PyMethodDef functions[] = {
     PY_METHOD("graph", py_graph_make, METH_O, "An empty graph of that name."),
     PY_METHOD("tracing", py_tracing, METH_VARARGS,
               "tracing([graph]): what operations record into; the one before."),
+    PY_METHOD("scope", py_scope_set, METH_VARARGS,
+              "scope([number]): the function that is recorded; None begins one. The one before."),
     PY_METHOD("mesh", py_mesh_make, METH_O, "The mesh of a text."),
     PY_METHOD("set_mesh", py_set_mesh, METH_O, "The mesh of arrays outside of functions."),
     PY_METHOD("leave", py_leave, METH_NOARGS, "Give up the context, and leave other processes."),

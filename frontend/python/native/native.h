@@ -46,6 +46,7 @@ typedef struct py_array {
   int64_t shape[PY_RANK]; /* -1: known in runs alone */
   Py_ssize_t *strides;    /* of the buffer of Python that this array was made for; else NULL */
   int64_t *steps;         /* strides in elements, where DLPack has asked for them; else NULL */
+  uint64_t scope;         /* of the function that made it, py_scope then */
 } py_array;
 
 typedef struct py_program {
@@ -79,6 +80,11 @@ typedef struct py_state {
 extern py_state py;
 /* The graph that operations of this thread record into; NULL: the session's. */
 extern _Thread_local py_graph *py_traced_into;
+/* The call of a function (traced, of a loop, of a condition, of a map) that this thread records, numbered in
+ * the order of beginning; 0: none. */
+extern _Thread_local uint64_t py_scope;
+/* Begin a scope; the one before, which py_scope is set to again at its end. */
+uint64_t py_scope_begin(void);
 vf_context *py_context(void); /* NULL with an exception */
 /* Raises what the status stands for; NULL. */
 PyObject *py_raise(vf_status status, const char *message);
@@ -181,6 +187,7 @@ extern PyType_Spec py_graph_spec;
 /* Functions of the module, as its table (module.c) says. */
 PyObject *py_graph_make(PyObject *module, PyObject *name);
 PyObject *py_tracing(PyObject *module, PyObject *graph);
+PyObject *py_scope_set(PyObject *module, PyObject *args);
 
 /* program.c */
 extern PyType_Spec py_program_spec;

@@ -10,7 +10,7 @@ from typing import Any
 from . import _mesh, _native, _reference, _tree
 from ._array import Array
 from ._creation import asarray
-from ._trace import Dim, _Annotated, _check_function, _describe, _Function, _leaf, _name, _trace, _Traced, tracing
+from ._trace import Dim, _Annotated, _check_function, _describe, _Function, _leaf, _name, _own, _trace, _Traced, tracing
 
 
 class _Jit:
@@ -154,11 +154,12 @@ class _Jit:
         if tracing():
             if out is not None:
                 raise TypeError(f"{self.name}: out is for calls from outside of traced functions")
+            remainder, keywords, statics = self._split(args, kwargs)
+            remainder, keywords = _own((remainder, keywords))
             if self.placed is not None:
                 _native.tracing().set_mesh(self.placed.mesh._native)  # type: ignore[union-attr]
-                remainder, keywords, statics = self._split(args, kwargs)
-                return self._with_static(statics)(*self.placed.divide(remainder), **keywords)
-            return self.function(*args, **kwargs)
+                remainder = self.placed.divide(remainder)
+            return self._with_static(statics)(*remainder, **keywords)
         if out is not None and isinstance(out, Array):
             raise TypeError("out is an array of viewfold, which does not change; give a NumPy array, or use the result")
         traced, arrays, sizes = self.prepare(args, kwargs)

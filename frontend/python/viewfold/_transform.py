@@ -8,10 +8,12 @@ from typing import Any, Sequence
 from . import _mesh, _native, _tree
 from ._array import Array, apply
 from ._creation import asarray
-from ._trace import _check_function, _Function, _in_trace, _name
+from ._trace import _check_function, _Function, _in_trace, _name, _own, _Scope
 
 
 # derivatives
+
+_MOST_AXES = 16  # of an array
 
 
 def _floats(leaves: list[Any], who: str) -> list[Array]:
@@ -21,6 +23,14 @@ def _floats(leaves: list[Any], who: str) -> list[Array]:
             raise TypeError(f"{who}: array {n} of what is derived by is {what}; derivatives are by floats, so "
                             "convert it with .astype(vf.float32), or give argnums")
     return leaves
+
+
+def _apart(x: Array) -> Array:
+    """The same elements as a value that nothing depends on yet: what the surroundings have computed of x is constant for
+    derivatives by it."""
+    if x.ndim == _MOST_AXES:
+        return x * 1
+    return apply("squeeze", (apply("unsqueeze", (x,), "axis=0"),), "axis=0")
 
 
 def value_and_grad(function: _Function, argnums: Any = 0, has_aux: bool = False) -> _Function:
@@ -38,11 +48,11 @@ def value_and_grad(function: _Function, argnums: Any = 0, has_aux: bool = False)
         at = [args[n] for n in numbers]
         leaves, form = _tree.flatten(at)
         leaves = _floats([x if isinstance(x, Array) else asarray(x) for x in leaves], _name(function))
-        leaves = [apply("reshape", (x,), "shape=[" + ",".join(map(str, x.shape)) + "]") for x in leaves]
-        given = list(args)
-        for n, tree in zip(numbers, _tree.unflatten(form, leaves)):
+        leaves = [_apart(x) for x in leaves]
+        given = _own(list(args))
+        for n, tree in zip(numbers, _own(_tree.unflatten(form, leaves))):
             given[n] = tree
-        returned = function(*given, **kwargs)
+        returned = function(*given, **_own(kwargs))
         if has_aux and not (isinstance(returned, tuple) and len(returned) == 2):
             raise TypeError(f"{_name(function)} returns {type(returned).__name__}; with has_aux=True it returns a pair, the number and anything else")
         value, aux = returned if has_aux else (returned, None)
@@ -79,9 +89,8 @@ def vjp(function: _Function, primals: tuple[Any, ...], cotangents: Any) -> tuple
 
     def derived(primals: Any, cotangents: Any) -> Any:
         leaves, form = _tree.flatten(list(primals))
-        leaves = [apply("reshape", (x,), "shape=[" + ",".join(map(str, x.shape)) + "]")
-                  for x in _floats([asarray(x) for x in leaves], _name(function))]
-        results = function(*_tree.unflatten(form, leaves))
+        leaves = [_apart(x) for x in _floats([asarray(x) for x in leaves], _name(function))]
+        results = function(*_own(_tree.unflatten(form, leaves)))
         outputs, _ = _tree.flatten(results)
         given, _ = _tree.flatten(cotangents)
         return results, tuple(_tree.unflatten(form, _native.vjp(outputs, given, leaves)))
@@ -99,10 +108,9 @@ def jvp(function: _Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]
 
     def derived(primals: Any, tangents: Any) -> Any:
         leaves, form = _tree.flatten(list(primals))
-        leaves = [apply("reshape", (x,), "shape=[" + ",".join(map(str, x.shape)) + "]")
-                  for x in _floats([asarray(x) for x in leaves], _name(function))]
+        leaves = [_apart(x) for x in _floats([asarray(x) for x in leaves], _name(function))]
         along, _ = _tree.flatten(list(tangents))
-        results = function(*_tree.unflatten(form, leaves))
+        results = function(*_own(_tree.unflatten(form, leaves)))
         outputs, result_form = _tree.flatten(results)
         return results, _tree.unflatten(result_form, _native.jvp(outputs, leaves, along))
 
@@ -112,11 +120,15 @@ def jvp(function: _Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]
 # functions that functions record: their number of results is found by recording them once, for nothing
 
 
-def _probe(function: _Function, arguments: Any) -> tuple[list[Any], _tree.Form]:
+def _probe(function: _Function, arguments: Any) -> Any:
     from . import _look
 
-    with _look.silence():
-        return _tree.flatten(function(*arguments))
+    with _look.silence(), _Scope():
+        return function(*_own(list(arguments)))
+
+
+def _probe_tree(function: _Function, arguments: Any) -> tuple[list[Any], _tree.Form]:
+    return _tree.flatten(_probe(function, arguments))
 
 
 def vmap(function: _Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int = -1,
@@ -148,7 +160,7 @@ def vmap(function: _Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: in
                 raise ValueError(f"vmap: axis {a} of array {n} of the arguments, of shape {x.shape}, is out of range; in_axes "
                                  "is None for what is the same for all elements")
         sample = [x if a is None else x[(slice(None),) * (a % x.ndim) + (0,)] for x, a in zip(leaves, axes)]
-        outputs, result_form = _probe(function, _tree.unflatten(form, sample))
+        outputs, result_form = _probe_tree(function, _tree.unflatten(form, sample))
         if not (out_axes is None or isinstance(out_axes, (int, tuple, list))):
             raise TypeError(f"vmap: out_axes is {out_axes!r}; it is the number of an axis, or a tuple with one for each result")
         outs = (out_axes,) * len(outputs) if isinstance(out_axes, int) or out_axes is None else tuple(out_axes)
@@ -191,7 +203,7 @@ def scan(body: _Function, init: Any, xs: Any = None, length: int | None = None, 
             ys, ys_form = _tree.flatten(y)
             return carried + ys, ys_form
 
-        (first, ys_form) = _probe_pair(call, state + [x[0] for x in slices])
+        (first, ys_form) = _probe(call, state + [x[0] for x in slices])
         count = len(first) - len(state)
         made = _native.scan(lambda *leaves: call(*leaves)[0], state, slices, count,
                             -1 if length is None else length, reverse)
@@ -222,13 +234,6 @@ def _check_lengths(slices: list[Array], paths: list[str], length: int | None) ->
         raise ValueError("scan: there is no xs, so that nothing says how often; give length=n, or use vf.fori_loop")
 
 
-def _probe_pair(function: _Function, arguments: Any) -> Any:
-    from . import _look
-
-    with _look.silence():
-        return function(*arguments)
-
-
 def cond(predicate: Any, then: _Function, otherwise: _Function, *operands: Any) -> Any:
     """then(*operands) where the predicate holds, else otherwise(*operands); only one of them is run."""
     _check_functions("cond(predicate, then, otherwise, *operands)", then, otherwise)
@@ -236,7 +241,7 @@ def cond(predicate: Any, then: _Function, otherwise: _Function, *operands: Any) 
     def chosen(predicate: Any, *operands: Any) -> Any:
         leaves, form = _tree.flatten(list(operands))
         leaves = [asarray(x) for x in leaves]
-        outputs, result_form = _probe(then, _tree.unflatten(form, leaves))
+        outputs, result_form = _probe_tree(then, _tree.unflatten(form, leaves))
 
         def branch(function: _Function) -> _Function:
             return lambda *a: [asarray(x) for x in _tree.flatten(function(*_tree.unflatten(form, a)))[0]]
@@ -276,7 +281,7 @@ def fori_loop(lower: int, upper: int, body: _Function, init: Any) -> Any:
     for bound in (lower, upper):
         if not hasattr(bound, "__index__"):
             raise TypeError(f"fori_loop: a bound is {bound!r}; bounds are integers, and vf.while_loop takes what is computed")
-    return scan(step, init, arange(lower, upper))[0] if upper > lower else init
+    return scan(step, init, arange(lower, upper))[0] if upper > lower else _own(_tree.map(asarray, init))
 
 
 def checkpoint(function: _Function) -> _Function:
@@ -287,7 +292,7 @@ def checkpoint(function: _Function) -> _Function:
     def checked(*args: Any) -> Any:
         leaves, form = _tree.flatten(list(args))
         leaves = [asarray(x) for x in leaves]
-        outputs, result_form = _probe(function, _tree.unflatten(form, leaves))
+        outputs, result_form = _probe_tree(function, _tree.unflatten(form, leaves))
         made = _native.checkpoint(lambda *a: _tree.flatten(function(*_tree.unflatten(form, a)))[0], leaves,
                                   len(outputs))
         return _tree.unflatten(result_form, made)
