@@ -24,7 +24,8 @@ bool py_operand_read(PyObject *object, py_operand *out) {
     out->array = (py_array *)py_array_of_buffer(object, true);
     if (!out->array && !PyErr_Occurred())
       PyErr_Format(PyExc_TypeError,
-                   "an operation takes arrays and numbers, and got %R; lists become arrays by vf.array",
+                   "an operation takes arrays and numbers, and got %R; lists become arrays by vf.array, "
+                   "and r[...] is the array of a vf.Ref",
                    (PyObject *)Py_TYPE(object));
   }
   return !PyErr_Occurred();

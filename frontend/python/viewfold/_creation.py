@@ -93,6 +93,8 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | 
                 raise TypeError(f"an array of {obj.dtype}; takes bool, integers and floats of 8 to 64 bits")
             made = from_dlpack(obj, copy=copy)
         if made is None:
+            if type(obj).__name__ == "Ref":
+                raise TypeError("a vf.Ref is no array; r[...] is what it holds now")
             raise TypeError(f"{type(obj).__name__} is no array: it has neither a buffer nor __dlpack__")
     if want is not None and made.dtype is not want:
         if copy is False:

@@ -191,18 +191,38 @@ def read(x: Array, key: Any) -> Any:
     return take(x, key)
 
 
+def is_element(x: Any, key: Any) -> bool:
+    """Does the key name one element, by an integer for each axis?"""
+    items = key if isinstance(key, tuple) else (key,)
+    return len(items) == x.ndim and all(
+        (isinstance(i, int) and not isinstance(i, bool)) or (getattr(i, "ndim", 1) == 0 and getattr(i.dtype, "kind", "") in "iu")
+        for i in items)
+
+
+def check_kind(dtype: Any, value: Any, how: str) -> None:
+    """Refuses floats that are combined with integers in place, as NumPy does."""
+    if how == "set" or dtype.kind not in "iu":
+        return
+    floats = isinstance(value, float) if isinstance(value, (bool, int, float)) else getattr(
+        getattr(value, "dtype", None), "kind", "") == "f"
+    if floats or how == "divide":
+        raise TypeError(f"{how}: the result is of floats, and the elements stay {dtype.name}; have floats there, as of "
+                        "x.astype(vf.float32), or set them, which truncates: r[...] = r[...] / 2")
+
+
 def cast_to(dtype: Any, value: Any) -> Any:
     """The value in the dtype, as NumPy's assignment casts it."""
     from ._creation import asarray
 
     if isinstance(value, (bool, int, float)):
         return value if not (isinstance(value, float) and dtype.kind != "f") else asarray(value).astype(dtype)
-    value = asarray(value)
+    value = value if isinstance(value, Array) else asarray(value, copy=True)  # it is read later, when it may have changed
     return value if value.dtype is dtype else value.astype(dtype)
 
 
 def write(x: Array, key: Any, value: Any, how: str = "set") -> Array:
     """x with what the key takes replaced, or combined with the value."""
+    check_kind(x.dtype, value, how)
     value = cast_to(x.dtype, value)
     if isinstance(key, Array) and key.dtype.name == "bool" and key.shape == x.shape and how == "set":
         if isinstance(value, (bool, int, float)) or value.ndim == 0:

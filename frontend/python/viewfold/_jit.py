@@ -162,13 +162,25 @@ class _Jit:
             return self._with_static(statics)(*remainder, **keywords)
         if out is not None and isinstance(out, Array):
             raise TypeError("out is an array of viewfold, which does not change; give a NumPy array, or use the result")
+        remainder, keywords, _ = self._split(args, kwargs)
+        leaves = _tree.flatten((remainder, keywords))[0]
+        references = {n: x for n, x in enumerate(leaves) if isinstance(x, _reference.Ref)}
+        if not references:
+            return self._run(args, kwargs, out, {}, [])
+        with _reference.held(references.values()):
+            return self._run(args, kwargs, out, references, self._leaf_names(remainder, keywords)[0])
+
+    def _run(self, args: Any, kwargs: Any, out: Any, references: dict[int, _reference.Ref], names: list[str]) -> Any:
         traced, arrays, sizes = self.prepare(args, kwargs)
+        if len(references) > 1:
+            _reference.check_apart([(names[n], r, n in traced.changed) for n, r in references.items()], self.name)
+        if out is not None and len(traced.program.names(1)) != 1:
+            raise ValueError("out is for functions with one result" + (", and none that write a Ref" if traced.changed else ""))
         made = self.dispatcher._run(traced.program, tuple(arrays), sizes, out)
         if out is not None:
             return out
-        references = [x for x in _tree.flatten((args, kwargs))[0] if isinstance(x, _reference.Ref)]
-        for reference, newest in zip(references, made[len(made) - len(references):]):
-            reference.update(newest)
+        for n, newest in zip(traced.changed, made[len(made) - len(traced.changed):]):
+            references[n].update(newest)
         return _tree.unflatten(traced.form, made)
 
 

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+import math
+import threading
+from typing import Any, Iterable, Iterator, NoReturn, Sequence
 
 from . import _native
 from ._array import Array, apply
 from ._creation import asarray
-from ._index import WRITE_NAMES, WRITES, cast_to, take
+from ._index import WRITE_NAMES, WRITES, cast_to, check_kind, is_element, take
 
 
 class Ref:
     """An array that changes: `r = vf.Ref(a); r[1:, ::2] += b; r[...]`.
 
     Writes are pending until an array is computed, and then done in place. A part, `r[1:]`, is a reference to the same
-    memory; `r[...]`, `r.get()` and operators give arrays, which stay what they are.
+    memory; `r[...]`, `r.get()`, operators and an element, `r[1, 2]`, give arrays, which stay what they are.
     """
 
-    __slots__ = ("_held", "_like", "_whole")
+    __slots__ = ("_held", "_like", "_whole", "_key", "_lock", "_scope")
 
-    def __init__(self, array: Any, *, _held: Any = None, _like: Any = None, _whole: Any = None) -> None:
+    def __init__(self, array: Any, *, _held: Any = None, _like: Any = None, _whole: Any = None, _key: Any = None) -> None:
         if _held is None:
-            made = asarray(array)
-            _held, _like = _native.reference(made), made.dtype
-        self._held, self._like, self._whole = _held, _like, _whole
+            traced = _native.tracing() is not None
+            made = asarray(array, copy=traced)
+            _held, _like = _Traced(made) if traced else _native.reference(made), made.dtype
+        self._held, self._like, self._whole, self._key = _held, _like, _whole, _key
+        self._lock: Any = threading.RLock() if _whole is None else _whole._lock
+        self._scope: int = _native.scope() if _whole is None else _whole._scope
 
     @property
     def dtype(self) -> Any:
@@ -47,25 +53,60 @@ class Ref:
     def __repr__(self) -> str:
         return f"Ref({self.get()!r})"
 
+    def _is_constant(self) -> bool:
+        """Is it of the surroundings of a function that is traced?"""
+        return not isinstance(self._held, (_Traced, _TracedPart)) and _native.tracing() is not None
+
     def __getitem__(self, key: Any) -> Any:
         if key is Ellipsis:
             return self.get()
+        if self._is_constant() or is_element(self, key):
+            return take(self.get(), key)
         held = self._held.view(take(self._held.target(), key))
-        return Ref(None, _held=held, _like=self._like, _whole=self)
+        return Ref(None, _held=held, _like=self._like, _whole=self, _key=key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        self._check_scope()
         if isinstance(value, Ref):
-            if value._whole is self:  # the end of `r[key] += x`
+            if value._whole is self and value._key is key:  # the end of `r[key] += x`
                 return
             value = value.get()
-        place = self if key is Ellipsis else self[key]
-        place.update(value)
+        if key is Ellipsis:
+            self.update(value)
+            return
+        held = self._held.view(take(self._held.target(), key))
+        Ref(None, _held=held, _like=self._like, _whole=self).update(value)
 
     def update(self, value: Any, how: str = "set") -> "Ref":
         """The elements become the value, or are combined with it: add, subtract, multiply, divide, min, max, ..."""
+        self._check_scope()
         value = value.get() if isinstance(value, Ref) else value
-        self._held.update(cast_to(self._like, value), WRITES[how])
+        check_kind(self._like, value, how)
+        value = cast_to(self._like, value)
+        with self._lock:
+            self._held.update(value, WRITES[how])
         return self
+
+    def _check_scope(self) -> None:
+        if self._scope >= _native.scope():
+            return
+        if self._is_constant():
+            raise TypeError("a Ref of the surroundings is written in a function that is traced, which would write once; make it an "
+                            "argument of the compiled function, f(r), and outside of vf.jit return what is written")
+        raise TypeError("a Ref is written in a function of a loop, a condition, a map or a checkpoint; make its value a carry: "
+                        "c = r[...], which the function returns, and r[...] = result behind it")
+
+    # as of NumPy's arrays
+
+    def __getattr__(self, name: str) -> NoReturn:
+        advice = f"; r[...] is its array, which has one: r[...].{name}" if hasattr(Array, name) and name[:2] != "__" else ""
+        raise AttributeError(f"a Ref has no {name}{advice}", name=name, obj=self)
+
+    def __delitem__(self, key: Any) -> NoReturn:
+        raise TypeError("elements of a Ref cannot be deleted; vf.concat of r[...][:i] and r[...][i + 1:] is an array without one")
+
+    def __bool__(self) -> bool:
+        return bool(self.get())
 
     def __iadd__(self, value: Any) -> "Ref":
         return self.update(value, "add")
@@ -100,7 +141,7 @@ class _Traced:
     """What a reference holds in a function that is traced: an array, which updates replace."""
 
     def __init__(self, array: Array) -> None:
-        self.array = array
+        self.array = self.first = array
 
     def get(self) -> Array:
         return self.array
@@ -133,6 +174,49 @@ class _TracedPart:
 
     def update(self, value: Any, how: int) -> None:
         self.whole.update(value, how, self.positions)
+
+
+def _root(reference: Ref) -> tuple[Ref, list[Any]]:
+    """What it is a part of, and the keys that take it from there."""
+    keys: list[Any] = []
+    while reference._whole is not None:
+        keys.insert(0, reference._key)
+        reference = reference._whole
+    return reference, keys
+
+
+@contextlib.contextmanager
+def held(references: Iterable[Ref]) -> Iterator[None]:
+    """Inside of `with` no other thread writes to the references: what they hold is read, computed with, and stored."""
+    with contextlib.ExitStack() as stack:
+        for lock in sorted({id(r._lock): r._lock for r in references}.items()):
+            stack.enter_context(lock[1])
+        yield
+
+
+def _positions(whole: Ref, keys: list[Any]) -> set[int]:
+    from ._creation import arange
+
+    shape = whole.shape
+    found = arange(1, math.prod(shape) + 1, dtype="int64").reshape(shape)  # from 1: from 0 they are the targets of writes
+    for key in keys:
+        found = take(found, key)
+    return set(found.reshape(-1).tolist())
+
+
+def _overlap(one: Ref, other: Ref) -> bool:
+    (whole, keys), (other_whole, other_keys) = _root(one), _root(other)
+    return whole is other_whole and (one is other or bool(_positions(whole, keys) & _positions(whole, other_keys)))
+
+
+def check_apart(given: Sequence[tuple[str, Ref, bool]], who: str) -> None:
+    """Refuses two arguments (a name, a reference, and is it written?) that are one memory, of which one is written."""
+    for n, (name, reference, written) in enumerate(given):
+        for other_name, other, other_written in given[:n]:
+            if (written or other_written) and _overlap(reference, other):
+                which = name if written else other_name
+                raise ValueError(f"{who}: {other_name} and {name} are one Ref, or parts of one that overlap, and {which} is written; "
+                                 "give it once, and take its parts inside of the function")
 
 
 def traced(array: Array) -> Ref:

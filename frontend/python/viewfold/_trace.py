@@ -115,18 +115,20 @@ def _describe(x: Any) -> tuple[int, tuple[int, ...], Any]:
 
 
 class _Traced:
-    """One signature of a function: its graph, program, and the form of its results."""
+    """One signature of a function: its graph, program, the form of its results, and the numbers of the references that
+    are written, whose newest versions are further results."""
 
-    def __init__(self, graph: Any, program: Any, form: _tree.Form, signature: Any, dims: list[Dim]) -> None:
+    def __init__(self, graph: Any, program: Any, form: _tree.Form, signature: Any, dims: list[Dim],
+                 changed: tuple[int, ...]) -> None:
         self.graph, self.program, self.form = graph, program, form
-        self.signature, self.dims = signature, dims
+        self.signature, self.dims, self.changed = signature, dims, changed
 
 
 def _trace(function: _Function, name: str, described: Sequence[Any], form: _tree.Form, names: Sequence[str],
            dims: Sequence[tuple[Any, ...]] = (), fixed: Sequence[Any] = (), written: Sequence[int] = (),
            placed: _mesh.Placed | None = None) -> _Traced:
     """Trace the function of a tree of arrays, given by dtype, shape and strides. written: numbers of those that are
-    references there, and whose newest versions are further results. placed: the mesh, and how arrays are divided."""
+    references there. placed: the mesh, and how arrays are divided."""
     graph = _native.graph(name)
     if placed is not None:
         graph.set_mesh(placed.mesh._native)
@@ -165,7 +167,10 @@ def _trace(function: _Function, name: str, described: Sequence[Any], form: _tree
                                  "or a number that is static (static_argnames) as the depth") from None
         leaves, result_form = _tree.flatten(results)
         leaves = [x.get() if isinstance(x, _reference.Ref) else x for x in leaves]
-        leaves += [r.get() for r in references.values()]
+        changed = tuple(n for n, r in references.items() if r._held.array is not r._held.first)
+        if not leaves and not changed:
+            changed = tuple(references)
+        leaves += [references[n].get() for n in changed]
         if not leaves:
             raise ValueError(f"{name} returns no array, so that there is nothing to compute; what is computed is returned")
         for n, leaf in enumerate(leaves):
@@ -176,7 +181,7 @@ def _trace(function: _Function, name: str, described: Sequence[Any], form: _tree
                     raise TypeError(f"{name} returns {leaf!r:.60}: {error}. Results are arrays, numbers, and lists, tuples and "
                                     "dictionaries of them") from None
             graph.output(f"y{n}", leaf)
-    return _Traced(graph, None, result_form, tuple(signature), variables)
+    return _Traced(graph, None, result_form, tuple(signature), variables, changed)
 
 
 def _name(function: _Function) -> str:
