@@ -151,7 +151,9 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
 
 
 def _sizes(shape: Any) -> tuple[Any, ...]:
-    if isinstance(shape, (int, Size)):
+    if isinstance(shape, Size) or hasattr(shape, "__index__") and not hasattr(shape, "__len__"):
+        return (shape,)
+    if getattr(shape, "ndim", 1) == 0:
         return (shape,)
     if not isinstance(shape, (tuple, list)):
         raise TypeError(f"a shape is an integer or a tuple of them, as (2, 3), and got {shape!r:.60}")

@@ -40,7 +40,47 @@ def _normalise(x: Array, key: Any) -> list[Any]:
     if taken > x.ndim:
         raise IndexError(f"an index of {taken} axes for an array of {x.ndim}, of shape {x.shape}")
     at = dots[0] if dots else len(items)
-    return items[:at] + [slice(None)] * (x.ndim - taken) + items[at + 1:]
+    items = items[:at] + [slice(None)] * (x.ndim - taken) + items[at + 1:]
+    _check_arrays(items, x.shape)
+    return items
+
+
+def _is_mask(item: Any) -> bool:
+    return isinstance(item, Array) and item.dtype.name == "bool"
+
+
+def _check_arrays(items: list[Any], shape: tuple[Any, ...]) -> None:
+    """Refuses masks of another shape than the axes that they are for, and indices that are known to be out of range."""
+    axis = 0
+    for item in items:
+        if isinstance(item, bool) or (_is_mask(item) and not item.ndim):
+            raise IndexError(f"{item!r:.60} in an index of several: one alone is a new axis of 0 or 1 elements, as of x[True]; "
+                             "a mask has the shape of the axes that it is for")
+        if _is_mask(item):
+            for n, size in enumerate(item.shape):
+                if isinstance(size, int) and isinstance(shape[axis + n], int) and size != shape[axis + n]:
+                    raise IndexError(f"a mask of shape {item.shape} has {size} elements along its axis {n}, and the array, of shape "
+                                     f"{shape}, {shape[axis + n]} along axis {axis + n}; a mask has the shape of the axes that it is for")
+            axis += item.ndim
+        elif item is not None:
+            if isinstance(item, Array) and item.ndim:
+                check_range(item, shape[axis], axis, shape)
+            axis += 1
+
+
+_CHECKED = 1024  # elements of indices that are looked at here, where the line is known; runs check all
+
+
+def _is_checked(index: Array) -> bool:
+    return index._state == "computed" and index.size <= _CHECKED
+
+
+def check_range(index: Array, size: Any, axis: int, shape: Any) -> None:
+    if not isinstance(size, int) or index.dtype.kind not in "iu" or not _is_checked(index):
+        return
+    for n in index.reshape(-1).tolist() if index.ndim != 1 else index.tolist():
+        if not -size <= n < size:
+            raise IndexError(f"index {n} is out of range for axis {axis} of {size} elements, of shape {tuple(shape)}")
 
 
 def _position(item: Any, size: Any, axis: int, shape: Any) -> Any:
@@ -118,6 +158,9 @@ def _arrange(x: Array, items: list[Any]) -> Array:
     return x if tuple(shape) == now else apply("reshape", (x,), "shape=" + text_list(shape))
 
 
+_NOWHERE = -(1 << 40)  # an index that no others bring back into range
+
+
 def _gather(x: Array, items: list[Any]) -> Array:
     """The axes at which the items are arrays, by these: NumPy's rules."""
     axes = [n for n, i in enumerate(items) if isinstance(i, Array)]
@@ -142,6 +185,9 @@ def _gather(x: Array, items: list[Any]) -> Array:
         index = items[a].astype("int64")
         size = number(shape[a])
         index = apply("where", (index < 0, index + size, index))
+        if not _is_checked(items[a]):  # out of range of one axis is out of range of all
+            wrong = (index < 0) | (index >= size)
+            index = apply("where", (wrong, _NOWHERE, index))
         flat = index if flat is None else flat * size + index
         count = count * shape[a]
     joined = [shape[o] for o in others[:first]] + [count] + [shape[o] for o in others[first:]]

@@ -65,6 +65,10 @@ class Program:
     def __call__(self, *args: Any, **named: Any) -> Any:
         from ._trace import _leaf, _runner
 
+        twice = [n for n in self.inputs[:len(args)] if n in named]
+        if len(args) > len(self.inputs) or twice:
+            wrong = f"{twice[0]} is given twice" if twice else f"{len(args)} are given"
+            raise TypeError(f"the program takes {len(self.inputs)} inputs: {', '.join(self.inputs)}; {wrong}")
         given = dict(zip(self.inputs, args)) | named
         missing = [n for n in self.inputs if n not in given]
         if missing or len(given) != len(self.inputs):
@@ -117,6 +121,8 @@ class Program:
         """Write the graph, and to NAME.safetensors beside it the arrays of more than 1,024 bytes that it has:
         `viewfold run` and `viewfold build` take the file."""
         name = os.fspath(path)
+        if name.endswith(".onnx"):
+            raise ValueError(f"save writes the graph as text, NAME.vf, and not a model of ONNX; got {name!r}")
         beside = name.removesuffix(".vf") + ".safetensors"
         text, arrays = self._parts(os.path.basename(beside))
         if arrays:

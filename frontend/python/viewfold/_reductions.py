@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Callable
 
 from ._array import Array, apply
@@ -147,9 +148,11 @@ def cumprod(x: Any, axis: int | None = None) -> Array:
 def diff(x: Array, /, axis: int = -1, *, n: int = 1, prepend: Any = None, append: Any = None) -> Array:
     from ._shapes import concat
 
+    if operator.index(n) < 0:
+        raise ValueError(f"diff: n is {n}; differences are taken 0 times or more")
     parts = [p for p in (prepend, x, append) if p is not None]
     x = concat(parts, axis=axis) if len(parts) > 1 else x
-    axis %= x.ndim
+    axis = as_axis(axis, x.ndim, "diff")
     for _ in range(n):
         lead = (slice(None),) * axis
         x = x[lead + (slice(1, None),)] - x[lead + (slice(None, -1),)]

@@ -6,13 +6,17 @@ from typing import Any, NamedTuple
 
 from ._array import Array, apply
 from ._creation import asarray
+from ._index import check_range
 
 
 def take(x: Array, indices: Any, /, axis: int | None = None) -> Array:
     """The elements at the indices of the axis; negative ones count from the end."""
     if axis is None:
         x, axis = (x.reshape(-1), 0) if x.ndim != 1 else (x, 0)
-    return apply("gather", (x, asarray(indices)), f"axis={axis}")
+    indices = asarray(indices)
+    if isinstance(axis, int) and -x.ndim <= axis < x.ndim:
+        check_range(indices, x.shape[axis], axis % x.ndim, x.shape)
+    return apply("gather", (x, indices), f"axis={axis}")
 
 
 def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:

@@ -15,7 +15,7 @@ def _axes(axis: Any) -> list[int]:
 
 
 def reshape(x: Array, /, shape: Any, *, copy: bool | None = None) -> Array:
-    sizes = (shape,) if isinstance(shape, (int, Size)) else tuple(shape)
+    sizes = (shape,) if isinstance(shape, (int, Size)) or getattr(shape, "ndim", 1) == 0 else tuple(shape)
     return apply("reshape", (asarray(x),), "shape=" + text_list(sizes))
 
 
@@ -87,14 +87,26 @@ def flip(x: Array, /, axis: Any = None) -> Array:
     return apply("flip", (x,), "axes=" + axes_text(tuple(range(x.ndim)) if axis is None else axis)) if x.ndim else x
 
 
+def as_shift(shift: Any) -> int:
+    try:
+        return operator.index(shift)
+    except TypeError:
+        raise TypeError(f"roll: a shift is an integer that is known when a function is traced, and got {shift!r:.60}") from None
+
+
 def roll(x: Array, /, shift: Any, *, axis: Any = None) -> Array:
     if axis is None:
         return roll(x.reshape(-1), shift, axis=0).reshape(x.shape)
     axes = [as_axis(a, x.ndim, "roll") for a in _axes(axis)]
-    shifts = _axes(shift) * (len(axes) if isinstance(shift, int) else 1)
-    for by, a in zip(shifts, axes):
+    shifts = [as_shift(s) for s in (shift if isinstance(shift, (list, tuple)) else [shift])]
+    count = max(len(axes), len(shifts))
+    if any(len(given) not in (1, count) for given in (axes, shifts)):
+        raise ValueError(f"roll: {len(shifts)} shifts for {len(axes)} axes; takes one for each, or one for all")
+    for by, a in zip(shifts * (count // len(shifts)), axes * (count // len(axes))):
         size = x.shape[a]
-        if not isinstance(size, int) or size == 0 or by % size == 0:
+        if not isinstance(size, int):
+            raise TypeError(f"roll: the size {size} of axis {a} is known in runs alone; fix it, or roll by vf.concat of two slices")
+        if size == 0 or by % size == 0:
             continue
         cut: list[Any] = [slice(None)] * x.ndim
         cut[a] = slice(size - by % size, None)

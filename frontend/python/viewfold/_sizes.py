@@ -100,4 +100,14 @@ def text_list(items: Any) -> str:
     """A list as attributes of graphs have it."""
     if isinstance(items, str):
         raise TypeError(f"a list of integers is needed, such as (2, 3), and got {items!r:.60}")
-    return "[" + ",".join(str(int(i)) if isinstance(i, bool) else str(i) for i in items) + "]"
+    return "[" + ",".join(i if isinstance(i, str) else _integer_text(i) for i in items) + "]"
+
+
+def _integer_text(item: Any) -> str:
+    if isinstance(item, Size):
+        return str(item)
+    try:
+        return str(operator.index(item))
+    except TypeError:
+        raise TypeError(f"a size, or another number of a shape, is an integer that is known when a function is traced, and got "
+                        f"{item!r:.60}; vf.jit(f, static_argnames='n') gives an argument n as it is") from None
