@@ -99,6 +99,27 @@ class Counts(Case):
             with self.assertRaises(kind):
                 vf.diff(vf.array(X), n=n, axis=axis)
 
+    def test_pads(self):
+        for pads in (1, (1, 2), ((1, 2),), ((1, 0), (0, 2))):
+            self.same(np.pad(vf.array(X), pads), np.pad(X, pads))
+        for pads in ((1, 2, 3), ((1, 2), (1,)), ((1, 2, 3),)):
+            with self.assertRaises(ValueError):
+                vf.pad(vf.array(X), pads)
+
+    def test_asked(self):
+        a = vf.array(X)
+        self.assertEqual((np.ndim(a), np.size(a), np.size(a, 1), np.shape(a)), (2, 6, 3, (2, 3)))
+
+    def test_unaligned(self):
+        """Elements between others, and at odd addresses, are copied."""
+        mixed = np.zeros(3, dtype=[("a", "u1"), ("b", "f4")])
+        mixed["b"] = 1, 2, 3
+        odd = np.frombuffer(bytes(1) + np.float32([4, 5, 6]).tobytes(), dtype="u1", offset=1).view("f4")
+        double = vf.jit(lambda v: v * 2)
+        for given in (mixed["b"], odd):
+            for _ in range(2):
+                self.same(double(given), given * 2)
+
     def test_shapes(self):
         """A shape of traced numbers says how they become known."""
         for use in (lambda v, n: vf.zeros(n), lambda v, n: vf.ones((n, 2)), lambda v, n: v.reshape(n, -1), lambda v, n: v.reshape(n),

@@ -69,6 +69,11 @@ ROWS = (
     (lambda: vf.vmap(lambda a: a, in_axes="x")(vf.ones(3)), TypeError, "in_axes is 'x'"),
     (lambda: vf.tree.map(lambda a, b: a + b, {"a": 1}, {"b": 1}), ValueError, r"keys \['a'\] and \['b'\]"),
     (lambda: pickle.dumps(vf.jit(lambda x: x)), TypeError, "pickled by its name"),
+    (lambda: vf.ones(3).__delitem__(0), TypeError, "vf.concat"),
+    (lambda: vf.ones(3).at.__setitem__(0, 1), TypeError, r"x.at\[i\].set"),
+    (lambda: vf.ones(3).at[0](1), TypeError, r"x.at\[i\].set"),
+    (lambda: vf.grad(lambda p: p["w"].sum())({"w": vf.ones(3), "name": "relu"}), TypeError, "'relu'.*surroundings"),
+    (lambda: _compares(np.ones((3, 2), "f")), TypeError, "how it compares"),
     (lambda: vf.linalg.svdd, AttributeError, "it has matmul"),
     (lambda: _annotated(np.ones(3, "f")), ValueError, r"x has shape \(3,\); its annotation says \[n from 1 to 8, 2\], 2 axes"),
     (lambda: _annotated(np.ones((9, 2), "f")), ValueError, r"shape \(9, 2\); its annotation says \[n from 1 to 8, 2\]"),
@@ -119,6 +124,11 @@ ROWS = (
 @vf.jit
 def _annotated(x: vf.Array[vf.Dim("n", 1, 8), 2]):
     return x
+
+
+@vf.jit
+def _compares(x: vf.Array[vf.Dim("n", 1, 8), 2]):
+    return x if x.shape[0] > 2 else -x
 
 
 @vf.jit

@@ -55,7 +55,14 @@ class Stores(Case):
             r[0:2] -= r[1]
             r[:, 0:2] += r[:, 1:3]
 
-        for write in (row, flipped, shifted, rows, columns, through_name, same_key, sums):
+        def operators(r):
+            r //= 2
+            r[0] **= 2
+            r **= 3
+            r[1] %= 3
+            r[:, 1] //= 2
+
+        for write in (operators, row, flipped, shifted, rows, columns, through_name, same_key, sums):
             with self.subTest(write=write.__name__):
                 self.check(write)
 
@@ -82,6 +89,29 @@ class Stores(Case):
         self.assertIsInstance(r[1, -1], vf.Array)
         self.assertIsInstance(r[1], vf.Ref)
         self.assertEqual(float(r[np.int64(1), 2]), 5)
+
+    def test_masks(self):
+        def clear(r):
+            r[r[...] > 2] = 0
+            r[0 < r] = 7
+
+        self.check(clear)
+
+    def test_in_place(self):
+        """Operators in place write, where the name is bound to the reference elsewhere, too."""
+        a = np.arange(1, 5)
+        for name, by in (("floordiv", 2), ("mod", 3), ("pow", 2), ("lshift", 1), ("rshift", 1), ("xor", 3), ("and", 2), ("or", 4)):
+            r, want = vf.Ref(a), a.copy()
+            getattr(want, f"__i{name}__")(by)
+            self.assertIs(getattr(r, f"__i{name}__")(by), r)
+            self.same(r[...], want)
+        r = vf.Ref(vf.ones((2, 2)))
+        r @= vf.array([[1.0, 2.0], [3.0, 4.0]])
+        self.same(r[...], np.float32([[4, 6], [4, 6]]))
+        with self.assertRaisesRegex(TypeError, "the elements stay int64"):
+            vf.Ref(a).__ifloordiv__(2.5)
+        self.same(vf.Ref(a) == vf.Ref(a), a == a)
+        self.same(~vf.Ref(a), ~a)
 
     def test_made_inside(self):
         """A reference that a function makes is its own, also in a loop."""

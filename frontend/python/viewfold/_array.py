@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, NoReturn
 
 from . import _native
 from ._sizes import Size
@@ -22,6 +22,8 @@ def _is_operand(x: Any) -> bool:
 
 def _no_operand(x: Any, name: str) -> Any:
     """The other object may know what to do with an array; lists do not, but are unequal to one."""
+    if type(x).__module__.partition(".")[0] == "torch" and hasattr(x, "__dlpack__"):
+        raise TypeError(f"an operand is a {type(x).__name__} of torch; vf.from_dlpack(t) is an array of it")
     if isinstance(x, (list, tuple)) and name not in ("eq", "ne"):
         raise TypeError(f"an operand is a {type(x).__name__}; lists become arrays by vf.array")
     return NotImplemented
@@ -243,6 +245,9 @@ class Array(_native.Array):
         from ._index import write
 
         self._become(write(self, key, value))
+
+    def __delitem__(self, key: Any) -> NoReturn:
+        raise TypeError("elements of an array cannot be deleted; vf.concat([x[:i], x[i + 1:]]) is an array without one")
 
     @property
     def at(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Callable
+from typing import Any, Callable, NoReturn
 
 from ._array import Array, apply
 from ._sizes import Size, text_list
@@ -293,6 +293,12 @@ class At:
 
     def get(self) -> Array:
         return take(self._x, self._key)
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise TypeError("x.at[i] = y writes nothing; x = x.at[i].set(y), or x[i] = y")
+
+    def __call__(self, *args: Any) -> NoReturn:
+        raise TypeError("x.at[i](y) says not what to do; x.at[i].set(y), or add, multiply, min, max")
 
 
 def _at_methods() -> None:

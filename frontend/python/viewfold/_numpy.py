@@ -38,6 +38,11 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
     return linalg.vector_norm(x, axis, keepdims=keepdims, ord=2 if ord is None else ord)
 
 
+# what NumPy asks of any array
+_ASKED = {"ndim": lambda a: a.ndim, "shape": lambda a: a.shape,
+          "size": lambda a, axis=None: a.size if axis is None else a.shape[axis]}
+
+
 def _given(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
     """The options that differ from NumPy's defaults, by our names."""
     made = {k: v for k, v in kwargs.items()
@@ -68,6 +73,8 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[s
 
 def call_function(function: Any, args: Any, kwargs: Any) -> Any:
     name = function.__name__
+    if name in _ASKED:
+        return _ASKED[name](*args, **kwargs)
     inside = function.__module__.removeprefix("numpy").lstrip(".")
     if inside:  # of numpy.fft or numpy.linalg, by the name that the user knows
         return _ours(name, f"{inside}.{name}")(*args, **_given(name, kwargs))

@@ -10,7 +10,7 @@ from typing import Any, Iterable, Iterator, NoReturn, Sequence
 from . import _native
 from ._array import Array, apply
 from ._creation import asarray
-from ._index import WRITE_NAMES, WRITES, cast_to, check_kind, is_element, take
+from ._index import WRITE_NAMES, WRITES, cast_to, check_kind, is_element, take, write
 
 
 class Ref:
@@ -73,6 +73,9 @@ class Ref:
             value = value.get()
         if key is Ellipsis:
             self.update(value)
+            return
+        if isinstance(key, Array) and key._state == "traced" and key.dtype.name == "bool" and key.shape == self.shape:
+            self.update(write(self.get(), key, value))
             return
         held = self._held.view(take(self._held.target(), key))
         Ref(None, _held=held, _like=self._like, _whole=self).update(value)
@@ -225,8 +228,9 @@ def traced(array: Array) -> Ref:
 
 
 def _operators() -> None:
-    """Arrays of what is held, for the other operators."""
-    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lt", "le", "gt", "ge", "and", "or"):
+    """Arrays of what is held, for operators; in place, those that writes have no operation for store the result."""
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lt", "le", "gt", "ge", "eq", "ne", "and", "or",
+                 "xor", "lshift", "rshift"):
         for full in (f"__{name}__", f"__r{name}__"):
             if hasattr(Array, full):
 
@@ -234,7 +238,21 @@ def _operators() -> None:
                     return getattr(self.get(), full)(other.get() if isinstance(other, Ref) else other)
 
                 setattr(Ref, full, method)
-    setattr(Ref, "__neg__", lambda self: -self.get())
+
+    for name in ("floordiv", "mod", "pow", "matmul", "lshift", "rshift"):
+
+        def in_place(self: Ref, other: Any, name: str = name) -> Any:
+            made = getattr(self, f"__{name}__")(other)
+            if made is NotImplemented:
+                return made
+            if made.dtype.kind == "f":
+                check_kind(self._like, made, name)
+            return self.update(made)
+
+        setattr(Ref, f"__i{name}__", in_place)
+    for name in ("neg", "pos", "abs", "invert"):
+        setattr(Ref, f"__{name}__", lambda self, full=f"__{name}__": getattr(self.get(), full)())
+    setattr(Ref, "__hash__", object.__hash__)
     setattr(Ref, "__len__", lambda self: self.shape[0])
     setattr(Ref, "__float__", lambda self: float(self.get()))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, NoReturn
 
 
 class Size:
@@ -57,6 +57,11 @@ class Size:
 
     def __mod__(self, o: Any) -> "Size":
         return self._with(o, "%")
+
+    def _compared(self, other: Any) -> NoReturn:
+        raise TypeError(f"the size {self.text} is known in runs alone, so that nothing can depend on how it compares; fix the axis")
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compared
 
     def __bool__(self) -> bool:
         return True

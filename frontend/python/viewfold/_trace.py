@@ -96,6 +96,8 @@ def _leaf(x: Any) -> Any:
         return x
     if isinstance(x, (bool, int, float)):
         return asarray(x)
+    if not getattr(getattr(x, "flags", None), "aligned", True):
+        return asarray(x, copy=True)
     try:
         memoryview(x)
         return x
@@ -192,10 +194,18 @@ def _name(function: _Function) -> str:
 def _run_once(function: _Function, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
     """The function of these arrays, traced and computed now."""
     leaves, form = _tree.flatten((list(args), kwargs or {}))
-    arrays = [_leaf(x) for x in leaves]
+    arrays = [_argument(x, _name(function)) for x in leaves]
     traced = _trace(lambda *a, **k: function(*a, **k), _name(function), [_describe(a) for a in arrays], form, ())
     program = traced.graph.compile()
     return _tree.unflatten(traced.form, _runner._run(program, tuple(arrays), ()))
+
+
+def _argument(x: Any, who: str) -> Any:
+    try:
+        return _leaf(x)
+    except TypeError as error:
+        raise TypeError(f"{who}: an argument is {x!r:.60}: {error}. What is no array comes from the surroundings: lambda x: f(x, 'mode')"
+                        ) from None
 
 
 _runner: Any = _native.Dispatcher(lambda *a: None)
