@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool make_problem(auto_model *m, choice_problem *p) {
+bool auto_problem_make(auto_model *m, choice_problem *p) {
   const ir_mem *mem = m->g->mem;
   size_t count = m->variable_count;
   uint32_t *counts = ir_alloc(mem, count * sizeof *counts);
@@ -14,7 +14,7 @@ static bool make_problem(auto_model *m, choice_problem *p) {
   return true;
 }
 
-static void free_problem(const auto_model *m, choice_problem *p) {
+void auto_problem_free(const auto_model *m, choice_problem *p) {
   ir_free(m->g->mem, p->counts, p->count * sizeof *p->counts);
   ir_free(m->g->mem, (void *)p->cost, p->count * sizeof *p->cost);
 }
@@ -62,7 +62,7 @@ bool pass_autoshard(ir_graph *g, const autoshard_request *request, autoshard_rep
   choice_result result;
   if (!ir_graph_mesh(g))
     return ir_fail(g->error, IR_ERR_INVALID, "automatic choice: the graph has no mesh") == IR_OK;
-  bool good = auto_model_make(&m, g, request) && make_problem(&m, &p);
+  bool good = auto_model_make(&m, g, request) && auto_problem_make(&m, &p);
   uint32_t *chosen = good ? ir_alloc(g->mem, p.count * sizeof *chosen) : NULL;
   if (good && !chosen) good = auto_no_memory(&m);
   if (good && !choice_solve(&p, request->entries ? request->entries : AUTOSHARD_ENTRIES, chosen, &result))
@@ -70,7 +70,7 @@ bool pass_autoshard(ir_graph *g, const autoshard_request *request, autoshard_rep
   if (good && report) good = fill_report(&m, chosen, &result, report);
   good = good && set_specs(&m, chosen);
   if (chosen) ir_free(g->mem, chosen, p.count * sizeof *chosen);
-  free_problem(&m, &p);
+  auto_problem_free(&m, &p);
   auto_model_free(&m);
   return good;
 }

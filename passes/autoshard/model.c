@@ -195,6 +195,7 @@ void auto_model_free(auto_model *m) {
     ir_free(mem, m->variables[i].cost, m->variables[i].cost_cap * sizeof *m->variables[i].cost);
   }
   auto_moves_free(m);
+  auto_axis_steps_free(m);
   auto_specs_free(m);
   ir_free(mem, m->variables, m->variable_cap * sizeof *m->variables);
   ir_free(mem, m->pairs, m->pair_cap * sizeof *m->pairs);
