@@ -49,10 +49,10 @@ static bool fill_report(auto_model *m, const uint32_t *chosen, const choice_resu
   }
   out->moving = out->seconds - out->computing;
   size_t worst;
-  double *room = ir_alloc(m->g->mem, (m->live_count + 2) * sizeof *room);
+  double *room = ir_alloc(m->g->mem, 2 * (m->live_count + 2) * sizeof *room);
   if (!room) return auto_no_memory(m);
   out->memory = auto_peak(m, chosen, room, &worst);
-  ir_free(m->g->mem, room, (m->live_count + 2) * sizeof *room);
+  ir_free(m->g->mem, room, 2 * (m->live_count + 2) * sizeof *room);
   return true;
 }
 
@@ -65,8 +65,9 @@ bool pass_autoshard(ir_graph *g, const autoshard_request *request, autoshard_rep
   bool good = auto_model_make(&m, g, request) && auto_problem_make(&m, &p);
   uint32_t *chosen = good ? ir_alloc(g->mem, p.count * sizeof *chosen) : NULL;
   if (good && !chosen) good = auto_no_memory(&m);
-  if (good && !choice_solve(&p, request->entries ? request->entries : AUTOSHARD_ENTRIES, chosen, &result))
-    good = auto_no_memory(&m);
+  double limit = request->memory > 0 ? request->memory : ir_graph_mesh(g)->memory;
+  size_t entries = request->entries ? request->entries : AUTOSHARD_ENTRIES;
+  good = good && auto_choose(&m, &p, entries, limit, chosen, &result);
   if (good && report) good = fill_report(&m, chosen, &result, report);
   good = good && set_specs(&m, chosen);
   if (chosen) ir_free(g->mem, chosen, p.count * sizeof *chosen);

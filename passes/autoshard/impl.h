@@ -80,6 +80,7 @@ typedef struct auto_model {
   uint32_t *operation, *stored; /* by node: its variable + 1; 0: none */
   uint32_t *readers;            /* by node: how often it is an operand or a result */
   auto_life *lives;             /* of the values, in the order of `live` */
+  uint32_t *place;              /* by node: where it is in that order */
   bool truncated;               /* an operation has more strategies than are considered */
 } auto_model;
 
@@ -128,9 +129,18 @@ double auto_work(auto_model *m, ir_ref node, const op_sharding *rule, const int6
 
 /* memory.c: when values are there. False after failing. */
 bool auto_lives(auto_model *m);
+bool auto_holds(const auto_model *m, size_t number); /* is lives[number] an array of its own? */
 double auto_held(const auto_model *m, size_t number, uint32_t strategy); /* bytes of lives[number] */
-/* The most bytes that are there at a time, and where; `room` is for live_count + 2 numbers. */
+/* Bytes of the copy that the pair makes where its variables have strategies i and k, and where that is there.
+ */
+double auto_copied(const auto_model *m, const choice_pair *pair, uint32_t i, uint32_t k, size_t *place);
+/* The most bytes that are there at a time, and where; `room` is for 2 (live_count + 2) numbers. */
 double auto_peak(const auto_model *m, const uint32_t *chosen, double *room, size_t *worst);
+
+/* budget.c: choice_solve, and what fits `limit` bytes, 0: any number. False after failing, and where nothing
+ * does. */
+bool auto_choose(auto_model *m, const choice_problem *p, size_t entries, double limit, uint32_t *chosen,
+                 choice_result *out);
 
 /* model.c: variables and pairs of the graph. False after failing. */
 bool auto_model_make(auto_model *m, ir_graph *g, const autoshard_request *request);

@@ -200,6 +200,7 @@ void auto_model_free(auto_model *m) {
   ir_free(mem, m->variables, m->variable_cap * sizeof *m->variables);
   ir_free(mem, m->pairs, m->pair_cap * sizeof *m->pairs);
   ir_free(mem, m->arrays, m->array_cap * sizeof *m->arrays);
+  if (m->place) ir_free(mem, m->place, m->nodes * sizeof *m->place);
   if (m->lives) ir_free(mem, m->lives, (m->live_count + 1) * sizeof *m->lives);
   ir_free(mem, m->live, m->live_cap * sizeof *m->live);
   if (m->operation) ir_free(mem, m->operation, m->nodes * sizeof *m->operation);
