@@ -87,8 +87,10 @@ static bool find_inputs(onnx_node *n) {
   n->input_count = (int)n->proto->inputs.count;
   for (int i = 0; n->inputs && i < n->input_count; i++)
     if (names[i].size && !(n->inputs[i] = onnx_find(&n->frame->scope, names[i])))
-      return onnx_refuse(n, "its input %d, '%.*s', is computed by no node before it, and is no input", i,
-                         WIRE_TEXT(names[i]));
+      return onnx_refuse(n,
+                         "its input %d, '%.*s', is computed by no node before it, and is no input; takes "
+                         "nodes behind those whose results they have",
+                         i, WIRE_TEXT(names[i]));
   return n->inputs != NULL;
 }
 
@@ -190,8 +192,8 @@ static bool record(onnx_node *n) {
 static void put_type(onnx_import *m, const onnx_value *v, ir_text *out) {
   if (v && v->ref) ir_print_type(m->g, v->ref, out);
   if (!v || v->ref || !v->tensor) return;
-  const char *name = ir_dtypes[onnx_dtype(v->tensor->dtype)].name;
-  ir_textf(out, "%s[", name ? name : onnx_dtype_name(v->tensor->dtype));
+  ir_dtype dtype = onnx_dtype(v->tensor->dtype);
+  ir_textf(out, "%s[", dtype != IR_NONE ? ir_dtypes[dtype].name : onnx_dtype_name(v->tensor->dtype));
   for (size_t i = 0; i < v->tensor->dims.count; i++)
     ir_textf(out, i ? ",%lld" : "%lld", (long long)((const int64_t *)v->tensor->dims.items)[i]);
   ir_text_str(out, "]");
@@ -201,8 +203,10 @@ static void put_type(onnx_import *m, const onnx_value *v, ir_text *out) {
 static void explain(onnx_node *n) {
   onnx_import *m = n->m;
   char text[sizeof m->error->text];
-  int used = snprintf(text, sizeof text, "node '%.*s' (%.*s, operator set %lld", WIRE_TEXT(n->proto->name),
-                      WIRE_TEXT(n->proto->op), (long long)n->opset);
+  bool named = n->proto->name.size || !n->proto->outputs.count;
+  wire_bytes name = named ? n->proto->name : ((const wire_bytes *)n->proto->outputs.items)[0];
+  int used = snprintf(text, sizeof text, "node %s'%.*s' (%.*s, operator set %lld", named ? "" : "of ",
+                      WIRE_TEXT(name), WIRE_TEXT(n->proto->op), (long long)n->opset);
   const wire_bytes *names = n->proto->inputs.items;
   for (int i = 0; n->inputs && i < n->input_count && used < 500; i++) {
     ir_text type;
@@ -243,7 +247,8 @@ bool onnx_record_nodes(onnx_import *m, onnx_frame *frame, const wire_list *nodes
 }
 
 bool onnx_record_graph(onnx_import *m, onnx_frame *frame, const onnx_graph_proto *graph) {
-  if (graph->sparse.count) return onnx_fail(m, IR_ERR_UNSUPPORTED, "the model has sparse initialisers");
+  if (graph->sparse.count)
+    return onnx_fail(m, IR_ERR_UNSUPPORTED, "the model has sparse initialisers; takes dense ones");
   for (size_t i = 0; i < graph->initializers.count; i++) {
     onnx_tensor *t = wire_alloc(&m->arena, sizeof *t);
     if (!t || !onnx_tensor_read(m, ((wire_bytes *)graph->initializers.items)[i], t)) return false;
@@ -304,7 +309,8 @@ static bool declare_results(onnx_import *m, onnx_frame *frame, const onnx_graph_
       return false;
     onnx_value *v = onnx_find(&frame->scope, info.name);
     if (!v)
-      return onnx_fail(m, IR_ERR_INVALID, "the output '%.*s' is computed by no node", WIRE_TEXT(info.name));
+      return onnx_fail(m, IR_ERR_INVALID, "the output '%.*s' is computed by no node, and is no input",
+                       WIRE_TEXT(info.name));
     if (!declare_result(m, info.name, v)) return false;
   }
   return true;

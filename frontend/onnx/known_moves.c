@@ -89,7 +89,8 @@ bool onnx_fold_gather(onnx_node *n, bool *done) {
     if (!onnx_known_int(n->m, at, i, &index)) return true;
     if (index < 0) index += (int64_t)x->count;
     if (index < 0 || index >= (int64_t)x->count)
-      return onnx_refuse(n, "index %lld; the list has %zu elements", (long long)index, x->count);
+      return onnx_refuse(n, "index %lld; the list of sizes has %zu elements; takes indices of these",
+                         (long long)index, x->count);
     made->elements[i] = x->elements[index];
   }
   return *done = onnx_put_known(n, 0, made);
@@ -257,7 +258,7 @@ bool onnx_fold_range(onnx_node *n, bool *done) {
   if (!onnx_scalar(n, 0, "the start", &start) || !onnx_scalar(n, 1, "the limit", &stop) ||
       !onnx_scalar(n, 2, "the step", &step))
     return false;
-  if (step == 0) return onnx_refuse(n, "the step is 0");
+  if (step == 0) return onnx_refuse(n, "the step is 0; takes another number");
   double real = ceil(((double)stop - (double)start) / (double)step);
   int64_t count = real < 0 ? 0 : real > ONNX_FOLD_MOST ? ONNX_FOLD_MOST + 1 : (int64_t)real;
   if (count > ONNX_FOLD_MOST) return true;

@@ -54,7 +54,7 @@ const onnx_known *onnx_need(onnx_node *n, int input, const char *what) {
   ir_ref of = 0;
   if (known || n->m->error->status) return known;
   if (!onnx_has(n, input)) {
-    onnx_refuse(n, "input %d, %s, is left out", input, what);
+    onnx_refuse(n, "input %d, %s, is left out, which must be given", input, what);
     return NULL;
   }
   if ((known = onnx_value_evaluated(n->m, n->inputs[input], &of))) return known;
@@ -73,7 +73,8 @@ bool onnx_scalar(onnx_node *n, int input, const char *what, int64_t *out) {
   const onnx_known *known = onnx_need(n, input, what);
   if (!known) return false;
   if (known->count != 1) return onnx_refuse(n, "%s has %zu elements; takes one", what, known->count);
-  return onnx_known_int(n->m, known, 0, out) || onnx_lacks(n, "%s depends on a symbolic size", what);
+  return onnx_known_int(n->m, known, 0, out) ||
+         onnx_lacks(n, "%s depends on a symbolic size; takes a number", what);
 }
 
 /* outputs */

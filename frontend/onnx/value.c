@@ -102,7 +102,9 @@ static ir_ref size_tensor(onnx_import *m, ir_ref size, ir_dtype dtype) {
   int64_t low = ir_bounds_of(g, size).lo;
   if (low > 0) low = 0;
   if (low < -((int64_t)1 << 40)) {
-    onnx_fail(m, IR_ERR_UNSUPPORTED, "an expression of sizes has no lower bound; it cannot be a tensor");
+    onnx_fail(m, IR_ERR_UNSUPPORTED,
+              "a tensor is to have the value of an expression of sizes that may be below -2^40; takes one "
+              "with a greater lower bound");
     return 0;
   }
   /* element `size - low` of low, low + 1, ... */
@@ -154,8 +156,10 @@ ir_ref onnx_value_ref(onnx_import *m, onnx_value *v) {
     onnx_fail(m, IR_ERR_INVALID, "the value '%.*s' is %s; takes a tensor", WIRE_TEXT(v->base.name),
               v->sequence ? "a sequence" : "an optional value without an element");
   else
-    onnx_fail(m, IR_ERR_INVALID, "the value '%.*s' is no tensor, or was not computed",
-              WIRE_TEXT(v->base.name));
+    onnx_fail(
+        m, IR_ERR_INVALID,
+        "the value '%.*s' is an output of a node that viewfold does not compute; takes models without it",
+        WIRE_TEXT(v->base.name));
   return v->ref;
 }
 

@@ -304,7 +304,7 @@ def compare(name, got, want, rtol, atol):
 
 def reason(folder, why):
     """A refusal as its operator and what is wrong, without the names of its node: what is counted."""
-    node = re.search(r"node '.*?' \((\w+), operator set", str(why))
+    node = re.search(r"node (?:of )?'.*?' \((\w+), operator set", str(why))
     if node:
         return node[1], re.sub(r"^.*?\): ", "", str(why), count=1).split("; takes")[0][:110]
     nodes = onnx.load(os.path.join(folder, "model.onnx"), load_external_data=False).graph.node

@@ -8,7 +8,9 @@ static ir_ref by_heads(onnx_node *n, ir_ref x, int64_t heads) {
   ir_ref dims[IR_MAX_RANK];
   if (!x || onnx_rank(n, x) == 4) return x;
   if (onnx_dims(n, x, dims) != 3 || heads < 1)
-    return (ir_ref)onnx_refuse(n, "takes 4 axes, or 3 and a number of heads");
+    return (ir_ref)onnx_refuse(
+        n, "an input of %d axes, and %lld heads; takes 4 axes, or 3 and the number of heads as an attribute",
+        onnx_rank(n, x), (long long)heads);
   ir_ref shape[4] = {dims[0], dims[1], ir_index(n->g, heads), pass_div_int(n->g, dims[2], heads)};
   return op_swap_axes(n->g, onnx_reshape(n, x, shape, 4), 1, 2);
 }
@@ -20,7 +22,8 @@ static ir_ref repeated(onnx_node *n, ir_ref x, ir_ref heads) {
   int64_t have, want;
   if (d[1] == heads) return x;
   if (!ir_is_const(n->g, d[1], &have) || !ir_is_const(n->g, heads, &want) || have < 1 || want % have)
-    return (ir_ref)onnx_refuse(n, "heads of queries that are no multiple of those of keys");
+    return (ir_ref)onnx_refuse(
+        n, "the number of heads of the queries is no multiple of that of the keys or values; takes one");
   ir_ref wide[5] = {d[0], d[1], ir_index(n->g, want / have), d[2], d[3]},
          shape[4] = {d[0], heads, d[2], d[3]};
   return onnx_reshape(n, op_expand(n->g, op_unsqueeze(n->g, x, 2), wide, 5), shape, 4);
@@ -114,7 +117,7 @@ static ir_ref attend(onnx_node *n, attention *a, ir_ref stages[4]) {
   double scale = onnx_real(n, "scale", 0);
   if (scale == 0) {
     if (!ir_is_const(n->g, ir_dim(n->g, a->q, 3), &width) || width < 1)
-      return (ir_ref)onnx_lacks(n, "heads of a symbolic width");
+      return (ir_ref)onnx_lacks(n, "heads of a symbolic width; takes a number there, or the attribute scale");
     scale = 1 / sqrt((double)width);
   }
   a->causal = onnx_int(n, "is_causal", 0) && !a->offset && !onnx_has(n, 6) &&
@@ -151,7 +154,8 @@ static bool attention_node(onnx_node *n) {
     y = onnx_reshape(n, op_swap_axes(n->g, y, 1, 2), shape, 3);
   }
   int64_t mode = onnx_int(n, "qk_matmul_output_mode", 0);
-  if (mode < 0 || mode > 3) return onnx_refuse(n, "qk_matmul_output_mode is %lld", (long long)mode);
+  if (mode < 0 || mode > 3)
+    return onnx_refuse(n, "qk_matmul_output_mode is %lld; takes 0 to 3", (long long)mode);
   return onnx_put(n, 0, y) && onnx_put(n, 1, present_k) && onnx_put(n, 2, present_v) &&
          (!onnx_wants(n, 3) || onnx_put(n, 3, stages[mode]));
 }
@@ -178,11 +182,13 @@ static bool flex_attention(onnx_node *n) {
   ir_dtype dtype = ir_dtype_of(n->g, q), inner = precision         ? onnx_dtype(precision)
                                                  : dtype == IR_F64 ? IR_F64
                                                                    : IR_F32;
-  if (!ir_is_float(inner)) return onnx_refuse(n, "softmax_precision is no dtype of floats that viewfold has");
+  if (!ir_is_float(inner))
+    return onnx_refuse(n, "softmax_precision is %s; takes float, double, float16 and bfloat16",
+                       onnx_dtype_name(precision));
   double scale = onnx_real(n, "scale", 0);
   if (!onnx_attribute_of(n, "scale")) {
     if (!ir_is_const(n->g, ir_dim(n->g, q, 3), &width) || width < 1)
-      return onnx_lacks(n, "heads of a symbolic width");
+      return onnx_lacks(n, "heads of a symbolic width; takes a number there, or the attribute scale");
     scale = 1 / sqrt((double)width);
   }
   k = repeated(n, k, ir_dim(n->g, q, 1)), v = repeated(n, v, ir_dim(n->g, q, 1));
@@ -205,10 +211,12 @@ static bool rotary(onnx_node *n) {
   x = by_heads(n, x, onnx_int(n, "num_heads", 0));
   if (!x) return false;
   onnx_dims(n, x, d);
-  if (!ir_is_const(g, d[3], &width)) return onnx_lacks(n, "heads of a symbolic width");
+  if (!ir_is_const(g, d[3], &width)) return onnx_lacks(n, "heads of a symbolic width; takes a number there");
   if (size == 0) size = width;
   if (size < 2 || size % 2 || size > width)
-    return onnx_refuse(n, "a rotary dimension of %lld", (long long)size);
+    return onnx_refuse(n,
+                       "rotary_embedding_dim is %lld; takes even numbers of 2 to the width of a head, %lld",
+                       (long long)size, (long long)width);
   if (at) cos = op_gather(g, cos, at, 0, IR_GATHER_CHECK), sin = op_gather(g, sin, at, 0, IR_GATHER_CHECK);
   cos = op_unsqueeze(g, cos, 1), sin = op_unsqueeze(g, sin, 1); /* [batch, 1, length, size / 2] */
   ir_ref whole = ir_index(g, size), zero = ir_index(g, 0), half = ir_index(g, size / 2);

@@ -227,7 +227,8 @@ static bool unrolled(onnx_node *n, loop *l, int64_t trips, bool always) {
     if (!onnx_body_record(&l->body, l->inputs, l->outputs)) return false;
     const onnx_known *condition = onnx_value_known(n->m, l->outputs[0]);
     if (!condition || condition->count != 1 || !onnx_known_int(n->m, condition, 0, &goes_on))
-      return onnx_lacks(n, "a condition that depends on data, with sequences in the state");
+      return onnx_lacks(
+          n, "a condition that depends on data, with sequences in the state; takes one that is known");
     for (int i = 0; i < l->states; i++) onnx_share(&l->inputs[2 + i], l->outputs[1 + i]);
     for (int k = 0; k < l->stacks; k++)
       if (!(stacked[k][count] = given(n, l->outputs[1 + l->states + k]).id)) return false;
@@ -259,7 +260,9 @@ static bool loop_node(onnx_node *n) {
   l.states = n->input_count > 2 ? n->input_count - 2 : 0;
   l.stacks = l.body.output_count - 1 - l.states;
   if (l.body.input_count != l.states + 2 || l.stacks < 0)
-    return onnx_refuse(n, "its body has %d inputs and %d outputs for %d values of the state",
+    return onnx_refuse(n,
+                       "its body has %d inputs and %d outputs for %d values of the state; takes 2 inputs "
+                       "more than these, and at least 1 output more",
                        l.body.input_count, l.body.output_count, l.states);
   size_t room = (size_t)(l.states + l.stacks) + 2;
   vf_value *init = wire_alloc(&n->m->arena, room * sizeof *init),

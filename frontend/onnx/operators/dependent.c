@@ -16,7 +16,7 @@ static element_bits *elements_of(onnx_node *n, const onnx_known *k) {
   for (size_t i = 0; all && i < k->count; i++) {
     if (ir_is_float(k->dtype)) all[i].real = k->elements[i].real;
     else if (!onnx_known_int(n->m, k, i, &all[i].whole)) {
-      onnx_lacks(n, "elements that depend on symbolic sizes");
+      onnx_lacks(n, "the elements depend on symbolic sizes; takes numbers");
       return NULL;
     }
   }

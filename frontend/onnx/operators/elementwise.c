@@ -244,7 +244,9 @@ static bool cast_like(onnx_node *n) {
 }
 static bool bit_cast(onnx_node *n) {
   ir_dtype dtype = onnx_dtype(onnx_int(n, "to", 0));
-  if (dtype == IR_NONE) return onnx_lacks(n, "dtype %s", onnx_dtype_name(onnx_int(n, "to", 0)));
+  if (dtype == IR_NONE)
+    return onnx_lacks(n, "dtype %s; takes bool, integers of 8 to 64 bits and floats of 16 to 64",
+                      onnx_dtype_name(onnx_int(n, "to", 0)));
   return onnx_put(n, 0, op_bitcast(n->g, onnx_in(n, 0), dtype));
 }
 

@@ -54,7 +54,8 @@ static bool same_but(onnx_node *n, ir_ref x, ir_ref at, int axis) {
 static bool equal_ranks(onnx_node *n, ir_ref x, ir_ref at) {
   return x && at &&
          (onnx_rank(n, x) == onnx_rank(n, at) ||
-          onnx_refuse(n, "indices of %d axes; the data has %d", onnx_rank(n, at), onnx_rank(n, x)));
+          onnx_refuse(n, "indices of %d axes; the data has %d; takes as many", onnx_rank(n, at),
+                      onnx_rank(n, x)));
 }
 
 static bool gather_elements(onnx_node *n) {
@@ -75,7 +76,10 @@ static bool flat_places(onnx_node *n, int batch, ir_ref *data, ir_ref *places) {
   int rank = onnx_dims(n, x, dims), index_rank = onnx_dims(n, at, picked);
   if (index_rank < 1 || !ir_is_const(n->g, picked[index_rank - 1], &depth) || depth < 0 || batch < 0 ||
       batch + depth > rank || batch >= index_rank)
-    return onnx_refuse(n, "the last axis of the indices is no number of axes of the data");
+    return onnx_refuse(n,
+                       "indices of %d axes for data of %d, of which %d are the batch; takes more axes than "
+                       "the batch, the last of as many elements as axes of the data are indexed",
+                       index_rank, rank, batch);
   int lead = batch + (int)depth;
   ir_ref sum = onnx_zeros(n, IR_I64, picked, index_rank - 1);
   for (int k = 0; k < lead && sum; k++) {
@@ -190,11 +194,11 @@ static bool one_hot(onnx_node *n) {
   const onnx_known *k = onnx_need(n, 1, "the depth");
   ir_ref at = onnx_in(n, 0), values = onnx_in(n, 2), shape[IR_MAX_RANK + 1];
   if (!k || !at || !values) return false;
-  if (k->count != 1) return onnx_refuse(n, "the depth has %zu elements", k->count);
+  if (k->count != 1) return onnx_refuse(n, "the depth has %zu elements; takes one", k->count);
   ir_ref depth = ir_is_float(k->dtype) ? ir_index(n->g, (int64_t)k->elements[0].real) : k->elements[0].size;
   int rank = onnx_rank(n, at) + 1;
   int axis = rank <= IR_MAX_RANK ? onnx_axis(n, "axis", -1, rank) : -1;
-  if (axis < 0) return onnx_refuse(n, "too many axes");
+  if (axis < 0) return onnx_refuse(n, "the result has %d axes; takes at most %d", rank, IR_MAX_RANK);
   for (int i = 0; i < rank; i++) shape[i] = i == axis ? depth : ir_dim(n->g, at, (uint32_t)(i - (i > axis)));
   /* before operator set 11 a negative index has no place */
   at = n->opset < 11 ? onnx_like(n, at, IR_I64) : nonnegative(n, at, depth);
@@ -235,7 +239,7 @@ static bool compress(onnx_node *n) {
 static bool nonzero(onnx_node *n) {
   bool done = false;
   return onnx_need(n, 0, "the input") && onnx_fold_nonzero(n, &done) &&
-         (done || onnx_lacks(n, "elements that depend on symbolic sizes"));
+         (done || onnx_lacks(n, "the elements depend on symbolic sizes; takes numbers"));
 }
 
 /* The first elements of each row reversed; an input says how many. */

@@ -35,7 +35,8 @@ static bool batch_normalization(onnx_node *n) {
   int rank = x ? onnx_rank(n, x) : 0;
   bool trains = n->opset >= 14 && onnx_int(n, "training_mode", 0);
   for (int i = 1; i < 5; i++) trains = trains || (n->opset < 14 && onnx_wants(n, i));
-  if (rank < 2 || !mean || !var) return x && mean && var && onnx_refuse(n, "takes at least 2 axes");
+  if (rank < 2 || !mean || !var)
+    return x && mean && var && onnx_refuse(n, "an input of %d axes; takes at least 2", rank);
   ir_dtype dtype = ir_dtype_of(n->g, x), inner = ir_dtype_of(n->g, mean);
   ir_ref wide = onnx_like(n, x, inner);
   if (trains && !batch_moments(n, wide, &mean, &var)) return false;

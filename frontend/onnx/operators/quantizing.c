@@ -28,7 +28,10 @@ static ir_ref spread(onnx_node *n, ir_ref value, ir_ref x, int64_t axis) {
   }
   int at;
   if (!onnx_wrap(n, axis, rank, &at) || onnx_dims(n, value, dims) != rank || rank == IR_MAX_RANK || block < 0)
-    return (ir_ref)onnx_refuse(n, "a scale of another rank than the input");
+    return (ir_ref)onnx_refuse(n,
+                               "a scale of %d axes for an input of %d in blocks of %lld; takes as many axes, "
+                               "and blocks of at least 1",
+                               onnx_rank(n, value), rank, (long long)block);
   for (int i = 0; i <= rank; i++) shape[i] = i == at + 1 ? ir_index(n->g, block) : dims[i - (i > at)];
   ir_ref wide = op_expand(n->g, op_unsqueeze(n->g, value, at + 1), shape, (size_t)rank + 1);
   dims[at] = pass_mul_int(n->g, dims[at], block);

@@ -45,7 +45,7 @@ static bool drawn(onnx_node *n) {
   const ir_ref *shape;
   int rank;
   if (!onnx_list(n, "shape", -1, &shape, &rank)) return false;
-  if (!shape) return onnx_refuse(n, "it has no shape");
+  if (!shape) return onnx_refuse(n, "the attribute shape is left out; takes a list of sizes");
   if (rank > IR_MAX_RANK) return onnx_lacks(n, "%d axes; takes at most %d", rank, IR_MAX_RANK);
   return put_draw(n, n->row->argument, float_dtype(n, IR_F32), shape, rank);
 }
@@ -73,7 +73,7 @@ static bool bernoulli(onnx_node *n) {
   ir_dtype from = ir_dtype_of(n->g, x), inner = from == IR_F64 ? IR_F64 : IR_F32;
   ir_dtype to = onnx_attribute_of(n, "dtype") ? onnx_dtype(onnx_int(n, "dtype", 0)) : from;
   if (!ir_is_float(from) || to == IR_NONE)
-    return onnx_refuse(n, "takes probabilities, and a dtype that viewfold has");
+    return onnx_refuse(n, "takes probabilities of a float dtype, and as dtype one that viewfold has");
   ir_ref set = bin(n, IR_OP_LT, uniform_like(n, x, inner), onnx_like(n, x, inner));
   return onnx_put(n, 0, onnx_like(n, set, to));
 }
@@ -85,7 +85,8 @@ static bool multinomial(onnx_node *n) {
   int64_t samples = onnx_int(n, "sample_size", 1);
   ir_dtype to = onnx_dtype(onnx_int(n, "dtype", 6));
   int last = 2;
-  if (!x || onnx_dims(n, x, dims) != 2) return x && onnx_refuse(n, "takes 2 axes");
+  if (!x || onnx_dims(n, x, dims) != 2)
+    return x && onnx_refuse(n, "an input of %d axes; takes 2, [batch, classes]", onnx_rank(n, x));
   if (samples < 1 || (to != IR_I32 && to != IR_I64))
     return onnx_refuse(n, "%lld samples; takes at least one, of int32 or int64", (long long)samples);
   ir_ref sums =

@@ -75,7 +75,10 @@ static const activation known_activations[] = {{"Sigmoid", plain, .op = IR_OP_SI
 static const activation *activation_called(onnx_node *n, wire_bytes name) {
   for (size_t i = 0; i < sizeof known_activations / sizeof *known_activations; i++)
     if (wire_is(name, known_activations[i].name)) return &known_activations[i];
-  onnx_lacks(n, "the activation '%.*s'", WIRE_TEXT(name));
+  onnx_lacks(n,
+             "the activation '%.*s'; takes Sigmoid, Tanh, Relu, Affine, LeakyRelu, ThresholdedRelu, "
+             "ScaledTanh, HardSigmoid, Elu, Softsign and Softplus",
+             WIRE_TEXT(name));
   return NULL;
 }
 

@@ -9,7 +9,9 @@ static bool read_axes(onnx_node *n, ir_ref x, int axes[IR_MAX_RANK], int *count,
   int rank = x ? onnx_rank(n, x) : 0;
   if (!x || !onnx_numbers(n, "axes", 1, &given, count)) return false;
   *none = *count == 0 && onnx_int(n, "noop_with_empty_axes", 0);
-  if (*count > rank) return onnx_refuse(n, "%d axes; the input has %d", *count, rank);
+  if (*count > rank)
+    return onnx_refuse(n, "axes has %d entries; the input has %d axes; takes each axis at most once", *count,
+                       rank);
   for (int i = 0; i < *count; i++)
     if (!onnx_wrap(n, given[i], rank, &axes[i])) return false;
   if (*count == 0) {
@@ -192,7 +194,7 @@ static bool determinant(onnx_node *n) {
   int64_t size;
   if (!x || onnx_rank(n, x) < 2 ||
       !ir_is_const(n->g, ir_dim(n->g, x, (uint32_t)onnx_rank(n, x) - 1), &size) || size < 2 || size > 3)
-    return x && onnx_lacks(n, "determinants of matrices other than 2 by 2 and 3 by 3");
+    return x && onnx_lacks(n, "takes square matrices of 2 or 3 rows");
   int count = (int)size, turns = count == 2 ? 1 : 3;
   for (int sign = 0; sign < 2; sign++)
     for (int k = 0; k < turns; k++) {

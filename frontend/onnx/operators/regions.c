@@ -51,14 +51,15 @@ static bool roi_align(onnx_node *n) {
   bool most = onnx_text_is(n, "mode", "max", "avg");
   if (!x || !regions || !image) return false;
   if (onnx_dims(n, x, dims) != 4 || onnx_rank(n, regions) != 2 || onnx_rank(n, image) != 1)
-    return onnx_refuse(n, "takes inputs of 4, 2 and 1 axes");
+    return onnx_refuse(n, "takes an input of 4 axes, regions of 2 and numbers of images of 1");
   if (ratio == 0)
     return onnx_lacks(n,
                       "sampling_ratio is 0: the number of points would depend on the sizes of the regions; "
                       "takes a number of points for each bin");
   if (rows < 1 || columns < 1 || ratio < 1 || rows > 1 << 15 || columns > 1 << 15 || ratio > 1 << 10)
-    return onnx_refuse(n, "%lld by %lld bins of %lld points", (long long)rows, (long long)columns,
-                       (long long)ratio);
+    return onnx_refuse(
+        n, "%lld by %lld bins of %lld points each way; takes 1 to %d bins each way, of 1 to %d points",
+        (long long)rows, (long long)columns, (long long)ratio, 1 << 15, 1 << 10);
   if (!most && !onnx_text_is(n, "mode", "avg", "avg"))
     return onnx_refuse(n, "the mode '%.*s'; takes avg and max", WIRE_TEXT(onnx_text(n, "mode")));
   regions = onnx_like(n, regions, IR_F32);
@@ -105,7 +106,9 @@ static bool max_roi_pool(onnx_node *n) {
   if (!x || !regions || !onnx_numbers(n, "pooled_shape", -1, &bins, &count)) return false;
   if (onnx_dims(n, x, d) != 4 || onnx_rank(n, regions) != 2 || !ir_is_float(ir_dtype_of(g, x)))
     return onnx_refuse(n, "takes an input of floats with 4 axes, and regions with 2");
-  if (count != 2 || bins[0] < 1 || bins[1] < 1) return onnx_refuse(n, "a pooled_shape that is no two sizes");
+  if (count != 2 || bins[0] < 1 || bins[1] < 1)
+    return onnx_refuse(n,
+                       "pooled_shape is not two sizes of at least 1; takes the numbers of rows and columns");
   ir_ref wide = onnx_like(n, regions, IR_F32),
          image = onnx_like(n, op_point(g, regions, ir_index(g, 0), 1), IR_I64);
   ir_ref in_column = bin_members(n, corner(n, wide, 1), corner(n, wide, 3), bins[1], d[3]);
@@ -189,8 +192,9 @@ static bool deform_conv(onnx_node *n) {
   for (int i = 0; i < 2; i++) f.kernel[i] = sizes[i + 2], f.out[i] = o[i + 2];
   if (f.groups < 1 || f.offset_groups < 1 || sizes[0] % f.groups || !ir_is_const(g, f.dims[1], &channels) ||
       channels != sizes[1] * f.groups || channels % f.offset_groups)
-    return onnx_refuse(n, "%lld groups and %lld groups of offsets do not divide the channels",
-                       (long long)f.groups, (long long)f.offset_groups);
+    return onnx_refuse(
+        n, "%lld groups and %lld groups of offsets do not divide the channels; takes numbers that do",
+        (long long)f.groups, (long long)f.offset_groups);
   ir_ref full[5] = {f.dims[0], ir_index(g, f.offset_groups), ir_index(g, f.kernel[0] * f.kernel[1]), f.out[0],
                     f.out[1]};
   for (int i = 0; i < 5; i++) f.full[i] = full[i];
@@ -237,7 +241,7 @@ static bool col_to_image(onnx_node *n) {
       !onnx_numbers(n, "the shape of the block", 2, &block, &count))
     return false;
   if (onnx_rank(n, x) != 3 || axes != count || axes < 1 || 2 * axes > IR_MAX_RANK)
-    return onnx_refuse(n, "takes 3 axes, and sizes of the image and the block for the same axes");
+    return onnx_refuse(n, "takes an input of 3 axes, and as many sizes of the image as of the block");
   int64_t elements = 1;
   ir_ref like[IR_MAX_RANK] = {ir_dim(g, x, 0), ir_dim(g, x, 1)};
   for (int i = 0; i < axes; i++) like[i + 2] = image[i];

@@ -52,7 +52,10 @@ static ir_ref places(const axis_plan *p) {
     ir_ref several = bin(p, IR_OP_ADD, step, bin(p, IR_OP_MUL, real(n, p->begin), last));
     return when_several(p, length, several, bin(p, IR_OP_MUL, real(n, 0.5 * (p->begin + p->end)), last));
   }
-  onnx_lacks(n, "resizing by the rule '%.*s'", WIRE_TEXT(onnx_text(n, mode)));
+  onnx_lacks(n,
+             "the %s '%.*s'; takes half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, "
+             "asymmetric, tf_half_pixel_for_nn and tf_crop_and_resize",
+             mode, WIRE_TEXT(onnx_text(n, mode)));
   return 0;
 }
 
@@ -110,10 +113,13 @@ static ir_ref interpolated(const axis_plan *p, ir_ref x, ir_ref place) {
   bool cubic = onnx_text_is(n, "mode", "cubic", ""), smooth = onnx_int(n, "antialias", 0) != 0;
   double shrink = 1, reach = cubic ? 2 : 1;
   if (smooth && !(p->known_ratio >= 1)) {
-    if (isnan(p->known_ratio)) return (ir_ref)onnx_lacks(n, "antialias with a symbolic size");
+    if (isnan(p->known_ratio))
+      return (ir_ref)onnx_lacks(n, "antialias with a symbolic size; takes a number there, or scales");
     shrink = p->known_ratio;
   }
-  if (!(reach / shrink < 1 << 20)) return (ir_ref)onnx_refuse(n, "a scale of %g", shrink);
+  if (!(reach / shrink < 1 << 20))
+    return (ir_ref)onnx_refuse(n, "a scale of %g with antialias; takes more than %g", shrink,
+                               reach / (1 << 20));
   int64_t start = (int64_t)floor(-reach / shrink) + 1, taps = 2 - 2 * start;
   ir_ref column[2] = {p->size, ir_index(n->g, 1)}, shape[2] = {p->size, ir_index(n->g, taps)};
   place = onnx_reshape(n, place, column, 2);
@@ -171,7 +177,9 @@ static bool read_request(onnx_node *n, int rank, request *r) {
       !(r->region = onnx_need(n, 1, "the region")))
     return false;
   if (!onnx_numbers(n, "axes", -1, &axes, &r->count)) return false;
-  if (r->count > rank) return onnx_refuse(n, "%d axes", r->count);
+  if (r->count > rank)
+    return onnx_refuse(n, "axes has %d entries; the input has %d axes; takes each axis at most once",
+                       r->count, rank);
   for (int i = 0; axes && i < r->count; i++)
     if (!onnx_wrap(n, axes[i], rank, &r->axes[i])) return false;
   if (!axes) r->count = rank;
@@ -179,9 +187,14 @@ static bool read_request(onnx_node *n, int rank, request *r) {
   size_t given = r->attribute ? (size_t)rank : r->scales ? r->scales->count : r->sizes ? r->sizes->count : 0;
   if ((int)given != r->count || (r->scales && !ir_is_float(r->scales->dtype)) ||
       (r->sizes && ir_is_float(r->sizes->dtype)))
-    return onnx_refuse(n, "%zu scales or sizes for %d axes", given, r->count);
+    return onnx_refuse(
+        n,
+        "%zu scales or sizes for %d axes; takes a scale, which is a float, or a size, an integer, for each",
+        given, r->count);
   return !r->region || (int)r->region->count == 2 * r->count ||
-         onnx_refuse(n, "a region of %zu numbers", r->region->count);
+         onnx_refuse(
+             n, "the region has %zu numbers; takes a beginning for each of %d axes, then an end for each",
+             r->region->count, r->count);
 }
 
 /* The one scale of all axes where the policy keeps the ratio of sizes; 0: each has its own. */
@@ -193,7 +206,8 @@ static bool kept_ratio(onnx_node *n, const request *r, ir_ref x, double *out) {
     int64_t old, size;
     if (!ir_is_const(n->g, ir_dim(n->g, x, (uint32_t)r->axes[i]), &old) ||
         !onnx_known_int(n->m, r->sizes, (size_t)i, &size) || !old)
-      return onnx_lacks(n, "keeping the aspect ratio of symbolic sizes");
+      return onnx_lacks(
+          n, "keep_aspect_ratio_policy with a symbolic size; takes a number there, or the policy stretch");
     double ratio = (double)size / (double)old;
     if (i == 0 || (smaller ? ratio < *out : ratio > *out)) *out = ratio;
   }
@@ -217,7 +231,8 @@ static bool plan_axis(onnx_node *n, const request *r, int i, double kept, ir_ref
     return true;
   }
   double ratio = kept ? kept : r->attribute ? (double)r->attribute[i] : r->scales->elements[i].real;
-  if (!(ratio > 0 && ratio < 1e9)) return onnx_refuse(n, "a scale of %g", ratio);
+  if (!(ratio > 0 && ratio < 1e9))
+    return onnx_refuse(n, "a scale of %g; takes numbers above 0 and below 1e9", ratio);
   p->known_ratio = ratio;
   p->ratio = real(n, ratio);
   if (number) p->size = ir_index(n->g, (int64_t)floor((double)old * ratio + (kept ? 0.5 : 0)));

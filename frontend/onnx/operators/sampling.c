@@ -120,11 +120,12 @@ static bool read_rule(onnx_node *n, int axes, bool is_float, grid_rule *r) {
     if (onnx_text_is(n, "padding_mode", paddings[i], "zeros")) r->padding = i;
   for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
     if (onnx_text_is(n, "mode", modes[i].name, "linear")) r->taps = modes[i].taps;
-  if (r->padding < 0 || !r->taps)
-    return onnx_refuse(n,
-                       "the mode '%.*s' with the padding '%.*s'; takes nearest, linear and cubic, with "
-                       "zeros, border and reflection",
-                       WIRE_TEXT(onnx_text(n, "mode")), WIRE_TEXT(onnx_text(n, "padding_mode")));
+  if (!r->taps)
+    return onnx_refuse(n, "the mode '%.*s'; takes nearest, linear and cubic",
+                       WIRE_TEXT(onnx_text(n, "mode")));
+  if (r->padding < 0)
+    return onnx_refuse(n, "the padding_mode '%.*s'; takes zeros, border and reflection",
+                       WIRE_TEXT(onnx_text(n, "padding_mode")));
   if (r->taps == 4 && axes != 2) return onnx_lacks(n, "cubic sampling of %d axes; takes 2", axes);
   return r->taps == 1 || is_float || onnx_lacks(n, "sampling between integers; takes the mode nearest");
 }
@@ -173,7 +174,8 @@ static bool affine_grid(onnx_node *n) {
   int count;
   if (!theta || !onnx_list(n, "the size", 1, &sizes, &count)) return false;
   int axes = count - 2;
-  if (axes < 2 || axes > 3 || onnx_rank(n, theta) != 3) return onnx_refuse(n, "takes sizes of 4 or 5 axes");
+  if (axes < 2 || axes > 3 || onnx_rank(n, theta) != 3)
+    return onnx_refuse(n, "takes 4 or 5 sizes, and theta of 3 axes");
   for (int i = 0; i < axes; i++)
     parts[i] = centres(n, sizes + 2, axes, axes - 1 - i, onnx_int(n, "align_corners", 0) != 0);
   parts[axes] = onnx_full(n, parts[0], 1);

@@ -10,7 +10,7 @@ static bool is_sequence(const onnx_node *n, int input) {
 
 static const onnx_sequence *sequence_in(onnx_node *n, int input) {
   if (is_sequence(n, input)) return n->inputs[input]->sequence;
-  onnx_refuse(n, "input %d is no sequence", input);
+  onnx_refuse(n, "input %d is no sequence; takes one", input);
   return NULL;
 }
 
@@ -48,7 +48,8 @@ static bool place_in(onnx_node *n, int input, int count, int more, int *out) {
   if (at < 0 && onnx_has(n, input)) at += count;
   *out = (int)at;
   return (at >= 0 && at < count + more) ||
-         onnx_refuse(n, "position %lld of a sequence of %d tensors", (long long)at, count);
+         onnx_refuse(n, "position %lld of a sequence of %d tensors; takes %d to %d", (long long)at, count,
+                     -count, count + more - 1);
 }
 
 static bool empty(onnx_node *n) { return put(n, 0, make(n, 0)); }
@@ -56,7 +57,7 @@ static bool empty(onnx_node *n) { return put(n, 0, make(n, 0)); }
 static bool construct(onnx_node *n) {
   onnx_sequence *s = make(n, n->input_count);
   for (int i = 0; s && i < n->input_count; i++) {
-    if (!onnx_has(n, i) || is_sequence(n, i)) return onnx_refuse(n, "input %d is no tensor", i);
+    if (!onnx_has(n, i) || is_sequence(n, i)) return onnx_refuse(n, "input %d is no tensor; takes one", i);
     s->items[i] = n->inputs[i];
   }
   return put(n, 0, s);
@@ -108,7 +109,7 @@ static bool split(onnx_node *n) {
   if (!ir_is_const(n->g, ir_dim(n->g, x, (uint32_t)axis), &whole))
     return onnx_lacks(n, "a symbolic size along axis %d; takes a number there", axis);
   if (sizes && equal) each = count == 1 ? sizes[0] : 0;
-  if (equal && each < 1) return onnx_refuse(n, "pieces of size %lld", (long long)each);
+  if (equal && each < 1) return onnx_refuse(n, "pieces of size %lld; takes at least 1", (long long)each);
   onnx_sequence *s = make(n, equal ? (whole + each - 1) / each : count);
   for (int i = 0; s && i < s->count; i++) {
     int64_t end = used + (equal ? each : sizes[i]);
@@ -119,7 +120,8 @@ static bool split(onnx_node *n) {
     used = end;
   }
   if (s && used != whole)
-    return onnx_refuse(n, "pieces of %lld in all along an axis of %lld", (long long)used, (long long)whole);
+    return onnx_refuse(n, "pieces of %lld in all along an axis of %lld; takes sizes that add up to that",
+                       (long long)used, (long long)whole);
   return put(n, 0, s);
 }
 
@@ -128,12 +130,13 @@ static bool concat(onnx_node *n) {
   ir_ref *all = from ? wire_alloc(&n->m->arena, ((size_t)from->count + 1) * sizeof *all) : NULL;
   int64_t axis = onnx_int(n, "axis", 0);
   if (!all) return false;
-  if (!from->count) return onnx_refuse(n, "a sequence without tensors");
+  if (!from->count) return onnx_refuse(n, "a sequence without tensors; takes at least one");
   for (int i = 0; i < from->count; i++) {
     onnx_value *item = wire_alloc(&n->m->arena, sizeof *item);
     if (!item) return false;
     onnx_share(item, from->items[i]);
-    if (item->narrow != from->items[0]->narrow) return onnx_refuse(n, "tensors of several dtypes");
+    if (item->narrow != from->items[0]->narrow)
+      return onnx_refuse(n, "tensors of several dtypes; takes tensors of one");
     if (!(all[i] = onnx_value_ref(n->m, item))) return false;
   }
   return onnx_put_narrow(n, 0,
@@ -148,7 +151,8 @@ static bool map(onnx_node *n) {
   onnx_body b;
   if (!first || !onnx_body_read(n, "body", &b)) return false;
   if (b.input_count != n->input_count || b.output_count < n->output_count)
-    return onnx_refuse(n, "its graph has %d inputs and %d outputs", b.input_count, b.output_count);
+    return onnx_refuse(n, "its graph has %d inputs and %d outputs; takes as many as the node, %d and %d",
+                       b.input_count, b.output_count, n->input_count, n->output_count);
   onnx_value *given = wire_alloc(&n->m->arena, ((size_t)n->input_count + 1) * sizeof *given);
   onnx_sequence **made = wire_alloc(&n->m->arena, ((size_t)n->output_count + 1) * sizeof(onnx_sequence *));
   if (!given || !made) return false;
@@ -187,7 +191,8 @@ static bool has_element(onnx_node *n) {
 }
 
 static bool get_element(onnx_node *n) {
-  if (!onnx_has(n, 0) || n->inputs[0]->absent) return onnx_refuse(n, "the optional value has no element");
+  if (!onnx_has(n, 0) || n->inputs[0]->absent)
+    return onnx_refuse(n, "the optional value has no element; takes one that has");
   return optional(n);
 }
 

@@ -17,7 +17,9 @@ static bool reshape(onnx_node *n) {
     shape[i] = wanted[i];
     if (zeros || !ir_is_const(n->g, wanted[i], &number) || number != 0) continue;
     if (i >= onnx_rank(n, x))
-      return onnx_refuse(n, "axis %d of the shape is 0, and the input has no such axis", i);
+      return onnx_refuse(
+          n, "axis %d of the shape is 0, which stands for the input's size there; the input has %d axes", i,
+          onnx_rank(n, x));
     shape[i] = ir_dim(n->g, x, (uint32_t)i);
   }
   return onnx_put(n, 0, onnx_reshape(n, x, shape, rank));
@@ -30,7 +32,8 @@ static bool flatten(onnx_node *n) {
   int64_t axis = onnx_int(n, "axis", 1);
   if (axis < 0) axis += rank;
   if (axis < 0 || axis > rank)
-    return onnx_refuse(n, "axis %lld; the input has %d axes", (long long)axis, rank);
+    return onnx_refuse(n, "axis %lld; the input has %d axes; takes %d to %d", (long long)axis, rank, -rank,
+                       rank);
   ir_ref shape[2] = {onnx_product(n, dims, 0, (int)axis), onnx_product(n, dims, (int)axis, rank)};
   return onnx_put(n, 0, onnx_reshape(n, x, shape, 2));
 }
@@ -71,7 +74,7 @@ static bool transpose(onnx_node *n) {
   if (!x || !onnx_numbers(n, "perm", -1, &order, &count)) return false;
   int rank = onnx_rank(n, x);
   if (order && count != rank)
-    return onnx_refuse(n, "perm has %d entries; the input has %d axes", count, rank);
+    return onnx_refuse(n, "perm has %d entries; the input has %d axes; takes each axis once", count, rank);
   for (int i = 0; i < rank; i++) list[i] = ir_index(n->g, order ? order[i] : rank - 1 - i);
   return onnx_put(n, 0, op_permute(n->g, x, list, (size_t)rank));
 }
@@ -123,7 +126,7 @@ static bool split(onnx_node *n) {
     at = end;
   }
   if (sizes && at != whole && pass_proves(n->g, IR_OP_NE, at, whole))
-    return onnx_refuse(n, "the sizes do not add up to that of axis %d", axis);
+    return onnx_refuse(n, "the sizes do not add up to that of axis %d; takes sizes that do", axis);
   return true;
 }
 
@@ -134,7 +137,8 @@ static bool tile(onnx_node *n) {
   int count;
   if (!x || !onnx_list(n, "repeats", 1, &repeats, &count)) return false;
   int rank = onnx_dims(n, x, dims);
-  if (count != rank) return onnx_refuse(n, "%d repeats; the input has %d axes", count, rank);
+  if (count != rank)
+    return onnx_refuse(n, "%d repeats; the input has %d axes; takes one for each", count, rank);
   for (int i = 0; i < rank && x; i++) {
     int64_t times;
     if (ir_is_const(n->g, repeats[i], &times) && times == 1) continue;
@@ -224,7 +228,8 @@ static bool constant_of_shape(onnx_node *n) {
   if (a) {
     onnx_tensor t;
     const onnx_known *k = onnx_tensor_read(n->m, a->tensor, &t) ? onnx_tensor_known(n->m, &t) : NULL;
-    if (!k || k->count != 1) return onnx_refuse(n, "its value is no tensor of one element");
+    if (!k || k->count != 1)
+      return onnx_refuse(n, "the attribute value is no tensor of one element; takes one");
     ir_value element = {.f = k->elements[0].real};
     if (!ir_is_float(k->dtype)) onnx_known_int(n->m, k, 0, &element.i);
     value = op_const(n->g, k->dtype, element);
@@ -247,7 +252,7 @@ static bool range(onnx_node *n) {
   int64_t from, by;
   if (!start || !stop || !step) return false;
   if (start->count != 1 || stop->count != 1 || step->count != 1)
-    return onnx_refuse(n, "an input of several elements");
+    return onnx_refuse(n, "the start, the limit or the step has several elements; takes one number each");
   if (ir_is_float(start->dtype))
     return onnx_put(n, 0,
                     op_arange_real(n->g, start->dtype, start->elements[0].real, stop->elements[0].real,
@@ -255,7 +260,9 @@ static bool range(onnx_node *n) {
   if (!onnx_scalar(n, 2, "the step", &by)) return false;
   if (onnx_known_int(n->m, start, 0, &from))
     return onnx_put(n, 0, op_arange(n->g, start->dtype, from, stop->elements[0].size, by));
-  if (by != 1) return onnx_lacks(n, "a symbolic start with a step other than 1");
+  if (by != 1)
+    return onnx_lacks(n, "the start depends on a symbolic size, and the step is %lld; takes a step of 1 then",
+                      (long long)by);
   ir_ref first = start->elements[0].size, count = pass_sub(n->g, stop->elements[0].size, first);
   ir_ref x = op_iota(n->g, start->dtype, &count, 1, 0);
   return onnx_put(n, 0, op_binary(n->g, IR_OP_ADD, x, onnx_size_tensor(n, first, start->dtype)));
@@ -264,7 +271,8 @@ static bool range(onnx_node *n) {
 static bool depth_to_space(onnx_node *n) {
   ir_ref x = onnx_in(n, 0), d[IR_MAX_RANK], shape[6], order[6];
   int64_t b = onnx_int(n, "blocksize", 1);
-  if (!x || onnx_dims(n, x, d) != 4) return x && onnx_refuse(n, "takes 4 axes");
+  if (!x || onnx_dims(n, x, d) != 4)
+    return x && onnx_refuse(n, "an input of %d axes; takes 4", onnx_rank(n, x));
   if (b < 1 || b > 1 << 20) return onnx_refuse(n, "a block of %lld", (long long)b);
   ir_ref block = ir_index(n->g, b), few = pass_div_int(n->g, d[1], b * b);
   bool dcr = onnx_text_is(n, "mode", "DCR", "DCR");
@@ -281,7 +289,8 @@ static bool space_to_depth(onnx_node *n) {
   static const int axes[2][6] = {{0, 3, 5, 1, 2, 4}, {0, 1, 3, 5, 2, 4}};
   ir_ref x = onnx_in(n, 0), d[IR_MAX_RANK], order[6];
   int64_t b = onnx_int(n, "blocksize", 1);
-  if (!x || onnx_dims(n, x, d) != 4) return x && onnx_refuse(n, "takes 4 axes");
+  if (!x || onnx_dims(n, x, d) != 4)
+    return x && onnx_refuse(n, "an input of %d axes; takes 4", onnx_rank(n, x));
   if (b < 1 || b > 1 << 20) return onnx_refuse(n, "a block of %lld", (long long)b);
   ir_ref block = ir_index(n->g, b), rows = pass_div_int(n->g, d[2], b), columns = pass_div_int(n->g, d[3], b);
   ir_ref shape[6] = {d[0], d[1], rows, block, columns, block};

@@ -12,8 +12,11 @@ static bool cosine_window(onnx_node *n) {
   const double *weights = all[n->row->argument];
   const onnx_known *k = onnx_need(n, 0, "the size");
   ir_dtype dtype = onnx_dtype(onnx_int(n, "output_datatype", 1));
-  if (!k || k->count != 1 || ir_is_float(k->dtype)) return k && onnx_refuse(n, "the size is no integer");
-  if (!ir_is_float(dtype)) return onnx_lacks(n, "a window of integers");
+  if (!k || k->count != 1 || ir_is_float(k->dtype))
+    return k && onnx_refuse(n, "the size is no integer; takes one");
+  if (!ir_is_float(dtype))
+    return onnx_lacks(n, "output_datatype is %s; takes float, double, float16 and bfloat16",
+                      onnx_dtype_name(onnx_int(n, "output_datatype", 1)));
   ir_ref size = k->elements[0].size, period = onnx_like(n, onnx_size_tensor(n, size, IR_I64), IR_F64);
   if (!onnx_int(n, "periodic", 1)) period = onnx_with(n, IR_OP_SUB, period, 1);
   ir_ref at = op_binary(n->g, IR_OP_DIV, op_iota(n->g, IR_F64, &size, 1, 0), period);
@@ -57,7 +60,9 @@ static ir_ref transformed(onnx_node *n, ir_ref x, const transform *t) {
   ir_graph *g = n->g;
   int64_t parts;
   if (!x || !ir_is_const(g, ir_dim(g, x, (uint32_t)onnx_rank(n, x) - 1), &parts) || parts < 1 || parts > 2)
-    return x ? (ir_ref)onnx_refuse(n, "the last axis has neither 1 nor 2 elements") : 0;
+    return x ? (ir_ref)onnx_refuse(n, "the last axis has neither 1 nor 2 elements; takes 1 for real numbers, "
+                                      "and 2 for complex ones")
+             : 0;
   ir_dtype dtype = ir_dtype_of(g, x);
   ir_ref count = t->one_sided ? pass_add_int(g, pass_div_int(g, t->length, 2), 1) : t->length,
          products[2][2] = {{0}};
@@ -101,7 +106,8 @@ static bool fourier(onnx_node *n) {
   if (back) t.length = pass_mul_int(n->g, pass_add_int(n->g, t.length, -1), 2);
   if (onnx_has(n, 1)) {
     const onnx_known *k = onnx_need(n, 1, "the length");
-    if (!k || k->count != 1 || ir_is_float(k->dtype)) return k && onnx_refuse(n, "the length is no integer");
+    if (!k || k->count != 1 || ir_is_float(k->dtype))
+      return k && onnx_refuse(n, "the length is no integer; takes one");
     t.length = k->elements[0].size;
   }
   if (!back) return onnx_put(n, 0, transformed(n, x, &t));
@@ -120,10 +126,11 @@ static bool short_fourier(onnx_node *n) {
   if (onnx_has(n, 3) && !onnx_scalar(n, 3, "the length of a frame", &length)) return false;
   onnx_dims(n, x, dims);
   if (!length && (!window || !ir_is_const(n->g, ir_dim(n->g, window, 0), &length)))
-    return onnx_refuse(n, "frames of no known length");
+    return onnx_refuse(n, "frames of no known length; takes frame_length, or a window of a known size");
   if (onnx_rank(n, x) != 3 || step < 1 || length < 1 || !ir_is_const(n->g, dims[1], &samples) ||
       samples < length)
-    return onnx_refuse(n, "takes 3 axes, a number of samples, and frames that are not longer");
+    return onnx_refuse(n, "takes [batch, samples, 1 or 2] with a known number of samples, steps of at least "
+                          "1, and frames of 1 to as many samples");
   ir_ref shape[2] = {ir_index(n->g, (samples - length) / step + 1), ir_index(n->g, length)};
   ir_ref at = onnx_with(n, IR_OP_MUL, op_iota(n->g, IR_I64, shape, 2, 0), (double)step);
   at = op_binary(n->g, IR_OP_ADD, at, op_iota(n->g, IR_I64, shape, 2, 1));
@@ -141,7 +148,10 @@ static bool mel_weights(onnx_node *n) {
       !onnx_scalar(n, 1, "the length", &length) || !onnx_scalar(n, 2, "the sample rate", &rate))
     return false;
   if (bins < 1 || length < 2 || rate < 1 || bins > 1 << 10)
-    return onnx_refuse(n, "%lld bins of %lld", (long long)bins, (long long)length);
+    return onnx_refuse(n,
+                       "%lld bins, %lld samples, a sample rate of %lld; takes 1 to %d bins, at least 2 "
+                       "samples, and a rate of at least 1",
+                       (long long)bins, (long long)length, (long long)rate, 1 << 10);
   double from = 2595 * log10(1 + low->elements[0].real / 700),
          to = 2595 * log10(1 + high->elements[0].real / 700);
   double step = (to - from) / (double)(bins + 2);

@@ -12,7 +12,10 @@ static ir_ref bound(onnx_node *n, ir_ref given, ir_ref size, int64_t low) {
     if (ir_is_const(n->g, given, &number) && number < -((int64_t)1 << 40)) return zero;
     given = pass_add(n->g, given, size);
   } else if (!pass_proves(n->g, IR_OP_GE, given, ir_index(n->g, 0))) {
-    onnx_lacks(n, "a bound that depends on symbolic sizes may be negative or not");
+    onnx_lacks(
+        n,
+        "a bound that depends on symbolic sizes may be negative or not; takes one whose sign the bounds of "
+        "these sizes decide (vf_import_options.sizes)");
     return 0;
   }
   int64_t most;
@@ -43,11 +46,14 @@ static bool slice(onnx_node *n) {
   int count, others, axis;
   if (!x || !onnx_list(n, "starts", 1, &starts, &count) || !onnx_list(n, "ends", 2, &ends, &others))
     return false;
-  if (others != count) return onnx_refuse(n, "%d starts and %d ends", count, others);
+  if (others != count)
+    return onnx_refuse(n, "%d starts and %d ends; takes an end for each start", count, others);
   if (!onnx_numbers(n, "axes", 3, &axes, &others)) return false;
-  if (axes && others != count) return onnx_refuse(n, "%d starts and %d axes", count, others);
+  if (axes && others != count)
+    return onnx_refuse(n, "%d starts and %d axes; takes an axis for each start", count, others);
   if (!onnx_numbers(n, "steps", 4, &steps, &others)) return false;
-  if (steps && others != count) return onnx_refuse(n, "%d starts and %d steps", count, others);
+  if (steps && others != count)
+    return onnx_refuse(n, "%d starts and %d steps; takes a step for each start", count, others);
   for (int i = 0; i < count && x; i++) {
     if (!onnx_wrap(n, axes ? axes[i] : i, onnx_rank(n, x), &axis)) return false;
     if (steps && steps[i] == 0) return onnx_refuse(n, "a step of 0");
@@ -130,7 +136,8 @@ static bool center_crop_pad(onnx_node *n) {
     return false;
   if (!onnx_fixed_dims(n, x, dims)) return false;
   int rank = onnx_rank(n, x);
-  if (count != (axes ? axis_count : rank)) return onnx_refuse(n, "%d sizes", count);
+  if (count != (axes ? axis_count : rank))
+    return onnx_refuse(n, "%d sizes for %d axes; takes one for each", count, axes ? axis_count : rank);
   for (int i = 0; i < rank; i++) before[i] = after[i] = ir_index(n->g, 0);
   for (int i = 0; i < count; i++) {
     if (!onnx_wrap(n, axes ? axes[i] : i, rank, &axis)) return false;
@@ -138,7 +145,6 @@ static bool center_crop_pad(onnx_node *n) {
     before[axis] = ir_index(n->g, low);
     after[axis] = ir_index(n->g, more - low);
   }
-  if (onnx_has(n, 2)) return onnx_refuse(n, "takes two inputs");
   return onnx_put(n, 0, padded(n, x, before, after, IR_PAD_CONSTANT));
 }
 

@@ -84,8 +84,8 @@ static bool read_rule(onnx_node *n, recurrence *r) {
     if (onnx_text_is(n, "update_rule", rules[i].name, "gated_delta")) {
       r->gated = rules[i].gated, r->corrected = rules[i].corrected;
       return (onnx_has(n, 4) == r->gated && onnx_has(n, 5) == r->corrected) ||
-             onnx_refuse(n, "the rule '%s' %s a decay and %s a beta", rules[i].name,
-                         r->gated ? "takes" : "has not", r->corrected ? "takes" : "has not");
+             onnx_refuse(n, "the rule '%s' takes %s decay (input 4) and %s beta (input 5)", rules[i].name,
+                         r->gated ? "a" : "no", r->corrected ? "a" : "no");
     }
   return onnx_refuse(n, "the rule '%.*s'; takes linear, gated, delta and gated_delta",
                      WIRE_TEXT(onnx_text(n, "update_rule")));
@@ -99,12 +99,14 @@ static bool linear_attention(onnx_node *n) {
   recurrence r = {.n = n, .scale = onnx_real(n, "scale", 0)};
   if (!q || !v || n->m->error->status || !read_rule(n, &r)) return false;
   if (heads < 1 || all < 1 || all % heads)
-    return onnx_refuse(n, "%lld heads of queries and %lld of keys; takes a multiple", (long long)all,
-                       (long long)heads);
+    return onnx_refuse(
+        n, "q_num_heads is %lld, and kv_num_heads %lld; takes a multiple of the second, which is at least 1",
+        (long long)all, (long long)heads);
   ir_dtype dtype = ir_dtype_of(g, q), kept = past ? ir_dtype_of(g, past) : dtype;
   r.inner = dtype == IR_F64 ? IR_F64 : IR_F32;
   if (onnx_rank(n, q) != 3 || onnx_rank(n, v) != 3 || !ir_is_const(g, ir_dim(g, q, 2), &width) || width < all)
-    return onnx_refuse(n, "takes inputs of 3 axes, the last of a known size that the heads divide");
+    return onnx_refuse(n, "takes queries and values of 3 axes, the queries with a known last size of at "
+                          "least one for each head");
   width /= all;
   if (r.scale == 0) r.scale = 1 / sqrt((double)width);
   vf_value xs[5] = {by_time(&r, q, heads, all / heads, -1), by_time(&r, onnx_in(n, 1), heads, 1, -1),

@@ -13,11 +13,12 @@ static bool per_axis(onnx_node *n, const char *name, int64_t otherwise, int64_t 
   const int64_t *list;
   int count;
   if (!onnx_numbers(n, name, -1, &list, &count)) return false;
-  if (list && count != axes) return onnx_refuse(n, "%s has %d entries for %d axes", name, count, axes);
+  if (list && count != axes) return onnx_refuse(n, "%s has %d entries; takes %d", name, count, axes);
   for (int i = 0; i < axes; i++) {
     out[i] = list ? list[i] : otherwise;
     if (out[i] < least || out[i] > NUMBER_MOST)
-      return onnx_refuse(n, "%s has an entry %lld", name, (long long)out[i]);
+      return onnx_refuse(n, "%s has an entry %lld; takes %lld to %d", name, (long long)out[i],
+                         (long long)least, NUMBER_MOST);
   }
   return true;
 }
@@ -33,7 +34,8 @@ static bool same_padding(onnx_node *n, ir_ref x, int axes, op_window *w) {
   for (int i = 0; i < axes; i++) {
     int64_t size = 0, span = (w[i].extent - 1) * w[i].dilation + 1;
     bool known = ir_is_const(n->g, ir_dim(n->g, x, (uint32_t)i + 2), &size);
-    if (!known && w[i].stride != 1) return onnx_lacks(n, "auto_pad with strides and a symbolic size");
+    if (!known && w[i].stride != 1)
+      return onnx_lacks(n, "auto_pad with strides and a symbolic size; takes a number there, or pads");
     int64_t total =
         known ? ((size + w[i].stride - 1) / w[i].stride - 1) * w[i].stride + span - size : span - 1;
     total = total < 0 ? 0 : total;
@@ -73,7 +75,8 @@ static bool extents_of(onnx_node *n, ir_ref weight, int64_t out[IR_MAX_RANK]) {
 static bool ranks_agree(onnx_node *n, ir_ref x, ir_ref weight) {
   return x && weight &&
          (onnx_rank(n, x) == onnx_rank(n, weight) ||
-          onnx_refuse(n, "a weight of %d axes for an input of %d", onnx_rank(n, weight), onnx_rank(n, x)));
+          onnx_refuse(n, "a weight of %d axes for an input of %d; takes as many", onnx_rank(n, weight),
+                      onnx_rank(n, x)));
 }
 
 ir_ref onnx_conv(onnx_node *n, ir_ref x, ir_ref weight, ir_ref bias) {
@@ -98,10 +101,11 @@ static bool transposed_pads(onnx_node *n, ir_ref x, int axes, op_window *w) {
   bool upper = onnx_text_is(n, "auto_pad", "SAME_UPPER", "");
   if (!onnx_numbers(n, "output_shape", -1, &wanted, &count)) return false;
   if (!wanted && !automatic_padding(n)) return true;
-  if (wanted && count != axes) return onnx_refuse(n, "output_shape has %d entries for %d axes", count, axes);
+  if (wanted && count != axes)
+    return onnx_refuse(n, "output_shape has %d entries for %d spatial axes; takes one for each", count, axes);
   for (int i = 0; i < axes; i++) {
     if (!ir_is_const(n->g, ir_dim(n->g, x, (uint32_t)i + 2), &size))
-      return onnx_lacks(n, "output_shape or auto_pad with a symbolic size");
+      return onnx_lacks(n, "output_shape or auto_pad with a symbolic size; takes a number there, or pads");
     int64_t full = (size - 1) * w[i].stride + (w[i].extent - 1) * w[i].dilation + 1 + w[i].extra;
     int64_t total = full - (wanted ? wanted[i] : size * w[i].stride);
     int64_t more = total < 0 ? -total : 0; /* zeros at the end */
@@ -147,7 +151,7 @@ static bool ceil_padding(onnx_node *n, ir_ref x, int axes, op_window *w) {
   for (int i = 0; i < axes; i++) {
     int64_t size, span = (w[i].extent - 1) * w[i].dilation + 1;
     if (!ir_is_const(n->g, ir_dim(n->g, x, (uint32_t)i + 2), &size))
-      return onnx_lacks(n, "ceil_mode with a symbolic size");
+      return onnx_lacks(n, "ceil_mode with a symbolic size; takes a number there");
     int64_t all = size + w[i].before + w[i].after;
     int64_t steps = all > span ? (all - span + w[i].stride - 1) / w[i].stride : 0;
     if (steps * w[i].stride >= size + w[i].before) steps--;
@@ -337,7 +341,8 @@ static bool max_unpool(onnx_node *n) {
   int count, axes = x && at ? onnx_windows_of(n, x, NULL, w) : -1;
   if (axes < 0 || !onnx_list(n, "output_shape", 2, &wanted, &count)) return false;
   int rank = onnx_dims(n, x, shape);
-  if (wanted && count != rank) return onnx_refuse(n, "output_shape has %d entries for %d axes", count, rank);
+  if (wanted && count != rank)
+    return onnx_refuse(n, "output_shape has %d entries for %d axes; takes one for each", count, rank);
   for (int i = 0; i < axes; i++)
     shape[i + 2] = pass_add_int(n->g, pass_mul_int(n->g, pass_add_int(n->g, shape[i + 2], -1), w[i].stride),
                                 w[i].extent - w[i].before - w[i].after);

@@ -67,6 +67,10 @@ $ viewfold run relu.onnx --check wrong
 y: f32[2] = [0.0, 3.0]
 check z: FAILED: the model has no such output; its outputs are y
 ? 1
+$ printf '\010\001\020\010B\001y2\001a' > wrong/output_0.pb
+$ viewfold run relu.onnx --check wrong
+! wrong/output_0.pb: error: the tensor is of dtype string; takes dtypes that viewfold has
+? 3
 $ viewfold run relu.onnx --check nowhere
 ! nowhere: error: cannot open the folder: No such file or directory
 ? 2
@@ -94,10 +98,10 @@ $ printf '\010\010:B\012\016\012\001a\012\001b\022\001y"\003Add\022\001gZ\020\01
 $ viewfold run add.onnx --in 'a=[1,2]' --in 'b=[3,4]'
 y: f32[2] = [4.0, 6.0]
 $ viewfold run add.onnx --in 'a=[1,2]' --in 'b=[3,4,5]'
-! add.onnx: error: node '' (Add, operator set 17; inputs 'a' f32[2], 'b' f32[3]): add: [..]
+! add.onnx: error: node of 'y' (Add, operator set 17; inputs 'a' f32[2], 'b' f32[3]): add: [..]
 ? 2
 $ viewfold explain --no-run add.onnx
-! add.onnx: error: node '' (Add, operator set 17; inputs 'a' f32[n], 'b' f32[m]): add: [..]
+! add.onnx: error: node of 'y' (Add, operator set 17; inputs 'a' f32[n], 'b' f32[m]): add: [..]
 ? 2
 
 == an input without a shape takes that of its array
