@@ -92,6 +92,32 @@ VF_API vf_value vf_distributed_broadcast(vf_value x, int axis, const char *over)
 /* 0, 1, 2, ... as i32: each device along `over` has its own number. */
 VF_API vf_value vf_axis_index(vf_graph *graph, const char *over);
 
+/* ------------------------------------------------------------------------------------- automatic choice */
+/* A member that is zero takes its default. */
+typedef struct vf_shard_auto_options {
+  size_t size;   /* sizeof(vf_shard_auto_options) */
+  double flops;  /* operations of a device in a second; default: as the processor of the context has */
+  double bytes;  /* of memory that a device reads or writes in a second; likewise */
+  double memory; /* bytes that a device may hold; default: as the mesh says (`memory`), else any number */
+} vf_shard_auto_options;
+/* What is predicted for one run: nothing is measured. */
+typedef struct vf_shard_auto_report {
+  size_t size;              /* sizeof(vf_shard_auto_report), set by the caller */
+  double seconds;           /* computing + moving, one after the other */
+  double computing, moving; /* seconds */
+  double bound;             /* seconds that no assignment of the strategies that were considered goes below */
+  double memory;            /* bytes that a device holds at most: its parts of inputs, results and values */
+  bool exact;               /* is `seconds` the least? Then it is the bound */
+} vf_shard_auto_report;
+/* Gives values of the graph that have no spec, or an open one such as "[x?,?]", inputs too, the specs of
+ * which the predicted time of a run is least; then the graph is compiled as if they had been given. Closed
+ * dimensions and vf_shard are constraints. Redistributions count with latency and bandwidth of the mesh's
+ * axes, or 1 microsecond and 10 GB/s. options: NULL for the defaults; report: NULL if nobody wants it.
+ * Refused without a mesh, without results, where the specs that are given contradict each other, and where
+ * nothing fits the memory of a device: the message tells what needs most. docs/sharding.md describes it. */
+VF_API vf_status vf_shard_auto(vf_graph *graph, const vf_shard_auto_options *options,
+                               vf_shard_auto_report *report, vf_error *error);
+
 /* ------------------------------------------------------------------------------------- processes */
 /* Joins the processes that a launcher of MPI has started with this one (mpirun -n 4 program). Programs that
  * are compiled on meshes of the context from now on run on devices of all of them: all processes compile and

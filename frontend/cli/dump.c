@@ -5,6 +5,7 @@
 #include "frontend/cli/bind.h"
 #include "frontend/cli/cli.h"
 #include "frontend/cli/graph.h"
+#include "frontend/cli/mesh/auto.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/pass.h"
 #include "frontend/cli/progress.h"
@@ -48,6 +49,8 @@ static void help(void) {
       "  --schedule FILE    shape loops as this says, in the form of the lines `# kernel ...` of "
       "--stage=loops\n"
       "  --in NAME=VALUE    the value of a model's input that the importer must know, such as a shape\n"
+      "  --auto             of a graph on a mesh: choose how open values are divided, with the least "
+      "predicted time\n"
       "  --trace-rules      show each rewrite of an index expression on standard error: its number, the rule "
       "or\n"
       "                     function, before => after\n"
@@ -62,10 +65,13 @@ typedef struct dump {
   rt_context *context;
   ir_text out, schedule;
   cli_pairs *given;
+  const char *choose; /* --auto */
 } dump;
 
 /* d->out holds the text that was made before a failure too. */
 static int one_graph(dump *d, const ir_parsed_graph *block) {
+  int chosen = d->choose ? cli_mesh_auto(&d->s, block, NULL) : CLI_OK;
+  if (chosen) return chosen;
   d->options.statements = d->s.statements;
   ir_status status = fe_dump(&d->s.g, block, &d->options, &d->out, &d->s.error);
   return status ? cli_failure("dump", &d->s.error) : CLI_OK;
@@ -133,7 +139,7 @@ static int choose_device(fe_stage stage, const char **device) {
 
 static int dump_command(int argc, char **argv, cli_pairs *given) {
   const char *word = NULL, *stage = NULL, *after = NULL, *name = NULL, *target = NULL, *device = NULL,
-             *schedule = NULL, *trace = NULL;
+             *schedule = NULL, *trace = NULL, *choose = NULL;
   const cli_option options[] = {{"--stage",
                                  "graph, shard, spmd, rank:N, kernels, index, loops, llvm, asm, opencl, c",
                                  cli_last, &stage},
@@ -143,6 +149,7 @@ static int dump_command(int argc, char **argv, cli_pairs *given) {
                                 {"--device", "a device", cli_last, &device},
                                 {"--schedule", "a file", cli_last, &schedule},
                                 {"--in", "NAME=VALUE", cli_pairs_add, given},
+                                {"--auto", NULL, cli_last, &choose},
                                 {"--trace-rules", NULL, cli_last, &trace}};
   const cli_syntax syntax = {.put_help = help,
                              .options = options,
@@ -154,7 +161,7 @@ static int dump_command(int argc, char **argv, cli_pairs *given) {
   if (status != CLI_END) return status;
   if (!stage == !after)
     return cli_usage("dump", "exactly one of --stage and --print-after is needed, as in --stage=kernels");
-  dump d = {.options = {.after = after}, .given = given};
+  dump d = {.options = {.after = after}, .given = given, .choose = choose};
   status = stage ? find_stage(stage, &d.options) : check_pass(after);
   rt_options settings;
   if (!status) status = choose_device(d.options.stage, &device);

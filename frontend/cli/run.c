@@ -13,6 +13,7 @@
 #include "frontend/cli/options.h"
 #include "frontend/cli/explain/profile.h"
 #include "frontend/cli/progress.h"
+#include "frontend/cli/mesh/auto.h"
 #include "frontend/cli/mesh/part_files.h"
 #include "frontend/cli/mesh/processes.h"
 #include "frontend/cli/mesh/run.h"
@@ -94,6 +95,7 @@ static const char help_text[] =
     "                      long they were on their way, and \"hidden_ms\" how long of that the device "
     "computed\n"
     "  --shard NAME=SPEC   how a value is divided, as in h=[x,-]: axis 0 along x, axis 1 whole\n"
+    "  --auto              choose how all other values are divided, with the least predicted time\n"
     "  --wire              hold messages back as latency and bandwidth of the mesh's axes in the text say\n"
     "  --schedule FILE     shape the kernels' loops as this says, in lines that `viewfold dump "
     "--stage=loops` prints\n"
@@ -118,7 +120,8 @@ static const char help_text[] =
 
 typedef struct runner {
   int64_t started;
-  const char *word, *name, *device, *threads, *target, *schedule_file, *check, *time, *profile, *mesh, *wire;
+  const char *word, *name, *device, *threads, *target, *schedule_file, *check, *time, *profile, *mesh, *wire,
+      *choose;
   cli_pairs in, out, sizes, specs;
   fe_sharded sharded; /* with --mesh */
   cli_graph s;
@@ -372,6 +375,7 @@ static int run_command(runner *r) {
   if (!status && r->schedule_file && fe_schedule_load(r->schedule_file, &r->schedule, &r->s.error) != IR_OK)
     status = fail_run(r);
   if (!status && r->mesh) status = cli_mesh_declare(&r->s, r->block, r->mesh, &r->specs);
+  if (!status && r->choose) status = cli_mesh_auto(&r->s, r->block, NULL);
   if (!status)
     status =
         (r->mesh ? cli_bind_mapped : cli_bind)(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);
@@ -429,6 +433,7 @@ static int read_options(runner *r, int argc, char **argv) {
                                 {"--mesh", "axes", cli_last, &r->mesh},
                                 {"--shard", "NAME=SPEC", cli_pairs_add, &r->specs},
                                 {"--wire", NULL, cli_last, &r->wire},
+                                {"--auto", NULL, cli_last, &r->choose},
                                 {"--schedule", "a file", cli_last, &r->schedule_file},
                                 {"--check", "[a folder]", cli_last, &r->check},
                                 {"--time", NULL, cli_last, &r->time},
@@ -437,8 +442,11 @@ static int read_options(runner *r, int argc, char **argv) {
                              "one graph at a time, found '%s' as well", argc, argv);
   if (status != CLI_END) return status;
   if (r->mesh && r->profile) return cli_usage("run", "--profile: takes one device; leave out --mesh");
-  if (!r->mesh && (r->specs.count || r->wire))
-    return cli_usage("run", "--%s takes a mesh; for example: --mesh x=2,y=4", r->wire ? "wire" : "shard");
+  if (!r->mesh && (r->specs.count || r->wire || r->choose))
+    return cli_usage("run", "--%s takes a mesh; for example: --mesh x=2,y=4",
+                     r->wire     ? "wire"
+                     : r->choose ? "auto"
+                                 : "shard");
   return r->word ? CLI_END
                  : cli_usage("run",
                              "no file given; for example: viewfold run blur.vf --in x=x.npy --out h=h.npy");

@@ -71,7 +71,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     files = _files(work, settings.get("llvm") != "no", settings.get("mpi") == "yes")
     contents = {name: path.read_bytes() for name, path in files.items()}
     contents[f"{info}/METADATA"] = _metadata().encode()
-    contents[f"{info}/entry_points.txt"] = b"[torch_dynamo_backends]\nviewfold = viewfold.torch:backend\n"
+    contents[f"{info}/entry_points.txt"] = (b"[console_scripts]\nviewfold = viewfold.__main__:main\n"
+                                                  b"[torch_dynamo_backends]\nviewfold = viewfold.torch:backend\n")
     contents[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: viewfold\nRoot-Is-Purelib: false\nTag: {TAG}\n".encode()
     record = []
     for name, data in contents.items():

@@ -3,34 +3,24 @@
  * A spec that the result is to have comes first, then the operands, those with more bytes before others; or
  * the contrary, if that moves less. An axis goes to the first factor that claims it, and a factor to the
  * first list of axes, unless a later one continues it. What loses is divided anew before the operation. */
-#include "impl.h"
+#include "factors.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef struct factors {
-  shard_state *s;
-  const op_sharding *rule;
-  shard_axes axes[OP_FACTORS_MAX];
-  bool whole[OP_FACTORS_MAX]; /* never split here */
-  bool even[OP_FACTORS_MAX];  /* only into equal parts: an axis has it beside others */
-  bool contracted[OP_FACTORS_MAX];
-  shard_axes late; /* along which operands stay pending: no factor takes them */
-} factors;
-
-static int64_t parts_of(const shard_axes *a) {
+int64_t shard_parts_of(const shard_axes *a) {
   int64_t parts = 1;
   for (uint32_t i = 0; i < a->count; i++) parts *= a->axes[i].size;
   return parts;
 }
 
-static bool is_late(const factors *f, ir_subaxis x) {
+static bool is_late(const shard_factors *f, ir_subaxis x) {
   for (uint32_t k = 0; k < f->late.count; k++)
     if (ir_subaxes_overlap(f->late.axes[k], x)) return true;
   return false;
 }
 
-static bool is_used(const factors *f, ir_subaxis x, int except) {
+bool shard_is_used(const shard_factors *f, ir_subaxis x, int except) {
   for (uint32_t i = 0; i < f->rule->factor_count; i++)
     for (uint32_t k = 0; k < f->axes[i].count && (int)i != except; k++)
       if (ir_subaxes_overlap(f->axes[i].axes[k], x)) return true;
@@ -45,14 +35,14 @@ static bool continues(const shard_axes *have, const shard_axes *more) {
 }
 
 /* The factor takes the axes, as far as they are free. */
-static void claim(factors *f, uint32_t factor, const shard_axes *axes) {
+static void claim(shard_factors *f, uint32_t factor, const shard_axes *axes) {
   shard_axes *have = &f->axes[factor];
   shard_axes taken = {0};
   if (f->whole[factor] || !continues(have, axes)) return;
-  for (uint32_t i = 0; i < axes->count && !is_used(f, axes->axes[i], (int)factor); i++) {
+  for (uint32_t i = 0; i < axes->count && !shard_is_used(f, axes->axes[i], (int)factor); i++) {
     if (is_late(f, axes->axes[i])) break;
     taken.axes[taken.count++] = axes->axes[i];
-    if (f->even[factor] && !shard_divides(f->s, f->rule->factors[factor].size, parts_of(&taken))) {
+    if (f->even[factor] && !shard_divides(f->s, f->rule->factors[factor].size, shard_parts_of(&taken))) {
       taken.count--;
       break;
     }
@@ -70,7 +60,7 @@ static bool split_axis(ir_subaxis x, int64_t left, ir_subaxis *first, ir_subaxis
 
 /* An axis with several factors: the outer ones are divided first, and the next one only where those before it
  * are divided into single indices. */
-static void claim_compound(factors *f, const op_split *split, const ir_subaxis *axes, uint32_t count) {
+static void claim_compound(shard_factors *f, const op_split *split, const ir_subaxis *axes, uint32_t count) {
   shard_axes all = {.count = count};
   memcpy(all.axes, axes, count * sizeof *axes);
   uint32_t at = 0;
@@ -91,11 +81,11 @@ static void claim_compound(factors *f, const op_split *split, const ir_subaxis *
       }
     }
     if (mine.count) claim(f, factor, &mine);
-    if (!known || product != size || parts_of(&f->axes[factor]) != size) return;
+    if (!known || product != size || shard_parts_of(&f->axes[factor]) != size) return;
   }
 }
 
-static void claim_term(factors *f, const op_term *term, const ir_spec *spec) {
+static void claim_term(shard_factors *f, const op_term *term, const ir_spec *spec) {
   for (uint32_t d = 0; d < term->rank && d < spec->rank; d++) {
     uint32_t count;
     const ir_subaxis *axes = ir_spec_axes(spec, d, &count);
@@ -113,7 +103,7 @@ static void claim_term(factors *f, const op_term *term, const ir_spec *spec) {
 
 /* The spec of a term: of an axis with several factors, the inner ones count where the outer ones are divided
  * into single indices. *all: is every division of its factors there? */
-static void spec_of_term(const factors *f, const op_term *term, ir_spec *out) {
+void shard_spec_of_term(const shard_factors *f, const op_term *term, ir_spec *out) {
   ir_spec_init(out, term->rank);
   for (uint32_t d = 0; d < term->rank; d++)
     for (uint32_t i = 0; i < term->axes[d].count; i++) {
@@ -122,14 +112,14 @@ static void spec_of_term(const factors *f, const op_term *term, ir_spec *out) {
       int64_t size;
       for (uint32_t k = 0; k < a->count; k++) ir_spec_push(out, d, a->axes[k]);
       if (i + 1 < term->axes[d].count &&
-          (!ir_is_const(f->s->g, f->rule->factors[factor].size, &size) || parts_of(a) != size))
+          (!ir_is_const(f->s->g, f->rule->factors[factor].size, &size) || shard_parts_of(a) != size))
         break;
     }
 }
 
 /* Factors that some axis cannot be divided along with the others: inside of an axis whose outer factors are
  * not divided into single indices. They lose their axes. False: some did. */
-static bool drop_inner(factors *f) {
+bool shard_drop_inner(shard_factors *f) {
   bool kept = true;
   for (uint32_t t = 0; t < f->rule->operands + f->rule->results; t++)
     for (uint32_t d = 0; d < f->rule->terms[t].rank; d++) {
@@ -141,7 +131,7 @@ static bool drop_inner(factors *f) {
         if (!outer_single && a->count) a->count = 0, kept = false;
         outer_single = outer_single &&
                        ir_is_const(f->s->g, f->rule->factors[split->factors[i]].size, &size) &&
-                       parts_of(a) == size;
+                       shard_parts_of(a) == size;
       }
     }
   return kept;
@@ -149,7 +139,7 @@ static bool drop_inner(factors *f) {
 
 /* What cannot be done in parts: factors of size 1, and positions of updates that replace each other in order.
  */
-static void find_whole(factors *f, ir_ref node, bool whole_index) {
+void shard_find_whole(shard_factors *f, ir_ref node, bool whole_index) {
   ir_graph *g = f->s->g;
   const ir_node *n = ir_get(g, node);
   const op_sharding *r = f->rule;
@@ -174,7 +164,7 @@ static void find_whole(factors *f, ir_ref node, bool whole_index) {
 }
 
 /* An extremum of a part needs an element in each. */
-static void keep_extrema(factors *f, ir_ref node) {
+static void keep_extrema(shard_factors *f, ir_ref node) {
   ir_op op = ir_op_of(f->s->g, node);
   if (op != IR_OP_REDUCE_MAX && op != IR_OP_REDUCE_MIN) return;
   for (uint32_t i = 0; i < f->rule->factor_count; i++) {
@@ -185,7 +175,7 @@ static void keep_extrema(factors *f, ir_ref node) {
   }
 }
 
-static void claim_operands(factors *f, ir_ref node, const ir_spec *const *specs) {
+static void claim_operands(shard_factors *f, ir_ref node, const ir_spec *const *specs) {
   const ir_node *n = ir_get(f->s->g, node);
   uint32_t order[SHARD_OPERANDS], count = f->rule->operands;
   double bytes[SHARD_OPERANDS];
@@ -225,7 +215,7 @@ static bool may_be_nan(const ir_graph *g, ir_ref node, const bool *partial) {
 }
 
 /* Operands stay pending where the operation commutes with the sum, and nothing is divided along its axes. */
-static void choose_pending(factors *f, ir_ref node, const ir_spec *const *specs, shard_choice *out) {
+void shard_choose_pending(shard_factors *f, ir_ref node, const ir_spec *const *specs, shard_choice *out) {
   bool partial[SHARD_OPERANDS] = {0};
   const ir_spec *first = NULL;
   bool defers = true;
@@ -235,7 +225,8 @@ static void choose_pending(factors *f, ir_ref node, const ir_spec *const *specs,
     const ir_subaxis *x = ir_spec_axes(specs[i], IR_PLACE_PENDING, &n);
     const ir_subaxis *y = ir_spec_axes(first ? first : specs[i], IR_PLACE_PENDING, &m);
     defers = defers && n == m && specs[i]->joined_by == IR_OP_ADD;
-    for (uint32_t k = 0; k < n && defers; k++) defers = ir_subaxes_equal(x[k], y[k]) && !is_used(f, x[k], -1);
+    for (uint32_t k = 0; k < n && defers; k++)
+      defers = ir_subaxes_equal(x[k], y[k]) && !shard_is_used(f, x[k], -1);
     if (!first) first = specs[i];
   }
   if (!first || !defers || rounds_narrowly(f->s->g, node) || may_be_nan(f->s->g, node, partial) ||
@@ -248,6 +239,11 @@ static void choose_pending(factors *f, ir_ref node, const ir_spec *const *specs,
     for (uint32_t i = 0; i < f->rule->operands; i++)
       if (partial[i]) ir_spec_add(&out->operands[i], IR_PLACE_PENDING, x[k]);
   }
+}
+
+ir_op shard_joined_by(const ir_graph *g, ir_ref node) {
+  ir_op by = op_sharding_joined_by(ir_op_of(g, node));
+  return by == IR_OP_ADD && ir_dtype_of(g, node) == IR_BOOL ? IR_OP_OR : by;
 }
 
 /* Ways to choose: what the result is to have before what operands have, or behind; the indexed axis of a
@@ -266,23 +262,22 @@ static void find_late(const op_sharding *rule, const ir_spec *const *specs, shar
 
 static bool choose(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                    const ir_spec *wanted, way w, shard_choice *out) {
-  factors f = {.s = s, .rule = rule};
-  find_whole(&f, node, w.whole_index);
+  shard_factors f = {.s = s, .rule = rule};
+  shard_find_whole(&f, node, w.whole_index);
   for (uint32_t i = 0; i < rule->factor_count; i++) f.whole[i] |= w.whole_sum && f.contracted[i];
   if (w.late) find_late(rule, specs, &f.late);
   if (wanted && !w.operands_first) claim_term(&f, &rule->terms[rule->operands], wanted);
   claim_operands(&f, node, specs);
   if (wanted && w.operands_first) claim_term(&f, &rule->terms[rule->operands], wanted);
   keep_extrema(&f, node);
-  while (!drop_inner(&f)) {}
-  for (uint32_t i = 0; i < rule->operands; i++) spec_of_term(&f, &rule->terms[i], &out->operands[i]);
-  spec_of_term(&f, &rule->terms[rule->operands], &out->result);
-  ir_op by = op_sharding_joined_by(ir_op_of(s->g, node));
-  out->result.joined_by = (uint8_t)(by == IR_OP_ADD && ir_dtype_of(s->g, node) == IR_BOOL ? IR_OP_OR : by);
+  while (!shard_drop_inner(&f)) {}
+  for (uint32_t i = 0; i < rule->operands; i++) shard_spec_of_term(&f, &rule->terms[i], &out->operands[i]);
+  shard_spec_of_term(&f, &rule->terms[rule->operands], &out->result);
+  out->result.joined_by = (uint8_t)shard_joined_by(s->g, node);
   for (uint32_t i = 0; i < rule->factor_count; i++)
     for (uint32_t k = 0; k < f.axes[i].count && f.contracted[i]; k++)
       if (!ir_spec_add(&out->result, IR_PLACE_PENDING, f.axes[i].axes[k])) return false;
-  choose_pending(&f, node, specs, out);
+  shard_choose_pending(&f, node, specs, out);
   for (uint32_t i = 0; i < rule->operands; i++) {
     ir_spec joined;
     ir_spec_canonical(&out->operands[i], &joined);
@@ -296,13 +291,13 @@ static bool choose(shard_state *s, ir_ref node, const op_sharding *rule, const i
 
 bool shard_choose_terms(shard_state *s, ir_ref node, const op_sharding *rule, const ir_spec *const *specs,
                         ir_spec *terms) {
-  factors f = {.s = s, .rule = rule};
-  find_whole(&f, node, false);
+  shard_factors f = {.s = s, .rule = rule};
+  shard_find_whole(&f, node, false);
   claim_operands(&f, node, specs);
-  while (!drop_inner(&f)) {}
+  while (!shard_drop_inner(&f)) {}
   for (uint32_t t = 0; t < rule->operands + rule->results; t++) {
     ir_spec term;
-    spec_of_term(&f, &rule->terms[t], &term);
+    shard_spec_of_term(&f, &rule->terms[t], &term);
     for (uint32_t i = 0; i < rule->factor_count && t >= rule->operands; i++)
       for (uint32_t k = 0; k < f.axes[i].count && f.contracted[i]; k++)
         if (!ir_spec_add(&term, IR_PLACE_PENDING, f.axes[i].axes[k])) return false;

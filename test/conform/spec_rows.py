@@ -23,7 +23,8 @@ TAG = re.compile(r"\bspec:((?:[ ,]+[A-Z]+\d+(?:\.\w+)?)+)")
 TITLES = {"V": "Views", "B": "Batch axes", "F": "Functions", "AD": "Derivatives", "H": "Keys and caches",
           "I": "Views by descriptors, and writes", "D": "Views of data by named axes",
           "M": "Meshes and specs", "E": "Programs on meshes", "P": "Propagation of specs", "PS": "Pending sums",
-          "R": "Rules of sharding", "C": "Moving between specs", "W": "What others lack"}
+          "R": "Rules of sharding", "C": "Moving between specs",
+          "K": "Costs and automatic choice", "W": "What others lack"}
 
 
 def rows():

@@ -16,6 +16,7 @@ static const char *const meshes[] = {"x=2", "x=3", "x=4", "x=8", "x=2,y=2", "x=2
 static long checked[MESH_CASE_USES], *by_row, refused, parts, exchanges, uneven, no_value;
 static bool show;
 
+/* spec: E3 E11 */
 static bool one_case(uint64_t seed) {
   mesh_case t;
   bool good = mesh_case_of_row(&t, seed, meshes);

@@ -61,6 +61,26 @@ class Torch(Case):
             self.close(out.numpy(), (t @ t.T).numpy())
             out.zero_()
 
+    def test_gradients_of_theirs(self):
+        """torch writes into what requires a gradient inside of no_grad alone; so does a call, the first and later ones."""
+        f, x = vf.jit(lambda a: a * 2), torch.ones(3)
+        f(x, out=torch.zeros(3))
+        for out in (torch.zeros(3, requires_grad=True), torch.nn.Parameter(torch.zeros(3))):
+            for _ in range(2):
+                with self.assertRaisesRegex(ValueError, "requires a gradient.*detach"):
+                    f(x, out=out)
+            self.assertEqual(out.tolist(), [0, 0, 0])
+            with torch.no_grad():
+                f(x, out=out)
+            self.assertEqual(out.tolist(), [2, 2, 2])
+
+    def test_advice(self):
+        complex_ = torch.ones(3, dtype=torch.complex64)
+        for t, advice in ((torch.ones(3, requires_grad=True), "detach"), (complex_.conj(), "resolve_conj"),
+                          (torch.eye(2).to_sparse(), "to_dense"), (torch.ones(3, device="meta"), "no elements")):
+            with self.assertRaisesRegex(BufferError, advice):
+                vf.asarray(t)
+
 
 @unittest.skipUnless(jax, "jax is not installed")
 class Jax(Case):

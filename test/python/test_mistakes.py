@@ -70,7 +70,40 @@ ROWS = (
     (lambda: vf.tree.map(lambda a, b: a + b, {"a": 1}, {"b": 1}), ValueError, r"keys \['a'\] and \['b'\]"),
     (lambda: pickle.dumps(vf.jit(lambda x: x)), TypeError, "pickled by its name"),
     (lambda: vf.linalg.svdd, AttributeError, "it has matmul"),
+    (lambda: _annotated(np.ones(3, "f")), ValueError, r"x has shape \(3,\); its annotation says \[n from 1 to 8, 2\], 2 axes"),
+    (lambda: _annotated(np.ones((9, 2), "f")), ValueError, r"shape \(9, 2\); its annotation says \[n from 1 to 8, 2\]"),
+    (lambda: _annotated(x=np.ones((4, 3), "f")), ValueError, r"shape \(4, 3\); its annotation"),
+    (lambda: vf.clip(vf.ones(3), a_min=0), TypeError, "min=0, max=1"),
+    (lambda: np.add.at(vf.ones(3), [0], 1), TypeError, r"x.at\[i\].add\(y\)"),
+    (lambda: np.add.accumulate(vf.ones(3)), TypeError, "outside of traced functions"),
+    (lambda: vf.save("f.npz", doubled), TypeError, "vf.export"),
+    (lambda: vf.save("f.npz", {"f": doubled}), TypeError, "'?f'? is a function.*vf.export"),
+    (lambda: vf.save("f.npz", vf.ones(2)), TypeError, "arrays by name"),
+    (lambda: vf.save("f.npz", {"a": {"b": vf.ones(2)}}), TypeError, "'layer.w'"),
+    (lambda: vf.export(doubled), TypeError, r"takes x; .* vf.export\(doubled"),
+    (lambda: _endless(vf.ones(3)), RecursionError, "vf.while_loop"),
+    (lambda: vf.jit(lambda x: (f"{x:.2f}", x)[1])(vf.ones(())), TypeError, "vf.print"),
+    (lambda: vf.jit(lambda x, y: max(x, y))(vf.ones(()), vf.ones(())), TypeError, "vf.maximum"),
+    (lambda: vf.jit(sorted)(vf.ones(3)), TypeError, "vf.sort"),
+    (lambda: vf.jit(lambda x: (pickle.dumps(x), x)[1])(vf.ones(3)), TypeError, "cannot be pickled"),
+    (lambda: vf.jit(lambda x: float(x))(vf.ones(())), TypeError, "in place of float"),
+    (lambda: vf.jit(lambda x: [x for _ in range(x)])(vf.array(3)), TypeError, "vf.fori_loop"),
+    (lambda: vf.scan(lambda c, x: (c, None), vf.ones(()), (vf.ones(3), vf.ones(4))), ValueError, r"xs\[0\] has 3 .* xs\[1\] has 4"),
+    (lambda: vf.scan(lambda c, x: (c, None), vf.ones(()), {"a": vf.ones(3)}, length=4), ValueError, r"xs\['a'\] has 3"),
+    (lambda: vf.scan(lambda c, x: (c, None), vf.ones(()), vf.ones(())), ValueError, "no axes"),
+    (lambda: vf.scan(lambda c, x: (c, None), vf.ones(())), ValueError, "length=n"),
+    (lambda: vf.profile(doubled, form="html")(vf.ones(3)), ValueError, "no form 'html'"),
 )
+
+
+@vf.jit
+def _annotated(x: vf.Array[vf.Dim("n", 1, 8), 2]):
+    return x
+
+
+@vf.jit
+def _endless(x):
+    return _endless(x)
 
 
 class _Net:

@@ -133,7 +133,7 @@ class Looking(Case):
         made = vf.explain(f)(np.ones(8, "float32"))
         self.assertIn("exp", made.graph)
         self.assertIn("kernel 0", made.kernels)
-        self.assertIn("<details", made._repr_html_())
+        self.assertIn("<iframe", made._repr_html_())
         self.assertGreater(made.cost["flops"], 0)
         self.assertIn("kernel", vf.profile(f, runs=2)(np.ones(8, "float32")))
 
@@ -169,9 +169,34 @@ class Looking(Case):
             vf.jit(lambda x: vf.callback(lambda v: v[0], x, x))(a)
         self.same(vf.callback(lambda v: v * 2, vf.ones(2), vf.ones(2)), np.full(2, 2, "float32"))
 
+    def test_gradient_of_callback(self):
+        def sine(x):
+            return vf.callback(np.sin, x, x, gradient=lambda x, y, c: c * vf.cos(x))
+
+        def product(x, y):
+            return vf.callback(np.multiply, x, x, y, gradient=lambda x, y, z, c: (c * y, c * x))
+
+        x, y = np.float32([0.5, -2]), np.float32([3, 4])
+        self.close(vf.jit(vf.grad(lambda v: (sine(v) ** 2).sum()))(x), 2 * np.sin(x) * np.cos(x))
+        self.close(vf.grad(lambda u: vf.grad(lambda v: sine(v).sum())(u).sum())(x), -np.sin(x))
+        for made, want in zip(vf.grad(lambda a, b: product(a, b).sum(), argnums=(0, 1))(x, y), (y, x)):
+            self.close(made, want)
+        with self.assertRaisesRegex(ValueError, "gives 1 arrays; it gives one for each of 2 operands"):
+            vf.grad(lambda v: vf.callback(np.multiply, v, v, v, gradient=lambda a, b, z, c: c).sum())(x)
+        with self.assertRaises(ZeroDivisionError):
+            vf.grad(lambda v: vf.callback(np.sin, v, v, gradient=lambda *_: 1 / 0).sum())(x)
+
     def test_debug_nans(self):
         with vf.debug_nans():
             f = vf.jit(lambda x: vf.log(x) + 1)
             self.close(f(np.ones(2, "float32")), [1, 1])
             with self.assertRaisesRegex(FloatingPointError, "log"):
                 f(np.array([1, -1], "float32"))
+            for dtype in ("float16", "bfloat16", "float32", "float64"):
+                x = vf.array([1, 2, 0], dtype=dtype)
+                self.assertEqual((x * 2).tolist(), [2, 4, 0])
+                with self.assertRaisesRegex(FloatingPointError, "element 2 .* `%.* = div"):
+                    (x / x).realise()
+                self.assertEqual((1 / x).tolist()[2], float("inf"))
+                with vf.debug_nans(infinities=True), self.assertRaisesRegex(FloatingPointError, "element 2"):
+                    (1 / vf.array([1, 2, 0], dtype=dtype)).realise()

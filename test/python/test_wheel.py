@@ -29,6 +29,7 @@ class Wheel(Case):
             self.assertLess(path.stat().st_size, 3 << 20)
             with zipfile.ZipFile(path) as wheel:
                 files = set(wheel.namelist())
+                self.assertIn(b"viewfold = viewfold.__main__:main", wheel.read(next(f for f in files if f.endswith("entry_points.txt"))))
                 record = next(f for f in files if f.endswith("RECORD"))
                 rows = list(csv.reader(io.StringIO(wheel.read(record).decode())))
                 for file, digest, size in rows:
@@ -37,6 +38,6 @@ class Wheel(Case):
                         made = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
                         self.assertEqual((digest, int(size)), ("sha256=" + made, len(data)))
         self.assertEqual({r[0] for r in rows}, files)
-        for file in ("__init__.py", "py.typed", "_native.pyi", "_native.abi3.so", "libviewfold.so.0"):
+        for file in ("__init__.py", "__main__.py", "py.typed", "_native.pyi", "_native.abi3.so", "libviewfold.so.0"):
             self.assertIn(f"viewfold/{file}", files)
         self.assertFalse([f for f in files if "llvm" in f])

@@ -85,4 +85,45 @@ static void test_graph(void **state) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
-UNIT_TESTS(test_mesh, test_graph)
+static void refused_choice(vf_graph *g, vf_shard_auto_options options, const char *message) {
+  vf_error error = {0};
+  vf_shard_auto_report report = {.size = sizeof report};
+  assert_int_equal(vf_shard_auto(g, &options, &report, &error), VF_ERR_INVALID);
+  assert_string_equal(error.message, message);
+}
+
+/* Two layers without a spec: the batch is divided, and nothing moves. */
+static void test_auto(void **state) {
+  (void)state;
+  vf_error error = {0};
+  vf_context *c = open_context();
+  vf_mesh *m = vf_mesh_create(c, "x=4", &error);
+  vf_graph *g = vf_graph_create(c, "mlp", &error);
+  vf_shard_auto_options options = {.size = sizeof options, .flops = 1e9, .bytes = 1e9};
+  vf_shard_auto_report report = {.size = sizeof report};
+  vf_value h = vf_input(g, "h", VF_F32, 2, (int64_t[]){1024, 64});
+  vf_value w = vf_input(g, "w", VF_F32, 2, (int64_t[]){64, 64});
+  vf_output(g, "q", vf_relu(vf_matmul(h, w)));
+  refused_choice(g, options, "graph @mlp has no mesh; a text declares one, as in mesh @m [x=2,y=4]");
+  assert_int_equal(vf_graph_set_mesh(g, m, &error), VF_OK);
+  assert_int_equal(vf_shard_auto(g, &options, &report, &error), VF_OK);
+  double products = 2.0 * 1024 * 64 * 64 / 4 / 1e9, other = 2 * 1024 / 4 * 64 * 4 / 1e9;
+  assert_true(report.computing > 0.999 * (products + other) && report.computing < 1.001 * (products + other));
+  assert_true(report.exact && report.moving == 0 && report.bound <= report.seconds);
+  assert_string_equal(error.message, "");
+  char *text = vf_graph_dump(g, "shard", &error);
+  assert_non_null(strstr(text, "%h: f32[1024,64] @m[x,-]"));
+  vf_text_free(c, text);
+  assert_int_equal(vf_shard_auto(g, NULL, NULL, &error), VF_OK); /* all is given now */
+  options.flops = -1;
+  refused_choice(g, options, "shard_auto: rates and memory are at least 0");
+  options.size = 4;
+  refused_choice(g, options, "shard_auto: options.size is 4; it is sizeof(vf_shard_auto_options)");
+  refused_choice(NULL, options, "shard_auto: the graph is NULL");
+  report.size = 1;
+  assert_int_equal(vf_shard_auto(g, NULL, &report, &error), VF_ERR_INVALID);
+  assert_string_equal(error.message, "shard_auto: report.size is 1; it is sizeof(vf_shard_auto_report)");
+  vf_graph_destroy(g), vf_mesh_destroy(m), vf_context_destroy(c);
+}
+
+UNIT_TESTS(test_mesh, test_graph, test_auto)

@@ -300,6 +300,7 @@ static void test_partials(void **state) { CHECK_ALL(check_partial, partials); }
 
 /* cost */
 
+/* spec: K1 K2 */
 static void test_flops(void **state) {
   static const struct {
     const char *line;

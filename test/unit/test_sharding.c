@@ -304,9 +304,10 @@ static void test_custom_rules(void **state) {
 }
 
 /* The strings of the specification. An axis that is concatenated has a factor there, which is never split
- * here; axes that grow are named differently.
+ * here; axes that grow are named differently. Positions of a scatter are never split: of equal ones the last
+ * counts.
  *
- * spec: R2 R4 R5 R6 R7 R8 R20 R21 R22 R23 R26 R27 R28 R32 R33 */
+ * spec: R1 R2 R4 R5 R6 R7 R8 R20 R21 R22 R23 R26 R27 R28 R29 R32 R33 */
 static void test_strings(void **state) {
   static const char *const cases[][2] = {
       {"add f32[2,3] f32[2,3]", "d0 d1, d0 d1 -> d0 d1"},
@@ -329,6 +330,10 @@ static void test_strings(void **state) {
       {"sum f32[2,3,4] axes=[1]", "d0 d1 d2 -> d0 d2"},
       {"sum f32[2,3,4] axes=[1] keepdims=true", "d0 d1 d2 -> d0 1 d2"},
       {"matmul f32[2,4,8] f32[2,8,3]", "b0 m k, b0 k n -> b0 m n"},
+      {"matmul f32[2,4,32,64] f32[2,4,64,128]", "b0 b1 m k, b0 b1 k n -> b0 b1 m n"},
+      {"where bool[2,3] f32[2,3] f32[2,3]", "d0 d1, d0 d1, d0 d1 -> d0 d1"},
+      {"scatter_add f32[2,3,4] i64[5] f32[2,5,4] axis=1", "d0 d1 d2, i0, d0 i0 d2 -> d0 d1 d2"},
+      {"scatter f32[2,3,4] i64[5] f32[2,5,4] axis=1", "d0 d1 d2, 1, d0 1 d2 -> d0 d1 d2"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     recorder *r = record_begin();

@@ -7,6 +7,7 @@
 #include "frontend/cli/explain/explain.h"
 #include "frontend/cli/bench/settings.h"
 #include "frontend/cli/graph.h"
+#include "frontend/cli/mesh/auto.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/progress.h"
 #include "frontend/report/dump.h"
@@ -58,7 +59,7 @@ static const char help_text[] =
     "Exit status: 0; 2 when the input is wrong; 3 when it cannot be compiled.\n";
 
 typedef struct explainer {
-  const char *word, *name, *mesh, *no_run, *threads, *settings, *device;
+  const char *word, *name, *mesh, *choose, *no_run, *threads, *settings, *device;
   const char *kernel; /* whose details are asked for: its number, or "all"; NULL: those of all, where no table
                          can be made */
   size_t only;        /* its number; FE_NO_KERNEL: all */
@@ -121,8 +122,14 @@ static int explain_one(explainer *x, const ir_parsed_graph *block) {
 /* What moves between the devices of a mesh. */
 static int explain_mesh(explainer *x, const ir_parsed_graph *block) {
   fe_dump_options options = {.stage = FE_STAGE_SHARD, .why = true};
-  if (fe_dump(&x->s.g, block, &options, &x->out, &x->s.error) == IR_OK) return CLI_OK;
-  return cli_failure("explain", &x->s.error);
+  ir_text predicted;
+  ir_text_init(&predicted, x->s.g.mem);
+  int status = x->choose ? cli_mesh_auto(&x->s, block, &predicted) : CLI_OK;
+  if (!status && fe_dump(&x->s.g, block, &options, &x->out, &x->s.error) != IR_OK)
+    status = cli_failure("explain", &x->s.error);
+  if (!status) ir_text_add(&x->out, ir_text_get(&predicted), predicted.len);
+  ir_text_free(&predicted);
+  return status;
 }
 
 static int explain_all(explainer *x) {
@@ -176,7 +183,8 @@ static int read_options(explainer *x, int argc, char **argv) {
                                 {"--target", "settings", cli_last, &x->settings},
                                 {"--device", "a device", cli_last, &x->device},
                                 {"--kernel", "a number, or all", cli_last, &x->kernel},
-                                {"--mesh", NULL, cli_last, &x->mesh}};
+                                {"--mesh", NULL, cli_last, &x->mesh},
+                                {"--auto", NULL, cli_last, &x->choose}};
   int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &x->word,
                              "one file at a time, found '%s' as well", argc, argv);
   if (status != CLI_END) return status;
@@ -188,6 +196,8 @@ static int read_options(explainer *x, int argc, char **argv) {
       return cli_usage("explain", "--kernel takes the number of a kernel, or all, found '%s'", x->kernel);
     x->only = (size_t)number;
   }
+  if (x->choose && !x->mesh)
+    return cli_usage("explain", "--auto: takes --mesh, of which it says what is predicted");
   return x->word ? CLI_END : cli_usage("explain", "no file given; for example: viewfold explain blur.vf");
 }
 

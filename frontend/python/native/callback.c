@@ -13,7 +13,7 @@ typedef struct port {
 
 /* One use of a function: what it is called with, and gives. */
 typedef struct use {
-  PyObject *function;
+  PyObject *function, *gradient; /* gradient NULL: it has none */
   int count;
   port operands[MOST_OPERANDS], result;
 } use;
@@ -104,10 +104,35 @@ static bool shape_of(const vf_op_call *c, vf_op_type *results) {
   return true;
 }
 
+/* gradient(*operands, result, cotangent) records what each operand's cotangent is. */
+static bool derive(const vf_op_call *c, const vf_value *results, const vf_value *cotangents,
+                   vf_value *gradients) {
+  const use *u = c->user;
+  vf_value given[MOST_OPERANDS + 2], *made = NULL;
+  Py_ssize_t count = 0;
+  memcpy(given, c->operands, (size_t)u->count * sizeof *given);
+  given[u->count] = results[0];
+  given[u->count + 1] = cotangents[0];
+  PyObject *arrays = py_arrays_of_values(given, u->count + 2, py_traced_into);
+  PyObject *returned = arrays ? PyObject_CallObject(u->gradient, arrays) : NULL;
+  if (returned && py_values(returned, &made, &count) && count != u->count)
+    PyErr_Format(
+        PyExc_ValueError,
+        "the gradient of a function of Python gives %zd arrays; it gives one for each of %d operands", count,
+        u->count);
+  bool good = made && count == u->count;
+  if (good) memcpy(gradients, made, (size_t)count * sizeof *gradients);
+  PyMem_Free(made);
+  Py_XDECREF(returned);
+  Py_XDECREF(arrays);
+  return good;
+}
+
 static void release(void *user) {
   use *u = user;
   PyGILState_STATE held = PyGILState_Ensure();
   Py_DECREF(u->function);
+  Py_XDECREF(u->gradient);
   PyGILState_Release(held);
   free(u);
 }
@@ -128,25 +153,30 @@ static bool add(use *u, char name[32]) {
                          .release = release,
                          .shape = shape_of,
                          .function = calls[u->count - 1],
+                         .vjp = u->gradient ? derive : NULL,
                          .signature = signature};
   return vf_register_op(py.context, &d, &error) == VF_OK || py_raise_error(&error) != NULL;
 }
 
-/* callback(function, operands, dtype, shape): in the graph that is traced, what the function of these arrays
- * gives. */
+/* callback(function, operands, dtype, shape, gradient or None): in the graph that is traced, what the
+ * function of these arrays gives. */
 PyObject *py_callback(PyObject *module, PyObject *args) {
   (void)module;
-  PyObject *function, *list, *shape;
+  PyObject *function, *list, *shape, *gradient;
   int dtype;
   char name[32];
-  if (!PyArg_ParseTuple(args, "OO!iO!", &function, &PyTuple_Type, &list, &dtype, &PyTuple_Type, &shape))
+  if (!PyArg_ParseTuple(args, "OO!iO!O", &function, &PyTuple_Type, &list, &dtype, &PyTuple_Type, &shape,
+                        &gradient))
     return NULL;
   Py_ssize_t count = PyTuple_Size(list), rank = PyTuple_Size(shape);
   if (count < 1 || count > MOST_OPERANDS || rank > PY_RANK)
     return PyErr_Format(PyExc_ValueError, "a function is called with 1 to %d arrays", MOST_OPERANDS);
   use *u = calloc(1, sizeof *u);
   if (!u) return PyErr_NoMemory();
-  *u = (use){.function = function, .count = (int)count, .result = {.dtype = dtype, .rank = (int)rank}};
+  *u = (use){.function = function,
+             .gradient = gradient == Py_None ? NULL : gradient,
+             .count = (int)count,
+             .result = {.dtype = dtype, .rank = (int)rank}};
   for (Py_ssize_t i = 0; i < rank; i++) u->result.shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
   bool good = !PyErr_Occurred();
   for (Py_ssize_t i = 0; i < count && good; i++) {
@@ -162,6 +192,7 @@ PyObject *py_callback(PyObject *module, PyObject *args) {
     return NULL;
   }
   Py_INCREF(function);
+  Py_XINCREF(u->gradient);
   py.callbacks = true;
   PyObject *text = PyUnicode_FromString(name), *made = NULL;
   if (text) made = py_apply(NULL, (PyObject *[]){text, list}, 2);

@@ -39,6 +39,7 @@ PyObject *py_scan(PyObject *module, PyObject *args) {
     py_recorded r = {body, state_count + xs_count, state_count + ys};
     vf_value *values = py_new_values(r.results);
     if (values) {
+      py_traced_into->loops = true;
       vf_scan(py_call_recorded, &r, (int)state_count, state, (int)xs_count, slices, ys, length, reverse,
               values, values + state_count);
       result = finish(values, r.results);
@@ -94,6 +95,7 @@ PyObject *py_while_loop(PyObject *module, PyObject *args) {
     pair p = {{condition, count, 1}, {body, count, count}};
     vf_value *values = py_new_values(count);
     if (values) {
+      py_traced_into->loops = true;
       vf_while_loop(call_first, call_second, &p, (int)count, state, trips, values);
       result = finish(values, count);
     }

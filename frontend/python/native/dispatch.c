@@ -129,26 +129,25 @@ static void wrong_result(const py_program *p, const int64_t *variables) {
 }
 
 /* The one result into the array `out`, which has its dtype and shape, and is dense. */
-static PyObject *run_into(const py_program *p, const void *const *inputs, const int64_t *variables,
-                          PyObject *out) {
+static PyObject *run_into(const py_run *r, PyObject *out) {
+  const py_program *p = r->program;
   py_argument a;
   PyObject *made = NULL;
-  if (py_argument_read(out, &a, true) && is_result(&a, p, variables)) {
-    if (py_program_run(p, inputs, (void *[]){(void *)(uintptr_t)a.data}, variables)) made = Py_NewRef(out);
+  if (py_argument_read(out, &a, true) && is_result(&a, p, r->variables)) {
+    if (py_program_run(r, (void *[]){(void *)(uintptr_t)a.data})) made = Py_NewRef(out);
   } else if (py_is_array(out)) {
     PyErr_SetString(PyExc_TypeError,
                     "out is an array of viewfold, which does not change; give a NumPy array, or use "
                     "the result");
-  } else {
-    wrong_result(p, variables);
+  } else if (!PyErr_Occurred()) {
+    wrong_result(p, r->variables);
   }
   py_arguments_release(&a, 1);
   return made;
 }
 
-static PyObject *run(const py_program *p, bool single, const void *const *inputs, const int64_t *variables,
-                     PyObject *out) {
-  return out ? run_into(p, inputs, variables, out) : py_program_results(p, inputs, variables, single);
+static PyObject *run(const py_run *r, bool single, PyObject *out) {
+  return out ? run_into(r, out) : py_program_results(r, single);
 }
 
 /* Runs the program of an entry; out may be NULL. While other threads of Python run, the entry may go, and
@@ -156,8 +155,9 @@ static PyObject *run(const py_program *p, bool single, const void *const *inputs
 static PyObject *run_entry(const entry *e, PyObject *const *args, Py_ssize_t count, const void *const *inputs,
                            const int64_t *variables, PyObject *out) {
   py_program *p = e->program;
+  const py_run r = {p, inputs, variables, p->long_runs};
   bool single = e->single;
-  if (!p->long_runs) return run(p, single, inputs, variables, out);
+  if (!r.lets_go) return run(&r, single, out);
   py_array *held[MOST_ARGUMENTS];
   Py_ssize_t n = 0;
   bool good = true;
@@ -166,7 +166,7 @@ static PyObject *run_entry(const entry *e, PyObject *const *args, Py_ssize_t cou
     good = held[n] || !PyErr_Occurred();
   }
   Py_INCREF((PyObject *)p);
-  PyObject *result = good ? run(p, single, inputs, variables, out) : NULL;
+  PyObject *result = good ? run(&r, single, out) : NULL;
   Py_DECREF((PyObject *)p);
   while (n-- > 0) Py_XDECREF((PyObject *)held[n]);
   return result;
@@ -346,7 +346,7 @@ static PyObject *dispatcher_run(PyObject *self, PyObject *args) {
                         &out))
     return NULL;
   Py_ssize_t count = PyTuple_Size(list), variables = PyTuple_Size(sizes);
-  const py_program *p = (py_program *)program;
+  py_program *p = (py_program *)program;
   if (count != p->inputs || variables != p->variables)
     return PyErr_Format(PyExc_ValueError, "the program takes %d arrays and %d sizes", p->inputs,
                         p->variables);
@@ -363,13 +363,11 @@ static PyObject *dispatcher_run(PyObject *self, PyObject *args) {
       item = (PyObject *)py_array_share((py_array *)item);
     else Py_INCREF(item);
     good = item && PyTuple_SetItem(held, i, item) == 0 && py_argument_read(item, &arguments[i], false);
-    inputs[i] = arguments[i].data;
-    for (int k = 0; good && arguments[i].strides && k < arguments[i].rank; k++)
-      if (arguments[i].strides[k] < 0)
-        inputs[i] = (const char *)inputs[i] + (arguments[i].shape[k] - 1) * arguments[i].strides[k];
+    if (good) inputs[i] = py_argument_lowest(&arguments[i]);
   }
-  if (good && out != Py_None && p->outputs == 1) result = run_into(p, inputs, values, out);
-  else if (good) result = py_program_results(p, inputs, values, false);
+  const py_run r = {p, inputs, values, p->long_runs};
+  if (good && out != Py_None && p->outputs == 1) result = run_into(&r, out);
+  else if (good) result = py_program_results(&r, false);
   else if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "an argument of the run has no elements");
   if (arguments) py_arguments_release(arguments, count);
   PyMem_Free(arguments);

@@ -181,7 +181,9 @@ typedef struct versioned_head {
   uint32_t major, minor;
   void *context;
   void (*deleter)(void *self);
+  uint64_t flags;
 } versioned_head;
+enum { IS_COPIED = 2 }; /* flags: the elements are nobody else's, and may be written to */
 
 static void drop_capsule(PyObject *capsule) {
   PyObject *type, *value, *trace;
@@ -231,6 +233,7 @@ PyObject *py_array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
     void *given = major >= 1 ? (void *)vf_tensor_to_dlpack_versioned(a->tensor, &error)
                              : (void *)vf_tensor_to_dlpack(a->tensor, &error);
     py_session_leave();
+    if (given && made && major >= 1) ((versioned_head *)given)->flags = IS_COPIED;
     if (!given) py_raise_error(&error);
     else capsule = PyCapsule_New(given, major >= 1 ? VERSIONED : OLD, drop_capsule);
   }

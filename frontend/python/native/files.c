@@ -4,7 +4,7 @@
 static PyObject *graph_of(vf_graph *graph, const vf_error *error) {
   if (!graph) return py_raise_error(error);
   py_graph *g = (py_graph *)((allocfunc)PyType_GetSlot(py.graph, Py_tp_alloc))(py.graph, 0);
-  if (g) g->graph = graph;
+  if (g) g->graph = graph, g->loops = true; /* nobody has looked */
   else vf_graph_destroy(graph);
   return (PyObject *)g;
 }

@@ -152,7 +152,9 @@ static PyObject *graph_compile(PyObject *self, PyObject *none) {
   PY_BEGIN_WORK;
   program = g->mesh ? vf_compile_on(g->graph, NULL, 0, &error) : vf_compile(g->graph, &error);
   PY_END_WORK;
-  return program ? py_program_of(program) : py_raise_error(&error);
+  py_program *made = (py_program *)(program ? py_program_of(program) : py_raise_error(&error));
+  if (made) made->long_runs |= g->loops;
+  return (PyObject *)made;
 }
 
 static PyObject *text_of(char *text, const vf_error *error) {

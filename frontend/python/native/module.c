@@ -110,17 +110,58 @@ void py_session_leave(void) {
   PyThread_release_lock(session_lock);
 }
 
+/* Of elements of floats with so many bits and bits of the fraction: the index of the first that is no number,
+ * or an infinity, as the flags of the context want it; -1: there is none. */
+static int64_t find_unusual(const void *elements, int64_t count, int bits, int fraction) {
+  const uint64_t most = bits == 64 ? UINT64_MAX >> 1 : (UINT64_C(1) << (bits - 1)) - 1;
+  const uint64_t infinity = most >> fraction << fraction;
+  for (int64_t i = 0; i < count; i++) {
+    uint64_t x = bits == 64   ? ((const uint64_t *)elements)[i]
+                 : bits == 32 ? ((const uint32_t *)elements)[i]
+                              : ((const uint16_t *)elements)[i];
+    x &= most;
+    if ((x > infinity && py.flags & VF_STOP_AT_NAN) || (x == infinity && py.flags & VF_STOP_AT_INF)) return i;
+  }
+  return -1;
+}
+
+/* Runs of tensors are not looked at by the library: what was asked for is. False with an exception. */
+static bool check_numbers(vf_tensor *tensor, const void *elements, const char *expression) {
+  static const struct {
+    int dtype, bits, fraction;
+  } floats[] = {{VF_F16, 16, 10}, {VF_BF16, 16, 7}, {VF_F32, 32, 23}, {VF_F64, 64, 52}};
+  int64_t shape[PY_RANK], count = 1, found = -1;
+  int rank = vf_tensor_shape(tensor, shape);
+  for (int i = 0; i < rank; i++) count *= shape[i];
+  for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
+    if (vf_tensor_dtype(tensor) == (vf_dtype)floats[i].dtype)
+      found = find_unusual(elements, count, floats[i].bits, floats[i].fraction);
+  if (found >= 0)
+    PyErr_Format(py.errors[VF_ERR_VALUE],
+                 "element %lld (in row-major order) of the array that is computed by `%s` is no finite "
+                 "number; in a function "
+                 "of vf.jit the operation that makes it is told",
+                 (long long)found, expression ? expression : "");
+  return found < 0;
+}
+
 const void *py_session_compute(vf_tensor *tensor) {
   vf_error error;
   const void *data;
+  char *expression = NULL;
   if (vf_tensor_is_realised(tensor)) {
     data = vf_tensor_data(tensor, &error);
   } else {
+    if (py.flags & (VF_STOP_AT_NAN | VF_STOP_AT_INF)) expression = vf_value_text(vf_tensor_value(tensor));
     session_running = true;
     PY_BEGIN_WORK;
     data = vf_tensor_data(tensor, &error);
     PY_END_WORK;
     session_running = false;
+    if (data && py.flags & (VF_STOP_AT_NAN | VF_STOP_AT_INF) && !check_numbers(tensor, data, expression))
+      data = NULL;
+    vf_text_free(py.context, expression);
+    if (!data && PyErr_Occurred()) return NULL;
   }
   return data ? data : py_raise_error(&error);
 }
@@ -207,7 +248,7 @@ static PyMethodDef functions[] = {
     PY_METHOD("from_dlpack", py_from_dlpack, METH_O, "The array of a capsule of DLPack, which is consumed."),
     PY_METHOD("tap", py_tap, METH_VARARGS, "tap(array, name or None, text or None): shown in runs."),
     PY_METHOD("callback", py_callback, METH_VARARGS,
-              "callback(function, arrays, dtype, shape): called in runs."),
+              "callback(function, arrays, dtype, shape, gradient): called in runs."),
     PY_METHOD("parse", py_parse, METH_VARARGS, "parse(text, file): the graph of a text."),
     PY_METHOD("import_onnx", py_import_onnx, METH_O, "The graph of a model."),
     PY_METHOD("xla_handler", py_xla_handler, METH_NOARGS, "What XLA calls to run a program, as a capsule."),

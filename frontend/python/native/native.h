@@ -33,6 +33,7 @@ typedef struct py_graph {
   PyObject_HEAD vf_graph *graph;
   PyObject *kept; /* a list of what its constants are borrowed from */
   PyObject *mesh; /* of its programs; NULL: one device */
+  bool loops;     /* it may have loops, whose number of rounds no cost tells */
 } py_graph;
 
 /* An array: elements in a block, or a tensor of the session, or both; or a value of a graph. */
@@ -50,10 +51,13 @@ typedef struct py_array {
 typedef struct py_program {
   PyObject_HEAD vf_program *program;
   int inputs, outputs, variables;
-  bool long_runs;      /* worth to let other threads of Python run */
-  int *dtypes, *ranks; /* inputs, then outputs */
-  int64_t *shapes;     /* PY_RANK for each output, where there are no variables */
-  size_t *bytes;       /* of each output, likewise */
+  bool long_runs; /* worth to let other threads of Python run */
+  unsigned
+      until_timed; /* of runs that do not, the one that is timed next; how many were, and how many of the */
+  unsigned timed, slow; /* last took long */
+  int *dtypes, *ranks;  /* inputs, then outputs */
+  int64_t *shapes;      /* PY_RANK for each output, where there are no variables */
+  size_t *bytes;        /* of each output, likewise */
 } py_program;
 
 /* module.c */
@@ -181,12 +185,18 @@ PyObject *py_tracing(PyObject *module, PyObject *graph);
 /* program.c */
 extern PyType_Spec py_program_spec;
 PyObject *py_program_of(vf_program *program); /* takes it over */
+/* A run: what vf_program_run takes. lets_go: other threads of Python run meanwhile, and the caller holds the
+ * program, and the arrays that the inputs are of; else they wait. */
+typedef struct py_run {
+  py_program *program;
+  const void *const *inputs;
+  const int64_t *variables;
+  bool lets_go;
+} py_run;
 /* Runs the program; the buffers are those of vf_program_run. False with an exception. */
-bool py_program_run(const py_program *p, const void *const *inputs, void *const *outputs,
-                    const int64_t *variables);
-/* The results of a run with these inputs, in memory that is made for them: an array, or a tuple of them. */
-PyObject *py_program_results(const py_program *p, const void *const *inputs, const int64_t *variables,
-                             bool single);
+bool py_program_run(const py_run *run, void *const *outputs);
+/* The results of a run, in memory that is made for them: an array, or a tuple of them. */
+PyObject *py_program_results(const py_run *run, bool single);
 
 /* A function of the module. */
 PyObject *py_run_into(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -203,6 +213,8 @@ typedef struct py_argument {
 } py_argument;
 /* False: the object has no elements here, of a dtype of ours, aligned; of another exception it is set. */
 bool py_argument_read(PyObject *object, py_argument *argument, bool writable);
+/* Where its elements begin, as runs take them: the lowest address, of one with negative strides. */
+const void *py_argument_lowest(const py_argument *argument);
 static inline void py_arguments_release(py_argument *arguments, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; i++)
     if (arguments[i].held) PyBuffer_Release(&arguments[i].buffer);

@@ -2,9 +2,13 @@
 #include "frontend/python/native/native.h"
 
 #include <string.h>
+#include <time.h>
 
 /* A run of about 10 us: below that, letting other threads of Python run costs more than it gives. */
-enum { LONG_BYTES = 200000, LONG_FLOPS = 400000 };
+enum { LONG_BYTES = 200000, LONG_FLOPS = 400000, LONG_NS = 10000 };
+/* What costs do not tell (sorting, gathers), the clock does: the first runs are timed, and then each 64th; so
+ * many in a row, as one may have been interrupted, and the first finds nothing in the processor's caches. */
+enum { TIMED_FIRST = 4, TIMED_EACH = 64, IN_A_ROW = 3 };
 
 static bool is_long(const py_program *p) {
   vf_cost cost = {.size = sizeof cost};
@@ -33,6 +37,7 @@ static bool describe(py_program *p) {
     if (error.status) return py_raise_error(&error) != NULL;
   }
   p->long_runs = is_long(p);
+  p->until_timed = 1;
   return true;
 }
 
@@ -62,20 +67,38 @@ static void program_free(PyObject *self) {
   Py_DECREF((PyObject *)type);
 }
 
-bool py_program_run(const py_program *p, const void *const *inputs, void *const *outputs,
-                    const int64_t *variables) {
+static int64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* A run that is timed: the first ones, and then one of so many. */
+__attribute__((noinline, cold)) static vf_status run_timed(const py_run *r, void *const *outputs) {
+  py_program *p = r->program;
+  int64_t begin = now_ns();
+  vf_status status = vf_program_run(p->program, r->inputs, outputs, r->variables, NULL);
+  p->slow = now_ns() - begin > LONG_NS ? p->slow + 1 : 0;
+  if (p->slow == IN_A_ROW) p->long_runs = true;
+  p->until_timed = ++p->timed < TIMED_FIRST ? 1 : TIMED_EACH;
+  return status;
+}
+
+bool py_program_run(const py_run *r, void *const *outputs) {
+  py_program *p = r->program;
   vf_error error;
-  if (!p->long_runs) {
-    vf_status status = vf_program_run(p->program, inputs, outputs, variables, NULL);
+  if (!r->lets_go) {
+    vf_status status = --p->until_timed ? vf_program_run(p->program, r->inputs, outputs, r->variables, NULL)
+                                        : run_timed(r, outputs);
     if (py.told) py_end_work();
     if (status == VF_OK) return true;
     if (PyErr_Occurred()) return false; /* it was interrupted */
     /* the message is written only where it is wanted: once more, which fails again */
-    if (vf_program_run(p->program, inputs, outputs, variables, &error) == VF_OK) return true;
+    if (vf_program_run(p->program, r->inputs, outputs, r->variables, &error) == VF_OK) return true;
   } else {
     vf_status status;
     PY_BEGIN_WORK;
-    status = vf_program_run(p->program, inputs, outputs, variables, &error);
+    status = vf_program_run(p->program, r->inputs, outputs, r->variables, &error);
     PY_END_WORK;
     if (status == VF_OK) return true;
   }
@@ -105,9 +128,9 @@ static int make_outputs(const py_program *p, const int64_t *variables, PyObject 
   return p->outputs;
 }
 
-PyObject *py_program_results(const py_program *p, const void *const *inputs, const int64_t *variables,
-                             bool single) {
+PyObject *py_program_results(const py_run *r, bool single) {
   enum { FEW = 8 };
+  const py_program *p = r->program;
   PyObject *few_arrays[FEW], **arrays = few_arrays, *result = NULL;
   void *few_outputs[FEW], **outputs = few_outputs;
   int made = 0;
@@ -116,8 +139,8 @@ PyObject *py_program_results(const py_program *p, const void *const *inputs, con
     outputs = PyMem_Calloc((size_t)p->outputs, sizeof *outputs);
   }
   if (!arrays || !outputs) PyErr_NoMemory();
-  else made = make_outputs(p, variables, arrays, outputs);
-  if (arrays && outputs && made == p->outputs && py_program_run(p, inputs, outputs, variables)) {
+  else made = make_outputs(p, r->variables, arrays, outputs);
+  if (arrays && outputs && made == p->outputs && py_program_run(r, outputs)) {
     if (single) result = Py_NewRef(arrays[0]);
     else if ((result = PyTuple_New(p->outputs)))
       for (int i = 0; i < p->outputs; i++) PyTuple_SetItem(result, i, Py_NewRef(arrays[i]));
@@ -177,7 +200,7 @@ PyObject *py_run_into(PyObject *module, PyObject *const *args, Py_ssize_t count)
     PyErr_SetString(PyExc_TypeError, "run_into takes a program, inputs, sizes, outputs and layouts");
     return NULL;
   }
-  const py_program *p = (const py_program *)args[0];
+  py_program *p = (py_program *)args[0];
   const port_list in = {args[1], p->inputs, false}, out = {args[3], p->outputs, true};
   int64_t variables[PY_VARIABLES];
   if (PySequence_Size(in.items) != in.count || PySequence_Size(out.items) != out.count ||
@@ -194,7 +217,8 @@ PyObject *py_run_into(PyObject *module, PyObject *const *args, Py_ssize_t count)
     Py_ssize_t other = read_ports(&in, (const int64_t *)PyBytes_AsString(args[4]), arguments, data);
     if (other >= 0) result = PyLong_FromSsize_t(other);
     else if (other == -1 && read_ports(&out, NULL, arguments + in.count, data + in.count) == -1 &&
-             py_program_run(p, (const void *const *)data, data + in.count, variables))
+             py_program_run(&(py_run){p, (const void *const *)data, variables, p->long_runs},
+                            data + in.count))
       result = Py_NewRef(Py_None);
   }
   if (arguments) py_arguments_release(arguments, (Py_ssize_t)ports);
@@ -235,9 +259,11 @@ static PyObject *program_profile(PyObject *self, PyObject *args) {
     return PyErr_Format(PyExc_ValueError, "a profile takes as many arrays as the program, of fixed sizes");
   const void **inputs = PyMem_Calloc((size_t)p->inputs + 1, sizeof *inputs);
   void **outputs = PyMem_Calloc((size_t)p->outputs + 1, sizeof *outputs);
-  bool good = inputs && outputs;
+  py_argument *arguments = PyMem_Calloc((size_t)p->inputs + 1, sizeof *arguments);
+  bool good = inputs && outputs && arguments;
   for (int i = 0; i < p->inputs && good; i++)
-    good = (inputs[i] = py_array_data((py_array *)PyTuple_GetItem(list, i))) != NULL;
+    if ((good = py_argument_read(PyTuple_GetItem(list, i), &arguments[i], false)))
+      inputs[i] = py_argument_lowest(&arguments[i]);
   for (int i = 0; i < p->outputs && good; i++) good = (outputs[i] = PyMem_Malloc(p->bytes[i] + 1)) != NULL;
   vf_profile *profile = good ? vf_program_profile(p->program, ((py_graph *)graph)->graph, &error) : NULL;
   if (good && !profile) py_raise_error(&error);
@@ -245,9 +271,12 @@ static PyObject *program_profile(PyObject *self, PyObject *args) {
     if (vf_profile_run(profile, inputs, outputs, NULL, &error)) good = py_raise_error(&error) != NULL;
   char *made = profile && good ? vf_profile_text(profile, form, &error) : NULL;
   if (made) text = PyUnicode_FromString(made);
+  else if (profile && good) py_raise_error(&error);
   vf_text_free(py.context, made);
   vf_profile_destroy(profile);
   for (int i = 0; i < p->outputs && outputs; i++) PyMem_Free(outputs[i]);
+  if (arguments) py_arguments_release(arguments, p->inputs);
+  PyMem_Free(arguments);
   PyMem_Free(inputs);
   PyMem_Free(outputs);
   if (!text && !PyErr_Occurred()) PyErr_NoMemory();

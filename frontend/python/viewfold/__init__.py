@@ -33,9 +33,11 @@ from ._creation import (
     ones_like, tril, triu, zeros, zeros_like,
 )
 from ._elementwise import *  # noqa: F403
-from ._files import Program, compile, export, load, load_program, save
+from ._files import load, save
+from ._explain import explain
 from ._mesh import Mesh, P, part, processes, set_mesh, shard
-from ._look import callback, debug_nans, explain, print, profile, tap
+from ._look import callback, debug_nans, print, profile, tap
+from ._program import Program, compile, export, load_program
 from ._reductions import (
     all, any, argmax, argmin, argsort, count_nonzero, cumprod, cumsum, cumulative_prod, cumulative_sum, diff, logsumexp,
     max, mean, min, prod, sort, std, sum, topk, var,

@@ -122,6 +122,8 @@ class Array(_native.Array):
     def __format__(self, how: str) -> str:
         if how and self.ndim:
             raise TypeError(f"format: {how!r} is for one number, and the array has shape {self.shape}; format x[i], or print(x)")
+        if how:
+            self._ask("vf.print('x is {}', x) shows them when the function runs")
         return format(self.item() if how else str(self), how)
 
     def __getattr__(self, name: str) -> Any:
@@ -145,7 +147,14 @@ class Array(_native.Array):
         value = self.reshape(()).tolist() if self.ndim else self.tolist()
         return value
 
+    def _ask(self, advice: str) -> None:
+        """Refuses what needs elements in a function that is traced."""
+        if self._state == "traced" and _native.tracing() is not None:
+            raise TypeError(f"an array inside of a function that is being traced has no elements; {advice}")
+
     def _scalar(self, what: str) -> Any:
+        self._ask("in place of range(n) use vf.fori_loop, of list[i] an array x[i], or make the argument static (static_argnames)"
+                  if what == "index" else f"in place of {what}(x) use x itself, or x.astype(...), or make the argument static")
         if self.ndim:
             raise TypeError(f"{what}: the array has shape {self.shape}; takes one without axes, as of x[0] or x.sum()")
         return self.item()
@@ -154,6 +163,8 @@ class Array(_native.Array):
         if self.ndim:
             raise TypeError(f"bool: the array has shape {self.shape}; (x == y).all() and .any() are one truth value, and a "
                             "condition for each element is vf.where(x > 0, a, b)")
+        self._ask("use vf.where, vf.cond or vf.while_loop in place of if, while and assert, & | ~ of and, or, not and of a < x < b, "
+                  "vf.maximum and vf.minimum of max and min, vf.sort of sorted, or make the argument static")
         return bool(self.item())
 
     def __int__(self) -> int:
@@ -208,6 +219,8 @@ class Array(_native.Array):
     def __reduce__(self) -> Any:
         from ._creation import _unpickle
 
+        self._ask("it cannot be pickled, copied to another process or saved; return it, or vf.tap(x, function) gives them to a "
+                  "function when they are computed")
         return _unpickle, (self.tobytes(), self.dtype.name, self.shape)
 
     def __copy__(self) -> "Array":

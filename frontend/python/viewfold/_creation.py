@@ -111,7 +111,23 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         capsule = x.__dlpack__(max_version=(1, 1), copy=copy)
     except TypeError:  # of a library that knows the old form alone
         capsule = x.__dlpack__()
+    except BufferError as error:
+        raise BufferError(f"{error}{_torch_advice(x)}") from None
     return _native.from_dlpack(capsule)
+
+
+def _torch_advice(x: Any) -> str:
+    """What to do with an array of torch that cannot be lent as it is."""
+    what = (("requires_grad", "give t.detach(): derivatives of viewfold are of functions, vf.grad(f)(t.detach())"),
+            ("is_conj", "give t.resolve_conj()"), ("is_neg", "give t.resolve_neg()"), ("is_sparse", "give t.to_dense()"),
+            ("is_meta", "it has no elements: make it on a device, or give torch.empty_like(t, device='cpu')"),
+            ("is_cuda", "give t.cpu()"))
+    for name, advice in what:
+        asked = getattr(x, name, False)
+        if asked() if callable(asked) else asked:
+            return f"; {advice}"
+    device = getattr(getattr(x, "device", None), "type", "cpu")
+    return "" if device == "cpu" else "; give t.cpu()"
 
 
 def _unpickle(data: bytes, name: str, shape: tuple[int, ...]) -> Array:

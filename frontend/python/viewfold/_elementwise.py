@@ -109,8 +109,10 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Array:
     return apply("where", (asarray(condition), x1, x2))
 
 
-def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
+def clip(x: Array, /, min: Any = None, max: Any = None, **other: Any) -> Array:
     """x within the bounds, in its dtype."""
+    if other:
+        raise TypeError(f"clip has no {', '.join(other)}; its bounds are min and max: vf.clip(x, min=0, max=1)")
     low = None if min is None else (min if isinstance(min, (int, float)) else asarray(min).astype(x.dtype))
     high = None if max is None else (max if isinstance(max, (int, float)) else asarray(max).astype(x.dtype))
     if low is not None:

@@ -27,6 +27,7 @@ class _Jit:
         except (TypeError, ValueError):
             parameters = []
         self.parameters = [p.name for p in parameters]
+        self.required = [p.name for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         self.static |= {i for i, p in enumerate(self.parameters) if p in static_names}
         self.static_names |= {self.parameters[i] for i in self.static if i < len(self.parameters)}
         try:  # annotations may be text
@@ -53,17 +54,30 @@ class _Jit:
 
         return call
 
-    def _leaf_names(self, remainder: list[Any], form_args: list[Any]) -> tuple[list[str], list[Any]]:
+    def _leaf_names(self, remainder: list[Any], keywords: dict[str, Any]) -> tuple[list[str], list[Any]]:
         """A name, and the declared sizes, of each leaf that is an argument by itself."""
         names: list[str] = []
         dims: list[Any] = []
         positions = [i for i in range(len(remainder) + len(self.static)) if i not in self.static]
         for position, argument in zip(positions, remainder):
             name = self.parameters[position] if position < len(self.parameters) else f"x{position}"
-            count = len(_tree.flatten(argument)[0])
-            names.extend([name] if count == 1 else [f"{name}_{k}" for k in range(count)])
-            dims.extend([self.dims.get(name, ())] * count)
+            paths = _tree.paths(_tree.flatten(argument)[1])
+            names.extend(name + path for path in paths)
+            dims.extend(self.dims.get(name, ()) if not path else () for path in paths)
+        for name in sorted(keywords, key=str):
+            paths = _tree.paths(_tree.flatten(keywords[name])[1])
+            names.extend(name + path for path in paths)
+            dims.extend(self.dims.get(name, ()) if not path else () for path in paths)
         return names, dims
+
+    def _check_sizes(self, name: str, shape: tuple[int, ...], wanted: tuple[Any, ...]) -> None:
+        fits = len(wanted) == len(shape) and all(
+            d.takes(s) if isinstance(d, Dim) else d == s or not isinstance(d, int) for d, s in zip(wanted, shape))
+        if not fits:
+            says = ", ".join(d.range() if isinstance(d, Dim) else str(d) for d in wanted)
+            axes = "" if len(wanted) == len(shape) else f", {len(wanted)} ax{'i' if len(wanted) == 1 else 'e'}s"
+            raise ValueError(f"{self.name}: {name} has shape {shape}; its annotation says [{says}]{axes}; give it such a shape, or "
+                             "annotate it otherwise")
 
     def _array(self, x: Any) -> Any:
         try:
@@ -81,10 +95,12 @@ class _Jit:
         written = tuple(n for n, x in enumerate(leaves) if isinstance(x, _reference.Ref))
         arrays = [x.get().realise() if isinstance(x, _reference.Ref) else self._array(x) for x in leaves]
         described = [_describe(a) for a in arrays]
-        names, dims = self._leaf_names(remainder, arrays)
+        names, dims = self._leaf_names(remainder, keywords)
         marks = []
         for n, (code, shape, strides) in enumerate(described):
             wanted = dims[n] if n < len(dims) else ()
+            if wanted:
+                self._check_sizes(names[n], shape, wanted)
             marked = tuple(wanted[a].name if a < len(wanted) and isinstance(wanted[a], Dim) and wanted[a].takes(s) else s
                            for a, s in enumerate(shape))
             if strides is not None and marked != shape:  # strides would differ from size to size
@@ -118,6 +134,15 @@ class _Jit:
                         raise ValueError(f"{self.name}: {d.name} is {sizes[d.name]}, and {shape[axis]} along axis {axis} "
                                          f"of argument {n}; axes of one name have one size")
         return traced, arrays, tuple(sizes[d.name] for d in traced.dims)
+
+    def html(self) -> str | None:
+        """For a notebook: the page of the signature that was compiled last, where there is one."""
+        if not self.traced:
+            return None
+        from ._explain import Explanation
+
+        last = list(self.traced.values())[-1]
+        return Explanation(last.graph, last.program, None, self.name)._repr_html_()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
@@ -153,6 +178,17 @@ def _by_name(compiled: Any) -> str:
 copyreg.pickle(_native.Dispatcher, _by_name)  # type: ignore[arg-type]
 
 
+def _described(compiled: Any) -> str:
+    behind = getattr(compiled, "_jit", None)
+    if behind is None:
+        return "<a compiled function>"
+    names = ", ".join(behind.parameters)
+    return f"<compiled {behind.name}({names}), called with {len(behind.traced)} signatures; vf.explain shows its kernels>"
+
+
+_native.Dispatcher.__repr__ = _described  # type: ignore[method-assign]
+
+
 def jit(function: _Function | None = None, /, *, static_argnums: Any = (), static_argnames: Any = (),
         mesh: _mesh.Mesh | None = None, in_specs: Any = None) -> Any:
     """The function, compiled: for each combination of dtypes and shapes of its arguments, when it is first called.
@@ -178,5 +214,5 @@ def jit(function: _Function | None = None, /, *, static_argnums: Any = (), stati
     made: Any = _native.Dispatcher(behind)
     behind.dispatcher = made
     functools.update_wrapper(made, function)
-    made._jit = behind
+    made._jit, made._repr_html_ = behind, behind.html
     return made

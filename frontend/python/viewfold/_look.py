@@ -32,6 +32,8 @@ _taps: dict[str, Callable[[Any], None]] = {}
 
 
 def _report(name: str, text: str | None, array: Any) -> None:
+    if _is_silent():
+        return
     if text is not None:
         builtins.print(text)
     elif name in _taps:
@@ -69,11 +71,13 @@ def tap(x: Array, function: Callable[[Any], None], name: str = "") -> Array:
     return _native.tap(x, name, None)
 
 
-def callback(function: Callable[..., Any], result: Any, *arrays: Any) -> Array:
+def callback(function: Callable[..., Any], result: Any, *arrays: Any, gradient: Callable[..., Any] | None = None) -> Array:
     """What a function of Python gives for these arrays, called each time that a compiled function runs.
 
     It is called with NumPy's arrays (or ours, without NumPy), depends on them alone, and gives an array of the shape and
-    dtype of `result`, which is an array or anything that has both. It has no derivative.
+    dtype of `result`, which is an array or anything that has both. It has a derivative where a gradient is given:
+    gradient(*arrays, y, cotangent), of arrays of ours, gives what the cotangent of its result y contributes to that of each
+    array; one array, or a tuple.
     """
     from ._creation import asarray
     from ._dtypes import dtype as to_dtype
@@ -96,7 +100,11 @@ def callback(function: Callable[..., Any], result: Any, *arrays: Any) -> Array:
         from ._creation import zeros
 
         return zeros(shape, dtype=want)
-    return _native.callback(call, operands, want.code, shape)
+    def derive(*given: Array) -> tuple[Any, ...]:
+        made = gradient(*given)  # type: ignore[misc]
+        return made if isinstance(made, tuple) else (made,)
+
+    return _native.callback(call, operands, want.code, shape, derive if gradient else None)
 
 
 class debug_nans:
@@ -116,67 +124,8 @@ class debug_nans:
         _native.set_flags(self._before)
 
 
-class Explanation:
-    """The graph and the kernels of a function for some arguments; as text, or as a page in a notebook."""
-
-    def __init__(self, graph: Any, program: Any) -> None:
-        self._graph, self._program = graph, program
-
-    @property
-    def graph(self) -> str:
-        """The graph as recorded."""
-        return self._graph.text()
-
-    def dump(self, stage: str) -> str:
-        """The graph at a stage: graph, kernels, index, loops, llvm, asm; on a mesh also shard and spmd."""
-        return self._graph.dump(stage)
-
-    @property
-    def kernels(self) -> str:
-        """What each kernel computes, fuses and reads."""
-        return self.dump("kernels")
-
-    @property
-    def cost(self) -> Any:
-        """Bytes and operations of a run."""
-        return self._program.cost()
-
-    @property
-    def received(self) -> tuple[int, int]:
-        """Bytes that devices of a mesh have received in all runs: the device that received most, and all together."""
-        return self._program.received()
-
-    def __str__(self) -> str:
-        return f"{self.graph}\n{self.kernels}"
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        parts = "".join(f"<details{' open' if s == 'kernels' else ''}><summary>{s}</summary><pre>"
-                        f"{escape(self.dump(s))}</pre></details>" for s in ("graph", "kernels", "index", "loops"))
-        return f"<div>{parts}</div>"
-
-
-def explain(function: Any) -> Callable[..., Explanation]:
-    """vf.explain(f)(x, y): what the compiler made of the function for these arguments."""
-    from ._jit import jit
-    from ._trace import _check_function
-
-    _check_function(function, "explain")
-    behind = getattr(function, "_jit", None) or jit(function)._jit
-
-    def call(*args: Any, **kwargs: Any) -> Explanation:
-        traced, _, _ = behind.prepare(args, kwargs)
-        return Explanation(traced.graph, traced.program)
-
-    return call
-
-
 def profile(function: Any, runs: int = 10, form: str = "text") -> Callable[..., str]:
     """vf.profile(f)(x, y): where the time of so many runs goes: a table, or "json", or "trace" for Perfetto."""
-    from ._creation import asarray
     from ._jit import jit
     from ._trace import _check_function
 
@@ -185,7 +134,7 @@ def profile(function: Any, runs: int = 10, form: str = "text") -> Callable[..., 
 
     def call(*args: Any, **kwargs: Any) -> str:
         traced, arrays, _ = behind.prepare(args, kwargs)
-        return traced.program.profile(traced.graph, tuple(asarray(a).realise() for a in arrays), form, runs)
+        return traced.program.profile(traced.graph, tuple(arrays), form, runs)
 
     return call
 

@@ -7,6 +7,9 @@ from typing import Any
 # where NumPy's name is another one
 _OTHER = {"arctan2": "atan2", "absolute": "abs", "true_divide": "divide", "amax": "max", "amin": "min",
           "expand_dims": "expand_dims", "dot": "matmul", "cumprod": "cumprod", "cumsum": "cumsum"}
+# by what x.at[i] calls it
+_AT = {"add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide", "true_divide": "divide", "minimum": "min",
+       "maximum": "max"}
 # what NumPy passes though nobody has given it
 _DEFAULTS = {"out": None, "keepdims": False, "initial": None, "where": True, "dtype": None, "casting": "same_kind",
              "order": None, "subok": True, "ddof": 0, "optimize": False}
@@ -29,6 +32,8 @@ def _given(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
     made = {k: v for k, v in kwargs.items()
             if not (k in _DEFAULTS and (v is _DEFAULTS[k] or type(v).__name__ == "_NoValueType"
                                         or (k in ("keepdims", "ddof") and v == _DEFAULTS[k])))}
+    if name == "clip":
+        made = {k.removeprefix("a_"): v for k, v in made.items()}
     if name in ("var", "std") and "ddof" in made:
         made["correction"] = made.pop("ddof")
     if made.get("out") is not None:
@@ -42,8 +47,11 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[s
         reduction = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
                      "logical_or": "any"}[name]
         return _ours(reduction)(inputs[0], **_given(reduction, {"axis": 0} | options))
+    if method == "at":
+        advice = f"x = x.at[i].{_AT[name]}(y)" if name in _AT else "x = x.at[i].set(y), with the elements computed before"
+        raise TypeError(f"numpy.{name}.at writes into its argument, and arrays of viewfold do not change: {advice}")
     if method != "__call__":
-        raise TypeError(f"viewfold has no numpy.{name}.{method}")
+        raise TypeError(f"viewfold has no numpy.{name}.{method}; use numpy.{name}.{method}(numpy.asarray(x)) outside of traced functions")
     return _ours(name)(*inputs, **_given(name, options))
 
 

@@ -41,6 +41,9 @@ class Ref:
         """What it holds now."""
         return self._held.get()
 
+    def __reduce__(self) -> Any:
+        return Ref, (self.get(),)
+
     def __repr__(self) -> str:
         return f"Ref({self.get()!r})"
 

@@ -47,6 +47,10 @@ class Dim:
     def __repr__(self) -> str:
         return f"Dim({self.name!r}, {self.lo}, {self.hi}, {self.divisor})"
 
+    def range(self) -> str:
+        """What it takes, for messages."""
+        return f"{self.name} from {self.lo} to {self.hi}" + (f" in multiples of {self.divisor}" if self.divisor > 1 else "")
+
     def takes(self, size: int) -> bool:
         return self.lo <= size <= self.hi and size % self.divisor == 0
 
@@ -135,7 +139,11 @@ def _trace(function: _Function, name: str, described: Sequence[Any], form: _tree
         args, kwargs = _tree.unflatten(form, [references.get(n, x) for n, x in enumerate(inputs)])
         if placed is not None:
             args = placed.divide(args)
-        results = function(*args, *fixed, **kwargs)
+        try:
+            results = function(*args, *fixed, **kwargs)
+        except RecursionError:
+            raise RecursionError(f"{name} calls itself without end: while it is traced, no element tells when to stop; use vf.while_loop, "
+                                 "or a number that is static (static_argnames) as the depth") from None
         leaves, result_form = _tree.flatten(results)
         leaves = [x.get() if isinstance(x, _reference.Ref) else x for x in leaves]
         leaves += [r.get() for r in references.values()]

@@ -166,6 +166,7 @@ def scan(body: _Function, init: Any, xs: Any = None, length: int | None = None, 
         state = [asarray(s) for s in state]
         slices, xs_form = _tree.flatten(xs)
         slices = [asarray(x) for x in slices]
+        _check_lengths(slices, _tree.paths(xs_form, "[{!r}]"), length)
 
         def call(*leaves: Any) -> tuple[list[Any], _tree.Form]:
             returned = body(_tree.unflatten(state_form, leaves[:len(state)]),
@@ -191,6 +192,22 @@ def scan(body: _Function, init: Any, xs: Any = None, length: int | None = None, 
         return _tree.unflatten(state_form, made[:len(state)]), _tree.unflatten(ys_form, made[len(state):])
 
     return _in_trace(scanned)(init, xs)
+
+
+def _check_lengths(slices: list[Array], paths: list[str], length: int | None) -> None:
+    for x, path in zip(slices, paths):
+        if not x.ndim:
+            raise ValueError(f"scan: xs{path} has no axes; it goes along the first axis of xs, and what is the same in each iteration is "
+                             "in init, or taken from the surroundings")
+        if not isinstance(x.shape[0], int) or not isinstance(slices[0].shape[0], int):
+            continue
+        if x.shape[0] != slices[0].shape[0]:
+            raise ValueError(f"scan: xs{paths[0]} has {slices[0].shape[0]} elements along its first axis, and xs{path} has {x.shape[0]}; "
+                             "all have the same number")
+        if length is not None and x.shape[0] != length:
+            raise ValueError(f"scan: xs{path} has {x.shape[0]} elements along its first axis, and length is {length}; leave length out")
+    if not slices and length is None:
+        raise ValueError("scan: there is no xs, so that nothing says how often; give length=n, or use vf.fori_loop")
 
 
 def _probe_pair(function: _Function, arguments: Any) -> Any:

@@ -44,6 +44,15 @@ def flatten(tree: Any) -> tuple[list[Any], Form]:
     return leaves, walk(tree)
 
 
+def paths(form: Form, written: str = "_{}") -> list[str]:
+    """What to call each leaf behind the name of the tree: "_w_0" for tree["w"][0], "" for a tree that is a leaf. written:
+    how a key is, which `{!r}` stands for as Python writes it."""
+    if form.kind == "leaf":
+        return [""]
+    keys = form.keys or range(len(form.children))
+    return [written.format(key) + path for key, child in zip(keys, form.children) for path in paths(child, written)]
+
+
 def unflatten(form: Form, leaves: Any) -> Any:
     remainder = iter(leaves)
 

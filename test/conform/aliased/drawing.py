@@ -136,10 +136,12 @@ class Drawing:
 
     def make_group(self, array, base):
         """Three lattices of one shape that begin near each other, axes in one order: what an iteration reads of one, others
-        before or after it replace. Or one row of each, and all rows, of which the greatest elements are read."""
+        before or after it replace. Or windows that have one element in common. Or one row of each, and all rows, of which the
+        greatest elements are read."""
         shape, order = base.at.shape, [int(k) for k in self.random.permutation(base.at.ndim)]
+        lattices = windows.touching(self.random, shape) if self.chance(0.2) else windows.alike(self.random, shape, 3)
         targets = [self.lattice_of(base, *lattice).then("permute", lambda a: a.transpose(order), order=order)
-                   for lattice in windows.alike(self.random, shape, 3)]
+                   for lattice in lattices]
         sources = [Source(view) for view in targets]
         if len(shape) > 1 and self.chance(0.3):
             axis = int(self.random.integers(len(shape)))

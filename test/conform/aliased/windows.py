@@ -44,3 +44,13 @@ def alike(random, shape, count):
             for numbers, number in zip(lattice, (begin, begin + span, step)):
                 numbers.append(number)
     return lattices
+
+
+def touching(random, shape):
+    """Three lattices as of alike: windows, of which each has one element in common with the one before it, the last of one of
+    them and the first of the other; where there is no room for three, two are the same."""
+    lengths = [int(random.integers(1, (n + 1) // 2 + 1)) for n in shape]
+    begins = [int(random.integers(0, n - 2 * k + 2)) for n, k in zip(shape, lengths)]
+    third = 2 if all(b + 3 * k - 2 <= n for b, k, n in zip(begins, lengths, shape)) else 0
+    return [([b + m * (k - 1) for b, k in zip(begins, lengths)], [b + m * (k - 1) + k for b, k in zip(begins, lengths)],
+             [1] * len(shape)) for m in (0, 1, third)]

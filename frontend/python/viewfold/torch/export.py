@@ -14,8 +14,8 @@ from torch.export.graph_signature import InputKind, OutputKind
 from .. import _native
 from .._array import Array, apply
 from .._creation import from_dlpack, full
-from .._files import Program as Loaded
-from .._files import load_program
+from .._program import Program as Loaded
+from .._program import load_program
 from .decompose import decompositions
 from .program import CannotTake, Program, placeholders, value
 from .rows.call import dtype_of

@@ -1,0 +1,128 @@
+/* What the files of the automatic choice share. */
+#ifndef VIEWFOLD_PASSES_AUTOSHARD_IMPL_H
+#define VIEWFOLD_PASSES_AUTOSHARD_IMPL_H
+
+#include "autoshard.h"
+#include "passes/ops/sharding/sharding.h"
+#include "problem.h"
+
+enum {
+  AUTO_STRATEGIES = 1 << 10,            /* of one operation; of more, those that divide it most are kept */
+  AUTO_TERMS = OP_SHARDING_OPERANDS + 1 /* operands and the result */
+};
+
+/* Specs by number. Two with the same parts are one. */
+typedef struct auto_specs {
+  ir_spec *items;
+  size_t count, cap;
+  uint32_t *table; /* by hash: the number + 1 */
+  size_t table_cap;
+} auto_specs;
+
+/* An array that is redistributed: its sizes, and how its summands are added. */
+typedef struct auto_array {
+  int64_t shape[IR_MAX_RANK];
+  uint32_t rank, item;
+  bool rounds, begins; /* begins: what is not pending may begin to be, on the first of the devices */
+} auto_array;
+
+/* What a redistribution takes, once found. */
+typedef struct auto_move {
+  uint32_t array, from, to;
+  bool known;
+  double seconds;
+} auto_move;
+
+/* What can be chosen: for an operation, how it is divided; for a value, how it is stored. */
+typedef struct auto_variable {
+  ir_ref node;
+  bool stored;
+  uint32_t terms;  /* of an operation: operands, then the result; of a value: 1 */
+  uint32_t *specs; /* count * terms numbers of specs */
+  double *cost;    /* seconds of computing */
+  uint32_t count;
+  size_t cap, cost_cap;
+} auto_variable;
+
+/* A table of costs for pairs of lists of specs. */
+typedef struct auto_table {
+  uint32_t array, rows, columns, *lists; /* the specs of rows, then those of columns */
+  double *cost;
+} auto_table;
+
+/* A value is there at the places first <= place < behind of the order. */
+typedef struct auto_life {
+  ir_ref node;
+  uint32_t first, behind;
+} auto_life;
+
+typedef struct auto_model {
+  ir_graph *g;
+  const ir_mesh *mesh;
+  const autoshard_request *request;
+  autoshard_rates rates;
+  auto_specs specs;
+  auto_array *arrays;
+  size_t array_count, array_cap;
+  auto_move *moves; /* by hash */
+  size_t move_count, move_cap;
+  auto_variable *variables;
+  size_t variable_count, variable_cap;
+  choice_pair *pairs;
+  size_t pair_count, pair_cap;
+  auto_table *tables;
+  size_t table_count, table_cap;
+  ir_ref *live; /* in order, sources first */
+  size_t live_count, live_cap, nodes;
+  uint32_t *operation, *stored; /* by node: its variable + 1; 0: none */
+  uint32_t *readers;            /* by node: how often it is an operand or a result */
+  auto_life *lives;             /* of the values, in the order of `live` */
+  bool truncated;               /* an operation has more strategies than are considered */
+} auto_model;
+
+bool auto_no_memory(auto_model *m); /* false */
+
+/* specs.c: the number of a spec; UINT32_MAX after failing. */
+uint32_t auto_spec(auto_model *m, const ir_spec *spec);
+/* The same without what is pending. */
+uint32_t auto_finished(auto_model *m, uint32_t spec);
+/* All specs that `given` may become when its open dimensions get axes that it does not have; `pending`: axes
+ * may also be pending sums. Calls back for each; false as soon as that is. */
+typedef bool auto_visit(void *user, const ir_spec *spec);
+bool auto_each_spec(auto_model *m, const ir_spec *given, bool pending, auto_visit *visit, void *user);
+void auto_specs_free(auto_model *m);
+
+/* sizes.c: a size, or one that a variable may have. */
+int64_t auto_size(const auto_model *m, ir_ref dim);
+uint32_t auto_array_of(auto_model *m, ir_ref node, bool begins); /* UINT32_MAX after failing */
+/* Bytes of the largest part of a value; of a view of a smaller array, of that. */
+double auto_part_bytes(const auto_model *m, ir_ref node, const ir_spec *spec);
+
+/* moves.c: seconds of a redistribution; CHOICE_NEVER: there is none. Negative after failing. */
+double auto_move_time(auto_model *m, uint32_t array, uint32_t from, uint32_t to);
+/* The costs from each spec of one list to each of another, kept. NULL after failing. */
+const double *auto_move_table(auto_model *m, uint32_t array, const uint32_t *rows, uint32_t row_count,
+                              const uint32_t *columns, uint32_t column_count);
+void auto_moves_free(auto_model *m);
+
+/* strategies.c: the ways to divide an operation, with their costs. False after failing. */
+bool auto_strategies(auto_model *m, auto_variable *v);
+bool auto_add_strategy(auto_model *m, auto_variable *v, const uint32_t *specs, double cost);
+/* work.c: seconds of computing. parts: by factor of the rule. */
+double auto_work(auto_model *m, ir_ref node, const op_sharding *rule, const int64_t *parts,
+                 const ir_spec *terms);
+
+/* memory.c: when values are there. False after failing. */
+bool auto_lives(auto_model *m);
+double auto_held(const auto_model *m, size_t number, uint32_t strategy); /* bytes of lives[number] */
+/* The most bytes that are there at a time, and where; `room` is for live_count + 2 numbers. */
+double auto_peak(const auto_model *m, const uint32_t *chosen, double *room, size_t *worst);
+
+/* model.c: variables and pairs of the graph. False after failing. */
+bool auto_model_make(auto_model *m, ir_graph *g, const autoshard_request *request);
+void auto_model_free(auto_model *m);
+/* The variable that says how the value is there for its readers, from 0, and the spec of its strategy. */
+uint32_t auto_source(const auto_model *m, ir_ref node); /* UINT32_MAX: none */
+uint32_t auto_result_spec(const auto_model *m, uint32_t variable, uint32_t strategy);
+
+#endif

@@ -1,0 +1,207 @@
+/* From a graph to variables and pairs. */
+#include "impl.h"
+
+#include <string.h>
+
+static auto_variable *add_variable(auto_model *m, ir_ref node, bool stored, uint32_t terms) {
+  if (!IR_RESERVE(m->g->mem, m->variables, m->variable_cap, m->variable_count + 1))
+    return auto_no_memory(m), NULL;
+  auto_variable *v = &m->variables[m->variable_count++];
+  *v = (auto_variable){.node = node, .stored = stored, .terms = terms};
+  (stored ? m->stored : m->operation)[node] = (uint32_t)m->variable_count;
+  return v;
+}
+
+uint32_t auto_source(const auto_model *m, ir_ref node) {
+  if (node >= m->nodes) return UINT32_MAX;
+  return (m->stored[node] ? m->stored[node] : m->operation[node]) - 1; /* none: 0 - 1 */
+}
+
+uint32_t auto_result_spec(const auto_model *m, uint32_t variable, uint32_t strategy) {
+  const auto_variable *v = &m->variables[variable];
+  return v->specs[(size_t)strategy * v->terms + v->terms - 1];
+}
+
+static bool is_leaf(const auto_model *m, ir_ref node) {
+  ir_op op = ir_op_of(m->g, node);
+  return op == IR_OP_INPUT || op == IR_OP_BUFFER;
+}
+
+/* ---- operations */
+
+static bool add_operation(auto_model *m, ir_ref node) {
+  const ir_node *n = ir_get(m->g, node);
+  uint32_t operands = ir_only_divides((ir_op)n->op) ? 1 : ir_operand_count(n);
+  if (operands >= AUTO_TERMS) operands = 0, m->truncated = true; /* done on whole operands */
+  auto_variable *v = add_variable(m, node, false, operands + 1);
+  return v && auto_strategies(m, v);
+}
+
+/* ---- stored values */
+
+typedef struct storing {
+  auto_model *m;
+  auto_variable *v;
+} storing;
+
+/* Of specs that take equally long the one of which a device holds less: a millionth of reading that. */
+static double holding(const auto_model *m, ir_ref node, uint32_t spec) {
+  return 1e-6 * auto_part_bytes(m, node, &m->specs.items[spec]) / m->rates.bytes;
+}
+
+static bool add_stored(void *user, const ir_spec *spec) {
+  storing *s = user;
+  uint32_t at = auto_spec(s->m, spec);
+  return at != UINT32_MAX && auto_add_strategy(s->m, s->v, &at, holding(s->m, s->v->node, at));
+}
+
+/* Whole, as the operation leaves it, and as its readers want it. */
+static bool add_wanted(auto_model *m, ir_ref node, uint32_t number, bool complete) {
+  uint32_t own = m->operation[node];
+  for (size_t i = 0; i < m->variable_count; i++) {
+    const auto_variable *o = &m->variables[i];
+    const ir_node *n = ir_get(m->g, o->node);
+    if (o->stored) break; /* operations come first */
+    for (uint32_t t = 0; t < o->terms; t++) {
+      bool result = t + 1 == o->terms;
+      if (result ? i + 1 != own : n->src[t] != node) continue;
+      for (uint32_t k = 0; k < m->variables[i].count; k++) {
+        uint32_t spec = m->variables[i].specs[(size_t)k * o->terms + t];
+        if (complete && ir_spec_count(&m->specs.items[spec], IR_PLACE_PENDING)) spec = auto_finished(m, spec);
+        if (spec == UINT32_MAX || !auto_add_strategy(m, &m->variables[number], &spec, holding(m, node, spec)))
+          return false;
+      }
+    }
+  }
+  ir_spec whole;
+  ir_spec_init(&whole, ir_rank(m->g, node));
+  return add_stored(&(storing){m, &m->variables[number]}, &whole);
+}
+
+static bool add_store(auto_model *m, ir_ref node, bool result) {
+  const ir_spec *given = ir_spec_of(m->g, node);
+  if (ir_only_divides(ir_op_of(m->g, node))) given = NULL; /* its strategies say so */
+  bool leaf = is_leaf(m, node);
+  if (!ir_shape(m->g, node) || (!leaf && !given && !result && m->readers[node] < 2)) return true;
+  if (!add_variable(m, node, true, 1)) return false;
+  uint32_t number = (uint32_t)m->variable_count - 1;
+  storing s = {m, &m->variables[number]};
+  if (given) {
+    ir_spec spec = *given;
+    return auto_each_spec(m, &spec, false, add_stored, &s);
+  }
+  return add_wanted(m, node, number, leaf || result);
+}
+
+/* ---- pairs */
+
+/* The specs of one term of all strategies. NULL after failing; to be freed. */
+static uint32_t *list_of(auto_model *m, uint32_t variable, uint32_t term) {
+  const auto_variable *v = &m->variables[variable];
+  uint32_t *list = ir_alloc(m->g->mem, v->count * sizeof *list);
+  if (!list) return auto_no_memory(m), NULL;
+  for (uint32_t i = 0; i < v->count; i++) list[i] = v->specs[(size_t)i * v->terms + term];
+  return list;
+}
+
+/* What one variable leaves is moved to what a term of the other needs. */
+static bool add_pair(auto_model *m, ir_ref value, uint32_t from, uint32_t to, uint32_t term) {
+  const ir_node *reader = ir_get(m->g, m->variables[to].node);
+  bool asked = m->variables[to].stored || ir_only_divides((ir_op)reader->op);
+  uint32_t array = auto_array_of(m, value, asked);
+  if (array == UINT32_MAX || !IR_RESERVE(m->g->mem, m->pairs, m->pair_cap, m->pair_count + 1))
+    return array == UINT32_MAX ? false : auto_no_memory(m);
+  const auto_variable *a = &m->variables[from], *b = &m->variables[to];
+  uint32_t *rows = list_of(m, from, a->terms - 1), *columns = rows ? list_of(m, to, term) : NULL;
+  const double *cost = columns ? auto_move_table(m, array, rows, a->count, columns, b->count) : NULL;
+  if (cost) m->pairs[m->pair_count++] = (choice_pair){from, to, cost};
+  if (rows) ir_free(m->g->mem, rows, a->count * sizeof *rows);
+  if (columns) ir_free(m->g->mem, columns, b->count * sizeof *columns);
+  return cost != NULL;
+}
+
+static bool add_pairs(auto_model *m) {
+  for (uint32_t i = 0; i < m->variable_count; i++) {
+    const auto_variable *v = &m->variables[i];
+    ir_ref node = v->node;
+    if (v->stored) {
+      if (m->operation[node] && !add_pair(m, node, m->operation[node] - 1, i, 0)) return false;
+      continue;
+    }
+    for (uint32_t t = 0; t + 1 < m->variables[i].terms; t++) {
+      ir_ref x = ir_src(m->g, node, t);
+      bool place = ir_op_of(m->g, node) == IR_OP_ASSIGN && t == 1; /* positions in a part are its own */
+      uint32_t from = auto_source(m, x);
+      if (place || from == UINT32_MAX || !ir_shape(m->g, x)) continue;
+      if (!add_pair(m, x, from, i, t)) return false;
+    }
+  }
+  for (size_t r = 0; r < m->request->reference_count; r++) {
+    const pass_reference *at = &m->request->references[r];
+    ir_ref result = ir_src(m->g, m->request->root, at->result), input = m->request->inputs[at->input];
+    uint32_t from = auto_source(m, result), to = auto_source(m, input);
+    if (from == to || from == UINT32_MAX || to == UINT32_MAX) continue;
+    if (!add_pair(m, result, from, to, 0)) return false;
+  }
+  return true;
+}
+
+/* ---- the model */
+
+static bool count_readers(auto_model *m) {
+  if (ir_reachable(m->g, &m->request->root, 1, &m->live, &m->live_count, &m->live_cap) != IR_OK) return false;
+  for (size_t i = 0; i < m->live_count; i++) {
+    const ir_node *n = ir_get(m->g, m->live[i]);
+    for (uint32_t k = 0; k < n->nsrc; k++) m->readers[n->src[k]]++;
+  }
+  return true;
+}
+
+static bool is_value(const auto_model *m, ir_ref node) {
+  return ir_shape(m->g, node) || ir_has_results(ir_op_of(m->g, node));
+}
+
+static bool is_result(const auto_model *m, ir_ref node) {
+  const ir_node *root = ir_get(m->g, m->request->root);
+  for (uint32_t i = 0; i < root->nsrc; i++)
+    if (root->src[i] == node) return true;
+  return false;
+}
+
+bool auto_model_make(auto_model *m, ir_graph *g, const autoshard_request *request) {
+  *m = (auto_model){.g = g, .mesh = ir_graph_mesh(g), .request = request, .nodes = (size_t)request->root + 1};
+  m->rates =
+      (autoshard_rates){request->rates.flops > 0 ? request->rates.flops : autoshard_default_rates.flops,
+                        request->rates.bytes > 0 ? request->rates.bytes : autoshard_default_rates.bytes};
+  m->operation = ir_alloc(g->mem, m->nodes * sizeof *m->operation);
+  m->stored = ir_alloc(g->mem, m->nodes * sizeof *m->stored);
+  m->readers = ir_alloc(g->mem, m->nodes * sizeof *m->readers);
+  if (!m->operation || !m->stored || !m->readers) return auto_no_memory(m);
+  memset(m->operation, 0, m->nodes * sizeof *m->operation);
+  memset(m->stored, 0, m->nodes * sizeof *m->stored);
+  memset(m->readers, 0, m->nodes * sizeof *m->readers);
+  bool good = count_readers(m);
+  for (size_t i = 0; i < m->live_count && good; i++)
+    if (is_value(m, m->live[i]) && !is_leaf(m, m->live[i])) good = add_operation(m, m->live[i]);
+  for (size_t i = 0; i < m->live_count && good; i++)
+    if (is_value(m, m->live[i])) good = add_store(m, m->live[i], is_result(m, m->live[i]));
+  return good && add_pairs(m) && auto_lives(m);
+}
+
+void auto_model_free(auto_model *m) {
+  const ir_mem *mem = m->g->mem;
+  for (size_t i = 0; i < m->variable_count; i++) {
+    ir_free(mem, m->variables[i].specs, m->variables[i].cap * sizeof *m->variables[i].specs);
+    ir_free(mem, m->variables[i].cost, m->variables[i].cost_cap * sizeof *m->variables[i].cost);
+  }
+  auto_moves_free(m);
+  auto_specs_free(m);
+  ir_free(mem, m->variables, m->variable_cap * sizeof *m->variables);
+  ir_free(mem, m->pairs, m->pair_cap * sizeof *m->pairs);
+  ir_free(mem, m->arrays, m->array_cap * sizeof *m->arrays);
+  if (m->lives) ir_free(mem, m->lives, (m->live_count + 1) * sizeof *m->lives);
+  ir_free(mem, m->live, m->live_cap * sizeof *m->live);
+  if (m->operation) ir_free(mem, m->operation, m->nodes * sizeof *m->operation);
+  if (m->stored) ir_free(mem, m->stored, m->nodes * sizeof *m->stored);
+  if (m->readers) ir_free(mem, m->readers, m->nodes * sizeof *m->readers);
+}

@@ -1,0 +1,177 @@
+/* The ways to divide an operation. */
+#include "impl.h"
+#include "passes/shard/strategy.h"
+
+#include <string.h>
+
+enum { AUTO_TRIED = 1 << 16 /* assignments of axes that are looked at, of one operation: milliseconds */ };
+
+bool auto_add_strategy(auto_model *m, auto_variable *v, const uint32_t *specs, double cost) {
+  const ir_mem *mem = m->g->mem;
+  for (uint32_t i = 0; i < v->count; i++) /* of two ways with the same specs, the cheaper */
+    if (!memcmp(v->specs + (size_t)i * v->terms, specs, v->terms * sizeof *specs)) {
+      if (cost < v->cost[i]) v->cost[i] = cost;
+      return true;
+    }
+  if (!IR_RESERVE(mem, v->specs, v->cap, ((size_t)v->count + 1) * v->terms) ||
+      !IR_RESERVE(mem, v->cost, v->cost_cap, (size_t)v->count + 1))
+    return auto_no_memory(m);
+  memcpy(v->specs + (size_t)v->count * v->terms, specs, v->terms * sizeof *specs);
+  v->cost[v->count++] = cost;
+  return true;
+}
+
+typedef struct dividing {
+  auto_model *m;
+  auto_variable *v;
+  const op_sharding *rule;
+  shard_strategy way;
+  int64_t parts[OP_FACTORS_MAX];
+  bool extremum[OP_FACTORS_MAX]; /* each part needs an element */
+  uint32_t tried;
+} dividing;
+
+/* Are there so many parts that some have no elements, or, where each needs one, may have none? */
+static bool is_too_fine(const dividing *d, uint32_t factor) {
+  ir_ref size = d->rule->factors[factor].size;
+  int64_t parts = d->parts[factor], n = auto_size(d->m, size);
+  if (parts > n) return true;
+  return d->extremum[factor] &&
+         (!ir_is_const(d->m->g, size, NULL) || (parts - 1) * ir_part_size(n, parts) >= n);
+}
+
+/* A mean is divided by the number of elements when its sum is complete. */
+static double finish_mean(auto_model *m, ir_ref node, ir_spec *result) {
+  if (ir_op_of(m->g, node) != IR_OP_MEAN || !ir_spec_count(result, IR_PLACE_PENDING)) return 0;
+  uint32_t from = auto_spec(m, result), to = auto_finished(m, from), array = auto_array_of(m, node, false);
+  ir_spec_clear(result, IR_PLACE_PENDING);
+  result->joined_by = IR_OP_ADD;
+  return to == UINT32_MAX || array == UINT32_MAX ? -1 : auto_move_time(m, array, from, to);
+}
+
+static bool add_way(dividing *d) {
+  auto_model *m = d->m;
+  ir_spec terms[AUTO_TERMS];
+  uint32_t numbers[AUTO_TERMS];
+  const op_sharding *rule = d->rule;
+  ir_ref node = d->v->node;
+  if (!shard_strategy_specs(m->g, node, rule, &d->way, terms, &terms[rule->operands]))
+    return m->g->error->status == IR_OK;
+  double cost = auto_work(m, node, rule, d->parts, terms),
+         more = finish_mean(m, node, &terms[rule->operands]);
+  if (more < 0) return false;
+  for (uint32_t i = 0; i <= rule->operands; i++)
+    if ((numbers[i] = auto_spec(m, &terms[i])) == UINT32_MAX) return false;
+  return auto_add_strategy(m, d->v, numbers, cost + more);
+}
+
+/* Axes of the mesh from `axis` on: to each factor, pending as operands are, or nowhere. */
+static bool divide_from(dividing *d, uint32_t axis) {
+  const ir_mesh *mesh = d->m->mesh;
+  if (axis == mesh->axis_count) return add_way(d);
+  int64_t size = mesh->axes[axis].size;
+  bool full = d->v->count >= AUTO_STRATEGIES || d->tried >= AUTO_TRIED;
+  d->m->truncated |= full && size > 1;
+  for (uint32_t i = 0; i < d->rule->factor_count && size > 1 && !full; i++) {
+    d->way.factor_of[axis] = (int8_t)i;
+    d->parts[i] *= size, d->tried++;
+    bool good = is_too_fine(d, i) || divide_from(d, axis + 1);
+    d->parts[i] /= size;
+    if (!good) return false;
+  }
+  d->way.factor_of[axis] = SHARD_LATE;
+  if (d->way.late && size > 1 && !full && !divide_from(d, axis + 1)) return false;
+  d->way.factor_of[axis] = SHARD_NOWHERE;
+  return divide_from(d, axis + 1);
+}
+
+static void find_extrema(dividing *d) {
+  ir_op op = ir_op_of(d->m->g, d->v->node);
+  const op_term *result = &d->rule->terms[d->rule->operands];
+  bool searches = op == IR_OP_REDUCE_MAX || op == IR_OP_REDUCE_MIN;
+  for (uint32_t i = 0; i < d->rule->factor_count; i++) d->extremum[i] = searches, d->parts[i] = 1;
+  for (uint32_t a = 0; a < result->rank; a++)
+    for (uint32_t k = 0; k < result->axes[a].count; k++) d->extremum[result->axes[a].factors[k]] = false;
+}
+
+/* Operands that may be pending together: one of them, or all. */
+static bool divide(auto_model *m, auto_variable *v, const op_sharding *rule) {
+  dividing d = {.m = m, .v = v, .rule = rule};
+  find_extrema(&d);
+  for (uint32_t k = 0; k <= rule->operands + 1u; k++) {
+    bool partial[AUTO_TERMS] = {0};
+    if (k == rule->operands + 1u && rule->operands < 2) break;
+    for (uint32_t i = 0; i < rule->operands; i++) partial[i] = k == rule->operands + 1u || k == i + 1;
+    if (k && !op_defers(m->g, v->node, partial)) continue;
+    d.way.late = k == rule->operands + 1u ? (uint32_t)((UINT64_C(1) << rule->operands) - 1)
+                 : k                      ? 1u << (k - 1)
+                                          : 0;
+    if (!divide_from(&d, 0)) return false;
+  }
+  return true;
+}
+
+/* Operands and results whole, on every device. */
+static bool all_whole(auto_model *m, auto_variable *v) {
+  uint32_t numbers[AUTO_TERMS];
+  const ir_node *n = ir_get(m->g, v->node);
+  for (uint32_t i = 0; i < v->terms; i++) {
+    ir_ref x = i + 1 == v->terms ? v->node : n->src[i];
+    ir_spec spec;
+    ir_spec_init(&spec, ir_shape(m->g, x) ? ir_rank(m->g, x) : 0);
+    if ((numbers[i] = auto_spec(m, &spec)) == UINT32_MAX) return false;
+  }
+  return auto_add_strategy(m, v, numbers, auto_work(m, v->node, NULL, NULL, NULL));
+}
+
+typedef struct constrained {
+  auto_model *m;
+  auto_variable *v;
+} constrained;
+
+static bool add_constraint(void *user, const ir_spec *spec) {
+  constrained *c = user;
+  uint32_t numbers[2], at = auto_spec(c->m, spec);
+  numbers[0] = numbers[1] = at;
+  return at != UINT32_MAX && auto_add_strategy(c->m, c->v, numbers, 0);
+}
+
+static bool add_collective(void *user, const ir_spec *from) {
+  constrained *c = user;
+  ir_spec to;
+  if (!shard_strategy_collective(c->m->g, c->v->node, from, &to)) {
+    ir_error_clear(c->m->g->error); /* not of such an operand */
+    return true;
+  }
+  uint32_t numbers[2] = {auto_spec(c->m, from), auto_spec(c->m, &to)},
+           array = auto_array_of(c->m, c->v->node, false);
+  if (numbers[0] == UINT32_MAX || numbers[1] == UINT32_MAX || array == UINT32_MAX) return false;
+  double cost = auto_move_time(c->m, array, numbers[0], numbers[1]);
+  return cost >= 0 && auto_add_strategy(c->m, c->v, numbers, cost);
+}
+
+/* What only divides its operand. */
+static bool constrain(auto_model *m, auto_variable *v) {
+  ir_spec given;
+  constrained c = {m, v};
+  if (ir_op_of(m->g, v->node) == IR_OP_SHARD) {
+    const ir_spec *spec = ir_spec_of(m->g, v->node);
+    if (!spec && !ir_shard_spec(m->g, v->node, &given)) return auto_no_memory(m);
+    return auto_each_spec(m, spec ? spec : &given, false, add_constraint, &c);
+  }
+  ir_spec_init(&given, ir_rank(m->g, v->node));
+  memset(given.open, true, sizeof given.open);
+  return auto_each_spec(m, &given, true, add_collective, &c);
+}
+
+bool auto_strategies(auto_model *m, auto_variable *v) {
+  ir_graph *g = m->g;
+  op_sharding rule;
+  const ir_node *n = ir_get(g, v->node);
+  if (ir_only_divides((ir_op)n->op)) return constrain(m, v);
+  if (!op_sharding_known(g, v->node) || v->terms != ir_operand_count(n) + 1) return all_whole(m, v);
+  if (!op_sharding_of(g, v->node, &rule)) return false;
+  bool good = divide(m, v, &rule);
+  op_sharding_free(&rule);
+  return good;
+}

@@ -1,0 +1,167 @@
+/* The automatic choice of shardings: what it considers, what that costs, and what it finds. */
+#include "frontend/text/reader.h"
+#include "ir/mesh/sharding.h"
+#include "passes/autoshard/autoshard.h"
+#include "passes/shard/shard.h"
+#include "test/lib/on_mesh.h"
+#include "test/lib/unit.h"
+
+static ir_error error;
+
+typedef struct chosen {
+  ir_graph *g;
+  ir_module module;
+  autoshard_request request;
+  autoshard_report report;
+} chosen;
+
+static void free_chosen(void *object) {
+  chosen *c = object;
+  ir_module_free(&c->module);
+  ir_graph_free(c->g);
+  free(c->g);
+  free(c);
+}
+
+/* A graph, and the inputs of its first block. */
+static chosen *read_graph(const char *text) {
+  chosen *c = unit_keep(calloc(1, sizeof *c), free_chosen);
+  c->g = calloc(1, sizeof *c->g);
+  ir_error_clear(&error);
+  ir_graph_init(c->g, &ir_mem_libc, &error);
+  if (fe_parse_graphs(c->g, "t", text, strlen(text), &c->module) != IR_OK) fail_msg("%s", error.text);
+  c->request.root = c->module.graphs[0].root;
+  return c;
+}
+
+static chosen *choose(const char *text, autoshard_rates rates, double memory) {
+  chosen *c = read_graph(text);
+  c->request.rates = rates, c->request.memory = memory;
+  if (!pass_autoshard(c->g, &c->request, &c->report)) fail_msg("%s", error.text);
+  return c;
+}
+
+static ir_ref value(const chosen *c, const char *name) {
+  const ir_parsed_graph *b = &c->module.graphs[0];
+  for (size_t i = 0; i < b->param_count; i++)
+    if (strlen(name) == b->params[i].length && !memcmp(b->params[i].name, name, b->params[i].length))
+      return b->params[i].ref;
+  const ir_defined *d = ir_defined_find(b, name, strlen(name));
+  assert_non_null(d);
+  return d->ref;
+}
+
+static void assert_spec(const chosen *c, const char *name, const char *want) {
+  ir_text text;
+  const ir_spec *spec = ir_spec_of(c->g, value(c, name));
+  assert_non_null(spec);
+  ir_text_init(&text, &ir_mem_libc);
+  ir_spec_print(ir_graph_mesh(c->g), spec, &text);
+  if (strcmp(ir_text_get(&text), want) != 0)
+    fail_msg("%%%s: %s in place of %s", name, ir_text_get(&text), want);
+  ir_text_free(&text);
+}
+
+static void assert_near(double have, double want) {
+  if (!(have > want * (1 - 1e-5) && have < want * (1 + 1e-5))) fail_msg("%.9g in place of %.9g", have, want);
+}
+
+/* One operation takes a second, and so does a byte that moves; memory costs nothing. */
+static const autoshard_rates units = {.flops = 1, .bytes = 1e18};
+#define UNITS "latency=[1e-12] bandwidth=[1]"
+
+/* Rows of the first operand and of the result: no sum, and nothing moves. A quarter of 2^31 operations.
+ *
+ * spec: K1 K8 K9 */
+static void test_rows(void **state) {
+  (void)state;
+  chosen *c = choose("mesh @m [d=4] " UNITS "\n"
+                     "graph @g(%a: f32[1024,1024], %b: f32[1024,1024]) {\n%c = matmul %a, %b\nreturn %c\n}",
+                     units, 0);
+  assert_spec(c, "a", "[d,-]"), assert_spec(c, "b", "[-,-]"), assert_spec(c, "c", "[d,-]");
+  assert_near(c->report.computing, 2147483648.0 / 4);
+  assert_true(c->report.moving < 1e-3 * c->report.computing && c->report.exact);
+}
+
+/* Three rows do not divide among four. The columns of the result do, at no cost, which solvers that look at
+ * M and K alone miss. Where B lies in rows and C has to be whole, which closes N, the contracted axis is
+ * divided, and the sum is an all_reduce of 3 x 1024 floats: twice three quarters of its bytes.
+ *
+ * spec: K1 K4 K8 K9 */
+static void test_contracted(void **state) {
+  (void)state;
+  chosen *c = choose("mesh @m [d=4] " UNITS "\n"
+                     "graph @g(%a: f32[3,4096], %b: f32[4096,1024]) {\n%c = matmul %a, %b\nreturn %c\n}",
+                     units, 0);
+  assert_spec(c, "c", "[-,d]"), assert_spec(c, "b", "[-,d]");
+  assert_near(c->report.computing, 2.0 * 3 * 4096 * 1024 / 4);
+  c = choose("mesh @m [d=4] " UNITS "\n"
+             "graph @g(%a: f32[3,4096], %b: f32[4096,1024] @m[d,-]) {\n"
+             "%c = matmul %a, %b : f32[3,1024] @m[-,-]\nreturn %c\n}",
+             units, 0);
+  assert_spec(c, "a", "[-,d]"), assert_spec(c, "b", "[d,-]"), assert_spec(c, "c", "[-,-]");
+  assert_near(c->report.computing, 2.0 * 3 * 4096 * 1024 / 4);
+  assert_near(c->report.moving, 2 * 3 * 1024 * 4 * 3 / 4);
+}
+
+/* A wide second layer: each axis of the mesh divides another factor.
+ *
+ * spec: K9 */
+static void test_every_axis(void **state) {
+  (void)state;
+  chosen *c = choose("mesh @m [x=2,y=4] latency=[1e-12,1e-12] bandwidth=[1,1]\n"
+                     "graph @g(%a: f32[2,8], %b: f32[8,4]) {\n%c = matmul %a, %b\nreturn %c\n}",
+                     units, 0);
+  assert_near(c->report.computing, 2.0 * 2 * 8 * 4 / 8);
+  assert_spec(c, "c", "[x,y]");
+}
+
+/* An operand and a result of 16384 bytes each, whole on a mesh of one device, then in halves: the
+ * input stays, and each operation reads one value and writes another.
+ *
+ * spec: K3 */
+static void test_memory(void **state) {
+  (void)state;
+  static const char *const text =
+      "mesh @m [x=%d]\ngraph @g(%%a: f32[32,128]) {\n%%b = exp %%a\n%%c = exp %%b\n"
+      "return %%c\n}";
+  for (int devices = 1; devices <= 2; devices++) {
+    char given[400];
+    snprintf(given, sizeof given, text, devices);
+    chosen *c = choose(given, (autoshard_rates){0}, 0);
+    assert_true(c->report.memory == 3 * 16384 / devices);
+  }
+}
+
+/* Elements of the results are those of one device, whatever is chosen. */
+static void test_same_results(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      "mesh @m [x=2,y=2] latency=[1e-9,1e-9]\ngraph @g(%a: f32[8,8], %b: f32[8,8]) {\n%s = matmul %a, %b\n"
+      "%r = relu %s\n%p = matmul %r, %b\n%n = mean %p\nreturn %p, %n\n}",
+      "mesh @m [x=2,y=2] latency=[1e-9,1e-9]\ngraph @g(%a: f32[8,8] @m[x,?], %b: f32[8,8] @m[?,y]) {\n"
+      "%s = add %a, %b\n%r = cumsum %s axis=0\n%f = flip %r axes=[1]\n%c = concat %f, %s axis=0\n"
+      "%m = reduce_max %c axes=[0]\n%k = shard %m to=[x]\nreturn %k, %c\n}",
+      "mesh @m [x=2,y=3] latency=[1e-9,1e-9]\ngraph @g(%a: f32[8,8], %b: f32[8,8]) {\n"
+      "%t = reshape %a shape=[4,2,8]\n%u = permute %t order=[1,0,2]\n%v = reshape %u shape=[8,8]\n"
+      "%s = matmul %v, %b\n%q = shard %s to=[x,-]+y\n%w = all_gather %q axis=0\nreturn %w\n}",
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    float in[2][64];
+    chosen *c = choose(texts[i], (autoshard_rates){1e6, 1e6}, 0);
+    const ir_parsed_graph *b = &c->module.graphs[0];
+    for (int k = 0; k < 64; k++) in[0][k] = (float)(k % 7 - 3), in[1][k] = (float)(k % 5 - 2);
+    ir_binding_input bound[2] = {{b->params[0].ref, in[0]}, {b->params[1].ref, in[1]}};
+    on_mesh check = {.g = c->g, .inputs = bound, .input_count = 2, .near = true};
+    if (!on_mesh_check(&check, b->root)) fail_msg("%s\n%s", texts[i], check.what);
+  }
+}
+
+static void test_refused(void **state) {
+  (void)state;
+  chosen *c = read_graph("graph @g(%a: f32[4]) {\n%b = relu %a\nreturn %b\n}");
+  assert_false(pass_autoshard(c->g, &c->request, NULL));
+  assert_string_equal(error.text, "automatic choice: the graph has no mesh");
+}
+
+UNIT_TESTS(test_rows, test_contracted, test_every_axis, test_memory, test_same_results, test_refused)
