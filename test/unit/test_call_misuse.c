@@ -19,6 +19,8 @@ typedef struct made {
       *list;       /* put has the tensor as "bf", the first has nothing */
   vf_graph *sized; /* %y = exp %x, of f32[n=1..8] */
   vf_value n;
+  vf_graph *wide_graph;
+  vf_value wide; /* 1 to 2^62 */
   vf_view chain; /* of x */
 } made;
 
@@ -118,6 +120,19 @@ static void profile_mesh(const made *m, vf_error *e) {
   vf_profile_destroy(profile);
 }
 
+/* Of a graph that has got another output since. */
+static void profile_other(const made *m, vf_error *e) {
+  vf_error own = {0};
+  vf_graph *g = vf_graph_create(m->context, "growing", &own);
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(WEIGHTS));
+  vf_output(g, "y", vf_exp(x));
+  vf_program *program = vf_compile(g, &own);
+  vf_output(g, "z", vf_sum(vf_mul(x, x), VF_ALL, false));
+  vf_profile *profile = vf_program_profile(program, g, e);
+  if (profile) vf_profile_run(profile, (const void *[]){elements}, (void *[]){out, out}, NULL, e);
+  vf_profile_destroy(profile), vf_program_destroy(program), vf_graph_destroy(g);
+}
+
 static void failed_before(const made *m, vf_error *e) {
   vf_value x = vf_tensor_value(m->tensor);
   vf_full(x, VF_LIST(2));
@@ -180,6 +195,9 @@ DO(jit_rank, call_jit(m, same, false, 2, e))
 DO(jit_result, call_jit(m, batched, false, -1, e))
 DO(jit_again, call_jit(m, call_again, false, -1, e))
 CASE(view_error, vf_view_real_size((vf_view){.graph = m->graph}, e))
+CASE(view_bits, vf_view_real_size(vf_view_create_sized(m->wide_graph, 1, &m->wide, NULL, m->wide, NULL), e))
+DO(profile_changed, profile_other(m, e))
+CASE(data_null, vf_data_sub(NULL, 0, 1, NULL, e))
 CASE(view_index, vf_view_index(m->chain, 1, &m->x, e))
 DO(data_failed, failed_before(m, e))
 DO(data_size, size_put(m, e))
@@ -237,6 +255,9 @@ static const struct {
     {jit_result, VF_ERR_INVALID, "jit @jit: result 0 has batch axes; make them ordinary ones (vf_rebatch)"},
     {jit_again, VF_ERR_INVALID, "jit @jit: called while it traces its function; call the function"},
     {view_error, VF_ERR_INVALID, "view: the error value of an earlier failure"},
+    {view_bits, VF_ERR_UNSUPPORTED, "view: the size of its buffer exceeds 64 bits"},
+    {profile_changed, VF_ERR_INVALID, "profile: graph @growing has changed since the program was compiled"},
+    {data_null, VF_ERR_INVALID, "data_sub: the view is NULL"},
     {view_index, VF_ERR_INVALID,
      "view: index 0 is no size of the view's graph; takes variables, integers and expressions of them"},
     {data_failed, VF_ERR_INVALID,
@@ -284,6 +305,8 @@ static void make_programs(made *m) {
   vf_output(m->meshed_graph, "y", vf_add(vf_exp(x), m->meshed_w));
   m->program = api_compile(m->graph);
   m->meshed = unit_keep(vf_compile_on(m->meshed_graph, mesh, 0, &error), destroy_program);
+  m->wide_graph = unit_keep(vf_graph_create(m->context, "wide", &error), destroy_graph);
+  m->wide = vf_variable(m->wide_graph, "k", 1, (int64_t)1 << 62, 1);
   m->chain = vf_view_of(m->x);
   m->sized = unit_keep(vf_graph_create(m->context, "sized", &error), destroy_graph);
   m->n = vf_variable(m->sized, "n", 1, 8, 1);
