@@ -24,6 +24,19 @@ KEYS = [
 
 
 class Arrays(Case):
+    def test_builtins(self):
+        """Functions of Python, and dtypes and norms of others, give arrays; also where a function is traced."""
+        import math
+
+        x = vf.array(-1.26)
+        for function in (round, math.floor, math.ceil, math.trunc):
+            self.assertEqual(vf.jit(function)(x).tolist(), function(-1.26))
+        self.close(round(x, 1), -1.3)
+        a = np.arange(6, dtype="f").reshape(2, 3)
+        for options in ({}, {"axis": 1}, {"axis": 1, "keepdims": True}, {"axis": 0, "ord": 1}):
+            self.close(vf.jit(lambda v: np.linalg.norm(v, **options))(a), np.linalg.norm(a, **options))
+        self.same(np.clip(vf.array(a), a_min=1, a_max=4), np.clip(a, 1, 4))
+
     def test_made(self):
         self.same(vf.array([[1.5, 2], [3, 4]]), np.array([[1.5, 2], [3, 4]], "float32"))
         self.same(vf.array([True, False]), np.array([True, False]))

@@ -94,12 +94,3 @@ class Exported(Case):
             self.path = self.path.with_suffix(".onnx")
             self.export(self.model(), torch.randn(2, 3, 8, 8))
         self.assertEqual(list(self.path.parent.iterdir()), [])
-
-
-class Saved(Case):
-    def test_arrays_in_memory(self):
-        """A graph whose text would not hold an array is not written."""
-        w = vf.ones((30, 20))
-        program = vf.export(lambda x: x @ w, vf.ones((2, 30)))
-        with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(ValueError, "make them arguments"):
-            program.save(pathlib.Path(folder) / "f.vf")

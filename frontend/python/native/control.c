@@ -10,8 +10,11 @@ void py_call_recorded(void *user, const vf_value *arguments, vf_value *results) 
   Py_ssize_t count = 0;
   if (returned && py_values(returned, &values, &count)) {
     if (count != r->results)
-      PyErr_Format(PyExc_ValueError, "the function gives %zd arrays, where %zd are needed", count,
-                   r->results);
+      PyErr_Format(PyExc_ValueError,
+                   "the function gives %zd arrays, where %zd are needed; the functions of a condition return "
+                   "as many, and "
+                   "that of a loop the state",
+                   count, r->results);
     for (Py_ssize_t i = 0; i < count && i < r->results; i++) results[i] = values[i];
   }
   PyMem_Free(values);

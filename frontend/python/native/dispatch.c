@@ -123,7 +123,8 @@ static void wrong_result(const py_program *p, const int64_t *variables) {
       vf_port_shape(p->program, VF_OUTPUT, 0, variables, shape, NULL) ? NULL : PyTuple_New(rank);
   for (int k = 0; k < rank && sizes; k++) PyTuple_SetItem(sizes, k, PyLong_FromLongLong(shape[k]));
   if (sizes)
-    PyErr_Format(PyExc_ValueError, "out must be a dense, writable array of shape %R and dtype %R", sizes,
+    PyErr_Format(PyExc_ValueError,
+                 "out must be a dense, writable array of shape %R and dtype %R, in row-major order", sizes,
                  py.dtypes[p->dtypes[p->inputs]]);
   Py_XDECREF(sizes);
 }

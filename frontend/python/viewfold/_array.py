@@ -142,6 +142,7 @@ class Array(_native.Array):
 
     def item(self) -> Any:
         """The only element, as a number."""
+        self._ask("use it as it is, without axes, return it, or vf.print('x is {}', x)")
         if self.ndim and self.size != 1:
             raise ValueError(f"item: the array has {self.size} elements; takes one")
         value = self.reshape(()).tolist() if self.ndim else self.tolist()
@@ -183,6 +184,8 @@ class Array(_native.Array):
 
     def numpy(self) -> Any:
         """A NumPy array of the elements, which it shares and cannot write to."""
+        self._ask("NumPy's functions of it are recorded, as np.sin(x); np.array([a, b]) is vf.stack([a, b]); vf.callback calls what "
+                  "needs elements when the function runs")
         import numpy
 
         if self.dtype.name == "bfloat16":
@@ -304,6 +307,19 @@ class Array(_native.Array):
 
     def round(self) -> "Array":
         return apply("round", (self,))
+
+    def __round__(self, digits: int | None = None) -> "Array":
+        """Of the builtin round: an array, as elsewhere."""
+        return self.round() if digits is None else apply("round", (self * 10.0**digits,)) / 10.0**digits
+
+    def __floor__(self) -> "Array":
+        return apply("floor", (self,))
+
+    def __ceil__(self) -> "Array":
+        return apply("ceil", (self,))
+
+    def __trunc__(self) -> "Array":
+        return apply("trunc", (self,))
 
     def swapaxes(self, a: int, b: int) -> "Array":
         return apply("swap_axes", (self,), f"axis1={a} axis2={b}")

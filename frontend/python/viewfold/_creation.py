@@ -65,13 +65,17 @@ def _from_numbers(numbers: Any, dtype: DType | None) -> Array:
     return _native.from_bytes(packed, dtype.code, shape)
 
 
+def _check_device(device: Any) -> None:
+    if device not in (None, "cpu"):
+        raise ValueError(f"arrays are on the device 'cpu', not on {device!r}; VIEWFOLD_DEVICE names where programs run")
+
+
 def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | None = None) -> Array:
     """An array of the object: an array, a number, nested lists, or an array of another library.
 
     Memory of another library is shared where it is dense and aligned, unless `copy` is true: nobody may change it then.
     """
-    if device not in (None, "cpu"):
-        raise ValueError(f"arrays are on the device 'cpu', not on {device!r}")
+    _check_device(device)
     want = None if dtype is None else to_dtype(dtype)
     if isinstance(obj, Array):
         made = obj._another() if copy else obj
@@ -80,6 +84,8 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | 
     elif isinstance(obj, (list, tuple)):
         return _from_numbers(obj, want)
     else:
+        if hasattr(obj, "mask") and hasattr(obj, "filled"):
+            raise TypeError("a masked array of NumPy has no elements where it is masked; give a.filled(0), and use vf.where(mask, x, y)")
         made = _native.from_buffer(obj, bool(copy))
         if made is None and hasattr(obj, "__dlpack__"):
             kind = getattr(getattr(obj, "dtype", None), "kind", "f")
@@ -102,8 +108,7 @@ def array(obj: Any, /, dtype: Any = None) -> Array:
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """The array of another library, by DLPack: without a copy, so that nobody may change it."""
-    if device not in (None, "cpu"):
-        raise ValueError(f"arrays are on the device 'cpu', not on {device!r}")
+    _check_device(device)
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"from_dlpack takes an array of another library, and got {type(x).__name__}; lists become arrays by "
                         "vf.array")
@@ -136,6 +141,7 @@ def _unpickle(data: bytes, name: str, shape: tuple[int, ...]) -> Array:
 
 def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
     """The elements in another dtype."""
+    _check_device(device)
     want = to_dtype(dtype)
     if x.dtype is want:
         return x._another() if copy else x
@@ -159,6 +165,7 @@ def _dtype_behind(shape: Any, dtype: Any, who: str) -> DType:
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """The value everywhere."""
+    _check_device(device)
     want = None if dtype is None else to_dtype(dtype)
     wide = isinstance(fill_value, float) and want is not None and want.name not in ("float16", "bfloat16", "float32")
     value = asarray(fill_value, dtype="float64") if wide else asarray(fill_value)  # no digit is lost on the way
@@ -169,12 +176,14 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """Zeros, of float32 unless told otherwise."""
+    _check_device(device)
     want = _dtype_behind(shape, dtype, "zeros")
     return full(shape, False if want.kind == "b" else 0, dtype=want)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     """Ones, of float32 unless told otherwise."""
+    _check_device(device)
     want = _dtype_behind(shape, dtype, "ones")
     return full(shape, True if want.kind == "b" else 1, dtype=want)
 
@@ -199,6 +208,7 @@ empty_like = zeros_like
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Array:
     """start, start + step, ... before stop."""
+    _check_device(device)
     if stop is None:
         start, stop = 0, start
     if isinstance(step, (int, float)) and step == 0:
@@ -221,6 +231,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
 def linspace(start: float, stop: float, /, num: int, *, dtype: Any = None, device: Any = None,
              endpoint: bool = True) -> Array:
     """num numbers at equal distances, with both ends unless `endpoint` is false."""
+    _check_device(device)
     want = float32 if dtype is None else to_dtype(dtype)
     if num == 0:
         return zeros((0,), dtype=want)
@@ -231,6 +242,7 @@ def linspace(start: float, stop: float, /, num: int, *, dtype: Any = None, devic
 
 def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Array:
     """Ones on diagonal k, zeros elsewhere."""
+    _check_device(device)
     want = float32 if dtype is None else to_dtype(dtype)
     columns = n_rows if n_cols is None else n_cols
     if isinstance(n_rows, int) and isinstance(columns, int) and min(n_rows, columns) < 0:

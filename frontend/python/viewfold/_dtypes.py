@@ -62,6 +62,8 @@ def dtype(given: Any) -> DType:
     if given is float:
         return float32
     name = given if isinstance(given, str) else getattr(given, "name", None) or getattr(given, "__name__", "")
+    if type(given).__module__ == "torch":
+        name = str(given).removeprefix("torch.")
     if name in _BY_NAME:
         return _BY_NAME[name]
     raise TypeError(f"{given!r} is no dtype of viewfold; there are {', '.join(d.name for d in ALL)}")

@@ -39,6 +39,19 @@ _METHODS = {
 
 # of the package and its modules
 _NAMES = {
+    "np": "functions have NumPy's names, in viewfold itself: vf.sin, vf.linalg.matmul",
+    "switch": "vf.cond, one inside of another, or vf.where",
+    "hessian": "vf.grad of the sum of vf.grad(f)(x) * v is a row of it",
+    "jacrev": "vf.vmap over cotangents: vf.vmap(lambda c: vf.vjp(f, (x,), (c,))[1][0])(vf.eye(n))",
+    "jacfwd": "vf.vmap over tangents: vf.vmap(lambda t: vf.jvp(f, (x,), (t,))[1])(vf.eye(n))",
+    "tree_util": "vf.tree",
+    "functional": "functions are in vf.nn itself: vf.nn.softmax",
+    "permutation": "vf.argsort(vf.random.uniform(seed, (n,)))",
+    "shuffle": "x[vf.argsort(vf.random.uniform(seed, (n,)))]",
+    "choice": "x[vf.argsort(vf.random.uniform(seed, (n,)))[:count]]",
+    "randint": "vf.floor(vf.random.uniform(seed, shape, low=a, high=b)).astype('int32')",
+    "PRNGKey": "a seed is an integer",
+    "key": "a seed is an integer",
     "numpy": "functions have NumPy's names, in viewfold itself: vf.sin, vf.linalg.matmul",
     "lax": "vf.scan, vf.cond, vf.while_loop, vf.fori_loop, and vf.collectives",
     "fft": "there are no Fourier transforms and no complex numbers; numpy.fft.fft(numpy.asarray(x))",

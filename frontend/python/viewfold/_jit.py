@@ -28,6 +28,10 @@ class _Jit:
             parameters = []
         self.parameters = [p.name for p in parameters]
         self.required = [p.name for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        positional = all(p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters) and parameters
+        unknown = [n for n in sorted(static_names) if n not in self.parameters] + [i for i in sorted(static) if i >= len(parameters)]
+        if positional and unknown:
+            raise ValueError(f"jit: {self.name} has no argument {unknown[0]!r} to be static; it takes {', '.join(self.parameters)}")
         self.static |= {i for i, p in enumerate(self.parameters) if p in static_names}
         self.static_names |= {self.parameters[i] for i in self.static if i < len(self.parameters)}
         try:  # annotations may be text
@@ -112,7 +116,8 @@ class _Jit:
         try:
             traced = self.traced.get(key)
         except TypeError:
-            raise TypeError(f"{self.name}: a static argument must be hashable") from None
+            raise TypeError(f"{self.name}: a static argument is hashable, as numbers, strings and tuples are; an array is an argument that is "
+                            "not static, or a constant from the surroundings of the function") from None
         if traced is None:
             self.traces += 1
             named = [n for n in names if n.isidentifier() and names.count(n) == 1]

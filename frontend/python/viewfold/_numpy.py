@@ -19,12 +19,23 @@ def _ours(name: str, called: str = "") -> Any:
     import viewfold
 
     known = _OTHER.get(name, name)
+    if known == "norm":
+        return _norm
     for place in (viewfold, viewfold.linalg):
         found = getattr(place, known, None) if known in place.__dict__ else None
         if callable(found):
             return found
     called = called or name
     raise TypeError(f"viewfold has no numpy.{called}; use numpy.{called}(numpy.asarray(x)) outside of traced functions")
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """numpy.linalg.norm, of vectors: of matrices where there is no ord."""
+    from . import linalg
+
+    if ord is not None and x.ndim > 1 and not isinstance(axis, int):
+        raise TypeError("numpy.linalg.norm with an ord of a matrix: use vf.linalg.matrix_norm(x, ord=...)")
+    return linalg.vector_norm(x, axis, keepdims=keepdims, ord=2 if ord is None else ord)
 
 
 def _given(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -43,6 +43,8 @@ def value_and_grad(function: _Function, argnums: Any = 0, has_aux: bool = False)
         for n, tree in zip(numbers, _tree.unflatten(form, leaves)):
             given[n] = tree
         returned = function(*given, **kwargs)
+        if has_aux and not (isinstance(returned, tuple) and len(returned) == 2):
+            raise TypeError(f"{_name(function)} returns {type(returned).__name__}; with has_aux=True it returns a pair, the number and anything else")
         value, aux = returned if has_aux else (returned, None)
         if not isinstance(value, Array) or value.ndim:
             shape = value.shape if isinstance(value, Array) else value
@@ -147,6 +149,8 @@ def vmap(function: _Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: in
                                  "is None for what is the same for all elements")
         sample = [x if a is None else x[(slice(None),) * (a % x.ndim) + (0,)] for x, a in zip(leaves, axes)]
         outputs, result_form = _probe(function, _tree.unflatten(form, sample))
+        if not (out_axes is None or isinstance(out_axes, (int, tuple, list))):
+            raise TypeError(f"vmap: out_axes is {out_axes!r}; it is the number of an axis, or a tuple with one for each result")
         outs = (out_axes,) * len(outputs) if isinstance(out_axes, int) or out_axes is None else tuple(out_axes)
 
         def record(*elements: Any) -> list[Any]:
@@ -160,6 +164,7 @@ def vmap(function: _Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: in
 
 def scan(body: _Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> Any:
     """carry, y = body(carry, x) for each x along the first axis of xs: the last carry, and all y, stacked."""
+    _check_functions("scan(body, init, xs)", body)
 
     def scanned(init: Any, xs: Any) -> Any:
         state, state_form = _tree.flatten(init)
@@ -181,7 +186,8 @@ def scan(body: _Function, init: Any, xs: Any = None, length: int | None = None, 
             for n, (before, after) in enumerate(zip(state, carried)):
                 if before.shape != after.shape or before.dtype != after.dtype:
                     raise TypeError(f"scan: array {n} of the carry is {before.dtype.name}{list(before.shape)} before an "
-                                    f"iteration, and {after.dtype.name}{list(after.shape)} after it")
+                                    f"iteration, and {after.dtype.name}{list(after.shape)} after it; both are the same, by "
+                                    "x.astype(...) of one of them")
             ys, ys_form = _tree.flatten(y)
             return carried + ys, ys_form
 
@@ -192,6 +198,12 @@ def scan(body: _Function, init: Any, xs: Any = None, length: int | None = None, 
         return _tree.unflatten(state_form, made[:len(state)]), _tree.unflatten(ys_form, made[len(state):])
 
     return _in_trace(scanned)(init, xs)
+
+
+def _check_functions(usage: str, *functions: Any) -> None:
+    for function in functions:
+        if not callable(function):
+            raise TypeError(f"vf.{usage}: a function is expected where {type(function).__name__} is given")
 
 
 def _check_lengths(slices: list[Array], paths: list[str], length: int | None) -> None:
@@ -219,6 +231,7 @@ def _probe_pair(function: _Function, arguments: Any) -> Any:
 
 def cond(predicate: Any, then: _Function, otherwise: _Function, *operands: Any) -> Any:
     """then(*operands) where the predicate holds, else otherwise(*operands); only one of them is run."""
+    _check_functions("cond(predicate, then, otherwise, *operands)", then, otherwise)
 
     def chosen(predicate: Any, *operands: Any) -> Any:
         leaves, form = _tree.flatten(list(operands))
@@ -236,6 +249,7 @@ def cond(predicate: Any, then: _Function, otherwise: _Function, *operands: Any) 
 
 def while_loop(condition: _Function, body: _Function, init: Any, max_trips: int = -1) -> Any:
     """body of the state, as long as the condition of it holds. Gradients need max_trips."""
+    _check_functions("while_loop(condition, body, init)", condition, body)
 
     def looped(init: Any) -> Any:
         state, form = _tree.flatten(init)
@@ -252,6 +266,7 @@ def while_loop(condition: _Function, body: _Function, init: Any, max_trips: int 
 
 def fori_loop(lower: int, upper: int, body: _Function, init: Any) -> Any:
     """body(i, state) for i from lower to upper - 1."""
+    _check_functions("fori_loop(lower, upper, body, init)", body)
 
     def step(state: Any, i: Any) -> Any:
         return body(i, state), None

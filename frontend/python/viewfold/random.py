@@ -7,6 +7,7 @@ from typing import Any
 from ._array import Array, apply
 from ._creation import asarray
 from ._dtypes import dtype as to_dtype
+from ._hints import of_name
 from ._sizes import text_list
 
 __all__ = ["uniform", "normal", "bernoulli", "split"]
@@ -46,4 +47,4 @@ def split(seed: Any, count: int = 2) -> Array:
 
 def __getattr__(name: str) -> Any:
     raise AttributeError(f"viewfold.random has no {name}; it has {', '.join(__all__)}, which keep no state: each takes a seed "
-                         "first, as in normal(1, (2, 3))")
+                         "first, as in normal(1, (2, 3))" + (f"; {advice}" if (advice := of_name(name)) else ""))

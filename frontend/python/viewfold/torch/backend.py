@@ -154,7 +154,7 @@ def _in_parts(module: fx.GraphModule, report: Report, error: CannotTake) -> Call
         parts = Report()
         try:
             for name, part in list(split.named_children()):
-                if name.startswith("fused_"):
+                if name.startswith("fused_") and isinstance(part, fx.GraphModule):
                     made[name] = Compiled(part, parts, ())
         except CannotTake as e:
             if e.node.name in refused or e.node.op == "placeholder":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import mul
-from typing import Any
+from typing import Any, Callable
 
 import torch
 
@@ -48,9 +48,13 @@ def size_of(x: torch.Tensor) -> int:
     return reduce(mul, map(_hint, x.shape), 1)
 
 
+# a function of torch that its own compilers use, and its stubs do not have
+is_alias_of: Callable[[torch.Tensor, torch.Tensor], bool] = getattr(torch._C, "_is_alias_of")
+
+
 def shares(x: torch.Tensor, base: torch.Tensor) -> bool:
     """Is a result a view of another, which has all of its memory, densely?"""
-    return (torch._C._is_alias_of(x, base) and x.dtype == base.dtype and _is(base.storage_offset(), 0) and
+    return (is_alias_of(x, base) and x.dtype == base.dtype and _is(base.storage_offset(), 0) and
             _is(base.untyped_storage().nbytes(), base.numel() * base.element_size()))
 
 

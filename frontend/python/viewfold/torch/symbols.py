@@ -52,7 +52,8 @@ class Symbols:
                     self.known[symbol] = self.fixed[symbol]
             elif expression == symbol and isinstance(size, torch.SymInt):
                 name = "".join(c if c.isalnum() else "_" for c in str(symbol))
-                bounds = self.ranges.get(symbol) or size.node.shape_env.var_to_range.get(symbol)
+                known = size.node.shape_env
+                bounds = self.ranges.get(symbol) or (known.var_to_range.get(symbol) if known else None)
                 least = int(bounds.lower) if bounds is not None and bounds.lower.is_Integer else 1
                 most = int(bounds.upper) if bounds is not None and bounds.upper.is_Integer else MOST
                 self.least.append(max(least, 1))
