@@ -368,3 +368,9 @@ graph @g(%x: f32[n=4..9], %y: f32[4]) {
 $ viewfold run g.vf --in x=[1,2,3,4] --in y=[1,2,3,4]
 ! g.vf:2:3: error: add: shapes f32[n] and f32[4] do not broadcast: size n meets 4 at axis -1; sizes must be equal or 1; needs n == 4, known: 4 <= n <= 9; declare n=4..4
 ? 2
+
+== an entry of a list that is a tensor
+$ printf 'graph @g(%%x: f32[4]) {\n  %%y = shrink %%x bounds=[[%%x,2]]\n  return %%y\n}\n' > g.vf
+$ viewfold run g.vf --in x=[1,2,3,4]
+! g.vf:2:3: error: shrink: entry 0 of the pairs has shape f32[4]; takes integers and expressions of size variables
+? 2
