@@ -124,6 +124,22 @@ graph @f(%x: f32[4]) {
 ! g.vf:2:3: error: neg: there is no attribute axis; attributes: none
 ? 2
 
+== a value without its sign
+graph @f(%x: f32[4]) {
+  %y = neg x
+  return %y
+}
+! g.vf:2:12: error: 'x' is no value and no attribute; values are named with %, as in %x, and attributes are NAME=VALUE, as in axis=0
+? 2
+
+== a dtype without the attribute's name
+graph @f(%x: f32[4]) {
+  %y = cast %x f16
+  return %y
+}
+! g.vf:2:16: error: 'f16' is no value and no attribute; values are named with %, as in %f16, and attributes are NAME=VALUE, as in axis=0
+? 2
+
 == an attribute given twice
 graph @f(%x: f32[4,4]) {
   %y = sum %x axes=[0] axes=[1]
