@@ -3,6 +3,7 @@
 #include "ir/mesh/sharding.h"
 #include "passes/autoshard/autoshard.h"
 #include "passes/shard/shard.h"
+#include "test/lib/memory.h"
 #include "test/lib/on_mesh.h"
 #include "test/lib/unit.h"
 
@@ -120,7 +121,7 @@ static void test_every_axis(void **state) {
  * input stays, and each operation reads one value and writes another.
  *
  * spec: K3 */
-static void test_memory(void **state) {
+static void test_bytes_held(void **state) {
   (void)state;
   static const char *const text =
       "mesh @m [x=%d]\ngraph @g(%%a: f32[32,128]) {\n%%b = exp %%a\n%%c = exp %%b\n"
@@ -200,6 +201,30 @@ static void test_optimizer(void **state) {
   assert_spec(c, "m", "[x,-]"), assert_spec(c, "n", "[x,-]");
 }
 
+/* Each allocation may fail: that is an error, and nothing leaks. */
+static void test_short_memory(void **state) {
+  (void)state;
+  bool done = false;
+  for (long left = 0; !done; left += 1 + left / 16) {
+    test_budget budget = {.left = left};
+    ir_mem mem = {test_budget_hook, &budget};
+    ir_graph g;
+    ir_module module;
+    ir_error_clear(&error);
+    bool good = ir_graph_init(&g, &mem, &error) == IR_OK;
+    if (good) {
+      good = fe_parse_graphs(&g, "t", perceptron, strlen(perceptron), &module) == IR_OK;
+      autoshard_request request = {.memory = 23040};
+      if (good) request.root = module.graphs[0].root;
+      done = good && pass_autoshard(&g, &request, NULL);
+      if (!done) assert_int_equal(error.status, IR_ERR_MEMORY);
+      ir_module_free(&module);
+      ir_graph_free(&g);
+    }
+    assert_int_equal(budget.live, 0);
+  }
+}
+
 static void test_refused(void **state) {
   (void)state;
   chosen *tight = read_graph(perceptron);
@@ -213,5 +238,5 @@ static void test_refused(void **state) {
   assert_string_equal(error.text, "automatic choice: the graph has no mesh");
 }
 
-UNIT_TESTS(test_rows, test_contracted, test_every_axis, test_memory, test_same_results, test_limit,
-           test_optimizer, test_refused)
+UNIT_TESTS(test_rows, test_contracted, test_every_axis, test_bytes_held, test_same_results, test_limit,
+           test_optimizer, test_short_memory, test_refused)
