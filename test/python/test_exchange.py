@@ -60,6 +60,22 @@ class Exchange(Case):
         gc.collect()
         self.assertEqual(z.sum(), 300)
 
+    def test_given_back(self):
+        """Memory of others is given back while nothing is computed by the session."""
+
+        class Owner(np.ndarray):
+            pass
+
+        for use in (vf.from_dlpack, lambda a: vf.asarray(a).__dlpack__()):
+            gone = []
+            for _ in range(300):
+                a = np.ones(10, "float32").view(Owner)
+                gone.append(weakref.ref(a))
+                use(a)
+                del a
+            gc.collect()
+            self.assertLess(sum(g() is not None for g in gone), 150)
+
     def test_dlpack(self):
         a = np.arange(6, dtype="int64").reshape(2, 3)
         x = vf.from_dlpack(a)
