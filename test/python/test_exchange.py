@@ -93,10 +93,11 @@ class Exchange(Case):
             with self.assertRaises(ValueError):
                 vf._native.from_dlpack(capsule)  # it is used up
         y.__dlpack__()  # dropped unused
-        shared, copied = np.from_dlpack(y), np.from_dlpack(y, copy=True)
-        self.assertEqual((shared.flags.writeable, copied.flags.writeable), (False, True))
-        copied[...] = 0
-        self.same(y, a)
+        self.assertFalse(np.from_dlpack(y).flags.writeable)
+        if tuple(map(int, np.__version__.split(".")[:2])) >= (2, 1):  # which have copy=
+            copied = np.from_dlpack(y, copy=True)
+            copied[...] = 0
+            self.same(y, a)
         with self.assertRaises(BufferError):
             y.__dlpack__(dl_device=(2, 0))
 
