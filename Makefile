@@ -43,7 +43,7 @@ CFLAGS ?= $(if $(SAN),-O1 -g1,-O2 -g)
 # With other optimisation than the default's, gcc warns where there is nothing.
 UNSURE := -Wno-maybe-uninitialized $(if $(findstring clang,$(CC)),-Wno-unknown-warning-option)
 # Compiling the tests takes longer than what they save by better code.
-TEST_CFLAGS := $(if $(filter file,$(origin CFLAGS)),-O1 -g1,$(CFLAGS)) $(UNSURE)
+TEST_CFLAGS := $(if $(filter file,$(origin CFLAGS)),-O0 -g1,$(CFLAGS)) $(UNSURE)
 WERROR ?= -Werror
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
@@ -104,7 +104,10 @@ LINK_SHARED = $(LINK) -shared -Wl,--as-needed $(if $(SAN),,-Wl$(comma)-z$(comma)
 # anew whenever a program is linked, and whenever it starts.
 LINK_PROGRAM = $(LINK) $(if $(SAN),-no-pie)
 # Programs of tests are without lines for a debugger, which take longer to link than all else; with LINES=1 they have them.
-LINK_TEST = $(LINK_PROGRAM) $(if $(LINES),,-Wl$(comma)--strip-debug)
+# Hundreds of them are linked: by the fastest linker that is here, which takes a third of the time of the slowest.
+LINK_TEST = $(LINK_PROGRAM) $(TEST_LINKER) $(if $(LINES),,-Wl$(comma)--strip-debug)
+TEST_LINKER = $(call once,TEST_LINKER,$(if $(ARCH),,$(patsubst ld.%,-fuse-ld=%,$(firstword $(foreach l,ld.lld ld.gold,\
+  $(if $(shell command -v $l),$l))))))
 LIB_LIBS := -lxxhash -lffi -lz -ldl -lm
 
 # Builds for tests find what is never freed: what allocates and frees is wrapped (test/lib/heap.h). Not under ThreadSanitizer,
@@ -229,7 +232,9 @@ $(O)/runtime/cache/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/sour
   -DVIEWFOLD_LLVM_ID=\"$$(LC_ALL=C readelf -n "$$(cat $(LLVM_FILE))" 2>/dev/null | sed -n 's/.*Build ID: //p')\"
 $(O)/frontend/cli/bench/oracle%.o $(O)/frontend/cli/bench/stream.o: EXTRA = -O3
 $(O)/test/%.o: EXTRA = -Wno-unused-parameter
-$(O)/test/unit/%.o $(O)/test/property/%.o $(O)/test/campaign/%.o: private CFLAGS := $(TEST_CFLAGS)
+TEST_OBJ = $(addprefix $(O)/test/,unit/%.o property/%.o campaign/%.o prove/%.o)
+# Under a sanitizer, where optimization takes longest, also what is called seldom.
+$(TEST_OBJ) $(if $(SAN),$(addprefix $(O)/,frontend/%.o codegen/%.o passes/ops/%.o)): private CFLAGS := $(TEST_CFLAGS)
 # The C library declares its functions for vectors where this is defined; nothing else of fast mathematics is wanted.
 # The driver below is built for this machine alone: tests for another one find none, and skip what needs it.
 $(O)/test/lib/opencl.o: EXTRA = -DSHIM_FOLDER='"build$(addprefix /,$(ARCH))/opencl"'
@@ -493,6 +498,7 @@ PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
 test:
 	@CC='$(firstword $(CC))' sh .ci/deps install build llvm test
 	@sh .ci/deps install pages || true
+	@sh .ci/deps install linker || true
 	@sh .ci/deps install opencl || true
 	@sh .ci/deps install conform minilm || true
 	@sh .ci/deps install python || true

@@ -215,7 +215,7 @@ VF_API vf_graph *vf_graph_parse(vf_context *context, const char *text, size_t le
 /* The graph as text, which vf_graph_parse reads back; free with vf_text_free. NULL after failing. */
 VF_API char *vf_graph_text(vf_graph *graph, vf_error *error);
 /* The graph as it stands at a stage of compilation: "graph", "kernels" (what each computes, fuses and
- * reads), "index" (views folded into index expressions), "loops", "llvm", "asm". */
+ * reads), "index" (views folded into index expressions), "loops", "llvm", "asm", "opencl", "c". */
 VF_API char *vf_graph_dump(vf_graph *graph, const char *stage, vf_error *error);
 
 /* The first error of the graph's builders. */

@@ -28,7 +28,8 @@ BESIDES = {"cli_usage": 2}
 
 def joined(text):
     """Adjacent literals of C as one."""
-    return re.sub(r'"\s*"', "", re.sub(r'"\s*PRI[dux]64\s*"', "d", text))
+    numbers = re.sub(r'"\s*PRI[dux]64(\s*")?', lambda m: "d" if m[1] else 'd"', text)
+    return re.sub(r'"\s*"', "", numbers)
 
 
 def unescaped(literal):

@@ -379,10 +379,12 @@ static ir_status check_names(const char *path, const fe_named_array *arrays, siz
     names[i] = a->name ? a->name : "";
     fe_arrays_label(label, names[i], strlen(names[i]));
     if (!*names[i] || !fe_utf8_ok(names[i], strlen(names[i])))
-      fe_file_fail(error, IR_ERR_INVALID, path, "the name of %s is %s; expected UTF-8", label,
+      fe_file_fail(error, IR_ERR_INVALID, path, "the name of %s is %s; expected one in UTF-8", label,
                    *names[i] ? "not UTF-8" : "empty");
     else if (!fe_shape_bytes(a->dtype, a->rank, a->shape, &bytes) || (bytes && !a->data))
-      fe_file_fail(error, IR_ERR_INVALID, path, "%s has no dtype, a shape that is no shape, or no elements",
+      fe_file_fail(error, IR_ERR_INVALID, path,
+                   "%s has no dtype, a shape that is no shape, or no elements; expected all three, with at "
+                   "most 16 axes and sizes of at least 0",
                    label);
   }
   if (!error->status) qsort(names, count, sizeof *names, by_text);

@@ -167,12 +167,12 @@ static bool add_member(const reader *r, const zip_member *m, const directory *d)
   const char *label = fe_arrays_label(text, r->name, length - SUFFIX);
   if (!find_data(r, m, d, &data)) return false;
   const char *wrong = NULL;
-  if (m->flags & ENCRYPTED) wrong = "is encrypted";
+  if (m->flags & ENCRYPTED) wrong = "is encrypted; expected it without a password";
   else if (m->method != STORED && m->method != DEFLATED)
-    wrong = "is compressed by another method than deflate";
-  else if (m->method == STORED && m->packed != m->size) wrong = "is stored, and has two sizes";
+    wrong = "is compressed by another method than deflate; expected it stored or deflated";
+  else if (m->method == STORED && m->packed != m->size) wrong = "is stored, and has two sizes; expected one";
   else if (m->method == DEFLATED && (m->size == 0 || m->size / RATIO > m->packed))
-    wrong = "is larger than what its bytes can give";
+    wrong = "is larger than what its bytes can give; expected at most 1032 times as many";
   if (wrong) {
     fe_file_fail(r->error, IR_ERR_INVALID, r->source->name, "%s %s", label, wrong);
     return false;
@@ -333,7 +333,8 @@ ir_status fe_npz_put(fe_atomic_file *file, const fe_named_array *arrays, size_t 
   ir_text_init(&w.entries, mem);
   for (size_t i = 0; i < count && !error->status; i++) {
     if (strlen(arrays[i].name) > NAME_MOST - 4)
-      fe_file_fail(error, IR_ERR_INVALID, file->name, "the name of %s has more than 65,531 bytes",
+      fe_file_fail(error, IR_ERR_INVALID, file->name,
+                   "the name of %s has more than 65,531 bytes; expected at most so many",
                    fe_arrays_label(label, arrays[i].name, strlen(arrays[i].name)));
     else write_member(&w, &arrays[i]);
   }

@@ -46,7 +46,10 @@ typedef struct reader {
 static bool expected(const reader *r, const char *what) {
   const char *found = r->at < r->length ? "" : " at its end";
   char byte[16] = "";
-  if (r->at < r->length) snprintf(byte, sizeof byte, ", found 0x%02X", (uint8_t)r->text[r->at]);
+  if (r->at < r->length) {
+    uint8_t at = (uint8_t)r->text[r->at];
+    snprintf(byte, sizeof byte, at > ' ' && at < 127 ? ", found '%c'" : ", found 0x%02X", at);
+  }
   fe_file_fail(r->error, IR_ERR_INVALID, r->out->source.name,
                "the header is wrong at byte %zu%s%s; expected %s", HEADER_AT + r->at, byte, found, what);
   return false;

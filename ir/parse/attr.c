@@ -168,7 +168,13 @@ bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *c
         return ir_lex_fail_at(&p->lex, name.line, name.column,
                               "attribute given twice, found '%.*s' again, expected each once", shown,
                               name.text);
-    if (!ir_lex_expect(&p->lex, '=', "bad attribute")) return false;
+    if (!ir_lex_is(&p->lex, '='))
+      return ir_lex_fail_at(
+          &p->lex, name.line, name.column,
+          "'%.*s' is no value and no attribute; values are named with %%, as in %%%.*s, and "
+          "attributes are NAME=VALUE, as in axis=0",
+          shown, name.text, shown, name.text);
+    ir_lex_next(&p->lex);
     if (p->lex.token.first) return ir_lex_fail(&p->lex, "bad attribute", "its value");
     if (!IR_RESERVE(p->graph->mem, *attrs, *cap, *count + 1)) return ir_parse_memory(p);
     ir_attr *a = &(*attrs)[*count];

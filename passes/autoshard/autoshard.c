@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bool make_problem(auto_model *m, choice_problem *p) {
+bool auto_problem_make(auto_model *m, choice_problem *p) {
   const ir_mem *mem = m->g->mem;
   size_t count = m->variable_count;
   uint32_t *counts = ir_alloc(mem, count * sizeof *counts);
@@ -14,7 +14,7 @@ static bool make_problem(auto_model *m, choice_problem *p) {
   return true;
 }
 
-static void free_problem(const auto_model *m, choice_problem *p) {
+void auto_problem_free(const auto_model *m, choice_problem *p) {
   ir_free(m->g->mem, p->counts, p->count * sizeof *p->counts);
   ir_free(m->g->mem, (void *)p->cost, p->count * sizeof *p->cost);
 }
@@ -49,10 +49,10 @@ static bool fill_report(auto_model *m, const uint32_t *chosen, const choice_resu
   }
   out->moving = out->seconds - out->computing;
   size_t worst;
-  double *room = ir_alloc(m->g->mem, (m->live_count + 2) * sizeof *room);
+  double *room = ir_alloc(m->g->mem, 2 * (m->live_count + 2) * sizeof *room);
   if (!room) return auto_no_memory(m);
   out->memory = auto_peak(m, chosen, room, &worst);
-  ir_free(m->g->mem, room, (m->live_count + 2) * sizeof *room);
+  ir_free(m->g->mem, room, 2 * (m->live_count + 2) * sizeof *room);
   return true;
 }
 
@@ -62,15 +62,16 @@ bool pass_autoshard(ir_graph *g, const autoshard_request *request, autoshard_rep
   choice_result result;
   if (!ir_graph_mesh(g))
     return ir_fail(g->error, IR_ERR_INVALID, "automatic choice: the graph has no mesh") == IR_OK;
-  bool good = auto_model_make(&m, g, request) && make_problem(&m, &p);
+  bool good = auto_model_make(&m, g, request) && auto_problem_make(&m, &p);
   uint32_t *chosen = good ? ir_alloc(g->mem, p.count * sizeof *chosen) : NULL;
   if (good && !chosen) good = auto_no_memory(&m);
-  if (good && !choice_solve(&p, request->entries ? request->entries : AUTOSHARD_ENTRIES, chosen, &result))
-    good = auto_no_memory(&m);
+  double limit = request->memory > 0 ? request->memory : ir_graph_mesh(g)->memory;
+  size_t entries = request->entries ? request->entries : AUTOSHARD_ENTRIES;
+  good = good && auto_choose(&m, &p, entries, limit, chosen, &result);
   if (good && report) good = fill_report(&m, chosen, &result, report);
   good = good && set_specs(&m, chosen);
   if (chosen) ir_free(g->mem, chosen, p.count * sizeof *chosen);
-  free_problem(&m, &p);
+  auto_problem_free(&m, &p);
   auto_model_free(&m);
   return good;
 }

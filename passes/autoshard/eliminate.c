@@ -281,7 +281,7 @@ static void end(elimination *s) {
     ir_free(mem, s->tables[i].vars, s->tables[i].count * sizeof *s->tables[i].vars);
     ir_free(mem, s->tables[i].cost, s->tables[i].entries * sizeof *s->tables[i].cost);
   }
-  for (size_t v = 0; v < s->count && s->of && s->of_cap; v++)
+  for (size_t v = 0; v < s->count && s->table_count; v++)
     ir_free(mem, s->of[v], s->of_cap[v] * sizeof *s->of[v]);
   ir_free(mem, s->tables, s->table_cap * sizeof *s->tables);
   ir_free(mem, s->of, s->count * sizeof *s->of);

@@ -7,7 +7,8 @@
 #include "problem.h"
 
 enum {
-  AUTO_STRATEGIES = 1 << 10,            /* of one operation; of more, those that divide it most are kept */
+  AUTO_STRATEGIES = 1 << 10, /* of one operation; of more, those that divide it most are kept */
+  AUTO_PLANNED = 8, /* devices of a redistribution that is planned: a millisecond; there are thousands */
   AUTO_TERMS = OP_SHARDING_OPERANDS + 1 /* operands and the result */
 };
 
@@ -24,6 +25,8 @@ typedef struct auto_array {
   int64_t shape[IR_MAX_RANK];
   uint32_t rank, item;
   bool rounds, begins; /* begins: what is not pending may begin to be, on the first of the devices */
+  double **ways; /* by place of all axes before, and after: seconds (axis_steps.c); NULL: none is known */
+  size_t way_count;
 } auto_array;
 
 /* What a redistribution takes, once found. */
@@ -77,6 +80,7 @@ typedef struct auto_model {
   uint32_t *operation, *stored; /* by node: its variable + 1; 0: none */
   uint32_t *readers;            /* by node: how often it is an operand or a result */
   auto_life *lives;             /* of the values, in the order of `live` */
+  uint32_t *place;              /* by node: where it is in that order */
   bool truncated;               /* an operation has more strategies than are considered */
 } auto_model;
 
@@ -92,11 +96,22 @@ typedef bool auto_visit(void *user, const ir_spec *spec);
 bool auto_each_spec(auto_model *m, const ir_spec *given, bool pending, auto_visit *visit, void *user);
 void auto_specs_free(auto_model *m);
 
-/* sizes.c: a size, or one that a variable may have. */
+/* sizes.c: a size, or one that a variable may have; arrays by number, UINT32_MAX after failing. */
 int64_t auto_size(const auto_model *m, ir_ref dim);
-uint32_t auto_array_of(auto_model *m, ir_ref node, bool begins); /* UINT32_MAX after failing */
+uint32_t auto_array_number(auto_model *m, const auto_array *array);
+uint32_t auto_array_of(auto_model *m, ir_ref node, bool begins);
 /* Bytes of the largest part of a value; of a view of a smaller array, of that. */
 double auto_part_bytes(const auto_model *m, ir_ref node, const ir_spec *spec);
+
+/* equivalent.c: a redistribution of another array that costs the same, from specs[0] to specs[1]. False:
+ * there is none. */
+bool auto_equivalent(const auto_model *m, const auto_array *a, const ir_spec *from, const ir_spec *to,
+                     auto_array *array, ir_spec *specs);
+
+/* axis_steps.c: the time about, for more than AUTO_PLANNED devices that take part. 0: for fewer, or where
+ * there are too many places. Negative after failing. */
+int auto_axis_steps(auto_model *m, uint32_t array, const ir_spec *from, const ir_spec *to, double *seconds);
+void auto_axis_steps_free(auto_model *m);
 
 /* moves.c: seconds of a redistribution; CHOICE_NEVER: there is none. Negative after failing. */
 double auto_move_time(auto_model *m, uint32_t array, uint32_t from, uint32_t to);
@@ -114,13 +129,25 @@ double auto_work(auto_model *m, ir_ref node, const op_sharding *rule, const int6
 
 /* memory.c: when values are there. False after failing. */
 bool auto_lives(auto_model *m);
+bool auto_holds(const auto_model *m, size_t number); /* is lives[number] an array of its own? */
 double auto_held(const auto_model *m, size_t number, uint32_t strategy); /* bytes of lives[number] */
-/* The most bytes that are there at a time, and where; `room` is for live_count + 2 numbers. */
+/* Bytes of the copy that the pair makes where its variables have strategies i and k, and where that is there.
+ */
+double auto_copied(const auto_model *m, const choice_pair *pair, uint32_t i, uint32_t k, size_t *place);
+/* The most bytes that are there at a time, and where; `room` is for 2 (live_count + 2) numbers. */
 double auto_peak(const auto_model *m, const uint32_t *chosen, double *room, size_t *worst);
+
+/* budget.c: choice_solve, and what fits `limit` bytes, 0: any number. False after failing, and where nothing
+ * does. */
+bool auto_choose(auto_model *m, const choice_problem *p, size_t entries, double limit, uint32_t *chosen,
+                 choice_result *out);
 
 /* model.c: variables and pairs of the graph. False after failing. */
 bool auto_model_make(auto_model *m, ir_graph *g, const autoshard_request *request);
 void auto_model_free(auto_model *m);
+/* autoshard.c: the model as a problem, which refers to it. False after failing; free it in any case. */
+bool auto_problem_make(auto_model *m, choice_problem *p);
+void auto_problem_free(const auto_model *m, choice_problem *p);
 /* The variable that says how the value is there for its readers, from 0, and the spec of its strategy. */
 uint32_t auto_source(const auto_model *m, ir_ref node); /* UINT32_MAX: none */
 uint32_t auto_result_spec(const auto_model *m, uint32_t variable, uint32_t strategy);

@@ -14,7 +14,8 @@ static bool is_kept(const auto_model *m, ir_ref node) {
   return op == IR_OP_INPUT || op == IR_OP_BUFFER;
 }
 
-static bool holds(const auto_model *m, ir_ref node) {
+bool auto_holds(const auto_model *m, size_t number) {
+  ir_ref node = m->lives[number].node;
   return ir_shape(m->g, node) && auto_source(m, node) != UINT32_MAX && !is_view(m, node);
 }
 
@@ -22,7 +23,8 @@ bool auto_lives(auto_model *m) {
   const ir_mem *mem = m->g->mem;
   size_t *last = ir_alloc(mem, m->nodes * sizeof *last); /* by node: the place behind its last reader */
   m->lives = ir_alloc(mem, (m->live_count + 1) * sizeof *m->lives);
-  if (!last || !m->lives) {
+  m->place = ir_alloc(mem, m->nodes * sizeof *m->place);
+  if (!last || !m->lives || !m->place) {
     if (last) ir_free(mem, last, m->nodes * sizeof *last);
     return auto_no_memory(m);
   }
@@ -30,6 +32,7 @@ bool auto_lives(auto_model *m) {
   for (size_t i = m->live_count; i-- > 0;) { /* readers of a view read what it is a view of */
     ir_ref node = m->live[i];
     const ir_node *n = ir_get(m->g, node);
+    m->place[node] = (uint32_t)i;
     size_t at = is_view(m, node) && last[node] > i + 1 ? last[node] : i + 1;
     for (uint32_t k = 0; k < n->nsrc; k++)
       if (at > last[n->src[k]]) last[n->src[k]] = at;
@@ -47,17 +50,48 @@ double auto_held(const auto_model *m, size_t number, uint32_t strategy) {
   return auto_part_bytes(m, node, &m->specs.items[auto_result_spec(m, v, strategy)]);
 }
 
+/* Is every part of `to` within that of `from`, so that it is a view? */
+static bool is_within(const ir_spec *from, const ir_spec *to) {
+  if (ir_spec_count(from, IR_PLACE_PENDING)) return false;
+  for (uint32_t d = 0; d < from->rank; d++) {
+    uint32_t n, k;
+    const ir_subaxis *x = ir_spec_axes(from, d, &n), *y = ir_spec_axes(to, d, &k);
+    for (uint32_t i = 0; i < n; i++)
+      if (i >= k || !ir_subaxes_equal(x[i], y[i])) return false;
+  }
+  return true;
+}
+
+double auto_copied(const auto_model *m, const choice_pair *pair, uint32_t i, uint32_t k, size_t *place) {
+  const auto_variable *a = &m->variables[pair->a], *b = &m->variables[pair->b];
+  const ir_node *reader = ir_get(m->g, b->node);
+  uint32_t term = 0;
+  *place = m->place[b->node];
+  while (!b->stored && term + 2 < b->terms && reader->src[term] != a->node) term++;
+  const ir_spec *from = &m->specs.items[auto_result_spec(m, pair->a, i)];
+  const ir_spec *to = &m->specs.items[b->specs[(size_t)k * b->terms + term]];
+  if (from == to || is_within(from, to)) return 0;
+  return auto_part_bytes(m, a->node, b->stored ? from : to);
+}
+
 double auto_peak(const auto_model *m, const uint32_t *chosen, double *room, size_t *worst) {
-  size_t at = 0;
-  double now = 0, most = 0;
-  memset(room, 0, (m->live_count + 2) * sizeof *room);
+  size_t at = 0, places = m->live_count + 2;
+  double now = 0, most = 0, *copies = room + places;
+  memset(room, 0, 2 * places * sizeof *room);
   for (size_t i = 0; i < m->live_count; i++) {
-    if (!holds(m, m->lives[i].node)) continue;
+    if (!auto_holds(m, i)) continue;
     double bytes = auto_held(m, i, chosen[auto_source(m, m->lives[i].node)]);
     room[m->lives[i].first] += bytes, room[m->lives[i].behind] -= bytes;
   }
-  for (size_t i = 0; i < m->live_count; i++)
-    if ((now += room[i]) > most) most = now, at = i;
+  for (size_t e = 0; e < m->pair_count; e++) {
+    size_t place;
+    double bytes = auto_copied(m, &m->pairs[e], chosen[m->pairs[e].a], chosen[m->pairs[e].b], &place);
+    copies[place] += bytes;
+  }
+  for (size_t i = 0; i < m->live_count; i++) {
+    now += room[i];
+    if (now + copies[i] > most) most = now + copies[i], at = i;
+  }
   *worst = at;
   return most;
 }

@@ -195,10 +195,12 @@ void auto_model_free(auto_model *m) {
     ir_free(mem, m->variables[i].cost, m->variables[i].cost_cap * sizeof *m->variables[i].cost);
   }
   auto_moves_free(m);
+  auto_axis_steps_free(m);
   auto_specs_free(m);
   ir_free(mem, m->variables, m->variable_cap * sizeof *m->variables);
   ir_free(mem, m->pairs, m->pair_cap * sizeof *m->pairs);
   ir_free(mem, m->arrays, m->array_cap * sizeof *m->arrays);
+  if (m->place) ir_free(mem, m->place, m->nodes * sizeof *m->place);
   if (m->lives) ir_free(mem, m->lives, (m->live_count + 1) * sizeof *m->lives);
   ir_free(mem, m->live, m->live_cap * sizeof *m->live);
   if (m->operation) ir_free(mem, m->operation, m->nodes * sizeof *m->operation);

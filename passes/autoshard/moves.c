@@ -68,6 +68,9 @@ static double plan(auto_model *m, uint32_t array, const ir_spec *from, const ir_
   ir_spec end = *asked, *to = &end;
   if (drop_begun(from, to) && !a->begins) return CHOICE_NEVER;
   if (ir_spec_same_parts(from, to)) return 0;
+  double seconds;
+  int rough = auto_axis_steps(m, array, from, to, &seconds);
+  if (rough) return rough < 0 ? -1 : seconds;
   bool sums = from->joined_by == IR_OP_ADD || from->joined_by == IR_OP_MUL;
   pass_reshard_ask ask = {.mesh = m->mesh,
                           .shape = a->shape,
@@ -83,14 +86,27 @@ static double plan(auto_model *m, uint32_t array, const ir_spec *from, const ir_
   return one_exchange(m, a, to);
 }
 
+/* By way of an equivalent one, if there is one. Negative after failing. */
+static double time_of(auto_model *m, uint32_t array, uint32_t from, uint32_t to) {
+  auto_array other;
+  ir_spec specs[2];
+  if (!auto_equivalent(m, &m->arrays[array], &m->specs.items[from], &m->specs.items[to], &other, specs))
+    return plan(m, array, &m->specs.items[from], &m->specs.items[to]);
+  uint32_t number = auto_array_number(m, &other), a = auto_spec(m, &specs[0]), b = auto_spec(m, &specs[1]);
+  if (number == UINT32_MAX || a == UINT32_MAX || b == UINT32_MAX) return -1;
+  if (number == array && a == from && b == to)
+    return plan(m, array, &m->specs.items[from], &m->specs.items[to]);
+  return auto_move_time(m, number, a, b);
+}
+
 double auto_move_time(auto_model *m, uint32_t array, uint32_t from, uint32_t to) {
   if (from == to) return 0;
   if (!grow(m)) return -1;
-  auto_move *at = find(m, array, from, to);
-  if (at->known) return at->seconds;
-  double seconds = plan(m, array, &m->specs.items[from], &m->specs.items[to]);
-  if (seconds < 0) return -1;
-  *at = (auto_move){array, from, to, true, seconds};
+  const auto_move *known = find(m, array, from, to);
+  if (known->known) return known->seconds;
+  double seconds = time_of(m, array, from, to);
+  if (seconds < 0 || !grow(m)) return -1;
+  *find(m, array, from, to) = (auto_move){array, from, to, true, seconds};
   m->move_count++;
   return seconds;
 }

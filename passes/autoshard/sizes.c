@@ -14,6 +14,19 @@ int64_t auto_size(const auto_model *m, ir_ref dim) {
   return size < b.lo ? b.lo : size > b.hi ? b.hi : size;
 }
 
+uint32_t auto_array_number(auto_model *m, const auto_array *a) {
+  for (size_t i = 0; i < m->array_count; i++) {
+    const auto_array *b = &m->arrays[i];
+    if (b->rank == a->rank && b->item == a->item && b->rounds == a->rounds && b->begins == a->begins &&
+        !memcmp(b->shape, a->shape, a->rank * sizeof *a->shape))
+      return (uint32_t)i;
+  }
+  if (!IR_RESERVE(m->g->mem, m->arrays, m->array_cap, m->array_count + 1))
+    return auto_no_memory(m), UINT32_MAX;
+  m->arrays[m->array_count++] = *a;
+  return (uint32_t)m->array_count - 1;
+}
+
 uint32_t auto_array_of(auto_model *m, ir_ref node, bool begins) {
   ir_dtype dtype = ir_dtype_of(m->g, node);
   auto_array a = {.rank = ir_rank(m->g, node),
@@ -21,16 +34,7 @@ uint32_t auto_array_of(auto_model *m, ir_ref node, bool begins) {
                   .rounds = ir_is_float(dtype),
                   .begins = begins};
   for (uint32_t d = 0; d < a.rank; d++) a.shape[d] = auto_size(m, ir_dim(m->g, node, d));
-  for (size_t i = 0; i < m->array_count; i++) {
-    const auto_array *b = &m->arrays[i];
-    if (b->rank == a.rank && b->item == a.item && b->rounds == a.rounds && b->begins == begins &&
-        !memcmp(b->shape, a.shape, a.rank * sizeof *a.shape))
-      return (uint32_t)i;
-  }
-  if (!IR_RESERVE(m->g->mem, m->arrays, m->array_cap, m->array_count + 1))
-    return auto_no_memory(m), UINT32_MAX;
-  m->arrays[m->array_count++] = a;
-  return (uint32_t)m->array_count - 1;
+  return auto_array_number(m, &a);
 }
 
 static double bytes_of(const auto_model *m, ir_ref node) {

@@ -16,8 +16,8 @@ bool choice_solve(const choice_problem *p, size_t entries, uint32_t *chosen, cho
   if (good && !out->exact) {
     good = choice_improve(p, alive, count, chosen);
     out->cost = choice_cost(p, chosen);
-    if (out->bound > out->cost) out->bound = out->cost; /* by rounding */
   }
+  if (out->exact || out->bound > out->cost) out->bound = out->cost; /* they differ by rounding */
   ir_free(p->mem, numbers, total * sizeof *numbers);
   ir_free(p->mem, alive, p->count * sizeof *alive);
   ir_free(p->mem, count, p->count * sizeof *count);

@@ -24,6 +24,17 @@ KEYS = [
 
 
 class Arrays(Case):
+    def test_masks_of_other_shapes(self):
+        x = np.arange(6, dtype="f").reshape(2, 3)
+        for shape in ((3,), (2, 2), (1,), (2, 3, 1), (1, 3)):
+            mask = np.ones(shape, bool)
+            for use in (lambda: vf.array(x)[vf.array(mask)], lambda: vf.array(x).at[vf.array(mask)].set(0)):
+                with self.assertRaises(IndexError):
+                    use()
+        self.assertEqual(vf.array(x)[vf.zeros((0,), dtype="bool")].shape, (0, 3))
+        self.assertEqual(vf.array(x)[:, vf.zeros((0,), dtype="bool")].shape, (2, 0))
+        self.same(vf.array(x)[:, vf.array([True, False, True])], x[:, [0, 2]])
+
     def test_builtins(self):
         """Functions of Python, and dtypes and norms of others, give arrays; also where a function is traced."""
         import math

@@ -3,6 +3,7 @@
 #include "ir/mesh/sharding.h"
 #include "passes/autoshard/autoshard.h"
 #include "passes/shard/shard.h"
+#include "test/lib/memory.h"
 #include "test/lib/on_mesh.h"
 #include "test/lib/unit.h"
 
@@ -120,7 +121,7 @@ static void test_every_axis(void **state) {
  * input stays, and each operation reads one value and writes another.
  *
  * spec: K3 */
-static void test_memory(void **state) {
+static void test_bytes_held(void **state) {
   (void)state;
   static const char *const text =
       "mesh @m [x=%d]\ngraph @g(%%a: f32[32,128]) {\n%%b = exp %%a\n%%c = exp %%b\n"
@@ -157,11 +158,85 @@ static void test_same_results(void **state) {
   }
 }
 
+static const char perceptron[] =
+    "mesh @m [x=4] latency=[1e-9]\ngraph @g(%h: f32[64,8] @m[x,-], %w: f32[8,128], %v: f32[128,8]) {\n"
+    "%s = matmul %h, %w\n%a = relu %s\n%p = matmul %a, %v\nreturn %p\n}";
+
+/* Weights are whole where a device has room for them, and nothing moves; with less they are divided, columns
+ * of the first along with rows of the second, and there is one sum. The limit is kept, and results are the
+ * same. */
+static void test_limit(void **state) {
+  (void)state;
+  const double weights = 2 * 8 * 128 * 4, layer = 64 * 128 * 4;
+  chosen *c = choose(perceptron, (autoshard_rates){0}, 0);
+  assert_spec(c, "w", "[-,-]"), assert_spec(c, "v", "[-,-]");
+  assert_true(c->report.moving < 1e-9 && c->report.memory == weights + 64 * 8 + 2 * layer / 4);
+  double limit = c->report.memory - weights / 4, bound = c->report.seconds;
+  c = choose(perceptron, (autoshard_rates){0}, limit);
+  assert_spec(c, "w", "[-,x]"), assert_spec(c, "v", "[x,-]");
+  assert_true(c->report.memory <= limit && c->report.seconds > bound && c->report.bound >= bound &&
+              c->report.bound <= c->report.seconds);
+  const ir_parsed_graph *b = &c->module.graphs[0];
+  static float in[3][1024];
+  ir_binding_input bound_inputs[3];
+  for (int i = 0; i < 3; i++) {
+    bound_inputs[i] = (ir_binding_input){b->params[i].ref, in[i]};
+    for (int k = 0; k < 1024; k++) in[i][k] = (float)((k * (i + 3)) % 7 - 3);
+  }
+  on_mesh check = {.g = c->g, .inputs = bound_inputs, .input_count = 3};
+  if (!on_mesh_check(&check, b->root)) fail_msg("%s", check.what);
+  assert_true(check.exchanges >= 1);
+}
+
+/* Moments of an optimizer are divided, and so is the sum of gradients: a reduce_scatter, and the new weights
+ * come together, in place of an all_reduce. */
+static void test_optimizer(void **state) {
+  (void)state;
+  chosen *c =
+      choose("mesh @m [x=4]\ngraph @g(%h: f32[512,64] @m[x,-], %d: f32[512,64] @m[x,-], %w: f32[64,64] "
+             "@m[-,-], %m: f32[64,64]) {\n%s = matmul %h, %w\n%e = sub %s, %d\n%t = permute %h "
+             "order=[1,0]\n%g = matmul %t, %e\n%o = mul %m, 0.9\n%n = add %o, %g\n"
+             "%u = sub %w, %n : f32[64,64] @m[-,-]\nreturn %u, %n\n}",
+             (autoshard_rates){.flops = 1e9, .bytes = 1e8}, 0);
+  assert_spec(c, "m", "[x,-]"), assert_spec(c, "n", "[x,-]");
+}
+
+/* Each allocation may fail: that is an error, and nothing leaks. */
+static void test_short_memory(void **state) {
+  (void)state;
+  bool done = false;
+  for (long left = 0; !done; left += 1 + left / 16) {
+    test_budget budget = {.left = left};
+    ir_mem mem = {test_budget_hook, &budget};
+    ir_graph g;
+    ir_module module;
+    ir_error_clear(&error);
+    bool good = ir_graph_init(&g, &mem, &error) == IR_OK;
+    if (good) {
+      good = fe_parse_graphs(&g, "t", perceptron, strlen(perceptron), &module) == IR_OK;
+      autoshard_request request = {.memory = 23040};
+      if (good) request.root = module.graphs[0].root;
+      done = good && pass_autoshard(&g, &request, NULL);
+      if (!done) assert_int_equal(error.status, IR_ERR_MEMORY);
+      ir_module_free(&module);
+      ir_graph_free(&g);
+    }
+    assert_int_equal(budget.live, 0);
+  }
+}
+
 static void test_refused(void **state) {
   (void)state;
+  chosen *tight = read_graph(perceptron);
+  tight->request.memory = 100;
+  assert_false(pass_autoshard(tight->g, &tight->request, NULL));
+  assert_non_null(
+      strstr(error.text, "automatic choice: nothing keeps within the 100 bytes of a device; of "));
+  assert_non_null(strstr(error.text, "; a memory of "));
   chosen *c = read_graph("graph @g(%a: f32[4]) {\n%b = relu %a\nreturn %b\n}");
   assert_false(pass_autoshard(c->g, &c->request, NULL));
   assert_string_equal(error.text, "automatic choice: the graph has no mesh");
 }
 
-UNIT_TESTS(test_rows, test_contracted, test_every_axis, test_memory, test_same_results, test_refused)
+UNIT_TESTS(test_rows, test_contracted, test_every_axis, test_bytes_held, test_same_results, test_limit,
+           test_optimizer, test_short_memory, test_refused)

@@ -58,6 +58,21 @@ static void differentiate(void *user, const vf_value *in, vf_value *out) {
   vf_grad(vf_mul(vf_sum(outer[1], VF_ALL, false), in[0]), 1, outer, out);
 }
 
+static void add_full(void *user, const vf_value *in, vf_value *out) {
+  out[0] = vf_add(in[0], *(vf_value *)user);
+}
+/* Of the captured value, whose batch becomes an axis, and the state. */
+static void take_view(void *user, const vf_value *in, vf_value *out) {
+  const vf_value *pair = user;
+  out[0] = vf_sum(vf_rebatch(vf_add(pair[0], in[0]), 0), VF_LIST(0), false);
+}
+/* The gradient of what has the batch of the vmap among its axes. */
+static void physical_gradient(void *user, const vf_value *in, vf_value *out) {
+  const made *m = user;
+  vf_value seen = vf_rebatch(m->batched, 0);
+  vf_grad(vf_sum(vf_mul(vf_sum(seen, VF_ALL, false), in[0]), VF_ALL, false), 1, &m->batched, out);
+}
+
 #define CASE(name, call)                                                                                     \
   static void name(const made *m) { (void)m, (void)(call); }
 #define SPLIT(name, ...)                                                                                     \
@@ -105,6 +120,14 @@ SPLIT(cond_results,
 SPLIT(map_ended, vf_map map = {sizeof map, 1, 1, NULL, NULL, -1, NULL}; vf_value outer[2] = {m->x};
       vf_vmap(m->graph, &map, exponential, NULL, &m->x, &outer[1]);
       vf_vmap(m->graph, &map, differentiate, outer, &m->x, out))
+SPLIT(map_rank, vf_value full = vf_input(m->graph, "full", VF_F32, 16,
+                                         (int64_t[16]){1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+      vf_map map = {sizeof map, 1, 1, NULL, NULL, -1, NULL};
+      vf_vmap(m->graph, &map, add_full, &full, &m->x, out))
+SPLIT(scan_view, vf_value pair[] = {m->batched, m->x};
+      vf_scan(take_view, pair, 1, &m->x, 0, NULL, 0, 3, false, out, NULL))
+SPLIT(map_physical, vf_map map = {sizeof map, 1, 1, NULL, NULL, -1, NULL};
+      vf_vmap(m->graph, &map, physical_gradient, (void *)m, &m->x, out))
 CASE(view_size, vf_view_of(m->n).id)
 CASE(
     view_bound,
@@ -196,6 +219,17 @@ static const struct {
     {map_ended, GRAPH,
      "grad: inside a vmap, an output depends on an input through another vmap, which has ended; pass the "
      "input to this vmap as an argument and compute the dependence inside (call 14: grad f32[4,1|], %x)"},
+    {map_rank, GRAPH,
+     "reshape: the result has 2 batch axes and 16 others; a tensor has at most 16 axes in all (call 10: add "
+     "f32[4,1|], %full)"},
+    {scan_view, GRAPH,
+     "rebatch: inside a function, whose values have no batch axes, f32[2|4] depends on a parameter and on a "
+     "captured value with batch axes, which cannot become ordinary axes there; pass the captured value as an "
+     "operand, or take the view outside (call 7: scan %x)"},
+    {map_physical, GRAPH,
+     "rebatch: inside a vmap, a view of the physical axes of f32[2,4] cannot be differentiated along the "
+     "batch of f32[4,1|2,4]; broadcast the value to the batch before (broadcast_batch_dims) (call 13: grad "
+     "f32[4,1|], %xs)"},
     {view_size, GRAPH, "view: a size has no views; takes a tensor (call 7: view %n)"},
     {view_bound, GRAPH,
      "bind: operand 1 is no variable; only variables are bound (call 10: bind tuple(tuple(False, 0, 4, 1, 0, "

@@ -105,6 +105,17 @@ static bool profile(vf_graph *g, run *out) {
   return done;
 }
 
+/* Says the message which call was cancelled, and what to do? */
+static bool says_cancelled(const char *message) {
+  static const char *const all[] = {
+      "graph @net: cancelled while it was compiled; compile it again to go on",
+      "graph @net: cancelled while it was evaluated; outputs are unspecified",
+      "graph @net: cancelled while its stage 'loops' was made; ask for it again"};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (strcmp(message, all[i]) == 0) return true;
+  return false;
+}
+
 /* Cancels the work at every `step`-th allocation, until it is no longer reached. */
 static void cancel_everywhere(work does, int threads, int mode, int step) {
   trigger t;
@@ -118,7 +129,7 @@ static void cancel_everywhere(work does, int threads, int mode, int step) {
     atomic_store(&t.at, before + at);
     bool done = does(g, &got);
     if (!done && error.status != VF_ERR_CANCELLED) fail_msg("allocation %ld: %s", at, error.message);
-    if (!done && !strstr(error.message, "cancelled")) fail_msg("allocation %ld: %s", at, error.message);
+    if (!done && !says_cancelled(error.message)) fail_msg("allocation %ld: %s", at, error.message);
     cancelled += !done;
     used = atomic_load(&t.allocations) - before;
     assert_int_equal(vf_graph_status(g), VF_OK);
@@ -237,7 +248,8 @@ static void test_loops(void **state) {
       t.seen = 0, t.stop_at = 3 + way, t.by_signal = way % 2;
       assert_int_equal(vf_program_run(endless, (const void *[]){x}, (void *[]){y}, NULL, &error),
                        VF_ERR_CANCELLED);
-      assert_non_null(strstr(error.message, "@counting"));
+      assert_string_equal(error.message,
+                          "graph @counting: the run was cancelled; its results are unspecified");
       assert_int_equal(t.seen, 3 + way);
       t.stop_at = 0;
       api_run(five, (const void *[]){x}, (void *[]){y}, NULL);

@@ -235,10 +235,11 @@ static const refused_case refused[] = {
     {"index_point: the position has shape f32[]; takes a scalar of an integer dtype that i64 holds",
      of_a_float},
     {"create_view: the kind of descriptor 0, of shape i64[7], is not known when recorded; numbers of a "
-     "descriptor may vary, its kind may not: declare it",
+     "descriptor may vary, its kind may not: declare it (kinds=[1] in text graphs, vf_index_given in C)",
      unknown_kind},
     {"create_view: the number of elements of descriptor 0, an interval whose numbers vary, is not known when "
-     "recorded; take start and end a known distance apart, or declare its length",
+     "recorded; take start and end a known distance apart, or declare its length (lengths=[4] in text "
+     "graphs, vf_index_given in C)",
      unknown_length},
     {"create_view: descriptor 0: an interval of 4 elements with stride 1 does not fit axis 0; x has shape "
      "f32[3,4]",

@@ -37,6 +37,7 @@ static void test_mesh(void **state) {
   assert_string_equal(error.message, "mesh: no device 8; there are 8");
   assert_int_equal(vf_mesh_part(m, "[z]", 1, (int64_t[]){8}, 0, begin, end, &error), VF_ERR_INVALID);
   assert_int_equal(vf_mesh_part(m, "[x]", 1, (int64_t[]){-1}, 0, begin, end, &error), VF_ERR_INVALID);
+  assert_string_equal(error.message, "mesh: size -1 of axis 0; sizes are at least 0");
   vf_mesh_destroy(m), vf_mesh_destroy(NULL);
   static const char *const bad[] = {"x=0",     "[x=2",          "[x=2] devices=[\"cpu\"]",
                                     "x=2,x=2", "[x=2] speed=3", "[x=2] y"};
@@ -74,6 +75,7 @@ static void test_graph(void **state) {
   refused(g, vf_input_sharded(g, "e", VF_F32, 1, (int64_t[]){4}, "[x,-]"), "has 2 dimensions; e has 1");
   refused(g, vf_input_sharded(g, "f", VF_F32, 1, (int64_t[]){4}, "[u]"), "no axis of the mesh");
   assert_int_equal(vf_graph_set_mesh(g, m, &error), VF_ERR_INVALID);
+  assert_string_equal(error.message, "mesh: values of the graph are divided over its mesh @m already");
   vf_output(g, "q", q);
   vf_mesh_destroy(m); /* the graph has its own */
   char *text = vf_graph_dump(g, "shard", &error);
@@ -83,6 +85,21 @@ static void test_graph(void **state) {
   assert_non_null(strstr(text, "%q = shard %2 to=[x,-] : f32[16,32] @m[x,-]\n"));
   vf_text_free(c, text);
   vf_graph_destroy(g), vf_context_destroy(c);
+}
+
+/* What a run finds out cannot differ between devices. */
+static void test_found_sizes(void **state) {
+  (void)state;
+  vf_error error = {0};
+  vf_context *c = api_context();
+  vf_graph *g =
+      api_parse(c, "mesh @m [x=2]\ngraph @f(%a: f32[8], %start: i64[], %end: i64[]) {\n%p = address %a\n"
+                   "%d = index_interval %start, %end, 1, false\n"
+                   "%y = create_view %p, %d lengths=[n=0..6]\nreturn %y\n}\n");
+  assert_null(vf_compile_on(g, NULL, 0, &error));
+  assert_string_equal(error.message,
+                      "compile: graph @f finds sizes out while it runs; on a mesh give them as variables");
+  assert_int_equal(error.status, VF_ERR_UNSUPPORTED);
 }
 
 static void refused_choice(vf_graph *g, vf_shard_auto_options options, const char *message) {
@@ -126,4 +143,4 @@ static void test_auto(void **state) {
   vf_graph_destroy(g), vf_mesh_destroy(m), vf_context_destroy(c);
 }
 
-UNIT_TESTS(test_mesh, test_graph, test_auto)
+UNIT_TESTS(test_mesh, test_graph, test_found_sizes, test_auto)

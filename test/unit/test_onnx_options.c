@@ -28,6 +28,34 @@ static int tear_down(void **state) {
   return 0;
 }
 
+/* Three inputs, whose values together take more memory than reading a small file may. */
+static void test_large_values(void **state) {
+  (void)state;
+  enum { MANY = 1 << 20 };
+  static model_bytes graph, model;
+  char large[300], expected[600];
+  vf_error error = {0};
+  vf_context *context = api_context();
+  const int64_t many[] = {MANY};
+  float *elements = unit_keep(calloc(MANY, sizeof *elements), free);
+  assert_non_null(elements);
+  graph.size = 0;
+  for (int i = 0; i < 3; i++) model_input(&graph, (const char *[]){"x[n]", "y[n]", "z[n]"}[i]);
+  model_node(&graph, 1, "Sum x,y,z -> s", NULL, NULL);
+  model_output(&graph, "s[n]");
+  model_whole(&model, &graph, NULL);
+  snprintf(large, sizeof large, "%s/large.onnx", folder);
+  unit_write_file(large, model.bytes, model.size);
+  const vf_import_value values[] = {
+      {"x", VF_F32, 1, many, elements}, {"y", VF_F32, 1, many, elements}, {"z", VF_F32, 1, many, elements}};
+  const vf_import_options options = {.size = sizeof options, .value_count = 3, .values = values};
+  assert_null(vf_import_onnx(context, large, &options, &error));
+  snprintf(expected, sizeof expected,
+           "%s: error: reading it takes more than %zu bytes of memory, the most for its size", large,
+           ((size_t)16 << 20) + 256 * model.size);
+  assert_string_equal(error.message, expected);
+}
+
 static void cancel(void *user, size_t done, size_t nodes) {
   (void)done, (void)nodes;
   vf_cancel(user);
@@ -77,4 +105,4 @@ static void test_refused_options(void **state) {
   }
 }
 
-UNIT_TESTS_BETWEEN(set_up, tear_down, test_refused_options)
+UNIT_TESTS_BETWEEN(set_up, tear_down, test_refused_options, test_large_values)

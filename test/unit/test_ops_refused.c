@@ -427,6 +427,23 @@ static void test_names_and_attributes(void **state) {
   CHECK_ALL(check_refused, cases);
 }
 
-UNIT_TESTS(test_weak_constants_refusals, test_elementwise_refusals, test_view_refusals,
-           test_reduction_refusals, test_contractions_refusals, test_leaves_refusals,
+/* Builders that no text and no function of the C API calls so. */
+static void test_builders_refusals(void **state) {
+  (void)state;
+  recorder *r = record_begin();
+  ir_ref x = record_line(r, "neg f32[2]");
+  assert_int_equal(op_cumulative(&r->g, IR_OP_CUMMAX, x, 0, true, false), 0);
+  assert_string_equal(
+      r->error.text, "cummax: exclusive is set; x has shape f32[2]; the minimum or maximum of no elements is "
+                     "undefined: leave it out");
+  ir_error_clear(&r->error);
+  assert_int_equal(op_buffer(&r->g, IR_INDEX, NULL, 0), 0);
+  assert_string_equal(r->error.text, "buffer: no dtype of a tensor; use bool, an integer or a float dtype");
+  ir_error_clear(&r->error);
+  assert_int_equal(op_concat(&r->g, &x, 0, 0), 0);
+  assert_string_equal(r->error.text, "concat: no tensors given; takes at least one");
+}
+
+UNIT_TESTS(test_builders_refusals, test_weak_constants_refusals, test_elementwise_refusals,
+           test_view_refusals, test_reduction_refusals, test_contractions_refusals, test_leaves_refusals,
            test_names_and_attributes)

@@ -320,6 +320,28 @@ static void test_graph_errors(void **state) {
        "t.vf:2:20: error: missing dtype, found the end of the line, expected ': dtype'"},
       {"kernel @k(p0: f32[4]) {\n  next f32(0.0)\n}\n",
        "t.vf:2:3: error: next outside a loop of carried values, found 'next', expected a statement or '}'"},
+      {"kernel @k(p0: f32[8]) {\n  for ridx0 in 0..8 {\n for ridx0 in 0..2 {\n }\n }\n}\n",
+       "t.vf:3:6: error: name declared twice, found 'ridx0', expected a new one"},
+      {"kernel @k(p0: f32[8], p0: f32[8]) {\n}\n",
+       "t.vf:1:23: error: name declared twice, found 'p0', expected a new one"},
+      {"kernel @k(p0: f32[8], p1: i32[8]) {\n  for ridx0 in 0..8 {\n    store p0[(1<2)] = f32(0.0)\n  }\n}\n",
+       "t.vf:3:14: error: bad expression, found dtype bool, expected index"},
+      {"kernel @k(p0: f32[8]) {\n  local l0: f32[2,2]\n}\n",
+       "t.vf:2:9: error: bad local, found 2 sizes, expected one"},
+      {"kernel @k(p0: f32[2,4]) {\n}\n", "t.vf:1:11: error: bad parameter, found 2 sizes, expected one"},
+      {"kernel @k(p0: f32[8], p1: i32[8]) {\n  for ridx0 in 0..8 {\n    %0 = load p1[ridx0] : i32\n    %1 = "
+       "bound %0, (4), true mode=3 : index\n  }\n}\n",
+       "t.vf:4:35: error: bad value of an attribute, found another kind, expected gather_mode"},
+      {"kernel @k(p0: f32[8], p1: i32[8]) {\n  for ridx0 in 0..8 {\n    %0 = load p1[ridx0] : i32\n    %1 = "
+       "bound %0, (4), true axis=0 : index\n  }\n}\n",
+       "t.vf:4:35: error: unknown attribute of bound, found one, expected those of the manual"},
+      {"kernel @k(p0: f32[8], p1: i32[8]) {\n  for ridx0 in 0..8 {\n    %0 = load p0[ridx0] : f32\n    %1 = "
+       "sum %0 : f32\n  }\n}\n",
+       "t.vf:4:10: error: unknown operation, found 'sum' of 1 operands, expected an operation of kernels"},
+      {"kernel @k(p0: f32[8], p1: i32[8]) {\n  for ridx0 in 0..8 {\n    %0 = (ridx0*2) : f32\n  }\n}\n",
+       "t.vf:3:10: error: wrong dtype of an expression, found f32, expected index"},
+      {"kernel @k(p0: f32[8]) {\n  %0 = for ridx0 in 0..8 with %1 = f32(0.0) {\n    next %1, %1\n  }\n}\n",
+       "t.vf:2:3: error: wrong number of next values, found 2, expected 1"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     bench *b = bench_begin();
@@ -341,6 +363,10 @@ static void test_literal_errors(void **state) {
        "t.vf:2:20: error: literal does not suit its dtype, found a float, expected a literal of i8"},
       {BODY("%a = data shape=[2] dtype=i8 values=[1]"),
        "t.vf:2:8: error: wrong number of values, found 1, expected 2 as the shape says"},
+      {BODY("%a = data shape=[n=1..4] dtype=i8 values=[1]"),
+       "t.vf:2:8: error: bad shape of data, found a size that varies, expected sizes that are numbers"},
+      {BODY("%a = data shape=[4294967296,4294967296] dtype=i8 values=[1]"),
+       "t.vf:2:8: error: too much data, found a shape beyond memory, expected less"},
       {BODY("%a = neg %x"), "t.vf:2:8: error: no tensor operations here, found 'neg', expected a literal"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

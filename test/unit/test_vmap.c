@@ -593,6 +593,25 @@ static void test_unequal_sizes(void **state) {
                    "the arguments before say 4; mapped sizes are equal");
 }
 
+/* A value from inside, kept by the function, is one for each index: outside it is no operand and no output.
+ */
+static void test_kept_value(void **state) {
+  for (int outputs = 0; outputs < 2; outputs++) {
+    bench *b = start();
+    vf_value x = input(b, VF_LIST(4, 3)), y, kept;
+    map2(b, leaks, &kept, 1, &x, NULL, 1, &y, NULL);
+    assert_false(vf_ok(outputs ? vf_output(b->g, "kept", kept) : vf_sum(kept, VF_ALL, false)));
+    api_check_reason(
+        vf_graph_message(b->g),
+        outputs ? "output: operand 1 was made inside the function of a vf_vmap, which has ended; it "
+                  "is one value for each index there: make it a result of that function, and use the "
+                  "result of vf_vmap"
+                : "sum: operand 1 was made inside the function of a vf_vmap, which has ended; it is "
+                  "one value for each index there: make it a result of that function, and use the "
+                  "result of vf_vmap");
+  }
+}
+
 /* A gradient inside a vmap, through another vmap of the same level that has ended: refused, not wrong. */
 
 static void sibling(void *user, const vf_value *x, vf_value *y) {
@@ -676,4 +695,5 @@ static void test_second_order_by_shared(void **state) {
 UNIT_TESTS(test_one_axis, test_axes_in_and_out, test_not_mapped, test_axis_size, test_nested,
            test_types_inside, test_batch_from_elsewhere, test_vmap_of_grad, test_grad_of_vmap, test_hessians,
            test_vmap_of_jvp, test_grad_between, test_trees, test_deep_trees, test_short_memory, test_refused,
-           test_unequal_sizes, test_finished_vmap, test_realising_inside, test_second_order_by_shared)
+           test_unequal_sizes, test_kept_value, test_finished_vmap, test_realising_inside,
+           test_second_order_by_shared)

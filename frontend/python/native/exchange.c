@@ -203,6 +203,7 @@ static bool ensure_tensor(py_array *a) {
   py_operand operand = {.kind = PY_ARRAY, .array = a};
   vf_value value;
   if (!py_session_enter()) return false;
+  py_session_adopts();
   bool good = py_operand_value(&operand, NULL, &value);
   py_session_leave();
   return good;
@@ -248,6 +249,7 @@ PyObject *py_from_dlpack(PyObject *module, PyObject *capsule) {
   void *given = PyCapsule_GetPointer(capsule, versioned ? VERSIONED : OLD);
   if (!given || !py_context() || !py_session_enter()) return NULL;
   PyCapsule_SetName(capsule, versioned ? USED_VERSIONED : USED_OLD);
+  py_session_adopts();
   vf_tensor *tensor = versioned ? vf_tensor_from_dlpack_versioned(py.context, given, &error)
                                 : vf_tensor_from_dlpack(py.context, given, &error);
   PyObject *made = tensor ? py_array_of_tensor(tensor) : py_raise_error(&error);

@@ -110,6 +110,14 @@ void py_session_leave(void) {
   PyThread_release_lock(session_lock);
 }
 
+void py_session_adopts(void) {
+  enum { KEPT_AT_MOST = 64 };
+  static int adopted;
+  if (++adopted < KEPT_AT_MOST || session_depth != 1) return;
+  adopted = 0;
+  vf_session_collect(py.context, NULL); /* what fails is tried again */
+}
+
 /* Of elements of floats with so many bits and bits of the fraction: the index of the first that is no number,
  * or an infinity, as the flags of the context want it; -1: there is none. */
 static int64_t find_unusual(const void *elements, int64_t count, int bits, int fraction) {

@@ -102,6 +102,9 @@ void py_end_work(void);
  * this thread computes arrays there. */
 bool py_session_enter(void);
 void py_session_leave(void);
+/* Before memory of others is adopted in the session, which the caller has entered: from time to time it gives
+ * back what no array needs, as it would when it computes. No values may be held. */
+void py_session_adopts(void);
 /* The elements of a tensor, in the session that the caller has entered; NULL with an exception. */
 const void *py_session_compute(vf_tensor *tensor);
 /* A capsule's or object's attribute by name; for tables of methods. */

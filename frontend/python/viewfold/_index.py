@@ -194,11 +194,19 @@ def _gather(x: Array, items: list[Any]) -> Array:
     return apply("gather", (apply("reshape", (x,), "shape=" + text_list(joined)), flat), f"axis={first}")
 
 
-def _masks_to_positions(items: list[Any]) -> list[Any]:
+def _check_mask(mask: Array, sizes: tuple[Any, ...]) -> None:
+    """A mask has the sizes of the axes that it is for; one without elements takes nothing."""
+    if len(sizes) < mask.ndim or any(m not in (s, 0) for m, s in zip(mask.shape, sizes)):
+        raise IndexError(f"a mask of shape {mask.shape} is for axes of the sizes {sizes[:mask.ndim]}; both are equal")
+
+
+def _masks_to_positions(items: list[Any], shape: tuple[Any, ...]) -> list[Any]:
     """Arrays of truth values as integer arrays; their number of elements must be known now."""
     made: list[Any] = []
     for item in items:
+        axis = sum(i is not None for i in made)
         if isinstance(item, Array) and item.dtype.name == "bool":
+            _check_mask(item, shape[axis:])
             if item._state == "traced":
                 raise IndexError("x[mask] has as many elements as the mask has, which a traced function does not "
                                  "know; use vf.where(mask, x, other)")
@@ -217,7 +225,7 @@ def take(x: Array, key: Any) -> Array:
         return apply("unsqueeze", (x,), "axis=0")[slice(0, int(bool(mask)))]
     items = _normalise(x, key)
     if any(isinstance(i, Array) for i in items):
-        items = _masks_to_positions(items)
+        items = _masks_to_positions(items, x.shape)
         items = [int(i) if isinstance(i, Array) and i.ndim == 0 and i._state != "traced" else i for i in items]
     shape = x.shape
     made = _views(x, items, shape)

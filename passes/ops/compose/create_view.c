@@ -48,10 +48,11 @@ static bool read_kind(ir_graph *g, uint32_t i, const op_descriptor *d, int *kind
     return false;
   }
   if (!code.known && d->kind == OP_INDEX_READ) {
-    op_refuse(g,
-              "create_view: the kind of descriptor %u, of shape %s, is not known when recorded; numbers of a "
-              "descriptor may vary, its kind may not: declare it",
-              i, OP_TYPE(d->value));
+    op_refuse(
+        g,
+        "create_view: the kind of descriptor %u, of shape %s, is not known when recorded; numbers of a "
+        "descriptor may vary, its kind may not: declare it (kinds=[1] in text graphs, vf_index_given in C)",
+        i, OP_TYPE(d->value));
     return false;
   }
   if (code.known && d->kind != OP_INDEX_READ && d->kind != code.value) {

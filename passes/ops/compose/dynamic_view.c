@@ -251,7 +251,8 @@ ir_ref op_index_dynamic_interval(const op_index_view *v, uint32_t at, uint32_t a
     return op_refuse(
         g,
         "create_view: the number of elements of descriptor %u, an interval whose numbers vary, is not known "
-        "when recorded; take start and end a known distance apart, or declare its length",
+        "when recorded; take start and end a known distance apart, or declare its length (lengths=[4] in "
+        "text graphs, vf_index_given in C)",
         at);
   if (i.length == ir_index(g, 0)) {
     ir_ref bounds[2 * IR_MAX_RANK];

@@ -78,7 +78,7 @@ $ VIEWFOLD_MACHINE='threads=2 read=40 copy=30,29,28,27,26,25,24,23 fill=20 gflop
   1 thread   read 35/35/35/35/35/35/35/35, copy 30/29/28/27/26/25/24/23, fill 20/20/20/20/20/20/20/20 GB/s, 200 GFLOP/s
   2 threads  read 40/40/40/40/40/40/40/40, copy 30/29/28/27/26/25/24/23, fill 20/20/20/20/20/20/20/20 GB/s, 200 GFLOP/s
 $ VIEWFOLD_MACHINE='read=40 copy=30,29' viewfold devices > devices
-! viewfold devices: machine: 'copy=30,29' is not a setting; use name=number with a name among [..]
+! viewfold devices: machine: 'copy=30,29' is not a setting; use name=number with a name among threads, read, copy, fill, gflops, and read.1 to gflops.1 for one thread; read, copy and fill may have 8 numbers with commas between them
 ? 2
 $ VIEWFOLD_MACHINE='read.2=40' viewfold devices > devices
 ! viewfold devices: machine: 'read.2=40' is not a setting; [..]

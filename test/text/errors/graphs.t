@@ -124,6 +124,22 @@ graph @f(%x: f32[4]) {
 ! g.vf:2:3: error: neg: there is no attribute axis; attributes: none
 ? 2
 
+== a value without its sign
+graph @f(%x: f32[4]) {
+  %y = neg x
+  return %y
+}
+! g.vf:2:12: error: 'x' is no value and no attribute; values are named with %, as in %x, and attributes are NAME=VALUE, as in axis=0
+? 2
+
+== a dtype without the attribute's name
+graph @f(%x: f32[4]) {
+  %y = cast %x f16
+  return %y
+}
+! g.vf:2:16: error: 'f16' is no value and no attribute; values are named with %, as in %f16, and attributes are NAME=VALUE, as in axis=0
+? 2
+
 == an attribute given twice
 graph @f(%x: f32[4,4]) {
   %y = sum %x axes=[0] axes=[1]
@@ -367,4 +383,10 @@ graph @g(%x: f32[n=4..9], %y: f32[4]) {
 >>>
 $ viewfold run g.vf --in x=[1,2,3,4] --in y=[1,2,3,4]
 ! g.vf:2:3: error: add: shapes f32[n] and f32[4] do not broadcast: size n meets 4 at axis -1; sizes must be equal or 1; needs n == 4, known: 4 <= n <= 9; declare n=4..4
+? 2
+
+== an entry of a list that is a tensor
+$ printf 'graph @g(%%x: f32[4]) {\n  %%y = shrink %%x bounds=[[%%x,2]]\n  return %%y\n}\n' > g.vf
+$ viewfold run g.vf --in x=[1,2,3,4]
+! g.vf:2:3: error: shrink: entry 0 of the pairs has shape f32[4]; takes integers and expressions of size variables
 ? 2

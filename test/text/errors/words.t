@@ -33,3 +33,9 @@ $ viewfold dump --stage=foo y.vf
 $ VIEWFOLD_CACHE_DIR=/dev/null viewfold run 'f32[2].flip(0)' --in x=[1,2]
 y: f32[2] = [2.0, 1.0]
 ! viewfold: cache: /dev/null is not used: Not a directory; name a directory that can be made and written in VIEWFOLD_CACHE_DIR
+
+== a name that is longer than a path may be
+$ viewfold import model.onnx -o "$(printf 'd%4200s' .vf | tr ' ' d)"
+! viewfold import: -o: the name is too long
+! Try 'viewfold import --help'.
+? 2

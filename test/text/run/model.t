@@ -71,6 +71,11 @@ $ printf '\010\001\020\010B\001y2\001a' > wrong/output_0.pb
 $ viewfold run relu.onnx --check wrong
 ! wrong/output_0.pb: error: the tensor is of dtype string; takes dtypes that viewfold has
 ? 3
+$ cp good/output_0.pb wrong
+$ printf '\010\002\020\001J\010\000\000\200\277\000\000@@' > wrong/input_0.pb
+$ viewfold run relu.onnx --check wrong
+! wrong/input_0.pb: error: the tensor has no name of an input
+? 2
 $ viewfold run relu.onnx --check nowhere
 ! nowhere: error: cannot open the folder: No such file or directory
 ? 2

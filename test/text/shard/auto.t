@@ -20,6 +20,44 @@ graph @layer(%h: f32[16,1024] @m[-,-], %w: f32[1024,4096] @m[-,x], %v: f32[4096,
   return %p
 }
 
+== heads are divided; a half block receives as much as one all_reduce of its result: twice three quarters of 32768 bytes
+<<< half.vf
+mesh @m [x=4]
+graph @half(%h: f32[16,512] @m[-,-], %wq: f32[512,512], %wk: f32[512,512], %wv: f32[512,512], %wo: f32[512,512]) {
+  %qm = matmul %h, %wq
+  %qr = reshape %qm shape=[16,8,64]
+  %q = permute %qr order=[1,0,2]
+  %km = matmul %h, %wk
+  %kr = reshape %km shape=[16,8,64]
+  %k = permute %kr order=[1,2,0]
+  %vm = matmul %h, %wv
+  %vr = reshape %vm shape=[16,8,64]
+  %v = permute %vr order=[1,0,2]
+  %s = matmul %q, %k
+  %p = softmax %s axis=2
+  %a = matmul %p, %v
+  %t = permute %a order=[1,0,2]
+  %r = reshape %t shape=[16,512]
+  %o = matmul %r, %wo
+  %y = add %h, %o : f32[16,512] @m[-,-]
+  return %y
+}
+>>>
+$ viewfold explain --mesh --auto half.vf
+graph @half on mesh @m [x=4]: 2 collectives; a device receives 49152 bytes at most, all of them 196608
+\
+%o, operand 0: [-,x] to [-,-]: other operands or the result are divided like that
+  all_gather x to [-,-]                       receives 24576, all 98304, peak 40960
+\
+%y, operand 0: [-,-] to [-,x]: other operands or the result are divided like that
+  slice x to [-,x]                            receives 0, all 0, peak 40960
+\
+%y: [-,x] to [-,-]: asked for
+  all_gather x to [-,-]                       receives 24576, all 98304, peak 40960
+\
+%o: factor n takes x before factor k x of %r, priority 0, 32768 bytes
+graph @half: predicted 0.09502 ms, computing 0.0861, moving 0.008915; the least; a device holds 1130496 bytes
+
 == open dimensions alone are chosen, and results are the same
 <<< open.vf
 graph @g(%a: f32[2,4], %b: f32[4,2]) {

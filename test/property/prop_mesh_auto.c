@@ -1,0 +1,53 @@
+/* What the automatic choice gives specs to computes what one device does: each operation and composition, as
+ * it is, its gradient, in a direction, and in a batch, where operands have specs drawn at random, of which
+ * whatever is open is chosen.
+ *
+ *   prop_mesh_auto --seed S --count N     cases, drawn at random
+ *   prop_mesh_auto --case SEED            one again, by the seed in its report */
+#include "passes/autoshard/autoshard.h"
+#include "test/lib/cases.h"
+#include "test/lib/mesh_case.h"
+#include "test/lib/on_mesh.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const meshes[] = {"x=2", "x=3", "x=4", "x=8", "x=2,y=2", "x=2,y=4", "x=2,y=2,z=2", NULL};
+static long checked[MESH_CASE_USES], refused, parts, exchanges, uneven, no_value;
+static bool show;
+
+/* spec: E3 E11 */
+static bool one_case(uint64_t seed) {
+  mesh_case t;
+  bool good = mesh_case_of_row(&t, seed, meshes);
+  on_mesh c = {.g = t.g, .inputs = t.inputs, .input_count = t.input_count, .near = t.near};
+  if (good && !t.root) refused++;
+  if (good && t.root) {
+    autoshard_request request = {.root = t.root};
+    good = pass_autoshard(t.g, &request, NULL);
+    if (!good) snprintf(c.what, sizeof c.what, "%s", t.g->error->text);
+    good = good && on_mesh_check(&c, t.root);
+    checked[t.use]++;
+  }
+  if (!good || show) {
+    mesh_case_show(&t);
+    fprintf(stderr, "%s %s\n%s (prop_mesh_auto --case %" PRIu64 ")\n", mesh_case_row(t.kind),
+            mesh_case_uses[t.use], c.what, seed);
+  }
+  parts += c.parts, exchanges += c.exchanges, uneven += c.uneven, no_value += c.no_value;
+  mesh_case_free(&t);
+  return good;
+}
+
+int main(int argc, char **argv) {
+  cases given = cases_read(argc, argv, 20);
+  show = given.show;
+  cases_run(&given, one_case);
+  printf("prop_mesh_auto: %ld as they are, %ld gradients, %ld directions, %ld batches, %ld without "
+         "derivative, %ld without a "
+         "value, %ld parts, %ld exchanges, %ld uneven sizes, %ld failed, seed %" PRIu64 "\n",
+         checked[MESH_CASE_PLAIN], checked[MESH_CASE_GRADIENT], checked[MESH_CASE_DIRECTION],
+         checked[MESH_CASE_BATCH], refused, no_value, parts, exchanges, uneven, given.failed, given.seed);
+  return given.failed != 0;
+}
