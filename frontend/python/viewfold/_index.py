@@ -50,7 +50,7 @@ def _is_mask(item: Any) -> bool:
 
 
 def _check_arrays(items: list[Any], shape: tuple[Any, ...]) -> None:
-    """Refuses masks of another shape than the axes that they are for, and indices that are known to be out of range."""
+    """Refuses masks of another shape than the axes that they are for (one without elements takes nothing), and indices that are known to be out of range."""
     axis = 0
     for item in items:
         if isinstance(item, bool) or (_is_mask(item) and not item.ndim):
@@ -58,7 +58,7 @@ def _check_arrays(items: list[Any], shape: tuple[Any, ...]) -> None:
                              "a mask has the shape of the axes that it is for")
         if _is_mask(item):
             for n, size in enumerate(item.shape):
-                if isinstance(size, int) and isinstance(shape[axis + n], int) and size != shape[axis + n]:
+                if size != 0 and isinstance(size, int) and isinstance(shape[axis + n], int) and size != shape[axis + n]:
                     raise IndexError(f"a mask of shape {item.shape} has {size} elements along its axis {n}, and the array, of shape "
                                      f"{shape}, {shape[axis + n]} along axis {axis + n}; a mask has the shape of the axes that it is for")
             axis += item.ndim
@@ -194,19 +194,11 @@ def _gather(x: Array, items: list[Any]) -> Array:
     return apply("gather", (apply("reshape", (x,), "shape=" + text_list(joined)), flat), f"axis={first}")
 
 
-def _check_mask(mask: Array, sizes: tuple[Any, ...]) -> None:
-    """A mask has the sizes of the axes that it is for; one without elements takes nothing."""
-    if len(sizes) < mask.ndim or any(m not in (s, 0) for m, s in zip(mask.shape, sizes)):
-        raise IndexError(f"a mask of shape {mask.shape} is for axes of the sizes {sizes[:mask.ndim]}; both are equal")
-
-
-def _masks_to_positions(items: list[Any], shape: tuple[Any, ...]) -> list[Any]:
+def _masks_to_positions(items: list[Any]) -> list[Any]:
     """Arrays of truth values as integer arrays; their number of elements must be known now."""
     made: list[Any] = []
     for item in items:
-        axis = sum(i is not None for i in made)
         if isinstance(item, Array) and item.dtype.name == "bool":
-            _check_mask(item, shape[axis:])
             if item._state == "traced":
                 raise IndexError("x[mask] has as many elements as the mask has, which a traced function does not "
                                  "know; use vf.where(mask, x, other)")
@@ -225,7 +217,7 @@ def take(x: Array, key: Any) -> Array:
         return apply("unsqueeze", (x,), "axis=0")[slice(0, int(bool(mask)))]
     items = _normalise(x, key)
     if any(isinstance(i, Array) for i in items):
-        items = _masks_to_positions(items, x.shape)
+        items = _masks_to_positions(items)
         items = [int(i) if isinstance(i, Array) and i.ndim == 0 and i._state != "traced" else i for i in items]
     shape = x.shape
     made = _views(x, items, shape)
