@@ -52,7 +52,7 @@ py_array *py_array_new(int dtype, int rank, const int64_t *shape) {
   if (!a) return NULL;
   a->dtype = dtype;
   a->rank = rank;
-  a->scope = py_scope;
+  if (atomic_load_explicit(&py_scoped_threads, memory_order_relaxed)) a->scope = py_scope;
   for (int i = 0; i < rank; i++) a->shape[i] = shape[i];
   return a;
 }

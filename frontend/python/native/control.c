@@ -18,7 +18,7 @@ void py_call_recorded(void *user, const vf_value *arguments, vf_value *results) 
                    count, r->results);
     for (Py_ssize_t i = 0; i < count && i < r->results; i++) results[i] = values[i];
   }
-  py_scope = before;
+  py_scope_end(before);
   PyMem_Free(values);
   Py_XDECREF(returned);
   Py_XDECREF(arrays);

@@ -6,11 +6,19 @@
 _Thread_local py_graph *py_traced_into;
 _Thread_local uint64_t py_scope;
 
+atomic_int py_scoped_threads;
+
 uint64_t py_scope_begin(void) {
   static _Atomic uint64_t begun;
   uint64_t before = py_scope;
+  if (!before) atomic_fetch_add_explicit(&py_scoped_threads, 1, memory_order_relaxed);
   py_scope = atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed) + 1;
   return before;
+}
+
+void py_scope_end(uint64_t before) {
+  if (py_scope && !before) atomic_fetch_sub_explicit(&py_scoped_threads, 1, memory_order_relaxed);
+  py_scope = before;
 }
 
 /* scope(): the number of the scope. scope(None): begins one; the number before. scope(n): sets it; the number
@@ -24,7 +32,7 @@ PyObject *py_scope_set(PyObject *module, PyObject *args) {
   else if (number) {
     uint64_t set = PyLong_AsUnsignedLongLong(number);
     if (PyErr_Occurred()) return NULL;
-    py_scope = set;
+    py_scope_end(set);
   }
   return PyLong_FromUnsignedLongLong(before);
 }

@@ -85,6 +85,9 @@ extern _Thread_local py_graph *py_traced_into;
 extern _Thread_local uint64_t py_scope;
 /* Begin a scope; the one before, which py_scope is set to again at its end. */
 uint64_t py_scope_begin(void);
+void py_scope_end(uint64_t before);
+extern atomic_int
+    py_scoped_threads; /* whose py_scope is not 0: where none is, arrays are made without a look at it */
 vf_context *py_context(void); /* NULL with an exception */
 /* Raises what the status stands for; NULL. */
 PyObject *py_raise(vf_status status, const char *message);
