@@ -182,6 +182,31 @@ class Arguments(Case):
             vf.jit(lambda v: add_one(total))(X)
         self.same(add_one(total), np.ones(1, "float32"))
 
+    def test_left_behind(self):
+        """Arrays that a function makes leave it as results, and not by names of the surroundings."""
+        hows = (
+            lambda f, v: vf.cond(v[0] < 0, f, lambda u: u, v),
+            lambda f, v: vf.fori_loop(0, 4, lambda k, c: f(c), v),
+            lambda f, v: vf.while_loop(lambda c: c[0] < 3, lambda c: f(c) + 1, v),
+            lambda f, v: vf.vmap(f)(v),
+            lambda f, v: vf.checkpoint(f)(v),
+        )
+        for number, how in enumerate(hows):
+            for use in (lambda s: s, lambda s: s + 1, lambda s: s.reshape(1)):
+
+                def function(v):
+                    kept = [v.sum()]
+
+                    def body(u):
+                        kept[0] = kept[0] + 1
+                        return u
+
+                    how(body, v)
+                    return use(kept[0])
+
+                with self.subTest(how=number), self.assertRaisesRegex(TypeError, "return it, and use the result"):
+                    vf.jit(function)(X[0])
+
     def test_own_arrays(self):
         """Arrays that a function makes are its own, at any depth."""
 

@@ -7,16 +7,27 @@ _Thread_local py_graph *py_traced_into;
 _Thread_local uint64_t py_scope;
 
 atomic_int py_scoped_threads;
+enum { OPEN = 64 }; /* scopes inside of scopes that are known; deeper ones are not checked */
+static _Thread_local uint64_t open_scopes[OPEN];
+static _Thread_local int depth;
 
 uint64_t py_scope_begin(void) {
   static _Atomic uint64_t begun;
   uint64_t before = py_scope;
   if (!before) atomic_fetch_add_explicit(&py_scoped_threads, 1, memory_order_relaxed);
   py_scope = atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed) + 1;
+  if (depth++ < OPEN) open_scopes[depth - 1] = py_scope;
   return before;
 }
 
+bool py_scope_is_open(uint64_t scope) {
+  bool open = !scope || depth > OPEN;
+  for (int i = 0; i < depth && !open; i++) open = open_scopes[i] == scope;
+  return open;
+}
+
 void py_scope_end(uint64_t before) {
+  if (depth) depth--;
   if (py_scope && !before) atomic_fetch_sub_explicit(&py_scoped_threads, 1, memory_order_relaxed);
   py_scope = before;
 }

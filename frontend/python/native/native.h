@@ -86,6 +86,8 @@ extern _Thread_local uint64_t py_scope;
 /* Begin a scope; the one before, which py_scope is set to again at its end. */
 uint64_t py_scope_begin(void);
 void py_scope_end(uint64_t before);
+/* Is what was made in the scope of use? Else its function has ended: values leave it as results. */
+bool py_scope_is_open(uint64_t scope);
 extern atomic_int
     py_scoped_threads; /* whose py_scope is not 0: where none is, arrays are made without a look at it */
 vf_context *py_context(void); /* NULL with an exception */

@@ -77,7 +77,12 @@ bool py_operand_value(const py_operand *o, py_graph *graph, vf_value *out) {
   case PY_BOOLEAN: *out = vf_boolean(g, o->integer != 0); return true;
   case PY_ARRAY: break;
   }
-  if (o->array->graph == graph && graph) *out = o->array->value;
+  if (o->array->graph == graph && graph && !py_scope_is_open(o->array->scope)) {
+    PyErr_SetString(PyExc_TypeError, "an array that a function of a loop, a condition or a map made is used "
+                                     "outside of it, where it has no "
+                                     "value (each iteration has its own); return it, and use the result");
+    return false;
+  } else if (o->array->graph == graph && graph) *out = o->array->value;
   else if (o->array->graph) {
     PyErr_SetString(PyExc_TypeError,
                     "an array of a function that was traced is used outside of that function, where "
