@@ -84,6 +84,12 @@ bool fe_graph_add(vf_graph *g, ir_named **list, size_t *count, size_t *cap, cons
   return true;
 }
 
+/* Has the value batch axes that nothing here has added? They are those of a vmap whose function has ended. */
+static bool is_of_ended_vmap(const vf_graph *g, ir_ref value) {
+  uint32_t rank = ir_batch_rank(&g->ir, value);
+  return rank > g->level && rank > g->explicit_batch;
+}
+
 vf_value vf_output(vf_graph *g, const char *name, vf_value value) {
   fe_call c;
   ir_ref made = 0;
@@ -97,6 +103,12 @@ vf_value vf_output(vf_graph *g, const char *name, vf_value value) {
   if (input && input->ref != value.id) good = fe_refuse(&c, "the name %.60s is taken by an input", name);
   if (good && !ir_shape(c.ir, value.id))
     good = fe_refuse(&c, "%.60s is an expression of sizes, not a tensor", name);
+  if (good && is_of_ended_vmap(g, value.id))
+    good = fe_refuse(
+        &c,
+        "%.60s depends on a value of the function of a vf_vmap, which has ended; it is one value for "
+        "each index there: make it a result of that function, and use the result of vf_vmap",
+        name);
   if (good) made = op_default_dtype(c.ir, value.id);
   if (made && !fe_graph_add(g, &g->outputs, &g->output_count, &g->output_cap, name, strlen(name), made))
     made = 0;

@@ -51,22 +51,9 @@ bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
   return true;
 }
 
-/* Has the value batch axes that nothing here has added? They are those of a vmap whose function has ended. */
-static bool is_of_ended_vmap(const fe_call *c, vf_value x) {
-  uint32_t rank = ir_batch_rank(c->ir, x.id);
-  return rank > c->graph->level && rank > c->graph->explicit_batch;
-}
-
 bool fe_operands(fe_call *c, const vf_value *x, size_t count) {
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++)
     if (!fe_is_value(c, "operand", i + 1, x[i])) return false;
-    if (is_of_ended_vmap(c, x[i]))
-      return fe_refuse(
-          c,
-          "operand %zu was made inside the function of a vf_vmap, which has ended; it is one value for "
-          "each index there: make it a result of that function, and use the result of vf_vmap",
-          i + 1);
-  }
   return true;
 }
 
