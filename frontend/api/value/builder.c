@@ -103,6 +103,17 @@ vf_value vf_name(vf_value x, const char *name) {
   return x;
 }
 
+/* Has an operand batch axes that neither this level nor the caller has added? The result has them from there.
+ */
+static bool has_batch_of_others(const fe_call *c) {
+  const vf_graph *g = c->graph;
+  for (uint32_t i = 0; i < c->given_count && i < FE_FEW_GIVEN; i++) {
+    uint32_t rank = ir_batch_rank(&g->ir, c->given[i]);
+    if (rank > g->level && rank > g->explicit_batch) return true;
+  }
+  return false;
+}
+
 vf_value fe_end(fe_call *c, ir_ref made) {
   if (!c->graph) return (vf_value){0};
   vf_graph *g = c->graph;
@@ -113,7 +124,7 @@ vf_value fe_end(fe_call *c, ir_ref made) {
   if (g->error.status && !ir_gives_up(g->error.status) && !c->failed_before && !g->said_call) say_call(c);
   fe_statements_end(&g->statements, c->ir, c->statement, c->who, made, c->given, c->given_count);
   g->ended = c->statement;
-  if (g->ir.batches_cap) fe_graph_note_batch(g, made);
+  if (g->ir.batches_cap && !has_batch_of_others(c)) fe_graph_note_batch(g, made);
   return (vf_value){g, g->error.status ? 0 : made, g->epoch};
 }
 
