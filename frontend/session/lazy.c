@@ -446,11 +446,25 @@ static void commit_references(fe_lazy *l, size_t root_count) {
   }
 }
 
+/* Are they positions that a target may be made of? Then the node stays what it is: targets of references are
+ * made of it as well. */
+static bool are_positions(const ir_graph *g, ir_ref node) {
+  while (ir_ops[ir_op_of(g, node)].cls == IR_CLASS_VIEW || ir_op_of(g, node) == IR_OP_GATHER)
+    node = ir_src(g, node, 0);
+  return ir_op_of(g, node) == IR_OP_IOTA && ir_dtype_of(g, node) == IR_I64;
+}
+
 static void commit_results(vf_context *c, size_t root_count, const rt_memory *made) {
   fe_lazy *l = &c->lazy;
   for (size_t i = 0; i < root_count; i++) {
-    if (!reference_of(l, i)) attach_storage(l, l->roots[root_count + i], &made[i]);
-    l->notes[l->roots[i]].buffer = l->roots[root_count + i];
+    ir_ref root = l->roots[i], buffer = l->roots[root_count + i];
+    if (!reference_of(l, i)) attach_storage(l, buffer, &made[i]);
+    if (!are_positions(&c->session->ir, root)) {
+      l->notes[root].buffer = buffer;
+      continue;
+    }
+    for (vf_tensor *t = l->tensors; t; t = t->next)
+      if (t->node == root) t->node = buffer;
   }
   commit_references(l, root_count);
 }

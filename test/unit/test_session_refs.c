@@ -66,6 +66,31 @@ static void test_views_last(void **state) {
   vf_ref_release(a);
 }
 
+/* Numbers that count from 0, and views of them, are computed like any tensor; targets that count alike stay
+ * targets. */
+static void test_equal_positions(void **state) {
+  (void)state;
+  vf_context *c = api_counted_context();
+  vf_ref a = created(c, 2, 3, (float[]){1, 2, 3, 4, 5, 6});
+  vf_graph *g = vf_session(c, &error);
+  vf_value all = vf_reshape(vf_iota(g, VF_I64, VF_LIST(6), 0), VF_LIST(2, 3));
+  vf_value parts[] = {all, vf_point(all, 1, 0), vf_permute(all, VF_LIST(1, 0))};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    vf_tensor *t = kept(parts[i]), *again = kept(parts[i]);
+    const int64_t *first = vf_tensor_data(t, &error);
+    assert_non_null(first);
+    assert_ptr_equal(vf_tensor_data(again, &error), first);
+    assert_int_equal(first[1], i == 0 ? 1 : i == 1 ? 4 : 3);
+    vf_tensor_release(t), vf_tensor_release(again);
+    all = vf_reshape(vf_iota(g, VF_I64, VF_LIST(6), 0), VF_LIST(2, 3));
+    parts[1] = vf_point(all, 1, 0), parts[2] = vf_permute(all, VF_LIST(1, 0));
+  }
+  vf_ref_set(vf_ref_view(a, vf_point(vf_ref_target(a), 1, 0)), number(a, 7));
+  vf_ref_update(vf_ref_view(a, vf_permute(vf_ref_target(a), VF_LIST(1, 0))), number(a, 1), VF_WRITE_ADD);
+  CHECK(held(a), 2, 3, 4, 8, 8, 8);
+  vf_ref_release(a);
+}
+
 /* The elements stay where they are, and no array of that size is made; the tensor that needs the old ones is
  * computed first. */
 static void test_in_place(void **state) {
@@ -234,5 +259,5 @@ static void test_short_memory(void **state) {
   }
 }
 
-UNIT_TESTS(test_views_last, test_in_place, test_shared, test_two_and_many, test_refused, test_out_of_range,
-           test_short_memory)
+UNIT_TESTS(test_views_last, test_equal_positions, test_in_place, test_shared, test_two_and_many, test_refused,
+           test_out_of_range, test_short_memory)
