@@ -205,7 +205,7 @@ class Drawing:
 
     def make_index(self, size):
         """(indices, value): positions along an axis, an input, or computed of elements or of their numbers."""
-        for _ in range(3 if self.dtype in ("i32", "i64") and self.chance(0.5) else 0):
+        for _ in range(6 if self.dtype in ("i32", "i64") and self.chance(0.9) else 0):
             elements, value = self.read()
             if 0 < elements.size <= 9 and elements.ndim <= 2:
                 value = self.graph.apply("min", self.graph.apply("max", value, 0), size - 1)

@@ -5,7 +5,7 @@ import binding
 from aliased.drawing import MOST_ELEMENTS, Array, Drawing
 from aliased.views import combine, same, update
 
-DTYPES = ["f32", "f32", "f64", "f16", "i32", "i64", "i8", "i16", "u8", "u16", "u32", "u64", "bool"]
+DTYPES = ["f32", "f32", "f64", "f16", "i32", "i32", "i64", "i64", "i8", "i16", "u8", "u16", "u32", "u64", "bool"]
 NARROWER = {"f64": "f32", "f32": "f16", "i64": "i32", "i32": "i8", "i16": "i8", "u16": "u8", "u32": "u16"}  # promote to it
 ORDINARY = ["set", "set", "add", "sub", "min", "max", "mul"]
 LITERAL = 64  # elements of a constant that stands in the text, which any context reads
