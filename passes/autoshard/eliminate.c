@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MOST_SCOPE = 32 }; /* variables of a table: of two strategies each, more than any limit of entries */
+enum { MOST_SCOPE = 32 }; /* variables of a table: 2^32 entries at least, and the limit is 2^22 */
 
 typedef struct table {
   uint32_t count, *vars; /* ascending */
@@ -263,8 +263,8 @@ static bool begin(elimination *s, const choice_problem *p, uint32_t *const *aliv
   }
   for (size_t e = 0; e < p->pair_count; e++) {
     const choice_pair *pair = &p->pairs[e];
-    bool turned = pair->a > pair->b;
-    uint32_t vars[2] = {turned ? pair->b : pair->a, turned ? pair->a : pair->b};
+    bool swapped = pair->a > pair->b;
+    uint32_t vars[2] = {swapped ? pair->b : pair->a, swapped ? pair->a : pair->b};
     table *t = add_table(s, vars, 2);
     size_t at = 0;
     for (uint32_t i = 0; t && i < s->sizes[vars[0]]; i++)
