@@ -156,6 +156,9 @@ bool fe_copy_sized(void *to, size_t room, const void *from, size_t size);
 
 /* Note the batch rank of a value: the level of a later vmap is larger than the batch rank of any value. */
 void fe_graph_note_batch(vf_graph *graph, ir_ref value);
+/* Has the value batch axes that neither this level nor the caller has added, as those of a vmap that has
+ * ended? */
+bool fe_graph_has_other_batch(const vf_graph *graph, ir_ref value);
 
 /* frontend/api/value/builder.c: one call of a builder */
 typedef struct fe_call {

@@ -60,9 +60,13 @@ void vf_graph_destroy(vf_graph *g) {
   fe_context_release(c);
 }
 
-void fe_graph_note_batch(vf_graph *g, ir_ref value) {
+bool fe_graph_has_other_batch(const vf_graph *g, ir_ref value) {
   uint32_t rank = ir_batch_rank(&g->ir, value);
-  if (rank > g->level && rank > g->explicit_batch) g->explicit_batch = rank;
+  return rank > g->level && rank > g->explicit_batch;
+}
+
+void fe_graph_note_batch(vf_graph *g, ir_ref value) {
+  if (fe_graph_has_other_batch(g, value)) g->explicit_batch = ir_batch_rank(&g->ir, value);
 }
 
 /* names */
@@ -84,12 +88,6 @@ bool fe_graph_add(vf_graph *g, ir_named **list, size_t *count, size_t *cap, cons
   return true;
 }
 
-/* Has the value batch axes that nothing here has added? They are those of a vmap whose function has ended. */
-static bool is_of_ended_vmap(const vf_graph *g, ir_ref value) {
-  uint32_t rank = ir_batch_rank(&g->ir, value);
-  return rank > g->level && rank > g->explicit_batch;
-}
-
 vf_value vf_output(vf_graph *g, const char *name, vf_value value) {
   fe_call c;
   ir_ref made = 0;
@@ -103,7 +101,7 @@ vf_value vf_output(vf_graph *g, const char *name, vf_value value) {
   if (input && input->ref != value.id) good = fe_refuse(&c, "the name %.60s is taken by an input", name);
   if (good && !ir_shape(c.ir, value.id))
     good = fe_refuse(&c, "%.60s is an expression of sizes, not a tensor", name);
-  if (good && is_of_ended_vmap(g, value.id))
+  if (good && fe_graph_has_other_batch(g, value.id))
     good = fe_refuse(
         &c,
         "%.60s depends on a value of the function of a vf_vmap, which has ended; it is one value for "

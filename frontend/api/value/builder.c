@@ -107,10 +107,8 @@ vf_value vf_name(vf_value x, const char *name) {
  */
 static bool has_batch_of_others(const fe_call *c) {
   const vf_graph *g = c->graph;
-  for (uint32_t i = 0; i < c->given_count && i < FE_FEW_GIVEN; i++) {
-    uint32_t rank = ir_batch_rank(&g->ir, c->given[i]);
-    if (rank > g->level && rank > g->explicit_batch) return true;
-  }
+  for (uint32_t i = 0; i < c->given_count && i < FE_FEW_GIVEN; i++)
+    if (fe_graph_has_other_batch(g, c->given[i])) return true;
   return false;
 }
 
