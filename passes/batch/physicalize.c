@@ -139,9 +139,7 @@ static ir_ref by_attributes(physical *p, ir_ref node) {
   }
   if (good) made = ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape_of(p, node), arg, src, count);
   else
-    ir_fail(g->error, IR_ERR_UNSUPPORTED,
-            "%s: the operation has no rule for batch axes, and its result is %s; use it on values without "
-            "batch axes",
+    ir_fail(g->error, IR_ERR_INTERNAL, "%s: no rule makes the batch axes of its result, %s, ordinary ones",
             ir_ops[n->op].text, OP_TYPE(node));
   if (src != p->src) ir_free(g->mem, src, n->nsrc * sizeof *src);
   return made;

@@ -74,12 +74,12 @@ static ir_status put_source(rt_context *c, const rt_cl_code *code, ir_text *out,
   for (uint32_t i = 0; i < code->count && !status; i++) {
     rt_entry entry;
     if (!rt_image_entry(code->image, code->size, i, &entry))
-      return ir_fail(error, IR_ERR_INVALID, "code: a kernel has no text");
+      return ir_fail(error, IR_ERR_INTERNAL, "code: a kernel has no text");
     ir_textf(out, "\n#line 1 \"%s\"\n", entry.name);
     ir_text_add(out, (const char *)code->image + entry.offset, entry.size);
   }
-  if (status) return ir_fail(error, status, "compile: there is no prelude for this device");
-  return out->failed ? ir_fail(error, IR_ERR_MEMORY, "out of memory for the text of a program") : IR_OK;
+  return status || out->failed ? ir_fail(error, IR_ERR_MEMORY, "out of memory for the text of a program")
+                               : IR_OK;
 }
 
 /* The beginning of the compiler's log, without blanks at its ends. */
@@ -219,7 +219,7 @@ static ir_status query_kernel(rt_cl_code *code, uint32_t i, ir_error *error) {
   cl_int result = CL_SUCCESS;
   size_t items[3] = {0}, most = 0;
   if (!rt_image_entry(code->image, code->size, i, &entry))
-    return ir_fail(error, IR_ERR_INVALID, "code: a kernel has no text");
+    return ir_fail(error, IR_ERR_INTERNAL, "code: a kernel has no text");
   cl_kernel kernel = d->cl.CreateKernel(code->program, entry.name, &result);
   if (!kernel) return rt_cl_fail(error, result, "device %s: kernel %s", d->properties.name, entry.name);
   d->cl.GetKernelWorkGroupInfo(kernel, d->properties.id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof items,
