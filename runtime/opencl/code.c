@@ -267,9 +267,7 @@ static ir_status load_image(rt_context *c, const char *name, const void *image, 
   if (!rt_context_target(c, error)) return IR_ERR_MEMORY;
   rt_cl_code *code = make_code(d, image, size, kernels);
   if (!code) return ir_fail(error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
-  if (binary_is_refused(code) && kept && !c->options.no_compile)
-    status = ir_fail(error, IR_ERR_INVALID, "device %s refuses a program that it compiled before",
-                     d->properties.name);
+  if (binary_is_refused(code) && kept && !c->options.no_compile) status = IR_ERR_INVALID; /* a miss */
   if (!status && !code->program) status = build_source(c, code, name, error);
   for (uint32_t i = 0; i < kernels && !status; i++) status = query_kernel(code, i, error);
   if (status) {
