@@ -74,7 +74,7 @@ static ir_status make_result(ir_eval_run *run, ir_ref ref, const ir_custom_call 
   for (uint32_t k = 0; k < call->ranks[number]; k++) {
     out->shape[batch->rank + k] = run->index[dims[k]];
     if (!run->index_known[dims[k]] || run->index[dims[k]] < 0)
-      return ir_fail(run->error, IR_ERR_INVALID, "%s: axis %u of result %u has no size, or a negative one",
+      return ir_fail(run->error, IR_ERR_INTERNAL, "%s: axis %u of result %u has no size, or a negative one",
                      call->name, k, number + 1);
   }
   size_t element = ir_dtypes[out->dtype].bytes;

@@ -369,10 +369,12 @@ static bool read_batch(physical *p, ir_ref node) {
   if (!p->batch || !ir_shape(g, node)) return true;
   uint32_t rank = ir_physical(g, node, dims);
   if (rank <= IR_MAX_RANK && op_bytes_fit(g, (ir_dtype)n->dtype, dims, rank)) return true;
-  op_refuse(g,
-            "%s: %s has %u axes in all, or too many bytes; a tensor has at most %d axes and less than "
-            "2^63 bytes",
-            ir_ops[n->op].text, OP_TYPE(node), rank, IR_MAX_RANK);
+  if (rank > IR_MAX_RANK)
+    op_refuse(g, "%s: %s has %u axes, those that vmap adds included; a tensor has at most %d",
+              ir_ops[n->op].text, OP_TYPE(node), rank, IR_MAX_RANK);
+  else
+    op_refuse(g, "%s: %s may have 2^63 bytes or more with the axes that vmap adds; a tensor has fewer",
+              ir_ops[n->op].text, OP_TYPE(node));
   return false;
 }
 

@@ -38,14 +38,16 @@ static ir_status check_limits(const rt_opencl *d, const ir_graph *g, ir_ref kern
                               uint64_t scratch, ir_error *error) {
   uint64_t arguments = argument_bytes(g, kernel);
   if (scratch > d->properties.local)
-    return ir_fail(error, IR_ERR_UNSUPPORTED,
+    return ir_fail(error, IR_ERR_INTERNAL,
                    "compile: %s takes %llu bytes of local memory; device %s has %llu for a group", symbol,
                    (unsigned long long)scratch, d->properties.name, (unsigned long long)d->properties.local);
   if (arguments > d->properties.parameters && d->properties.parameters)
-    return ir_fail(error, IR_ERR_UNSUPPORTED,
-                   "compile: %s takes %llu bytes of arguments; device %s passes at most %llu", symbol,
-                   (unsigned long long)arguments, d->properties.name,
-                   (unsigned long long)d->properties.parameters);
+    return ir_fail(
+        error, IR_ERR_UNSUPPORTED,
+        "compile: %s takes %llu bytes of arguments, 16 for each array and 8 for each size variable; device "
+        "%s passes at most %llu",
+        symbol, (unsigned long long)arguments, d->properties.name,
+        (unsigned long long)d->properties.parameters);
   return IR_OK;
 }
 

@@ -61,7 +61,7 @@ graph @parts(%a: f32[4] @m[x]) {
 }
 >>>
 $ viewfold run --device=opencl --mesh x=2 parts.vf --in a=[1,2,3,4]
-! viewfold run: device 0 (x=0): graph @parts: exchange all_reduce: OpenCL devices exchange no parts of arrays; run on device cpu
+! viewfold run: device [..]: graph @parts: exchange all_reduce: OpenCL devices exchange no parts of arrays; run on device cpu
 ? 3
 
 == a size that exceeds 64 bits for the sizes that are given
@@ -75,3 +75,12 @@ $ printf 'graph @a() {\n%%i = iota dtype=f32 shape=[4096] axis=0\nreturn %%i\n}\
 $ viewfold run power.vf --in a=a.npy --in b=[1,2]
 ! viewfold run: %b is f32[(((((n*n)*n)*n)*n)*n)], but the value given holds f32[2]: axis 0, (((((n*n)*n)*n)*n)*n), needs more than 64 bits for the sizes given
 ? 2
+
+== a kernel of more size variables than OpenCL passes arguments
+@needs viewfold devices | grep -q opencl
+$ { printf 'graph @sizes('; for i in $(seq 200); do printf 'n%d=1..8, ' $i; done; printf '%%x: f32[0'; for i in $(seq 200); do printf '+n%d' $i; done
+>   printf ']) {\n%%y = neg %%x\nreturn %%y\n}\ngraph @x() {\n%%x = iota dtype=f32 shape=[200] axis=0\nreturn %%x\n}\n'; } > sizes.vf
+$ viewfold run --graph x sizes.vf --out x=x.npy
+$ viewfold run --graph sizes --device=opencl sizes.vf --in x=x.npy $(for i in $(seq 200); do echo --size n$i=1; done)
+! viewfold run: graph @sizes: compile: vf_neg_f32_[..] takes [..] bytes of arguments, 16 for each array and 8 for each size variable; device [..] passes at most 1024
+? 3
