@@ -174,6 +174,26 @@ static void large_objects_are_refused(void **state) {
   free(o.bytes);
 }
 
+/* A section of code in a sparse file. */
+static void large_sections_are_refused(void **state) {
+  object o = compile("define i32 @f() {\n  ret i32 3\n}\n");
+  size_t size = (size_t)3 << 29;
+  uint8_t *sparse =
+      mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (sparse == MAP_FAILED) skip();
+  memcpy(sparse, o.bytes, o.size);
+  Elf64_Ehdr *head = (Elf64_Ehdr *)(void *)sparse;
+  Elf64_Shdr *sections = (Elf64_Shdr *)(void *)(sparse + head->e_shoff);
+  for (int i = 0; i < head->e_shnum; i++)
+    if (sections[i].sh_flags & SHF_EXECINSTR) sections[i].sh_size = ((size_t)1 << 30) + 1;
+  rt_flat flat;
+  ir_error error = {0};
+  assert_int_equal(rt_image_link(sparse, size, (rt_terms){0}, &ir_mem_libc, &flat, &error), IR_ERR_COMPILE);
+  assert_string_equal(error.text, "linking: more than 1073741824 bytes of code and constants");
+  munmap(sparse, size);
+  free(o.bytes);
+}
+
 /* Numbers of bytes that an image, or several together, cannot have. What lies at the places is not read. */
 static void large_images_are_refused(void **state) {
   ir_error error = {0};
@@ -405,7 +425,7 @@ static void perf_map_is_written_to_our_file_only(void **state) {
 
 UNIT_TESTS_BETWEEN(object_start, object_stop, runs_code_with_constants, lists_global_functions,
                    same_object_same_bytes, refuses_with_a_reason, other_machines_are_refused,
-                   large_objects_are_refused, large_images_are_refused, truncated_objects_are_refused,
-                   damaged_objects_do_no_harm, damaged_images_do_no_harm, short_of_memory,
-                   code_is_never_writable, adopts_private_memory, perf_map_names_functions,
+                   large_objects_are_refused, large_sections_are_refused, large_images_are_refused,
+                   truncated_objects_are_refused, damaged_objects_do_no_harm, damaged_images_do_no_harm,
+                   short_of_memory, code_is_never_writable, adopts_private_memory, perf_map_names_functions,
                    perf_map_is_written_to_our_file_only)

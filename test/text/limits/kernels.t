@@ -84,3 +84,21 @@ $ viewfold run --graph x sizes.vf --out x=x.npy
 $ viewfold run --graph sizes --device=opencl sizes.vf --in x=x.npy $(for i in $(seq 200); do echo --size n$i=1; done)
 ! viewfold run: graph @sizes: compile: vf_neg_f32_[..] takes [..] bytes of arguments, 16 for each array and 8 for each size variable; device [..] passes at most 1024
 ? 3
+
+== a mesh of more threads than the process may have
+@needs (ulimit -v 400000; viewfold --version)
+<<< threads.vf
+mesh @m [x=200]
+graph @sum(%a: f32[400] @m[x]) {
+  %y = sum %a
+  return %y
+}
+graph @a() {
+  %a = iota dtype=f32 shape=[400] axis=0
+  return %a
+}
+>>>
+$ viewfold run --graph a threads.vf --out a=a.npy
+$ ulimit -v 400000; viewfold run --graph sum --mesh x=200 threads.vf --in a=a.npy
+! viewfold run: a mesh of 200 devices takes as many threads; the system starts no more than [..]: the limits of this process (ulimit -u, -v) are reached
+? 3
