@@ -117,7 +117,7 @@ ir_status rt_run_exchange(const rt_run_context *r, const rt_step *s) {
   const char *kind = p->plan.names + p->plan.steps[s->number].kernel;
   if (p->remote)
     return ir_fail(r->error, IR_ERR_UNSUPPORTED,
-                   "graph @%s: exchange %s: this device does not exchange parts of arrays; run on processors",
+                   "graph @%s: exchange %s: OpenCL devices exchange no parts of arrays; run on device cpu",
                    rt_program_name(p), kind);
   return r->endpoint ? start(r, s, kind) : copy_box(r, s, kind);
 }
