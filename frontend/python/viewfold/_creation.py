@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 from typing import Any, Sequence
 
 from . import _native
@@ -114,6 +115,10 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"from_dlpack takes an array of another library, and got {type(x).__name__}; lists become arrays by "
                         "vf.array")
+    if not copy and getattr(x, "is_neg", bool)():  # DLPack has no word for it; a copy is of the negated elements
+        raise BufferError(f"a tensor that stands for the negated elements{_torch_advice(x)}")
+    if getattr(x, "requires_grad", False) and not sys.modules["torch"].is_grad_enabled():
+        x = x.detach()
     try:
         capsule = x.__dlpack__(max_version=(1, 1), copy=copy)
     except TypeError:  # of a library that knows the old form alone
