@@ -63,6 +63,8 @@ class Arrays(Case):
         self.same(vf.arange(7, 1, -2), np.arange(7, 1, -2, dtype="int32"))
         self.close(vf.arange(0.0, 1.0, 0.3), np.arange(0.0, 1.0, 0.3))
         self.close(vf.linspace(0, 1, 5), np.linspace(0, 1, 5))
+        for n in (1, 2, 126, 127):  # equal to the last bit
+            self.same(vf.linspace(0, 1, n, dtype="float64", endpoint=False), vf.linspace(0, 1, n + 1, dtype="float64")[:n])
         self.same(vf.eye(3, 4, k=1, dtype="int64"), np.eye(3, 4, k=1, dtype="int64"))
         self.same(vf.full((2, 1), 7, dtype="uint8"), np.full((2, 1), 7, "uint8"))
         for value, dtype in ((np.pi, "float64"), (1e300, "float64"), (16777217.0, "int64"), (2.5, "int32")):

@@ -1,6 +1,7 @@
 """Mistakes of people who have not read the manual: what is wrong, and what would do, is in the message."""
 
 import pickle
+import tempfile
 import unittest
 
 from common import Case, np, vf
@@ -36,6 +37,16 @@ ROWS = (
     (lambda: vf.jvp(lambda x: x * 2, vf.ones(3), vf.ones(3)), TypeError, "primals are a tuple"),
     (lambda: vf.export(lambda x: x * 2, vf.ones(3))(x=vf.ones(3), y=1), TypeError, "there is no y"),
     (lambda: np.linalg.svd(vf.ones((2, 2))), TypeError, r"no numpy\.linalg\.svd"),
+    (lambda: vf.einsum(vf.ones((2, 3)), "ij->ji"), TypeError, r"einsum\('ij,jk->ik', a, b\)"),
+    (lambda: vf.jit(lambda x: np.nonzero(x))(vf.ones(3)), TypeError, r"nonzero: how many .* vf\.where"),
+    (lambda: vf.jit(lambda x: vf.unique_values(x))(vf.ones(3)), TypeError, r"unique: how many .* vf\.where"),
+    (lambda: vf.array(np.array(["a", "b"])), TypeError, "strings: give numbers"),
+    (lambda: vf.ones(2) + np.array([1, None]), TypeError, r"a\.astype\('float32'\)"),
+    (lambda: vf.array(np.ones(2, ">f4")), TypeError, "newbyteorder"),
+    (lambda: vf.array(np.ones(2, "complex64")), TypeError, r"a\.real"),
+    (lambda: vf.array(np.ones(2, [("x", "f4"), ("y", "f4")])), TypeError, r"a\['name'\]"),
+    (lambda: vf.array([1.0, 2.0])[vf.array([5]) + 0].tolist(), IndexError,
+     r"gather .*test_mistakes\.py:\d+.*\[0\] is 5, but axis 0 .* has 2 elements.* -2 to 1"),
     (lambda: vf.zeros(2, 3), TypeError, r"zeros\(\(2, 3\)\)"),
     (lambda: vf.ones(2.5), TypeError, "an integer or a tuple"),
     (lambda: vf.arange(0, 1, 0), ValueError, "the step from 0 to 1 is 0"),
@@ -158,6 +169,15 @@ class Mistakes(Case):
 @vf.jit
 def doubled(x):
     return x * 2
+
+
+class Files(Case):
+    def test_no_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("w.npz", "w.safetensors"):
+                vf.save(f"{folder}/{name}", {"w": vf.array([1.7])})
+                with self.assertRaisesRegex(ValueError, r"vf\.load"):
+                    vf.load_program(f"{folder}/{name}")
 
 
 class Pickles(Case):

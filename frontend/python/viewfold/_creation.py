@@ -244,8 +244,8 @@ def linspace(start: float, stop: float, /, num: int, *, dtype: Any = None, devic
     want = float32 if dtype is None else to_dtype(dtype)
     if num == 0:
         return zeros((0,), dtype=want)
-    if not endpoint:
-        stop = start + (stop - start) * (num - 1) / num
+    if not endpoint and num > 0:
+        return linspace(start, stop, num + 1, dtype=want)[:num]
     return apply("linspace", (), f"dtype={want.text} start={float(start)!r} stop={float(stop)!r} num={num}")
 
 

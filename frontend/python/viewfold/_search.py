@@ -24,11 +24,19 @@ def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
     return apply("take_along_axis", (x, asarray(indices)), f"axis={axis}")
 
 
+def _refuse_traced(x: Array, who: str) -> None:
+    """How many results there are depends on the elements, which a traced function does not have."""
+    if x._state == "traced":
+        raise TypeError(f"{who}: how many there are depends on the elements, which are not known inside of a traced function; call it "
+                        "outside, or use vf.where(mask, x, other) with a result of a known shape")
+
+
 def nonzero(x: Array, /) -> tuple[Array, ...]:
     """The positions of elements that are not 0; their number must be known, so outside of traced functions only."""
     x = asarray(x)
     if x.ndim == 0:
         raise ValueError("nonzero: an array without axes has no positions")
+    _refuse_traced(x, "nonzero")
     found = [i for i, v in enumerate(x.reshape(-1).tolist()) if v]
     made = []
     for size in reversed(x.shape):
@@ -77,6 +85,7 @@ class UniqueInverse(NamedTuple):
 def unique_all(x: Array, /) -> UniqueAll:
     """Different elements in ascending order, where each is first, which each element is, how often it occurs."""
     x = asarray(x)
+    _refuse_traced(x, "unique")
     flat = x.reshape(-1)
     if flat.shape[0] == 0:
         none = _no_positions()

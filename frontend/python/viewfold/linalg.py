@@ -29,6 +29,8 @@ def matmul(x1: Any, x2: Any, /) -> Array:
 
 def einsum(equation: str, *operands: Any) -> Array:
     """NumPy's einsum: einsum('ij,jk->ik', a, b)."""
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum takes the equation first, as in einsum('ij,jk->ik', a, b), and got {type(equation).__name__}")
     return apply("einsum", operands, 'equation="' + equation.replace(" ", "") + '"')
 
 
