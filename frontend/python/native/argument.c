@@ -188,6 +188,48 @@ static inline bool read_exchange(const exchanging *e, PyObject *object, py_argum
   return (!a->strides && stride != 1) || !is_negated(e, object);
 }
 
+/* buffers */
+
+/* The class by this name of a module that is loaded; NULL: there is none. */
+static PyObject *loaded_class(const char *module, const char *name) {
+  PyObject *found = PyDict_GetItemString(PyImport_GetModuleDict(), module);
+  PyObject *class = found ? PyObject_GetAttrString(found, name) : NULL;
+  PyErr_Clear();
+  return class;
+}
+
+bool py_buffer_is_plain(PyObject *object) {
+  static const struct {
+    const char *module, *name, *advice;
+  } kinds[] = {
+      {"numpy.ma", "MaskedArray",
+       "a masked array of NumPy has no elements where it is masked; give a.filled(0), and use "
+       "vf.where(mask, x, y)"},
+      {"numpy", "matrix",
+       "numpy.matrix has operators of its own; give numpy.asarray(a), of which a @ b is the product"}};
+  static PyTypeObject *plain; /* the last type that was asked */
+  PyTypeObject *type = Py_TYPE(object);
+  if (!numpy_type || type == plain || type == numpy_type || !PyType_IsSubtype(type, numpy_type)) return true;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    PyObject *class = loaded_class(kinds[i].module, kinds[i].name);
+    bool is = class && PyObject_TypeCheck(object, (PyTypeObject *)class);
+    Py_XDECREF(class);
+    if (!is) continue;
+    PyErr_SetString(PyExc_TypeError, kinds[i].advice);
+    return false;
+  }
+  PyTypeObject *old = plain;
+  plain = (PyTypeObject *)Py_NewRef((PyObject *)type);
+  Py_XDECREF((PyObject *)old);
+  return true;
+}
+
+PyObject *py_check_plain(PyObject *module, PyObject *object) {
+  (void)module;
+  if (!numpy_type) find_numpy();
+  return py_buffer_is_plain(object) ? Py_NewRef(object) : NULL;
+}
+
 /* all of them */
 
 static bool read_array(py_array *array, py_argument *a, py_access access) {
@@ -201,6 +243,7 @@ static bool read_array(py_array *array, py_argument *a, py_access access) {
 }
 
 static bool read_buffer(PyObject *object, py_argument *a, py_access access) {
+  if (!py_buffer_is_plain(object)) return false;
   int flags = PyBUF_STRIDES | PyBUF_FORMAT | (access == PY_WRITE ? PyBUF_WRITABLE : 0);
   if (PyObject_GetBuffer(object, &a->buffer, flags) < 0) {
     PyErr_Clear();

@@ -128,7 +128,10 @@ static void refuse_format(const Py_buffer *b) {
 }
 
 PyObject *py_array_of_buffer(PyObject *object, bool copy) {
-  Py_buffer *b = PyMem_Malloc(sizeof *b);
+  PyObject *plain = py_check_plain(NULL, object);
+  Py_buffer *b = plain ? PyMem_Malloc(sizeof *b) : NULL;
+  Py_XDECREF(plain);
+  if (!plain) return NULL;
   if (!b) return PyErr_NoMemory();
   if (!PyObject_CheckBuffer(object) || PyObject_GetBuffer(object, b, PyBUF_FORMAT | PyBUF_STRIDES) < 0) {
     PyMem_Free(b);

@@ -237,6 +237,10 @@ typedef enum py_access { PY_LOOK, PY_READ, PY_WRITE } py_access;
 /* False: the object has no elements here, of a dtype of ours, aligned, or torch records what is done with it;
  * of another exception it is set. */
 bool py_argument_read(PyObject *object, py_argument *argument, py_access access);
+/* Is what its buffer has all that there is to the object? Else of NumPy's kinds, with an exception. */
+bool py_buffer_is_plain(PyObject *object);
+/* A function of the module: the object, if it is. */
+PyObject *py_check_plain(PyObject *module, PyObject *object);
 /* Where its elements begin, as runs take them: the lowest address, of one with negative strides. */
 const void *py_argument_lowest(const py_argument *argument);
 static inline void py_arguments_release(py_argument *arguments, Py_ssize_t count) {

@@ -85,8 +85,6 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | 
     elif isinstance(obj, (list, tuple)):
         return _from_numbers(obj, want)
     else:
-        if hasattr(obj, "mask") and hasattr(obj, "filled"):
-            raise TypeError("a masked array of NumPy has no elements where it is masked; give a.filled(0), and use vf.where(mask, x, y)")
         made = _native.from_buffer(obj, bool(copy))
         if made is None and hasattr(obj, "__dlpack__"):
             kind = getattr(getattr(obj, "dtype", None), "kind", "f")

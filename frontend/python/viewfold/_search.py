@@ -6,14 +6,21 @@ from typing import Any, NamedTuple
 
 from ._array import Array, apply
 from ._creation import asarray
+from ._elementwise import clip
 from ._index import check_range
 
 
-def take(x: Array, indices: Any, /, axis: int | None = None) -> Array:
-    """The elements at the indices of the axis; negative ones count from the end."""
+def take(x: Array, indices: Any, /, axis: int | None = None, *, mode: str = "raise") -> Array:
+    """The elements at the indices of the axis; negative ones count from the end. mode, of indices out of range: "raise" an
+    error, "clip" them to the first and last, or "wrap" them around."""
+    if mode not in ("raise", "clip", "wrap"):
+        raise ValueError(f"take: mode is {mode!r}; takes 'raise', 'clip' or 'wrap'")
     if axis is None:
         x, axis = (x.reshape(-1), 0) if x.ndim != 1 else (x, 0)
     indices = asarray(indices)
+    if mode != "raise":
+        size = x.shape[axis]
+        indices = clip(indices, 0, size - 1) if mode == "clip" else indices % size
     if isinstance(axis, int) and -x.ndim <= axis < x.ndim:
         check_range(indices, x.shape[axis], axis % x.ndim, x.shape)
     return apply("gather", (x, indices), f"axis={axis}")
