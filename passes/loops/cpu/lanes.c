@@ -274,8 +274,8 @@ static int quotients_begin(loop_nest *n, const loop_axis *vector) {
   return 0;
 }
 
-/* Are the terms at most IR_MAX_PICKED_STEP elements apart along the range? What is gathered lies anywhere along
- * the range of the terms as well, so that lanes along these gain nothing. */
+/* Are the terms at most IR_MAX_PICKED_STEP elements apart along the range? What is gathered lies anywhere
+ * along the range of the terms as well, so that lanes along these gain nothing. */
 static bool reads_near(loop_nest *n, ir_ref reduce, ir_ref range) {
   ir_ref loads[LOOP_MAX_NODES];
   const ir_node *r = ir_get(n->g, reduce);

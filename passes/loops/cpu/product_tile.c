@@ -172,7 +172,8 @@ static int64_t operand_size(loop_nest *n, ir_ref reduce, ir_ref lane, const ir_r
   int64_t sum = 0;
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *l = ir_get(n->g, loads[i]);
-    if (affine_depends(n->g, l->src[1], lane) == of_rows || ir_op_of(n->g, l->src[0]) != IR_OP_PARAM) continue;
+    if (affine_depends(n->g, l->src[1], lane) == of_rows || ir_op_of(n->g, l->src[0]) != IR_OP_PARAM)
+      continue;
     int64_t all = ir_bounds_of(n->g, ir_src(n->g, l->src[0], 0)).hi, read = 1;
     for (uint32_t a = 0; a < n->axis_count; a++)
       if (affine_depends(n->g, l->src[1], n->axes[a].range))
