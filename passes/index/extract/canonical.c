@@ -50,7 +50,8 @@ static ir_ref open_corner(ir_graph *g, ir_ref clause) {
 }
 
 ir_ref cheapest_canonical_validity(ir_graph *g, ir_ref valid) {
-  ir_ref canonical = pass_simplify(g, valid), all = ir_bool(g, true);
+  ir_ref simple = pass_simplify(g, valid), canonical = simple ? cheapest_periodic(g, simple) : 0;
+  ir_ref all = ir_bool(g, true);
   const ir_node *n = canonical ? ir_get(g, canonical) : NULL;
   if (!n || n->op != IR_OP_AND) return canonical ? open_corner(g, canonical) : 0;
   bool changed = false;

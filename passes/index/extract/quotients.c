@@ -175,7 +175,7 @@ bool cheapest_quotients(cheapest_search *s) {
   pass_build b = pass_begin(s->g);
   pass_facts facts;
   pass_linear index;
-  pass_facts_read(&b, s->valid, &facts);
+  pass_facts_read(&b, s->implied, &facts);
   pass_linear_read(s->g, s->index, &index);
   if (facts.never || !is_small(&index)) return true;
   b.facts = &facts;
