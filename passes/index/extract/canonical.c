@@ -100,14 +100,14 @@ static bool is_near(pass_build *b, const pass_linear *n, int64_t d, int64_t smal
   return out->count > 0;
 }
 
-/* Is N up to a factor the row-major index of its ranges modulo `by`? Such are the quotients that reshapes
- * leave. */
+/* Is N up to a factor the row-major index of its ranges modulo `by`, some of them flipped? Such are the
+ * quotients that reshapes leave. */
 static bool is_row_major(pass_build *b, const pass_linear *n, int64_t by) {
   int64_t stride = n->term[n->count - 1].coef;
   for (uint32_t i = n->count; i-- > 0;) {
     ir_bounds in = ir_bounds_of(b->g, n->term[i].atom);
     if (ir_op_of(b->g, n->term[i].atom) != IR_OP_RANGE || in.hi > CHEAPEST_LARGEST ||
-        ir_floor_mod(n->term[i].coef - stride, by) != 0)
+        (ir_floor_mod(n->term[i].coef - stride, by) != 0 && ir_floor_mod(n->term[i].coef + stride, by) != 0))
       return false;
     stride = ir_floor_mod(stride * (in.hi + 1), by);
   }
@@ -165,6 +165,13 @@ static bool proves_quotient(pass_build *b, ir_ref q, int64_t by, pass_linear *sm
   return true;
 }
 
+bool cheapest_same_quotient(pass_build *b, const pass_linear *n, int64_t d, const pass_linear *other,
+                            int64_t by) {
+  pass_interval in;
+  return values_apart(b, n, d, other, by, &in) == ALL && in.lo + other->constant >= 0 &&
+         in.hi + other->constant < by;
+}
+
 /* The quotient with the smallest divisor that has the values of q = N//d, first among those that reshapes
  * leave; q itself where there is none. */
 static ir_ref smallest_quotient(pass_build *b, ir_ref q) {
@@ -176,9 +183,11 @@ static ir_ref smallest_quotient(pass_build *b, ir_ref q) {
   pass_linear_read(g, node->src[0], &n);
   for (uint32_t i = 0; i < n.count; i++)
     if (n.term[i].coef > CHEAPEST_LARGEST || n.term[i].coef < -CHEAPEST_LARGEST) return q;
-  for (int row_major = 1; row_major >= 0; row_major--) {
+  bool is_flat = is_row_major(b, &n, d);
+  for (int row_major = 1; row_major >= is_flat; row_major--) {
     int proofs = 0;
-    for (int64_t by = 2; by < d && proofs < PROVEN; by++) {
+    int64_t most = row_major && !is_flat ? d + CHEAPEST_NEAR : d - 1;
+    for (int64_t by = 2; by <= most && proofs < PROVEN; by++) {
       pass_interval at = {0, 0};
       if (!is_near(b, &n, d, by, &smaller) || is_row_major(b, &smaller, by) != (row_major == 1)) continue;
       known of_values = values_apart(b, &n, d, &smaller, by, &at);
@@ -188,7 +197,6 @@ static ir_ref smallest_quotient(pass_build *b, ir_ref q) {
       ir_ref of = pass_linear_node(b, &smaller);
       return of ? pass_make_div(b, of, ir_index(g, by)) : 0;
     }
-    if (row_major && is_row_major(b, &n, d)) return q;
   }
   return q;
 }
@@ -215,13 +223,9 @@ ir_ref cheapest_canonical_index(ir_graph *g, ir_ref index, ir_ref valid) {
     ir_ref atom = sum.term[i].atom,
            smaller = is_remainder(g, &sum.term[i]) ? smallest_quotient(&b, atom) : atom;
     if (!smaller) return 0;
+    if (extract_operations(g, &smaller, 1) > extract_operations(g, &atom, 1)) smaller = atom;
     if (smaller != atom) from[count] = atom, to[count++] = smaller;
   }
-  ir_ref plain = pass_simplify_given(g, canonical, valid), small = plain;
-  if (count) {
-    small = pass_substitute_valid(g, canonical, from, to, count);
-    small = small ? pass_simplify_given(g, small, valid) : 0;
-  }
-  if (!plain || !small || small == plain) return small ? plain : 0;
-  return extract_operations(g, &small, 1) <= extract_operations(g, &plain, 1) ? small : plain;
+  if (count) canonical = pass_substitute_valid(g, canonical, from, to, count);
+  return canonical ? pass_simplify_given(g, canonical, valid) : 0;
 }

@@ -29,8 +29,8 @@ static bool is_worse(const ir_graph *g, ir_ref back, ir_ref canonical) {
   return now < 0 || now > before;
 }
 
-/* Does it hold on several intervals of a sum, so that loops would be split at the ends of each? A value that a
- * range leaves out is a cheap one. */
+/* Does it hold on several intervals of a sum, so that loops would be split at the ends of each? A value that
+ * a range leaves out is a cheap one. */
 static bool has_intervals(const ir_graph *g, ir_ref valid) {
   const ir_node *n = ir_get(g, valid);
   bool found = n->op == IR_OP_OR || (n->op == IR_OP_NE && ir_op_of(g, n->src[0]) == IR_OP_ADD);

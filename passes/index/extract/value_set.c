@@ -7,9 +7,9 @@
 #include "cheapest.h"
 
 enum {
-  VALUES = 128, /* of x: of more, a condition is not taken apart [48 in tests] */
-  HOLES = 3,    /* values left out, one operation each, and one to join it */
-  RUNS = 3,     /* intervals: of more, a remainder and its bounds cost less */
+  VALUES = 128,     /* of x: of more, a condition is not taken apart [48 in tests] */
+  HOLES = 3,        /* values left out, one operation each, and one to join it */
+  RUNS = 3,         /* intervals: of more, a remainder and its bounds cost less */
   LARGEST = 1 << 20 /* coefficients and constants: sums of products with values below 2^15 fit an int64_t */
 };
 
@@ -235,8 +235,7 @@ static ir_ref periodic(ir_graph *g, const value_set *set, ir_ref clause) {
     ir_ref of = pass_mod(g, pass_sub(g, x, ir_index(g, set->lo + start)), ir_index(g, n));
     ir_ref all = pass_compare(g, IR_OP_LT, of, ir_index(g, size));
     if (first > 0) all = pass_and(g, all, pass_compare(g, IR_OP_GE, x, ir_index(g, set->lo + first)));
-    if (last < set->count)
-      all = pass_and(g, all, pass_compare(g, IR_OP_LT, x, ir_index(g, set->lo + last)));
+    if (last < set->count) all = pass_and(g, all, pass_compare(g, IR_OP_LT, x, ir_index(g, set->lo + last)));
     return all;
   }
   return clause;
