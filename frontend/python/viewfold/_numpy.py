@@ -7,7 +7,7 @@ from typing import Any
 
 # where NumPy's name is another one
 _OTHER = {"arctan2": "atan2", "absolute": "abs", "true_divide": "divide", "amax": "max", "amin": "min",
-          "expand_dims": "expand_dims", "dot": "matmul", "cumprod": "cumprod", "cumsum": "cumsum"}
+          "dot": "matmul", "around": "round", "round_": "round", "cumprod": "cumprod", "cumsum": "cumsum"}
 # by what x.at[i] calls it
 _AT = {"add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide", "true_divide": "divide", "minimum": "min",
        "maximum": "max"}
