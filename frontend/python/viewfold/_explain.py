@@ -10,6 +10,8 @@ import sys
 import tempfile
 from typing import Any, Callable
 
+from . import _native
+
 
 _RUNS = 5  # of which times are taken
 
