@@ -132,7 +132,8 @@ vf_tensor *vf_tensor_keep(vf_value value, vf_error *error) {
     ir_ref node = 0;
     bool good = fe_begin(&call, "keep", &value, 1);
     if (good && !ir_shape(call.ir, value.id))
-      good = fe_refuse(&call, "the value is an expression of sizes, not a tensor");
+      good = fe_refuse(
+          &call, "the value is a size, as vf_op_size gives it, not a tensor; it stands in shapes alone");
     if (good && value.graph->recording)
       good = fe_refuse(
           &call, "a function is being recorded, and only its results can be used outside it; keep those");
