@@ -238,6 +238,12 @@ class Arrays(Case):
         for a, b in ((7, vf.array([2.0, -3.0])), (vf.array([7, -7]), 3)):
             self.assertEqual([p.tolist() for p in divmod(a, b)], [p.tolist() for p in divmod(np.asarray(a), np.asarray(b))])
 
+    def test_positions_of_numpy(self):
+        x = np.arange(12.0).reshape(3, 4)
+        for call in (lambda a: np.triu(a, 1), lambda a: np.tril(a, -1), lambda a: np.cumsum(a, 1), lambda a: np.sort(a, 0),
+                     lambda a: np.sum(a, 0), lambda a: np.roll(a, 1, 0), lambda a: np.trace(a, 1), lambda a: np.flip(a, 1)):
+            self.same(call(vf.array(x)), call(x))
+
     def test_sets(self):
         a = np.array([[3, 1, 3], [2, 1, 1]])
         made = vf.unique_all(vf.array(a))

@@ -149,6 +149,16 @@ class Jax(Case):
         self.assertEqual(back.tolist(), [2, 3])
         self.close(vf.jit(lambda v: v.sum())(a), 15)
 
+    def test_operands(self):
+        a = jax.numpy.ones(3)
+        for call in (lambda: vf.ones(3) + a, lambda: a + vf.ones(3), lambda: jax.jit(lambda x: vf.ones(3) + x)(a)):
+            with self.assertRaisesRegex(TypeError, "vf.from_dlpack.*viewfold.jax.call"):
+                call()
+        b = a.astype("bfloat16")
+        for given in (b, np.asarray(b)):  # one of JAX, and one of NumPy whose dtype is of ml_dtypes
+            made = vf.jit(lambda x: x * 2)(given)
+            self.assertEqual((made.dtype, made.tolist()), (vf.bfloat16, [2, 2, 2]))
+
     def test_gradients(self):
         """The same function in both."""
 

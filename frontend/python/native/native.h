@@ -200,8 +200,12 @@ PyObject *py_arrays_of_values(const vf_value *values, Py_ssize_t count, py_graph
 extern PyType_Spec py_graph_spec;
 /* Functions of the module, as its table (module.c) says. */
 PyObject *py_graph_make(PyObject *module, PyObject *name);
-PyObject *py_tracing(PyObject *module, PyObject *graph);
-PyObject *py_scope_set(PyObject *module, PyObject *args);
+PyObject *py_tracing(PyObject *module, PyObject *none);
+PyObject *py_scope_now(PyObject *module, PyObject *none);
+
+/* recording.c */
+extern PyType_Spec py_recording_spec;
+PyObject *py_is_silent(PyObject *module, PyObject *none); /* a function of the module */
 
 /* program.c */
 extern PyType_Spec py_program_spec;

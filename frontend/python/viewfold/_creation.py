@@ -87,7 +87,10 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | 
     else:
         made = _native.from_buffer(obj, bool(copy))
         if made is None and hasattr(obj, "__dlpack__"):
-            kind = getattr(getattr(obj, "dtype", None), "kind", "f")
+            name = str(getattr(obj, "dtype", ""))
+            if name == "bfloat16" and hasattr(obj, "__array_interface__"):  # which NumPy does not lend
+                return asarray(apply("bitcast", (_native.from_buffer(obj.view("uint16"), True),), "dtype=bf16"), dtype=dtype)
+            kind = getattr(getattr(obj, "dtype", None), "kind", "f") if name != "bfloat16" else "f"
             if kind in "cOSUVmM":  # NumPy's letters
                 raise TypeError(f"an array of {obj.dtype}; takes bool, integers and floats of 8 to 64 bits")
             made = from_dlpack(obj, copy=copy)

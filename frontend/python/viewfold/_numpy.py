@@ -7,7 +7,7 @@ from typing import Any
 
 # where NumPy's name is another one
 _OTHER = {"arctan2": "atan2", "absolute": "abs", "true_divide": "divide", "amax": "max", "amin": "min",
-          "expand_dims": "expand_dims", "dot": "matmul", "cumprod": "cumprod", "cumsum": "cumsum"}
+          "dot": "matmul", "around": "round", "round_": "round", "cumprod": "cumprod", "cumsum": "cumsum"}
 # by what x.at[i] calls it
 _AT = {"add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide", "true_divide": "divide", "minimum": "min",
        "maximum": "max"}
@@ -63,8 +63,13 @@ _INSTEAD = {"where": "use vf.where(mask, x, y)", "initial": "combine the result 
             "order": "arrays are in row-major order"}
 
 
-def _call(name: str, function: Any, args: Any, options: dict[str, Any]) -> Any:
+def _call(name: str, function: Any, args: Any, options: dict[str, Any], numpys: Any = None) -> Any:
+    """The function, by keywords where NumPy's takes arguments by position that this one does not."""
     known = inspect.signature(function).parameters
+    taken = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in known.values())
+    if numpys is not None and len(args) > taken and not any(p.kind is p.VAR_POSITIONAL for p in known.values()):
+        names = list(inspect.signature(numpys).parameters)[taken:len(args)]
+        args, options = args[:taken], dict(zip(names, args[taken:])) | options
     missing = [k for k in options if k not in known] if not any(p.kind is p.VAR_KEYWORD for p in known.values()) else []
     if missing:
         raise TypeError(f"numpy.{name} of an array of viewfold has no {missing[0]}; {_INSTEAD.get(missing[0], 'leave it out')}")
@@ -91,5 +96,5 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
         return _ASKED[name](*args, **kwargs)
     inside = function.__module__.removeprefix("numpy").lstrip(".")
     if inside:  # of numpy.fft or numpy.linalg, by the name that the user knows
-        return _call(name, _ours(name, f"{inside}.{name}"), args, _given(name, kwargs))
-    return _call(name, _ours(name), args, _given(name, kwargs))
+        return _call(name, _ours(name, f"{inside}.{name}"), args, _given(name, kwargs), function)
+    return _call(name, _ours(name), args, _given(name, kwargs), function)

@@ -19,37 +19,11 @@ def tracing() -> bool:
     return _native.tracing() is not None
 
 
-class _Scope:
-    """Inside of `with` a function is recorded, which writes to its own arrays alone."""
-
-    def __enter__(self) -> Any:
-        self._outside = _native.scope(None)
-
-    def __exit__(self, *error: Any) -> None:
-        _native.scope(self._outside)
-
-
 def _own(tree: Any) -> Any:
     """The tree with arrays of its own in place of those that it has: what a function writes to its arguments stays in it."""
     leaves, form = _tree.flatten(tree)
     return _tree.unflatten(form, [x._another() if isinstance(x, Array) else x.copy() if hasattr(x, "__array_interface__") else x
                                   for x in leaves])
-
-
-class _Into(_Scope):
-    """Operations inside of `with` are recorded into the graph."""
-
-    def __init__(self, graph: Any) -> None:
-        self._graph = graph
-
-    def __enter__(self) -> Any:
-        super().__enter__()
-        self._before = _native.tracing(self._graph)
-        return self._graph
-
-    def __exit__(self, *error: Any) -> None:
-        _native.tracing(self._before)
-        super().__exit__()
 
 
 class Dim:
@@ -136,7 +110,7 @@ def _trace(function: _Function, name: str, described: Sequence[Any], form: _tree
         graph.set_mesh(placed.mesh._native)
     variables: list[Dim] = []
     signature = []
-    with _Into(graph):
+    with _native.Recording(graph):
         inputs = []
         for n, (code, shape, strides) in enumerate(described):
             sizes: list[Any] = list(shape)
