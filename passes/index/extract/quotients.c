@@ -17,6 +17,7 @@ typedef struct quotient_term {
   ir_ref atom;
   int64_t alpha, d;
   pass_linear numerator, other; /* N, L */
+  int operations;               /* of N and L as they were */
 } quotient_term;
 
 static ir_ref binary(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
@@ -158,13 +159,21 @@ static bool next_moves(int *at, uint32_t count) {
   return i < count;
 }
 
+/* Is a part of L worth a price? Inside, where an operation is saved, or N has no constant;
+ * beside, where N is what remains outside. */
+static bool promises(const quotient_term *q, const pass_linear *inner, const pass_linear *outer, bool into) {
+  if (!into) return pass_linear_same(outer, inner);
+  int operations = extract_form_operations(inner) + extract_form_operations(outer);
+  return operations < q->operations || (operations == q->operations && inner->constant == 0);
+}
+
 /* Moves what L shares with N, term by term and the constant, into the quotient or beside it. */
 static bool try_moves(cheapest_search *s, const quotient_term *q, bool into) {
   uint32_t count = q->numerator.count < SHARED ? q->numerator.count : SHARED;
   int at[SHARED + 1] = {NONE};
   while (next_moves(at, count + 1)) {
     pass_linear inner = q->numerator, outer = q->other, beside;
-    bool fits = true;
+    bool fits = true, exact = true;
     pass_linear_const(&beside, 0);
     for (uint32_t i = 0; i <= count && fits; i++) {
       if (at[i] == NONE) continue;
@@ -174,6 +183,7 @@ static bool try_moves(cheapest_search *s, const quotient_term *q, bool into) {
       if (q->alpha < 0) times = -times;
       fits = times != 0 && (at[i] == DOWN || has % q->alpha != 0);
       if (!fits) break;
+      exact &= has % q->alpha == 0;
       pass_linear *to = into ? &inner : &beside;
       if (atom)
         fits = pass_linear_term(s->g, &outer, atom, -times * q->alpha) &&
@@ -181,6 +191,7 @@ static bool try_moves(cheapest_search *s, const quotient_term *q, bool into) {
       else outer.constant -= times * q->alpha, to->constant += into ? times * q->d : times;
     }
     if (fits && is_small(&inner) && is_small(&outer) &&
+        ((exact && into) || promises(q, &inner, &outer, into)) &&
         !offer(s, IR_OP_FLOORDIV, &inner, q->d, q->alpha, into ? NULL : &beside, &outer))
       return false;
   }
@@ -244,6 +255,7 @@ bool cheapest_quotients(cheapest_search *s) {
     pass_linear_read(s->g, n->src[0], &q.numerator);
     pass_linear_drop(&q.other, i);
     if (!is_small(&q.numerator)) continue;
+    q.operations = extract_form_operations(&q.numerator) + extract_form_operations(&q.other);
     if (!try_remainders(s, &b, &index, &q) || !try_quotients(s, &b, &q)) return false;
   }
   return true;
