@@ -119,9 +119,8 @@ static ir_ref permutation(ir_graph *g, ir_ref order) {
   ir_ref size = ir_dim(g, order, 1);
   int64_t known, most = ir_bounds_of(g, size).hi;
   if (most > (int64_t)1 << PASS_INDEX_BITS) {
-    ir_fail(g->error, IR_ERR_UNSUPPORTED,
-            "sort: size %s is not known to be at most 2^%d; declare a smaller bound", OP_EXPR(size),
-            PASS_INDEX_BITS);
+    ir_fail(g->error, IR_ERR_INTERNAL, "sort: size %s is not known to be at most 2^%d", OP_EXPR(size),
+            PASS_INDEX_BITS); /* recording refuses it */
     return 0;
   }
   ir_ref keys = op_binary(g, IR_OP_OR, binary_with(g, IR_OP_SHL, order, PASS_INDEX_BITS),

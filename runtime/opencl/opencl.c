@@ -144,12 +144,8 @@ cl_int rt_cl_drain(rt_opencl *d) {
   return code;
 }
 
-ir_status rt_cl_finish(rt_opencl *d, ir_error *error) {
-  if (rt_cl_is_idle(d)) return IR_OK;
-  cl_int code = rt_cl_drain(d);
-  return code == CL_SUCCESS
-             ? IR_OK
-             : rt_cl_fail(error, code, "device %s: waiting for its commands", d->properties.name);
+void rt_cl_finish(rt_opencl *d) {
+  if (!rt_cl_is_idle(d)) rt_cl_drain(d);
 }
 
 ir_status rt_cl_no_room(rt_opencl *d, const char *name, size_t bytes, ir_error *error) {
@@ -189,6 +185,7 @@ static const rt_device_table opencl_table = {.close = close_device,
                                              .launch = rt_cl_launch,
                                              .copy = rt_cl_copy,
                                              .read = rt_cl_read,
+                                             .write = rt_cl_write,
                                              .read_predicate = rt_cl_read_predicate,
                                              .call = rt_cl_call,
                                              .memory_place = rt_cl_memory_place,

@@ -6,6 +6,7 @@
 
 #include "runtime/context.h"
 #include "runtime/program/run.h"
+#include "runtime/program/staged.h"
 #include "runtime/system/bus_error.h"
 
 typedef struct chunk_args {
@@ -221,6 +222,7 @@ static void free_run(rt_program *p, rt_run *r) {
   rt_arena_release(&p->context->arenas, &r->block);
   release_blocks(p, r);
   if (r->device) p->context->device->table->drop_run(p, r);
+  rt_staged_free(rt_context_mem(p->context), r->staged);
   ir_free(rt_context_mem(p->context), r, run_size(p));
 }
 
@@ -360,7 +362,7 @@ static ir_status run_mapped(rt_program *p, const rt_arguments *a, ir_error *erro
 static ir_status run_any(const rt_program *program, const rt_arguments *a, ir_error *error) {
   rt_program *p = (rt_program *)(uintptr_t)program;
   if (p->resource_count && !p->base)
-    return ir_fail(error, IR_ERR_INVALID, "graph @%s: it reads %zu constants, to which it is not bound",
+    return ir_fail(error, IR_ERR_INTERNAL, "graph @%s: it reads %zu constants, to which it is not bound",
                    rt_program_name(p), p->resource_count);
   if (p->failed_step) return rt_out_of_range(p, p->failed_step - 1, error);
   return p->file_count || p->maps_entries ? run_mapped(p, a, error) : run_unmapped(p, a, error);

@@ -99,7 +99,7 @@ def _leaf(x: Any) -> Any:
     if not getattr(getattr(x, "flags", None), "aligned", True):
         return asarray(x, copy=True)
     try:
-        memoryview(x)
+        memoryview(_native.check_plain(x))
         return x
     except (TypeError, ValueError, BufferError):
         return asarray(x)
@@ -164,6 +164,12 @@ def _trace(function: _Function, name: str, described: Sequence[Any], form: _tree
             args = placed.divide(args)
         try:
             results = function(*args, *fixed, **kwargs)
+        except TypeError as error:
+            lists = [a for a in args if isinstance(a, (list, tuple)) and len(a) and all(getattr(i, "ndim", 1) == 0 for i in a)]
+            if lists and hasattr(error, "add_note"):
+                error.add_note(f"{name} was given a list of {len(lists[0])} numbers, and lists stay lists of arrays; vf.array(numbers), or "
+                               "np.array(numbers), is an array")
+            raise
         except RecursionError:
             raise RecursionError(f"{name} calls itself without end: while it is traced, no element tells when to stop; use vf.while_loop, "
                                  "or a number that is static (static_argnames) as the depth") from None

@@ -274,15 +274,19 @@ static int quotients_begin(loop_nest *n, const loop_axis *vector) {
   return 0;
 }
 
-/* Are the terms at most IR_MAX_PICKED_STEP elements apart along the range? */
+/* Are the terms at most IR_MAX_PICKED_STEP elements apart along the range? What is gathered lies anywhere
+ * along the range of the terms as well, so that lanes along these gain nothing. */
 static bool reads_near(loop_nest *n, ir_ref reduce, ir_ref range) {
   ir_ref loads[LOOP_MAX_NODES];
-  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, LOOP_MAX_NODES);
+  const ir_node *r = ir_get(n->g, reduce);
+  ir_ref terms = r->src[r->nsrc - 1];
+  uint32_t count = affine_find_range(n->g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_NODES);
   for (uint32_t i = 0; i < count; i++) {
+    ir_ref index = ir_src(n->g, loads[i], 1);
     int64_t stride;
-    if (!affine_stride(n->g, ir_src(n->g, loads[i], 1), range, &stride) || stride < -1 ||
-        stride > IR_MAX_PICKED_STEP)
-      return false;
+    bool affine = affine_stride(n->g, index, range, &stride);
+    if (!affine && !affine_stride(n->g, index, terms, &stride)) continue;
+    if (!affine || stride < -1 || stride > IR_MAX_PICKED_STEP) return false;
   }
   return count < LOOP_MAX_NODES;
 }
