@@ -172,10 +172,9 @@ static void release_shared(const void *bytes, void *user) {
 }
 
 ir_status rt_constant_share(rt_context *context, rt_constant *c, rt_constant **out, ir_error *error) {
-  rt_constant given = *c;
+  rt_constant given = {
+      .digest = c->digest, .bytes = c->bytes, .size = c->size, .release = release_shared, .user = c};
   if (c->file) return rt_constant_map(context, c->file, c->offset, c->size, c->digest, out, error);
-  given.release = release_shared;
-  given.user = c;
   rt_constant_retain(c);
   ir_status status = add(&context->constants, &given, out, error);
   if (status) rt_constant_release(c);

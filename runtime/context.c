@@ -25,6 +25,13 @@ static void free_string(const ir_mem *mem, const char *string) {
   if (string) ir_free(mem, (char *)(uintptr_t)string, strlen(string) + 1);
 }
 
+static void free_strings(rt_context *c) {
+  free_string(&c->mem, c->options.cache_dir);
+  free_string(&c->mem, c->options.target);
+  free_string(&c->mem, c->options.device);
+  free_string(&c->mem, c->options.compiling.program);
+}
+
 static ir_status short_of_memory(ir_error *error) {
   return ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
 }
@@ -32,7 +39,7 @@ static ir_status short_of_memory(ir_error *error) {
 /* Make everything that rt_context_destroy expects. After a failure nothing of it remains. */
 static ir_status set_up(rt_context *c, ir_error *error) {
   bool cache_dir = copy_string(&c->mem, &c->options.cache_dir),
-       target = copy_string(&c->mem, &c->options.target),
+       target = copy_string(&c->mem, &c->options.target), device = copy_string(&c->mem, &c->options.device),
        program = copy_string(&c->mem, &c->options.compiling.program);
   c->options.compiling.threads = c->options.threads;
   c->options.compiling.log = c->options.log;
@@ -40,23 +47,20 @@ static ir_status set_up(rt_context *c, ir_error *error) {
   ir_status status =
       rt_device_open(&c->mem, c->options.device, c->options.separate_arrays, &c->device, error);
   c->by_cc = c->options.device && rt_device_is_c(c->options.device);
-  c->options.device = NULL; /* copied into the device where it is needed */
   bool lock = pthread_mutex_init(&c->lock, NULL) == 0,
        arenas = lock && !status &&
                 rt_arenas_init(&c->arenas, c->device->table->blocks, c->device,
                                c->options.separate_arrays ? 0 : RT_ARENA_KEPT);
   rt_constants_init(&c->constants, &c->mem);
   if (arenas && rt_module_init(&c->codegen, &c->options.compiling, error) == IR_OK) {
-    if (cache_dir && target && program) return IR_OK;
+    if (cache_dir && target && program && device) return IR_OK;
     rt_module_free(&c->codegen);
   }
   rt_constants_free(&c->constants);
   if (arenas) rt_arenas_free(&c->arenas);
   if (lock) pthread_mutex_destroy(&c->lock);
   if (!status) c->device->table->close(c->device);
-  free_string(&c->mem, c->options.cache_dir);
-  free_string(&c->mem, c->options.target);
-  free_string(&c->mem, c->options.compiling.program);
+  free_strings(c);
   return status ? status : short_of_memory(error);
 }
 
@@ -100,6 +104,25 @@ ir_status rt_context_create_ahead(const rt_context *like, const char *target, rt
   return rt_context_create(&like->mem, &options, out, error);
 }
 
+static const char *device_name(const rt_context *c) { return c->options.device ? c->options.device : "cpu"; }
+
+ir_status rt_context_beside(rt_context *c, const char *device, rt_context **out, ir_error *error) {
+  ir_status status = IR_OK;
+  pthread_mutex_lock(&c->lock);
+  rt_context *found = strcmp(device, device_name(c)) == 0 ? c : c->beside;
+  while (found && found != c && strcmp(device, device_name(found)) != 0) found = found->next;
+  if (!found) {
+    rt_options options = c->options;
+    options.device = device;
+    options.target = NULL;
+    status = rt_context_create(&c->mem, &options, &found, error);
+    if (!status) found->next = c->beside, c->beside = found;
+  }
+  pthread_mutex_unlock(&c->lock);
+  *out = found;
+  return status;
+}
+
 ir_status rt_context_join(rt_context *c, rt_transport *transport, int64_t timeout_ns, ir_error *error) {
   if (!c->post) return rt_post_open(transport, timeout_ns, &c->post, error);
   transport->close(transport, false);
@@ -110,6 +133,10 @@ rt_post *rt_context_post(const rt_context *c) { return c->post; }
 
 void rt_context_destroy(rt_context *c) {
   if (!c) return;
+  for (rt_context *other = c->beside, *next; other; other = next) {
+    next = other->next;
+    rt_context_destroy(other);
+  }
   rt_post_close(c->post);
   rt_memo_free(&c->programs);
   rt_memo_free(&c->kernels);
@@ -122,9 +149,7 @@ void rt_context_destroy(rt_context *c) {
   c->device->table->close(c->device);
   rt_module_free(&c->codegen);
   pthread_mutex_destroy(&c->lock);
-  free_string(&c->mem, c->options.cache_dir);
-  free_string(&c->mem, c->options.target);
-  free_string(&c->mem, c->options.compiling.program);
+  free_strings(c);
   ir_mem mem = c->mem;
   ir_free(&mem, c, sizeof *c);
 }

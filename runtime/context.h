@@ -15,8 +15,9 @@ struct rt_context {
   ir_mem mem;
   rt_options options; /* strings are copies */
   rt_device *device;
-  rt_module codegen; /* used by the CPU alone */
-  bool by_cc;        /* the CPU's kernels are compiled by the C compiler (runtime/compiler/cc.h) */
+  struct rt_context *beside, *next; /* contexts for other devices (rt_context_beside), listed by `next` */
+  rt_module codegen;                /* used by the CPU alone */
+  bool by_cc; /* the CPU's kernels are compiled by the C compiler (runtime/compiler/cc.h) */
   rt_pool *pool;
   struct rt_post *post; /* to the other processes of meshes; NULL: there are none */
   rt_arenas arenas;

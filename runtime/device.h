@@ -73,8 +73,9 @@ typedef struct rt_device_table {
   /* Steps of a run. read_predicate reads a predicate, for which it waits. */
   ir_status (*launch)(const struct rt_run_context *run, const struct rt_step *step);
   ir_status (*copy)(const struct rt_run_context *run, void *to, const void *from, size_t bytes);
-  /* Read bytes of a buffer, for which it waits. */
+  /* Read and write bytes of a buffer, for which they wait. */
   ir_status (*read)(const struct rt_run_context *run, const void *from, void *to, size_t bytes);
+  ir_status (*write)(const struct rt_run_context *run, void *to, const void *from, size_t bytes);
   ir_status (*read_predicate)(const struct rt_run_context *run, const void *predicate, bool *out);
   /* The arrays of the call are at device addresses; `found` is what rt_calls.find returned. */
   ir_status (*call)(const struct rt_run_context *run, const struct rt_step *step, const void *found,

@@ -37,11 +37,12 @@ typedef struct rt_routes {
 /* One exchange of one device in progress. */
 typedef struct rt_transfer {
   const rt_routes *routes;
-  const void *part; /* elements of the operand */
-  void *box;        /* where the elements of the result go */
-  size_t bytes;     /* of an element */
-  uint32_t step;    /* of the plan: equal on all devices that are in the same exchange */
-  const char *kind; /* as reports call it */
+  const void *part;  /* elements of the operand */
+  void *box;         /* where the elements of the result go */
+  size_t bytes;      /* of an element */
+  uint32_t step;     /* of the plan of the device */
+  uint32_t exchange; /* of the program, counted from 0: equal on all devices that are in the same one */
+  const char *kind;  /* as reports call it */
   /* the engine's: which transfer of the device it is, from 1 on; messages that have arrived; when it started,
    * and when the last message arrived, by ir_now_ns */
   uint64_t number;
@@ -81,8 +82,9 @@ struct rt_endpoint {
   const rt_engine *engine;
   const ir_mesh *mesh;
   uint32_t device;
-  const rt_routes *const *routes; /* by step of the plan; NULL for those that are no exchange */
-  rt_traffic *traffic;            /* likewise */
+  const uint32_t *exchange_of; /* by step of the plan: which exchange of the program it is */
+  const rt_routes *routes;     /* by exchange */
+  rt_traffic *traffic;         /* likewise; NULL: nobody counts */
   /* of a run: transfers in progress, the one of number n at n % RT_TRANSFERS; without routes: none */
   rt_transfer transfers[RT_TRANSFERS];
   uint64_t started;

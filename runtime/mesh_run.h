@@ -21,8 +21,9 @@ bool rt_mesh_has(const rt_mesh *mesh, uint32_t device); /* is it of this process
 void rt_mesh_free(rt_mesh *mesh);                       /* its programs must have been freed; accepts NULL */
 const ir_mesh *rt_mesh_axes(const rt_mesh *mesh);
 
-/* A program for each device, in the order of the mesh: one and the same, or bindings of one to constants of
- * their own. They are retained. */
+/* A program for each device, in the order of the mesh: one and the same, bindings of one to constants of
+ * their own, or for unlike devices programs of one graph, whose contexts may differ. They are retained.
+ * IR_ERR_INVALID: their exchanges differ, or come in another order. */
 ir_status rt_mesh_program_make(rt_mesh *mesh, rt_program *const *programs, rt_mesh_program **out,
                                ir_error *error);
 void rt_mesh_program_free(rt_mesh_program *program); /* accepts NULL */
@@ -59,8 +60,9 @@ ir_status rt_mesh_gather(rt_mesh *mesh, const rt_mesh_array *arrays, size_t coun
 
 /* What the exchanges have received in all runs so far, by kind: bytes of the device that received most, and
  * of all devices together. `times`: how often the exchanges of the kind ran, counted once for all devices. */
+enum { RT_MESH_KIND = 64 };
 typedef struct rt_mesh_traffic {
-  const char *kind; /* valid as long as the program */
+  char kind[RT_MESH_KIND];
   int64_t times, messages, most, total;
 } rt_mesh_traffic;
 /* How long exchanges were in progress in all runs so far, until what a device needed of each had arrived, and

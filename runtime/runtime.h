@@ -100,6 +100,9 @@ ir_status rt_context_create(const ir_mem *mem, const rt_options *options, rt_con
  * for the target; NULL: this machine. */
 ir_status rt_context_create_ahead(const rt_context *like, const char *target, rt_context **out,
                                   ir_error *error);
+/* The context for another device, named as in rt_options, with the same settings, caches and progress; the
+ * context itself for its own device. It belongs to the context. IR_ERR_DEVICE: there is no such device. */
+ir_status rt_context_beside(rt_context *context, const char *device, rt_context **out, ir_error *error);
 /* Meshes made from now on are of this process and of those that the transport reaches; they do the same. A
  * process that is silent for timeout_ns while others wait for it counts as gone. Takes the transport over,
  * also where it fails: IR_ERR_INVALID: the context has joined already. rt_context_destroy leaves the others.

@@ -15,14 +15,32 @@ static ir_status check_mesh(const rt_context *context, const fe_request *r, ir_e
     return ir_fail(error, IR_ERR_INVALID,
                    "graph @%.60s has no mesh; a text declares one, as in mesh @m [x=2,y=4]", r->name);
   bool joined = rt_context_post(context) != NULL;
-  for (uint32_t d = 0; mesh->devices && d < mesh->device_count; d++)
-    if (strcmp(mesh->devices[d].name, "cpu") != 0 || (mesh->devices[d].rank && !joined))
+  for (uint32_t d = 0; mesh->devices && d < mesh->device_count; d++) {
+    const ir_mesh_device *at = &mesh->devices[d];
+    if (!rt_device_is_name(at->name))
+      return ir_fail(
+          error, IR_ERR_INVALID,
+          "graph @%.60s: device %u of the mesh is \"%s\"; there are cpu, c, opencl, opencl:NUMBER and "
+          "opencl:PART OF NAME",
+          r->name, d, at->name);
+    if (at->rank && !joined)
       return ir_fail(
           error, IR_ERR_UNSUPPORTED,
-          "graph @%.60s: device %u of the mesh is %s of process %u; the devices of a run are threads of one "
-          "process, cpu",
-          r->name, d, mesh->devices[d].name, mesh->devices[d].rank);
+          "graph @%.60s: device %u of the mesh is %s of process %u; this process has joined no others",
+          r->name, d, at->name, at->rank);
+  }
   return IR_OK;
+}
+
+static const char *device_name(const ir_mesh *mesh, uint32_t device) {
+  return mesh->devices ? mesh->devices[device].name : NULL;
+}
+
+static bool has_unlike_devices(const ir_mesh *mesh) {
+  bool unlike = false;
+  for (uint32_t d = 1; mesh->devices && d < mesh->device_count; d++)
+    unlike |= strcmp(mesh->devices[d].name, mesh->devices[0].name) != 0;
+  return unlike;
 }
 
 /* The copy, batches physical, and the program of a device in it. */
@@ -48,14 +66,15 @@ static ir_status make_program(fe_sharded *s, const fe_request *r, ir_error *erro
                       .input_count = s->input_count,
                       .references = s->references,
                       .reference_count = s->reference_count,
-                      .device = SHARD_ALL};
+                      .device = SHARD_ALL,
+                      .numbers = has_unlike_devices(ir_graph_mesh(&s->graph))};
   if (good && pass_shard(&s->graph, &of, &s->parts)) return error->status;
   return error->status ? error->status : no_memory(r, error);
 }
 
-/* Compiles the program of a device: its inputs are the parts, its variables those of the graph, coordinates
+/* Compiles the program for a device: its inputs are the parts, its variables those of the graph, coordinates
  * and sizes of parts. */
-static ir_status compile(fe_sharded *s, const fe_request *r, ir_error *error) {
+static ir_status compile(fe_sharded *s, const fe_request *r, fe_device_program *p, ir_error *error) {
   const ir_mem *mem = s->graph.mem;
   size_t vars = s->var_count + s->parts.variable_count;
   ir_ref *list = ir_alloc(mem, (s->input_count + vars) * sizeof *list);
@@ -70,7 +89,8 @@ static ir_status compile(fe_sharded *s, const fe_request *r, ir_error *error) {
   own.inputs = list;
   own.vars = of_vars;
   own.var_count = vars;
-  ir_status status = fe_compile(s->context, &own, &s->program, error);
+  if (p->context != s->context) own.constants = s->context;
+  ir_status status = fe_compile(p->context, &own, &p->program, error);
   ir_free(mem, list, (s->input_count + vars) * sizeof *list);
   return status;
 }
@@ -80,72 +100,119 @@ static const char *var_name(const fe_sharded *s, ir_ref var) {
 }
 
 /* Matches the program's inputs and variables by name. */
-static ir_status match(fe_sharded *s, const fe_request *r, ir_error *error) {
+static ir_status match(const fe_sharded *s, const fe_request *r, fe_device_program *p, ir_error *error) {
   const ir_mem *mem = s->graph.mem;
-  s->program_inputs = rt_program_input_count(s->program);
-  s->program_vars = rt_program_variable_count(s->program);
-  s->input_of = ir_alloc(mem, s->program_inputs * sizeof *s->input_of);
-  s->variable_of = ir_alloc(mem, s->program_vars * sizeof *s->variable_of);
-  if (!s->input_of || !s->variable_of) return no_memory(r, error);
-  for (size_t i = 0; i < s->program_inputs; i++) {
-    const char *name = rt_program_input(s->program, i).name;
+  p->inputs = rt_program_input_count(p->program);
+  p->vars = rt_program_variable_count(p->program);
+  p->input_of = ir_alloc(mem, p->inputs * sizeof *p->input_of);
+  p->variable_of = ir_alloc(mem, p->vars * sizeof *p->variable_of);
+  if (!p->input_of || !p->variable_of) return no_memory(r, error);
+  for (size_t i = 0; i < p->inputs; i++) {
+    const char *name = rt_program_input(p->program, i).name;
     size_t k = 0;
     while (k < s->input_count && strcmp(name, var_name(s, s->parts.inputs[k].local)) != 0) k++;
-    s->input_of[i] = (int32_t)k;
+    p->input_of[i] = (int32_t)k;
     if (k == s->input_count)
       return ir_fail(error, IR_ERR_INTERNAL, "graph @%.60s: its program has an input %%%s of its own",
                      r->name, name);
   }
-  for (size_t i = 0; i < s->program_vars; i++) {
-    const char *name = rt_program_variable(s->program, i).name;
+  for (size_t i = 0; i < p->vars; i++) {
+    const char *name = rt_program_variable(p->program, i).name;
     size_t k = 0, all = s->var_count + s->parts.variable_count;
     for (; k < all; k++) {
       ir_ref var =
           k < s->var_count ? s->refs[1 + s->input_count + k] : s->parts.variables[k - s->var_count].var;
       if (strcmp(name, var_name(s, var)) == 0) break;
     }
-    s->variable_of[i] = (int32_t)k;
+    p->variable_of[i] = (int32_t)k;
     if (k == all)
       return ir_fail(error, IR_ERR_INVALID, "graph @%.60s: the size %s is not declared", r->name, name);
   }
   return IR_OK;
 }
 
-static ir_status make_devices(fe_sharded *s, const fe_request *r, bool slow, ir_error *error) {
-  const ir_mesh *mesh = ir_graph_mesh(&s->graph);
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+/* A program for the devices of that name. */
+static ir_status add_program(fe_sharded *s, const fe_request *r, const char *name, ir_error *error) {
+  fe_device_program *p = &s->programs[s->program_count++];
+  *p = (fe_device_program){.name = name, .context = s->context};
+  ir_status status = name ? rt_context_beside(s->context, name, &p->context, error) : IR_OK;
+  if (!status) status = compile(s, r, p, error);
+  if (!status) status = match(s, r, p, error);
+  s->most_inputs = larger(s->most_inputs, p->inputs);
+  s->most_vars = larger(s->most_vars, p->vars);
+  return status;
+}
+
+static bool same_name(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
+
+static ir_status make_programs(fe_sharded *s, const fe_request *r, ir_error *error) {
+  const ir_mesh *mesh = rt_mesh_axes(s->mesh);
   const ir_mem *mem = s->graph.mem;
-  size_t bytes = mesh->device_count * sizeof(rt_program *);
-  ir_status status = rt_mesh_make(mem, mesh, slow, rt_context_post(s->context), &s->mesh, error);
-  rt_program **programs = status ? NULL : ir_alloc(mem, bytes);
-  if (!status && !programs) status = no_memory(r, error);
-  for (uint32_t d = 0; d < mesh->device_count && programs; d++) programs[d] = s->program;
-  if (!status) status = rt_mesh_program_make(s->mesh, programs, &s->devices, error);
-  ir_free(mem, programs, bytes);
+  s->programs = ir_alloc(mem, mesh->device_count * sizeof *s->programs);
+  s->program_of = ir_alloc(mem, mesh->device_count * sizeof *s->program_of);
+  if (!s->programs || !s->program_of) return no_memory(r, error);
+  memset(s->program_of, 0, mesh->device_count * sizeof *s->program_of);
+  ir_status status = IR_OK;
+  for (uint32_t d = 0; d < mesh->device_count && !status; d++) {
+    const char *name = device_name(mesh, d);
+    uint32_t k = 0;
+    if (!rt_mesh_has(s->mesh, d)) continue;
+    while (k < s->program_count && !same_name(s->programs[k].name, name)) k++;
+    s->program_of[d] = k;
+    if (k == s->program_count) status = add_program(s, r, name, error);
+  }
+  if (!status) s->program = s->programs[0].program;
+  return status;
+}
+
+static ir_status make_devices(fe_sharded *s, const fe_request *r, ir_error *error) {
+  const ir_mem *mem = s->graph.mem;
+  uint32_t devices = rt_mesh_axes(s->mesh)->device_count;
+  rt_program **programs = ir_alloc(mem, devices * sizeof *programs);
+  if (!programs) return no_memory(r, error);
+  for (uint32_t d = 0; d < devices; d++) programs[d] = fe_sharded_program(s, d)->program;
+  ir_status status = rt_mesh_program_make(s->mesh, programs, &s->devices, error);
+  ir_free(mem, programs, devices * sizeof *programs);
   return status;
 }
 
 ir_status fe_sharded_make(rt_context *context, const fe_request *r, bool slow, fe_sharded *s,
                           ir_error *error) {
-  *s = (fe_sharded){.context = context, .graph.mem = r->graph->mem};
+  const ir_mem *mem = r->graph->mem;
+  *s = (fe_sharded){.context = context, .graph.mem = mem};
   ir_status status = check_mesh(context, r, error);
   if (!status && pthread_mutex_init(&s->lock, NULL) != 0) status = no_memory(r, error);
   s->has_lock = !status;
   if (!status) status = make_program(s, r, error);
-  if (!status) status = compile(s, r, error);
-  if (!status) status = match(s, r, error);
-  if (!status) status = make_devices(s, r, slow, error);
+  if (!status)
+    status = rt_mesh_make(mem, ir_graph_mesh(&s->graph), slow, rt_context_post(context), &s->mesh, error);
+  if (!status) status = make_programs(s, r, error);
+  if (!status) status = make_devices(s, r, error);
   s->graph.error = NULL; /* runs evaluate its expressions, and tell errors of their own */
   return status;
+}
+
+static void free_programs(fe_sharded *s) {
+  const ir_mem *mem = s->graph.mem;
+  for (uint32_t i = 0; i < s->program_count; i++) {
+    fe_device_program *p = &s->programs[i];
+    rt_program_release(p->program);
+    ir_free(mem, p->input_of, p->inputs * sizeof *p->input_of);
+    ir_free(mem, p->variable_of, p->vars * sizeof *p->variable_of);
+  }
+  uint32_t devices = s->mesh ? rt_mesh_axes(s->mesh)->device_count : 0;
+  ir_free(mem, s->programs, devices * sizeof *s->programs);
+  ir_free(mem, s->program_of, devices * sizeof *s->program_of);
 }
 
 void fe_sharded_free(fe_sharded *s) {
   const ir_mem *mem = s->graph.mem;
   if (!mem) return;
   rt_mesh_program_free(s->devices);
+  free_programs(s);
   rt_mesh_free(s->mesh);
-  rt_program_release(s->program);
-  ir_free(mem, s->input_of, s->program_inputs * sizeof *s->input_of);
-  ir_free(mem, s->variable_of, s->program_vars * sizeof *s->variable_of);
   ir_free(mem, s->refs, s->ref_count * sizeof *s->refs);
   ir_free(mem, s->references, s->reference_count * sizeof *s->references);
   shard_program_free(&s->parts);

@@ -12,6 +12,16 @@
 #include "passes/shard/shard.h"
 #include "runtime/mesh_run.h"
 
+/* The program of the devices of one name. */
+typedef struct fe_device_program {
+  const char *name; /* as the mesh calls them; NULL: the context's device */
+  rt_context *context;
+  rt_program *program;
+  int32_t *input_of;    /* by input of the program: the request's input that it is a part of */
+  int32_t *variable_of; /* by variable of the program: of the request, or behind those of `parts` */
+  size_t inputs, vars;
+} fe_device_program;
+
 /* A compiled graph of a mesh. */
 typedef struct fe_sharded {
   rt_context *context;
@@ -19,21 +29,28 @@ typedef struct fe_sharded {
   ir_ref *refs;   /* the copies of the request's results, inputs and variables */
   size_t ref_count, input_count, var_count;
   shard_program parts;
-  rt_program *program; /* of a device */
+  fe_device_program *programs; /* of the devices of this process; those of others count as the first */
+  uint32_t program_count;
+  uint32_t *program_of; /* by device */
+  rt_program *program;  /* the first */
   rt_mesh *mesh;
   rt_mesh_program *devices;
   pass_reference *references; /* a copy of the request's */
   size_t reference_count;
-  int32_t *input_of;    /* by input of the program: the request's input that it is a part of */
-  int32_t *variable_of; /* by variable of the program: of the request, or behind those of `parts` */
-  size_t program_inputs, program_vars;
-  pthread_mutex_t lock; /* one run at a time */
+  size_t most_inputs, most_vars; /* of a program */
+  pthread_mutex_t lock;          /* one run at a time */
   bool has_lock;
 } fe_sharded;
 
-/* Compiles the request, whose graph has a mesh (ir/mesh/sharding.h), for its devices. slow: as in
- * rt_mesh_make. IR_ERR_UNSUPPORTED: the mesh has too many devices, or some that are no threads of this
- * process. Free *out in any case. */
+/* The program that a device runs. */
+static inline const fe_device_program *fe_sharded_program(const fe_sharded *sharded, uint32_t device) {
+  return &sharded->programs[sharded->program_of[device]];
+}
+
+/* Compiles the request, whose graph has a mesh (ir/mesh/sharding.h), for its devices: once for all of one
+ * name. A mesh that names none has the context's device everywhere. slow: as in rt_mesh_make.
+ * IR_ERR_UNSUPPORTED: the mesh has too many devices, or some of processes that there are not. IR_ERR_INVALID,
+ * IR_ERR_DEVICE: no device is called so, or it is not there. Free *out in any case. */
 ir_status fe_sharded_make(rt_context *context, const fe_request *request, bool slow, fe_sharded *out,
                           ir_error *error);
 void fe_sharded_free(fe_sharded *sharded); /* accepts one that is all zero */
@@ -70,7 +87,7 @@ ir_status fe_sharded_run_taking(fe_sharded *sharded, void *const *inputs, void *
 ir_status fe_sharded_run_parts(fe_sharded *sharded, void *const *inputs, void *const *outputs,
                                const int64_t *values, ir_error *error);
 
-/* Values of the program's variables on a device. */
+/* Values of the variables of the device's program; `out` has room for most_vars. */
 ir_status fe_sharded_variables(fe_sharded *sharded, uint32_t device, const int64_t *values, int64_t *out,
                                ir_error *error);
 /* The cost of a run on device 0. */

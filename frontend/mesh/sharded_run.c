@@ -22,8 +22,9 @@ ir_status fe_sharded_variables(fe_sharded *s, uint32_t device, const int64_t *va
   s->graph.error = error;
   bool good = own && shard_variable_values(&s->graph, &s->parts, device, s->refs + 1 + s->input_count, values,
                                            s->var_count, own);
-  for (size_t i = 0; i < s->program_vars && good; i++) {
-    size_t k = (size_t)s->variable_of[i];
+  const fe_device_program *p = fe_sharded_program(s, device);
+  for (size_t i = 0; i < p->vars && good; i++) {
+    size_t k = (size_t)p->variable_of[i];
     out[i] = k < s->var_count ? values[k] : own[k - s->var_count];
   }
   ir_free(mem, own, count * sizeof *own);
@@ -226,10 +227,11 @@ static void free_divided(divided *a, uint32_t devices, const ir_mem *mem) {
   ir_free(mem, a->copies, a->copy_bytes);
 }
 
-/* Does the program read it? */
+/* Does a program read it? */
 static bool is_read(const fe_sharded *s, size_t input) {
-  for (size_t i = 0; i < s->program_inputs; i++)
-    if ((size_t)s->input_of[i] == input) return true;
+  for (uint32_t k = 0; k < s->program_count; k++)
+    for (size_t i = 0; i < s->programs[k].inputs; i++)
+      if ((size_t)s->programs[k].input_of[i] == input) return true;
   return false;
 }
 
@@ -241,21 +243,21 @@ static ir_status run_parts(fe_sharded *s, void *const *inputs, void *const *outp
   uint32_t devices = devices_of(s);
   size_t results = s->parts.result_count;
   rt_mesh_arguments *arguments = ir_alloc(mem, devices * sizeof *arguments);
-  void **in = ir_alloc(mem, devices * s->program_inputs * sizeof *in);
-  int64_t *vars = ir_alloc(mem, devices * s->program_vars * sizeof *vars);
+  void **in = ir_alloc(mem, devices * s->most_inputs * sizeof *in);
+  int64_t *vars = ir_alloc(mem, devices * s->most_vars * sizeof *vars);
   ir_status status =
       arguments && in && vars ? IR_OK : ir_fail(error, IR_ERR_MEMORY, "out of memory for a run on a mesh");
   for (uint32_t d = 0; d < devices && !status; d++) {
-    void **own = in + d * s->program_inputs;
-    for (size_t i = 0; i < s->program_inputs; i++)
-      own[i] = inputs[d * s->input_count + (size_t)s->input_of[i]];
-    arguments[d] = (rt_mesh_arguments){own, outputs + d * results, vars + d * s->program_vars};
-    status = fe_sharded_variables(s, d, values, vars + d * s->program_vars, error);
+    const fe_device_program *p = fe_sharded_program(s, d);
+    void **own = in + d * s->most_inputs;
+    for (size_t i = 0; i < p->inputs; i++) own[i] = inputs[d * s->input_count + (size_t)p->input_of[i]];
+    arguments[d] = (rt_mesh_arguments){own, outputs + d * results, vars + d * s->most_vars};
+    status = fe_sharded_variables(s, d, values, vars + d * s->most_vars, error);
   }
   status = status ? rt_mesh_fail(s->mesh, error) : rt_mesh_run(s->devices, arguments, error);
   ir_free(mem, arguments, devices * sizeof *arguments);
-  ir_free(mem, in, devices * s->program_inputs * sizeof *in);
-  ir_free(mem, vars, devices * s->program_vars * sizeof *vars);
+  ir_free(mem, in, devices * s->most_inputs * sizeof *in);
+  ir_free(mem, vars, devices * s->most_vars * sizeof *vars);
   return status;
 }
 
@@ -318,12 +320,12 @@ ir_status fe_sharded_run_taking(fe_sharded *s, void *const *inputs, void *const 
 
 ir_status fe_sharded_cost(fe_sharded *s, const int64_t *values, rt_cost *out, ir_error *error) {
   const ir_mem *mem = s->graph.mem;
-  int64_t *vars = ir_alloc(mem, s->program_vars * sizeof *vars);
+  int64_t *vars = ir_alloc(mem, s->most_vars * sizeof *vars);
   pthread_mutex_lock(&s->lock);
   ir_status status = vars ? fe_sharded_variables(s, 0, values, vars, error)
                           : ir_fail(error, IR_ERR_MEMORY, "out of memory for the cost of a program");
   pthread_mutex_unlock(&s->lock);
   if (!status) status = rt_program_cost(s->program, vars, out, error);
-  ir_free(mem, vars, s->program_vars * sizeof *vars);
+  ir_free(mem, vars, s->most_vars * sizeof *vars);
   return status;
 }

@@ -81,7 +81,8 @@ int ir_subaxes_compare(ir_subaxis a, ir_subaxis b);
 /* Reads `[x=2, y=4]`, and what may follow on the line: `devices=["cpu","opencl:1","cpu@1"]` (of rank 1),
  * `latency=[1e-6,2e-6]` and `bandwidth=[1e10,1e9]` of each axis, `memory=8e9`. False after an error. */
 bool ir_mesh_read(ir_lexer *lexer, ir_mesh *mesh);
-/* `x=2,y=4`, as on a command line; `x2,y4` reads as the same. False, with the reason in *error. */
+/* `x=2,y=4`, as on a command line; `x2,y4` reads as the same, and so does what ir_mesh_read reads. False,
+ * with the reason in *error. */
 bool ir_mesh_parse(ir_mesh *mesh, const char *text, size_t length, ir_error *error);
 /* `mesh @m [x=2,y=4] devices=...`, without a newline */
 void ir_mesh_print(const ir_mesh *mesh, ir_text *out);

@@ -155,6 +155,9 @@ bool ir_mesh_read(ir_lexer *lx, ir_mesh *mesh) {
 bool ir_mesh_parse(ir_mesh *mesh, const char *text, size_t length, ir_error *error) {
   ir_lexer lx;
   ir_lex_start(&lx, error, "mesh", text, length);
+  if (ir_lex_is(&lx, '['))
+    return ir_mesh_read(&lx, mesh) &&
+           (lx.token.kind == IR_TOKEN_END || ir_lex_fail(&lx, "more behind a mesh", "nothing"));
   while (lx.token.kind != IR_TOKEN_END && lx.error->status == IR_OK) {
     if (!read_axis(&lx, mesh)) return false;
     if (lx.token.kind != IR_TOKEN_END && !ir_lex_expect(&lx, ',', "missing ','")) return false;

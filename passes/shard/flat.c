@@ -32,16 +32,15 @@ ir_ref shard_flat_pieces(shard_state *s, const shard_flat *f, ir_ref x, const ch
   ir_ref zero = ir_index(g, 0), one = ir_index(g, 1);
   ir_ref flat = op_reshape_known(g, x, (ir_ref[]){one, one, f->count}, 3);
   if (!flat) return 0;
-  return *made = op_exchange(g, flat, (ir_ref[]){one, ir_index(g, f->pieces), f->size},
-                             (ir_ref[]){f->row, zero, f->start}, (ir_ref[]){f->row, f->piece, zero}, 3, kind,
-                             strlen(kind));
+  return *made =
+             shard_exchange(s, flat, (ir_ref[]){one, ir_index(g, f->pieces), f->size},
+                            (ir_ref[]){f->row, zero, f->start}, (ir_ref[]){f->row, f->piece, zero}, 3, kind);
 }
 
 ir_ref shard_flat_gather(shard_state *s, const shard_flat *f, ir_ref chunk, const char *kind, ir_ref *made) {
   ir_graph *g = s->g;
-  return *made =
-             op_exchange(g, chunk, (ir_ref[]){ir_index(g, 1), f->count}, (ir_ref[]){f->row, ir_index(g, 0)},
-                         (ir_ref[]){f->row, f->start}, 2, kind, strlen(kind));
+  return *made = shard_exchange(s, chunk, (ir_ref[]){ir_index(g, 1), f->count},
+                                (ir_ref[]){f->row, ir_index(g, 0)}, (ir_ref[]){f->row, f->start}, 2, kind);
 }
 
 ir_ref shard_flat_reduce(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,

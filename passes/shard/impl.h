@@ -42,6 +42,7 @@ typedef struct shard_state {
   const ir_mesh *mesh;
   shard_program *program;
   int64_t device;                   /* SHARD_ALL, or the one that the program is for */
+  bool numbers;                     /* of shard_request */
   ir_ref coordinates[IR_MESH_AXES]; /* 0: not used so far */
   shard_part *parts;
   size_t part_count, part_cap;
@@ -105,7 +106,10 @@ typedef struct shard_pending {
   ir_op by;
 } shard_pending;
 
-/* move.c: x, the part under `from` of an array of these sizes, as the part under `to`, by at most one
+/* move.c: an EXCHANGE (op_exchange) of that kind. 0 after failing. */
+ir_ref shard_exchange(shard_state *s, ir_ref x, const ir_ref *shape, const ir_ref *start, const ir_ref *at,
+                      size_t n, const char *kind);
+/* x, the part under `from` of an array of these sizes, as the part under `to`, by at most one
  * EXCHANGE, *exchange, which is called `kind`; 0: a view. 0 after failing. */
 ir_ref shard_step(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
                   const char *kind, ir_ref *exchange);

@@ -59,7 +59,7 @@ static ir_ref exchanged(shard_state *s, ir_ref node, ir_ref local, const ir_spec
   memcpy(start, at, sizeof start);
   start[axis] = first_at(g, f, shard_position(s, axes, count));
   if (!start[axis]) return 0;
-  return op_exchange(g, local, shape, start, at, spec->rank, kind, strlen(kind));
+  return shard_exchange(s, local, shape, start, at, spec->rank, kind);
 }
 
 bool shard_known_gather(shard_state *s, ir_ref node, const ir_spec *spec, ir_ref local, ir_ref *made) {

@@ -7,6 +7,7 @@
 #include "impl.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool among(ir_subaxis x, const ir_subaxis *list, uint32_t count) {
@@ -69,6 +70,14 @@ ir_ref shard_join(ir_graph *g, ir_op by, ir_ref x, uint32_t axis) {
   return y ? op_cast(g, y, ir_dtype_of(g, x)) : 0;
 }
 
+ir_ref shard_exchange(shard_state *s, ir_ref x, const ir_ref *shape, const ir_ref *start, const ir_ref *at,
+                      size_t n, const char *kind) {
+  char numbered[64];
+  if (s->numbers)
+    kind = (snprintf(numbered, sizeof numbered, "%.40s#%u", kind, s->program->exchange_count++), numbered);
+  return op_exchange(s->g, x, shape, start, at, n, kind, strlen(kind));
+}
+
 ir_ref shard_bring(shard_state *s, ir_ref x, const shard_pending *p, uint32_t n, ir_ref *shape, ir_ref *start,
                    ir_ref *at, const char *kind, ir_ref *made) {
   ir_graph *g = s->g;
@@ -90,7 +99,7 @@ ir_ref shard_bring(shard_state *s, ir_ref x, const shard_pending *p, uint32_t n,
     shape[0] = ir_index(g, leads[i] == &p->joined ? pieces : 1);
     x = op_unsqueeze(g, x, 0), n++;
   }
-  ir_ref y = *made = x ? op_exchange(g, x, shape, start, at, n, kind, strlen(kind)) : 0;
+  ir_ref y = *made = x ? shard_exchange(s, x, shape, start, at, n, kind) : 0;
   if (p->joined.count) y = shard_join(g, p->by, y, 0);
   if (p->kept.count && y) y = op_squeeze(g, y, &(ir_ref){ir_index(g, 0)}, 1);
   return y;

@@ -281,8 +281,12 @@ bool pass_shard(ir_graph *g, const shard_request *r, shard_program *out) {
   size_t count = 0, cap = 0;
   *out =
       (shard_program){.mem = g->mem, .input_count = r->input_count, .result_count = ir_get(g, r->root)->nsrc};
-  shard_state s = {
-      .g = g, .mesh = ir_graph_mesh(g), .program = out, .device = r->device, .nodes = (size_t)r->root + 1};
+  shard_state s = {.g = g,
+                   .mesh = ir_graph_mesh(g),
+                   .program = out,
+                   .device = r->device,
+                   .numbers = r->numbers,
+                   .nodes = (size_t)r->root + 1};
   if (!s.mesh) return op_refuse(g, "shard: the graph has no mesh") != 0;
   out->inputs = ir_alloc(g->mem, r->input_count * sizeof *out->inputs);
   out->results = ir_alloc(g->mem, out->result_count * sizeof *out->results);

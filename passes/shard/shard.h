@@ -75,6 +75,7 @@ typedef struct shard_program {
   shard_note *notes;
   size_t note_count, note_cap;
   propagate_notes conflicts;     /* of propagation */
+  uint32_t exchange_count;       /* EXCHANGEs that were made */
   shard_collective *collectives; /* in the order of their notes */
   size_t collective_count, collective_cap;
 } shard_program;
@@ -87,6 +88,8 @@ typedef struct shard_request {
   const pass_reference *references; /* inputs that a run changes: their results are divided as they are */
   size_t reference_count;
   int64_t device; /* SHARD_ALL, or one of them, whose coordinates are then numbers */
+  bool numbers;   /* EXCHANGEs are called by kind and number, all_reduce#0, all_gather#1: so those of programs
+                     that   are compiled for unlike devices are told apart */
 } shard_request;
 
 /* Makes the program of a device in the graph itself. Specs are those of ir/mesh/sharding.h; nodes that have

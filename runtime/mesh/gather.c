@@ -39,7 +39,7 @@ static ir_status work(void *user, rt_endpoint *endpoint, ir_error *error) {
                             .part = g->arrays[i].parts[endpoint->device],
                             .box = g->arrays[i].whole,
                             .bytes = g->arrays[i].bytes,
-                            .step = (uint32_t)i,
+                            .exchange = (uint32_t)i,
                             .kind = "results"};
     status = endpoint->engine->start(endpoint, &transfer, error);
     if (!status) status = endpoint->engine->wait(endpoint, &transfer, error);

@@ -103,7 +103,7 @@ static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *e
       break;
     }
     packet->header.exchange = d->number;
-    packet->header.step = transfer->step;
+    packet->header.step = transfer->exchange;
     pack(transfer, m, &route->own, packet->data);
     status = rt_ranks_send(r, rt_process_of(r->mesh, r->processes, m->peer), packet, error);
   }
@@ -146,14 +146,14 @@ static ir_status receive(rank_device *d, rt_transfer *t, const rt_message *m, bo
   rt_packet *packet = take(d, m->peer, t->number);
   *done = packet != NULL;
   if (!packet) return past ? fail_apart(d, t, m->peer, ended, error) : IR_OK;
-  bool same = packet->header.step == t->step && packet->bytes == (size_t)m->bytes;
+  bool same = packet->header.step == t->exchange && packet->bytes == (size_t)m->bytes;
   if (packet->arrived_ns > t->arrived_ns) t->arrived_ns = packet->arrived_ns;
   if (same) unpack(t, m, &t->routes->of[d->endpoint.device].needed, packet->data);
   rt_packet_free(r->mem, packet);
   if (!same) return fail_apart(d, t, m->peer, false, error);
   if (d->endpoint.traffic) {
-    d->endpoint.traffic[t->step].messages++;
-    d->endpoint.traffic[t->step].bytes += m->bytes;
+    d->endpoint.traffic[t->exchange].messages++;
+    d->endpoint.traffic[t->exchange].bytes += m->bytes;
   }
   return IR_OK;
 }
@@ -175,7 +175,7 @@ static ir_status advance(rank_device *d, void *user, bool *done, rank_want *want
     if (status || !here) return status;
   }
   *done = true;
-  if (d->endpoint.traffic) d->endpoint.traffic[t->step].times++;
+  if (d->endpoint.traffic) d->endpoint.traffic[t->exchange].times++;
   return IR_OK;
 }
 

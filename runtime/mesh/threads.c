@@ -91,12 +91,13 @@ static int64_t delay_of(const rt_threads *t, uint32_t from, uint32_t to, int64_t
 
 /* exchanging */
 
-/* What a device publishes: the number of the exchange, and which step it is. Who finds the stamp of its own
- * exchange at another device is one of its readers, if it needs some of its part. */
+/* What a device publishes: the number of the exchange, and which exchange of the
+ * program it is. Who finds the stamp of its own exchange at another device is one of its readers, if it needs
+ * some of its part. */
 enum { STEP_BITS = 17 };
 _Static_assert(IR_MAX_STEPS <= 1 << STEP_BITS, "a stamp has room for any step");
 static uint64_t stamp_of(const rt_transfer *transfer) {
-  return transfer->number << STEP_BITS | transfer->step;
+  return transfer->number << STEP_BITS | transfer->exchange;
 }
 static published_part *part_of(device *d, const rt_transfer *transfer) {
   return &d->parts[transfer->number % RT_TRANSFERS];
@@ -205,8 +206,8 @@ static bool take(device *d, rt_transfer *transfer, const rt_message *m, want *wa
   if (!t->slow) transfer->arrived_ns = ir_now_ns();
   if (atomic_fetch_sub(&part->readers, 1) == 1) ring(from);
   if (d->endpoint.traffic) {
-    d->endpoint.traffic[transfer->step].messages++;
-    d->endpoint.traffic[transfer->step].bytes += m->bytes;
+    d->endpoint.traffic[transfer->exchange].messages++;
+    d->endpoint.traffic[transfer->exchange].bytes += m->bytes;
   }
   return true;
 }
@@ -240,7 +241,7 @@ static ir_status advance(device *d, rt_transfer *transfer, bool *done, want *wan
     if (ended && atomic_load(&part_of(to, transfer)->stamp) >> STEP_BITS < transfer->number)
       return fail_apart(d, transfer, to, error);
   }
-  if (*done && d->endpoint.traffic) d->endpoint.traffic[transfer->step].times++;
+  if (*done && d->endpoint.traffic) d->endpoint.traffic[transfer->exchange].times++;
   return IR_OK;
 }
 

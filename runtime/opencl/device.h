@@ -175,6 +175,7 @@ void rt_cl_drop_run(rt_program *program, struct rt_run *run);
 ir_status rt_cl_launch(const struct rt_run_context *run, const struct rt_step *step);
 ir_status rt_cl_copy(const struct rt_run_context *run, void *to, const void *from, size_t bytes);
 ir_status rt_cl_read(const struct rt_run_context *run, const void *from, void *to, size_t bytes);
+ir_status rt_cl_write(const struct rt_run_context *run, void *to, const void *from, size_t bytes);
 ir_status rt_cl_read_predicate(const struct rt_run_context *run, const void *predicate, bool *out);
 
 /* Compiles a text, or finds its binary in the cache on disk under the kind "opencl". `who` begins the

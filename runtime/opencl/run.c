@@ -285,6 +285,18 @@ ir_status rt_cl_read(const rt_run_context *r, const void *from, void *to, size_t
   return code ? fail_command(p, code, "reading a value", r->error) : rt_cl_check(p, state, r->error);
 }
 
+ir_status rt_cl_write(const rt_run_context *r, void *to, const void *from, size_t bytes) {
+  const rt_program *p = r->program;
+  rt_opencl *d = device_of(p);
+  const rt_cl_state *state = r->run->device;
+  size_t offset;
+  ir_status status = rt_cl_send_input(r, to); /* which is changed in part */
+  if (status) return status;
+  cl_mem buffer = rt_cl_find(d, to, &offset);
+  cl_int code = d->cl.EnqueueWriteBuffer(state->queue, buffer, CL_TRUE, offset, bytes, from, 0, NULL, NULL);
+  return sent(p, code, "writing what an exchange has brought", r->error);
+}
+
 ir_status rt_cl_read_predicate(const rt_run_context *r, const void *predicate, bool *out) {
   uint8_t byte = 0;
   ir_status status = rt_cl_read(r, predicate, &byte, 1);
@@ -389,6 +401,7 @@ ir_status rt_cl_run(rt_program *p, const rt_arguments *a, ir_error *error) {
   cl_int code = a->recording ? collect_times(device_of(p), a->recording) : CL_SUCCESS;
   if (code && !status) status = fail_command(p, code, "measuring", error);
   if (status && s) s->dirty = s->checking > 0;
+  if (status && a->endpoint) a->endpoint->engine->cancel(a->endpoint, error); /* its parts go now */
   rt_run_release(p, r);
   return status;
 }

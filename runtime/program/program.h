@@ -73,9 +73,10 @@ typedef struct rt_run {
   rt_frame frame;          /* used by a program with variables */
   bool filled;             /* frame holds the sizes for vars, temps the addresses for frame and block */
   int64_t *vars;
-  void **temps, **buffers; /* addresses of temporaries, then of moving slots; parameters of a kernel */
-  rt_array *arrays;        /* for the arrays of a custom operation */
-  void *device;            /* state of the run on the device; NULL: none yet */
+  void **temps, **buffers;  /* addresses of temporaries, then of moving slots; parameters of a kernel */
+  rt_array *arrays;         /* for the arrays of a custom operation */
+  void *device;             /* state of the run on the device; NULL: none yet */
+  struct rt_staged *staged; /* memory of its exchanges on a remote device (staged.h); NULL: none yet */
 } rt_run;
 
 /* RT_SCRATCH_ALIGN: two cache lines, so that the scratch of two threads never shares a line, nor the pair

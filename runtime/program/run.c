@@ -6,6 +6,7 @@
 
 #include "runtime/context.h"
 #include "runtime/program/run.h"
+#include "runtime/program/staged.h"
 #include "runtime/system/bus_error.h"
 
 typedef struct chunk_args {
@@ -221,6 +222,7 @@ static void free_run(rt_program *p, rt_run *r) {
   rt_arena_release(&p->context->arenas, &r->block);
   release_blocks(p, r);
   if (r->device) p->context->device->table->drop_run(p, r);
+  rt_staged_free(rt_context_mem(p->context), r->staged);
   ir_free(rt_context_mem(p->context), r, run_size(p));
 }
 

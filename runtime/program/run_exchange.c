@@ -3,6 +3,7 @@
 #include "runtime/context.h"
 #include "runtime/mesh/box.h"
 #include "runtime/program/run.h"
+#include "runtime/program/staged.h"
 
 #include <string.h>
 
@@ -59,12 +60,19 @@ static ir_status copy_box(const rt_run_context *r, const rt_step *s, const char 
         "graph @%s: exchange %s: no device holds all of what is asked for, and this one runs alone; "
         "run the program on the mesh that it was made for",
         rt_program_name(p), kind);
-  rt_box_copy(&needed, rt_exchange_bytes(p, s->number), &own, rt_address(r->bases, s->sources[1]), &needed,
+  size_t bytes = rt_exchange_bytes(p, s->number);
+  if (p->remote) {
+    rt_staged *staged = rt_staged_fetch(r, s, 0, true);
+    if (!staged) return r->error->status;
+    rt_box_copy(&needed, bytes, &own, staged->part, &needed, staged->box);
+    return rt_staged_deliver(r, s->number, staged);
+  }
+  rt_box_copy(&needed, bytes, &own, rt_address(r->bases, s->sources[1]), &needed,
               rt_address(r->bases, s->sources[0]));
   return IR_OK;
 }
 
-/* Waits for a transfer, and counts how long it was in progress beside other steps. */
+/* Waits for the transfer of a step, and counts how long it was in progress beside other steps. */
 static ir_status finish(const rt_run_context *r, rt_transfer *t) {
   rt_endpoint *endpoint = r->endpoint;
   ir_error own = {0};
@@ -73,26 +81,43 @@ static ir_status finish(const rt_run_context *r, rt_transfer *t) {
   t->routes = NULL;
   if (status) return ir_fail(r->error, status, "graph @%s: %s", rt_program_name(r->program), own.text);
   int64_t comm = t->arrived_ns - t->started_ns, beside = before - t->started_ns;
-  rt_traffic *traffic = &endpoint->traffic[t->step];
+  rt_traffic *traffic = &endpoint->traffic[t->exchange];
   traffic->comm_ns += comm > 0 ? comm : 0;
   traffic->hidden_ns += comm <= 0 ? 0 : comm < beside ? comm : beside;
-  return IR_OK;
+  return r->program->remote ? rt_staged_deliver(r, t->step, &r->run->staged[t - endpoint->transfers]) : IR_OK;
+}
+
+/* Does anybody read the device's part, itself included? */
+static bool is_read(const rt_route *route, uint32_t device) {
+  bool own = false;
+  for (uint32_t i = 0; i < route->receive_count; i++) own |= route->receives[i].peer == device;
+  return own || route->send_count;
 }
 
 /* On a device of a mesh. */
 static ir_status start(const rt_run_context *r, const rt_step *s, const char *kind) {
   const rt_program *p = r->program;
   rt_endpoint *endpoint = r->endpoint;
-  rt_transfer *t = &endpoint->transfers[++endpoint->started % RT_TRANSFERS];
+  uint32_t number = ++endpoint->started % RT_TRANSFERS;
+  rt_transfer *t = &endpoint->transfers[number];
   ir_error own = {0};
   ir_status status = t->routes ? finish(r, t) : IR_OK;
   if (status) return status;
-  *t = (rt_transfer){.routes = endpoint->routes[s->number],
-                     .part = rt_address(r->bases, s->sources[1]),
+  *t = (rt_transfer){.part = rt_address(r->bases, s->sources[1]),
                      .box = rt_address(r->bases, s->sources[0]),
                      .bytes = rt_exchange_bytes(p, s->number),
                      .step = s->number,
+                     .exchange = endpoint->exchange_of[s->number],
                      .kind = kind};
+  const rt_routes *routes = &endpoint->routes[t->exchange];
+  if (p->remote) {
+    rt_staged *staged =
+        rt_staged_fetch(r, s, number, is_read(&routes->of[endpoint->device], endpoint->device));
+    if (!staged) return r->error->status;
+    t->part = staged->part;
+    t->box = staged->box;
+  }
+  t->routes = routes;
   status = endpoint->engine->start(endpoint, t, &own);
   if (status) t->routes = NULL;
   return status ? ir_fail(r->error, status, "graph @%s: %s", rt_program_name(p), own.text) : IR_OK;
@@ -113,11 +138,7 @@ size_t rt_exchange_bytes(const rt_program *p, uint32_t step) {
 }
 
 ir_status rt_run_exchange(const rt_run_context *r, const rt_step *s) {
-  const rt_program *p = r->program;
-  const char *kind = p->plan.names + p->plan.steps[s->number].kernel;
-  if (p->remote)
-    return ir_fail(r->error, IR_ERR_UNSUPPORTED,
-                   "graph @%s: exchange %s: OpenCL devices exchange no parts of arrays; run on device cpu",
-                   rt_program_name(p), kind);
+  const rt_plan *plan = &r->program->plan;
+  const char *kind = plan->names + plan->steps[s->number].kernel;
   return r->endpoint ? start(r, s, kind) : copy_box(r, s, kind);
 }

@@ -1,38 +1,13 @@
 /* One program on all devices of a mesh: routes of its exchanges, found once, and runs. */
-#include "runtime/mesh_run.h"
+#include "runtime/program/run_mesh.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include <xxhash.h>
 
 #include "runtime/context.h"
-#include "runtime/mesh/gather.h"
 #include "runtime/mesh/route.h"
-#include "runtime/mesh/threads.h"
 #include "runtime/program/run.h"
-
-struct rt_mesh {
-  const ir_mem *mem;
-  ir_mesh axes;
-  rt_threads *threads;  /* the engine: of one process, */
-  rt_ranks *ranks;      /* or of several */
-  pthread_mutex_t lock; /* one run at a time */
-};
-
-struct rt_mesh_program {
-  rt_mesh *mesh;
-  rt_program **programs;     /* by device */
-  const rt_routes **by_step; /* of the plan: NULL where it is no exchange */
-  rt_routes *routes;         /* of each exchange */
-  uint32_t *steps;           /* of each exchange */
-  rt_traffic *traffic;       /* by device and step */
-  int64_t *vars;             /* by device: the values for which the routes were found */
-  size_t step_count, exchange_count, var_count;
-  bool routed;
-  uint64_t key;                       /* of the routes: equal where processes exchange the same */
-  const rt_mesh_arguments *arguments; /* of the run in progress */
-};
 
 /* meshes */
 
@@ -88,10 +63,11 @@ ir_status rt_mesh_fail(rt_mesh *m, ir_error *error) {
 
 /* programs */
 
-static uint32_t devices_of(const rt_mesh_program *m) { return m->mesh->axes.device_count; }
-
-static ir_status no_memory(const rt_program *p, ir_error *error) {
-  return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory running it on a mesh", rt_program_name(p));
+static size_t var_count_of(const rt_mesh_program *m, uint32_t device) {
+  return m->programs[device]->plan.head->vars;
+}
+static const rt_exchange_table *table_of(const rt_mesh_program *m, uint32_t device) {
+  return &m->tables[m->table_of[device]];
 }
 
 static void *zeros(const ir_mem *mem, size_t count, size_t size) {
@@ -100,49 +76,68 @@ static void *zeros(const ir_mem *mem, size_t count, size_t size) {
   return made;
 }
 
-static ir_status list_exchanges(rt_mesh_program *m, const rt_program *p, ir_error *error) {
+static bool same_plan(const rt_program *a, const rt_program *b) {
+  const rt_plan_head *x = a->plan.head, *y = b->plan.head;
+  return x == y || (x->size == y->size && memcmp(x, y, (size_t)x->size) == 0);
+}
+
+/* The table of the device's plan, a new one for a plan that no earlier device has. */
+static ir_status find_table(rt_mesh_program *m, uint32_t device, ir_error *error) {
+  uint32_t k = 0, first;
+  while (k < m->table_count && !same_plan(m->tables[k].program, m->programs[device])) k++;
+  m->table_of[device] = k;
+  if (k < m->table_count) return IR_OK;
+  ir_status status = rt_exchange_table_make(m->programs[device], &m->tables[k], error);
+  if (status) return status;
+  m->table_count++;
+  if (rt_exchange_tables_agree(&m->tables[0], &m->tables[k], &first)) return IR_OK;
+  const char *here = rt_exchange_name(&m->tables[k], first), *there = rt_exchange_name(&m->tables[0], first);
+  return ir_fail(
+      error, IR_ERR_INVALID,
+      "graph @%s: the devices of a mesh run one graph, with the same exchanges in one order; exchange "
+      "%u is %s on device 0 and %s on device %u",
+      rt_program_name(m->programs[0]), first + 1, there ? there : "none", here ? here : "none", device);
+}
+
+static ir_status make_routes(rt_mesh_program *m, ir_error *error) {
+  const ir_mem *mem = m->mesh->mem;
+  const rt_exchange_table *t = &m->tables[0];
+  const rt_plan *plan = &t->program->plan;
   ir_status status = IR_OK;
-  for (uint32_t i = 0; i < m->step_count && !status; i++) {
-    const rt_plan_step *s = &p->plan.steps[i];
-    if (s->kind != IR_STEP_EXCHANGE) continue;
-    rt_routes *routes = &m->routes[m->exchange_count];
-    status = rt_routes_make(m->mesh->mem, devices_of(m), p->plan.slots[p->plan.step_slots[s->slots]].rank,
-                            routes, error);
-    m->steps[m->exchange_count++] = i;
-    m->by_step[i] = routes;
+  m->routes = zeros(mem, t->count, sizeof *m->routes);
+  m->traffic = zeros(mem, (size_t)t->count * rt_mesh_devices(m), sizeof *m->traffic);
+  m->vars = zeros(mem, m->var_count * rt_mesh_devices(m), sizeof *m->vars);
+  if (!m->routes || !m->traffic || !m->vars) return rt_mesh_no_memory(t->program, error);
+  m->exchange_count = t->count;
+  for (uint32_t i = 0; i < t->count && !status; i++) {
+    const rt_plan_step *s = &plan->steps[t->steps[i]];
+    status = rt_routes_make(mem, rt_mesh_devices(m), plan->slots[plan->step_slots[s->slots]].rank,
+                            &m->routes[i], error);
   }
   return status;
 }
 
 static ir_status make(rt_mesh_program *m, rt_program *const *programs, ir_error *error) {
   const ir_mem *mem = m->mesh->mem;
-  uint32_t devices = devices_of(m);
-  m->step_count = programs[0]->plan.head->steps;
-  m->var_count = programs[0]->plan.head->vars;
+  uint32_t devices = rt_mesh_devices(m);
+  ir_status status = IR_OK;
   m->programs = zeros(mem, devices, sizeof *m->programs);
-  m->by_step = zeros(mem, m->step_count, sizeof *m->by_step);
-  m->routes = zeros(mem, m->step_count, sizeof *m->routes);
-  m->steps = zeros(mem, m->step_count, sizeof *m->steps);
-  m->traffic = zeros(mem, m->step_count * devices, sizeof *m->traffic);
-  m->vars = zeros(mem, m->var_count * devices, sizeof *m->vars);
-  if (!m->programs || !m->by_step || !m->routes || !m->steps || !m->traffic || !m->vars)
-    return no_memory(programs[0], error);
-  for (uint32_t d = 0; d < devices; d++) {
-    const rt_plan_head *a = programs[0]->plan.head, *b = programs[d]->plan.head;
-    if (a != b && (a->size != b->size || memcmp(a, b, (size_t)a->size) != 0))
-      return ir_fail(error, IR_ERR_INVALID,
-                     "graph @%s: all devices of a mesh run one program; device %u has another",
-                     rt_program_name(programs[0]), d);
+  m->tables = zeros(mem, devices, sizeof *m->tables);
+  m->table_of = zeros(mem, devices, sizeof *m->table_of);
+  if (!m->programs || !m->tables || !m->table_of) return rt_mesh_no_memory(programs[0], error);
+  for (uint32_t d = 0; d < devices && !status; d++) {
     rt_program_retain(m->programs[d] = programs[d]);
+    m->var_count = m->var_count > var_count_of(m, d) ? m->var_count : var_count_of(m, d);
+    status = find_table(m, d, error);
   }
-  return list_exchanges(m, programs[0], error);
+  return status ? status : make_routes(m, error);
 }
 
 ir_status rt_mesh_program_make(rt_mesh *mesh, rt_program *const *programs, rt_mesh_program **out,
                                ir_error *error) {
   *out = NULL;
   rt_mesh_program *m = zeros(mesh->mem, 1, sizeof *m);
-  if (!m) return no_memory(programs[0], error);
+  if (!m) return rt_mesh_no_memory(programs[0], error);
   m->mesh = mesh;
   ir_status status = make(m, programs, error);
   if (status) rt_mesh_program_free(m);
@@ -153,14 +148,16 @@ ir_status rt_mesh_program_make(rt_mesh *mesh, rt_program *const *programs, rt_me
 void rt_mesh_program_free(rt_mesh_program *m) {
   if (!m) return;
   const ir_mem *mem = m->mesh->mem;
-  uint32_t devices = devices_of(m);
-  for (uint32_t d = 0; d < devices && m->programs; d++) rt_program_release(m->programs[d]);
+  uint32_t devices = rt_mesh_devices(m);
   for (size_t i = 0; i < m->exchange_count; i++) rt_routes_free(mem, &m->routes[i]);
+  size_t exchanges = m->table_count ? m->tables[0].count : 0;
+  ir_free(mem, m->routes, exchanges * sizeof *m->routes);
+  ir_free(mem, m->traffic, exchanges * devices * sizeof *m->traffic);
+  for (uint32_t k = 0; k < m->table_count; k++) rt_exchange_table_free(&m->tables[k]);
+  for (uint32_t d = 0; d < devices && m->programs; d++) rt_program_release(m->programs[d]);
   ir_free(mem, m->programs, devices * sizeof *m->programs);
-  ir_free(mem, m->by_step, m->step_count * sizeof *m->by_step);
-  ir_free(mem, m->routes, m->step_count * sizeof *m->routes);
-  ir_free(mem, m->steps, m->step_count * sizeof *m->steps);
-  ir_free(mem, m->traffic, m->step_count * devices * sizeof *m->traffic);
+  ir_free(mem, m->tables, devices * sizeof *m->tables);
+  ir_free(mem, m->table_of, devices * sizeof *m->table_of);
   ir_free(mem, m->vars, m->var_count * devices * sizeof *m->vars);
   ir_free(mem, m, sizeof *m);
 }
@@ -170,9 +167,11 @@ rt_program *rt_mesh_program_of(const rt_mesh_program *m, uint32_t device) { retu
 /* routes */
 
 static bool same_vars(const rt_mesh_program *m, const rt_mesh_arguments *by_device) {
-  for (uint32_t d = 0; d < devices_of(m) && m->var_count; d++)
-    if (memcmp(m->vars + d * m->var_count, by_device[d].vars, m->var_count * sizeof *m->vars) != 0)
+  for (uint32_t d = 0; d < rt_mesh_devices(m); d++) {
+    size_t count = var_count_of(m, d);
+    if (count && memcmp(m->vars + d * m->var_count, by_device[d].vars, count * sizeof *m->vars) != 0)
       return false;
+  }
   return true;
 }
 
@@ -184,21 +183,22 @@ static ir_status set_boxes(rt_mesh_program *m, uint32_t d, const int64_t *vars, 
   rt_values_evaluate(p->plan.values, p->plan.head->values, vars, values);
   for (size_t i = 0; i < m->exchange_count; i++) {
     rt_route *route = &m->routes[i].of[d];
-    rt_exchange_boxes(p, values, m->steps[i], &route->needed, &route->own);
-    if (!rt_exchange_fits(p, values, m->steps[i]))
+    uint32_t step = table_of(m, d)->steps[i];
+    rt_exchange_boxes(p, values, step, &route->needed, &route->own);
+    if (!rt_exchange_fits(p, values, step))
       return ir_fail(
           error, IR_ERR_INTERNAL,
           "graph @%s: exchange %s: for the values of the variables on device %s, sizes differ that have to "
           "be equal, or exceed 64 bits",
-          rt_program_name(p), rt_program_step_name(p, m->steps[i]), rt_device_text(&m->mesh->axes, d, text));
+          rt_program_name(p), rt_mesh_exchange_name(m, i), rt_device_text(&m->mesh->axes, d, text));
   }
   return IR_OK;
 }
 
 static uint64_t key_of(const rt_mesh_program *m) {
-  uint64_t key = devices_of(m);
+  uint64_t key = rt_mesh_devices(m);
   for (size_t i = 0; i < m->exchange_count; i++)
-    for (uint32_t d = 0; d < devices_of(m); d++) {
+    for (uint32_t d = 0; d < rt_mesh_devices(m); d++) {
       const ir_box *boxes[2] = {&m->routes[i].of[d].own, &m->routes[i].of[d].needed};
       for (int k = 0; k < 2; k++) {
         key = XXH3_64bits_withSeed(boxes[k]->lo, boxes[k]->rank * sizeof *boxes[k]->lo, key);
@@ -208,28 +208,37 @@ static uint64_t key_of(const rt_mesh_program *m) {
   return key;
 }
 
+/* Room for the index expressions of any of the programs. */
+static size_t most_values(const rt_mesh_program *m) {
+  size_t most = 0;
+  for (uint32_t k = 0; k < m->table_count; k++)
+    if (m->tables[k].program->plan.head->values > most) most = m->tables[k].program->plan.head->values;
+  return most;
+}
+
 static ir_status find_routes(rt_mesh_program *m, const rt_mesh_arguments *by_device, ir_error *error) {
   const rt_program *p = m->programs[0];
   const ir_mem *mem = m->mesh->mem;
-  size_t bytes = p->plan.head->values * sizeof(int64_t);
+  size_t bytes = most_values(m) * sizeof(int64_t);
   if (m->routed && same_vars(m, by_device)) return IR_OK;
   m->routed = false;
   int64_t *values = ir_alloc(mem, bytes);
-  ir_status status = values ? IR_OK : no_memory(p, error);
-  for (uint32_t d = 0; d < devices_of(m) && !status; d++) {
-    if (m->var_count && !by_device[d].vars)
+  ir_status status = values ? IR_OK : rt_mesh_no_memory(p, error);
+  for (uint32_t d = 0; d < rt_mesh_devices(m) && !status; d++) {
+    size_t count = var_count_of(m, d);
+    if (count && !by_device[d].vars)
       status = ir_fail(error, IR_ERR_INVALID, "graph @%s: device %u has no values of variables",
                        rt_program_name(p), d);
     if (!status) status = set_boxes(m, d, by_device[d].vars, values, error);
-    if (!status && m->var_count)
-      memcpy(m->vars + d * m->var_count, by_device[d].vars, m->var_count * sizeof *m->vars);
+    if (!status && count) memcpy(m->vars + d * m->var_count, by_device[d].vars, count * sizeof *m->vars);
   }
   for (size_t i = 0; i < m->exchange_count && !status; i++) {
     ir_error own = {0};
-    status = rt_routes_find(&m->mesh->axes, mem, rt_exchange_bytes(p, m->steps[i]), &m->routes[i], &own);
+    status =
+        rt_routes_find(&m->mesh->axes, mem, rt_exchange_bytes(p, m->tables[0].steps[i]), &m->routes[i], &own);
     if (status)
-      ir_fail(error, status, "graph @%s: exchange %s: %s", rt_program_name(p),
-              rt_program_step_name(p, m->steps[i]), own.text);
+      ir_fail(error, status, "graph @%s: exchange %s: %s", rt_program_name(p), rt_mesh_exchange_name(m, i),
+              own.text);
   }
   ir_free(mem, values, bytes);
   m->routed = !status;
@@ -242,8 +251,9 @@ static ir_status find_routes(rt_mesh_program *m, const rt_mesh_arguments *by_dev
 static ir_status run_device(void *user, rt_endpoint *endpoint, ir_error *error) {
   rt_mesh_program *m = user;
   const rt_mesh_arguments *a = &m->arguments[endpoint->device];
-  endpoint->routes = m->by_step;
-  endpoint->traffic = m->traffic + endpoint->device * m->step_count;
+  endpoint->exchange_of = table_of(m, endpoint->device)->exchange_of;
+  endpoint->routes = m->routes;
+  endpoint->traffic = m->traffic + endpoint->device * m->exchange_count;
   endpoint->started = 0;
   memset(endpoint->transfers, 0, sizeof endpoint->transfers);
   return rt_program_run_on(m->programs[endpoint->device], endpoint, a->inputs, a->outputs, a->vars, error);
@@ -257,84 +267,4 @@ ir_status rt_mesh_run(rt_mesh_program *m, const rt_mesh_arguments *by_device, ir
   else if (!status) status = rt_threads_run(m->mesh->threads, run_device, m, error);
   pthread_mutex_unlock(&m->mesh->lock);
   return status;
-}
-
-/* counts */
-
-static rt_mesh_traffic *entry_of(rt_mesh_traffic *list, size_t *count, size_t room, const char *kind) {
-  for (size_t i = 0; i < *count; i++)
-    if (strcmp(list[i].kind, kind) == 0) return &list[i];
-  if (*count == room) return NULL;
-  list[*count] = (rt_mesh_traffic){.kind = kind};
-  return &list[(*count)++];
-}
-
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
-ir_status rt_mesh_gather_counts(rt_mesh_program *m, ir_error *error) {
-  const ir_mem *mem = m->mesh->mem;
-  uint32_t devices = devices_of(m);
-  if (!m->mesh->ranks) return IR_OK;
-  int64_t numbers = (int64_t)(m->step_count * sizeof(rt_traffic) / sizeof(int64_t));
-  size_t bytes = devices * m->step_count * sizeof *m->traffic;
-  ir_box *boxes = ir_alloc(mem, devices * sizeof *boxes);
-  void **parts = ir_alloc(mem, devices * sizeof *parts);
-  rt_traffic *all = ir_alloc(mem, bytes);
-  ir_status status = boxes && parts && all ? IR_OK : no_memory(m->programs[0], error);
-  for (uint32_t d = 0; d < devices && !status; d++) {
-    boxes[d] = (ir_box){.rank = 2, .lo = {d}, .hi = {d + 1, numbers}};
-    parts[d] = m->traffic + d * m->step_count;
-  }
-  rt_mesh_array a = {sizeof(int64_t), {.rank = 2, .hi = {devices, numbers}}, boxes, parts, all};
-  if (!status) status = rt_mesh_gather(m->mesh, &a, 1, error);
-  if (!status) memcpy(m->traffic, all, bytes);
-  ir_free(mem, boxes, devices * sizeof *boxes);
-  ir_free(mem, parts, devices * sizeof *parts);
-  ir_free(mem, all, bytes);
-  return status;
-}
-
-void rt_mesh_count(const rt_mesh_program *m, rt_mesh_traffic *out, size_t room, size_t *count, int64_t *most,
-                   int64_t *total) {
-  *count = 0;
-  *most = *total = 0;
-  for (uint32_t d = 0; d < devices_of(m); d++) {
-    const rt_traffic *traffic = m->traffic + d * m->step_count;
-    int64_t sum = 0;
-    for (size_t i = 0; i < m->exchange_count; i++) {
-      const char *kind = rt_program_step_name(m->programs[0], m->steps[i]);
-      rt_mesh_traffic *entry = entry_of(out, count, room, kind);
-      const rt_traffic *t = &traffic[m->steps[i]];
-      sum += t->bytes;
-      if (!entry) continue;
-      entry->messages += t->messages;
-      entry->total += t->bytes;
-      if (d == 0) entry->times += t->times;
-    }
-    for (size_t k = 0; k < *count; k++) {
-      int64_t own = 0;
-      for (size_t i = 0; i < m->exchange_count; i++)
-        if (strcmp(rt_program_step_name(m->programs[0], m->steps[i]), out[k].kind) == 0)
-          own += traffic[m->steps[i]].bytes;
-      out[k].most = larger(out[k].most, own);
-    }
-    *most = larger(*most, sum);
-    *total += sum;
-  }
-}
-
-void rt_mesh_count_time(const rt_mesh_program *m, int64_t *comm_ns, int64_t *hidden_ns) {
-  *comm_ns = *hidden_ns = 0;
-  for (uint32_t d = 0; d < devices_of(m); d++) {
-    int64_t comm = 0, hidden = 0;
-    for (size_t i = 0; i < m->exchange_count; i++) {
-      comm += m->traffic[d * m->step_count + m->steps[i]].comm_ns;
-      hidden += m->traffic[d * m->step_count + m->steps[i]].hidden_ns;
-    }
-    if (comm > *comm_ns) *comm_ns = comm, *hidden_ns = hidden;
-  }
-}
-
-void rt_mesh_count_anew(rt_mesh_program *m) {
-  memset(m->traffic, 0, m->step_count * devices_of(m) * sizeof *m->traffic);
 }

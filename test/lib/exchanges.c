@@ -131,7 +131,7 @@ ir_status exchanges_work(void *user, rt_endpoint *endpoint, ir_error *error) {
                      .part = e->parts[d],
                      .box = e->boxes[d],
                      .bytes = e->bytes,
-                     .step = i,
+                     .exchange = i,
                      .kind = "random"};
     bool done = false;
     if (d == w->fails && i == w->fails_at)

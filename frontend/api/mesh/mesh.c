@@ -13,7 +13,6 @@ struct vf_mesh {
 
 vf_mesh *vf_mesh_create(vf_context *context, const char *text, vf_error *out) {
   ir_error error = {0};
-  ir_lexer lexer;
   if (!text) text = "";
   vf_mesh *m = ir_alloc(&context->mem, sizeof *m);
   if (!m) {
@@ -23,14 +22,7 @@ vf_mesh *vf_mesh_create(vf_context *context, const char *text, vf_error *out) {
   }
   m->context = context;
   ir_mesh_init(&m->mesh, &context->mem);
-  bool good;
-  if (*text == '[') {
-    ir_lex_start(&lexer, &error, "mesh", text, strlen(text));
-    good = ir_mesh_read(&lexer, &m->mesh) &&
-           (lexer.token.kind == IR_TOKEN_END || ir_lex_fail(&lexer, "more behind a mesh", "nothing"));
-  } else {
-    good = ir_mesh_parse(&m->mesh, text, strlen(text), &error);
-  }
+  bool good = ir_mesh_parse(&m->mesh, text, strlen(text), &error);
   strcpy(m->mesh.name, "m");
   fe_context_retain(context);
   if (good) return m;
@@ -40,6 +32,8 @@ vf_mesh *vf_mesh_create(vf_context *context, const char *text, vf_error *out) {
 }
 
 const ir_mesh *fe_mesh_axes(const vf_mesh *m) { return &m->mesh; }
+ir_mesh *fe_mesh_own_axes(vf_mesh *m) { return &m->mesh; }
+vf_context *fe_mesh_context(const vf_mesh *m) { return m->context; }
 
 void vf_mesh_destroy(vf_mesh *m) {
   if (!m) return;

@@ -66,7 +66,8 @@ class Mesh:
     """A grid of devices with named axes, the major one first: `Mesh(x=2, y=4)`, or `Mesh("x=2,y=4")`.
 
     The text may say more of the devices, as graphs write it: `"[x=2,y=2] latency=[1e-6,1e-6] bandwidth=[1e10,1e9]"`.
-    The devices are threads of this process, or of several (`vf.processes`).
+    The devices are threads of this process, or of several (`vf.processes`), or OpenCL devices:
+    `'[x=2] devices=["cpu","opencl:0"]'`.
     """
 
     def __init__(self, text: str | None = None, /, **axes: int) -> None:

@@ -51,19 +51,6 @@ $ viewfold dump --stage=loops --schedule schedule softmax.vf
 ! viewfold dump: schedule:1: moves: a kernel with locals keeps its first axis in one piece, as they hold the values of one iteration: split it by a step that divides its size
 ? 2
 
-== parts of arrays on OpenCL
-@needs viewfold devices | grep -q opencl
-<<< parts.vf
-mesh @m [x=2]
-graph @parts(%a: f32[4] @m[x]) {
-  %y = sum %a
-  return %y
-}
->>>
-$ viewfold run --device=opencl --mesh x=2 parts.vf --in a=[1,2,3,4]
-! viewfold run: device [..]: graph @parts: exchange all_reduce: OpenCL devices exchange no parts of arrays; run on device cpu
-? 3
-
 == a size that exceeds 64 bits for the sizes that are given
 <<< power.vf
 graph @power(n=0..4096, %a: f32[n], %b: f32[n*n*n*n*n*n]) {
