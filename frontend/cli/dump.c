@@ -130,9 +130,11 @@ static int check_pass(const char *word) {
 static int choose_device(fe_stage stage, const char **device) {
   if (stage != FE_STAGE_LLVM && stage != FE_STAGE_ASM) return CLI_OK;
   if (*device && strcmp(*device, "cpu") != 0)
-    return cli_usage("dump",
-                     "--stage=%s is of the processor's kernels; --stage=opencl shows those of device '%s'",
-                     fe_stage_table[stage].name, *device);
+    return cli_usage(
+        "dump",
+        "--stage=%s is of the processor's kernels, found device '%s'; --stage=opencl shows those of OpenCL "
+        "devices",
+        fe_stage_table[stage].name, *device);
   *device = "cpu";
   return CLI_OK;
 }

@@ -1044,7 +1044,7 @@ $ viewfold build
 
 == assembler of a device
 $ viewfold dump good.vf --stage=asm --device opencl
-! viewfold dump: --stage=asm is of the processor's kernels; --stage=opencl shows those of device 'opencl'
+! viewfold dump: --stage=asm is of the processor's kernels, found device 'opencl'; --stage=opencl shows those of OpenCL devices
 ! Try 'viewfold dump --help'.
 ? 2
 

@@ -294,7 +294,7 @@ static void test_graph_errors(void **state) {
       {BODY("%a neg %x"), "t.vf:2:6: error: bad statement, found 'neg', expected '='"},
       {BODY("%a ="),
        "t.vf:2:7: error: bad statement, found the end of the line, expected the name of an operation"},
-      {BODY("%a = frob %x"), "t.vf:2:3: error: frob: there is no such operation; nearest: prod"},
+      {BODY("%a = frob %x"), "t.vf:2:3: error: frob: there is no such operation; docs/operations.md and `viewfold ops` list them"},
       {BODY("%a = neg %x axis=1 axis=2"),
        "t.vf:2:22: error: attribute given twice, found 'axis' again, expected each once"},
       {BODY("%a = neg %x then=@g"),

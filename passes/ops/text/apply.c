@@ -104,7 +104,7 @@ static bool begins_alike(const char *a, size_t n, const char *b) {
 /* Names the nearest operations; of equally near ones, those alone that begin as the name does: conv for
  * conv2d. */
 static ir_ref refuse_unknown_operation(ir_graph *g, const char *name, size_t length) {
-  unsigned nearest = length / 3 + 1;
+  unsigned nearest = (unsigned)length / 3;
   char close[128] = "";
   int found = 0;
   bool alike = false;
