@@ -1,10 +1,8 @@
 #include "frontend/report/dump_shard.h"
 
+#include "frontend/report/divided.h"
 #include "frontend/report/dump_graph.h"
 #include "ir/print/print.h"
-#include "ir/verify/verify.h"
-#include "passes/batch/batch.h"
-#include "passes/shard/shard.h"
 
 #include <string.h>
 
@@ -14,11 +12,8 @@ enum {
 };
 
 typedef struct sharded {
-  ir_graph g; /* a copy with the mesh and all specs */
+  fe_divided d;
   const ir_parsed_graph *block;
-  ir_ref *refs, *map; /* the results, then the inputs; map: of the original's nodes */
-  size_t count, map_size;
-  shard_program program;
   ir_text *out;
 } sharded;
 
@@ -34,16 +29,7 @@ static const char *const reasons[] = {
 };
 
 static void put_name(const sharded *s, ir_ref node, ir_text *out) {
-  for (size_t i = 0; i < s->block->value_count; i++) {
-    const ir_defined *d = &s->block->values[i];
-    if (d->ref >= s->map_size || s->map[d->ref] != node) continue;
-    ir_text_str(out, "%");
-    ir_lex_print_name(out, d->name, strlen(d->name));
-    return;
-  }
-  ir_op op = ir_op_of(&s->g, node);
-  if (op == IR_OP_INPUT) ir_textf(out, "%%%s", ir_name_text(&s->g, ir_get(&s->g, node)->arg));
-  else ir_text_str(out, ir_ops[op].text);
+  fe_divided_name(&s->d, s->block, node, out);
 }
 
 static void put_part(const sharded *s, const char *what, const char *name, size_t length,
@@ -51,15 +37,15 @@ static void put_part(const sharded *s, const char *what, const char *name, size_
   ir_textf(s->out, "# %s%%", what);
   ir_lex_print_name(s->out, name, length);
   ir_text_str(s->out, ": part ");
-  ir_spec_print(ir_graph_mesh(&s->g), &v->spec, s->out);
+  ir_spec_print(ir_graph_mesh(&s->d.g), &v->spec, s->out);
   ir_text_str(s->out, " of ");
-  ir_print_type(&s->g, v->global, s->out);
+  ir_print_type(&s->d.g, v->global, s->out);
   ir_text_str(s->out, "\n");
 }
 
 /* The steps of a note. */
 static void put_steps(const sharded *s, size_t note, ir_text *out) {
-  const shard_program *p = &s->program;
+  const shard_program *p = &s->d.program;
   bool some = false;
   for (size_t i = 0; i < p->collective_count; i++) {
     const shard_collective *c = &p->collectives[i];
@@ -72,7 +58,7 @@ static void put_steps(const sharded *s, size_t note, ir_text *out) {
 
 /* Whose part is divided otherwise: a value, or an operand of it. */
 static void put_note(const sharded *s, const shard_note *n) {
-  const ir_mesh *mesh = ir_graph_mesh(&s->g);
+  const ir_mesh *mesh = ir_graph_mesh(&s->d.g);
   put_name(s, n->node, s->out);
   if (n->operand >= 0) ir_textf(s->out, ", operand %d", n->operand);
   ir_text_str(s->out, ": ");
@@ -82,8 +68,8 @@ static void put_note(const sharded *s, const shard_note *n) {
 
 /* What moves, and why. */
 static void put_notes(const sharded *s) {
-  for (size_t i = 0; i < s->program.note_count; i++) {
-    const shard_note *n = &s->program.notes[i];
+  for (size_t i = 0; i < s->d.program.note_count; i++) {
+    const shard_note *n = &s->d.program.notes[i];
     ir_text_str(s->out, "# ");
     put_note(s, n);
     ir_text_str(s->out, ", ");
@@ -93,7 +79,7 @@ static void put_notes(const sharded *s) {
 }
 
 static void put_collective(const sharded *s, const shard_collective *c) {
-  const ir_mesh *mesh = ir_graph_mesh(&s->g);
+  const ir_mesh *mesh = ir_graph_mesh(&s->d.g);
   size_t begin = s->out->len;
   ir_textf(s->out, "  %s", pass_reshard_names[c->kind]);
   uint32_t count;
@@ -110,10 +96,10 @@ static void put_collective(const sharded *s, const shard_collective *c) {
 
 /* Where two divisions contradict each other: the operation, what won, and what moves for it. */
 static void put_conflicts(const sharded *s) {
-  const propagate_notes *c = &s->program.conflicts;
+  const propagate_notes *c = &s->d.program.conflicts;
   for (size_t i = 0; i < c->count; i++) {
     const propagate_note *n = &c->notes[i];
-    const ir_mesh *mesh = ir_graph_mesh(&s->g);
+    const ir_mesh *mesh = ir_graph_mesh(&s->d.g);
     ir_text_str(s->out, i ? "" : "\n"), put_name(s, n->node, s->out);
     ir_textf(s->out, ": factor %s takes ", n->winner);
     ir_subaxis_print(mesh, n->axes[0], s->out);
@@ -125,13 +111,13 @@ static void put_conflicts(const sharded *s) {
 
 /* Every collective with its bytes, under what asks for it. */
 static void put_collectives(const sharded *s) {
-  const shard_program *p = &s->program;
+  const shard_program *p = &s->d.program;
   unsigned long long count = 0, recv = 0, total = 0;
   for (size_t i = 0; i < p->collective_count; i++)
     if (p->collectives[i].exchange)
       count++, recv += p->collectives[i].cost.recv, total += p->collectives[i].cost.total;
   ir_textf(s->out, "graph @%.*s on ", (int)s->block->name_length, s->block->name);
-  ir_mesh_print(ir_graph_mesh(&s->g), s->out);
+  ir_mesh_print(ir_graph_mesh(&s->d.g), s->out);
   ir_textf(s->out, ": %llu collective%s; a device receives %llu bytes at most, all of them %llu\n", count,
            count == 1 ? "" : "s", recv, total);
   for (size_t i = 0, k = 0; i < p->note_count; i++) {
@@ -144,7 +130,7 @@ static void put_collectives(const sharded *s) {
 /* A graph of these values under the names of the block. */
 static void put_graph(sharded *s, bool local) {
   const ir_parsed_graph *b = s->block;
-  ir_graph *g = &s->g;
+  ir_graph *g = &s->d.g;
   size_t count = b->param_count + b->result_count;
   ir_named *names = ir_alloc(g->mem, count * sizeof *names);
   if (!names) {
@@ -153,7 +139,7 @@ static void put_graph(sharded *s, bool local) {
   }
   for (size_t i = 0; i < count; i++) {
     bool param = i < b->param_count;
-    const shard_value *v = param ? &s->program.inputs[i] : &s->program.results[i - b->param_count];
+    const shard_value *v = param ? &s->d.program.inputs[i] : &s->d.program.results[i - b->param_count];
     names[i] = param ? b->params[i] : b->results[i - b->param_count];
     names[i].ref = local ? v->local : v->global;
   }
@@ -165,64 +151,34 @@ static void put_graph(sharded *s, bool local) {
 /* The program of a device: what its parameters and results are parts of, and what its variables are. */
 static void put_program(sharded *s) {
   const ir_parsed_graph *b = s->block;
-  const shard_program *p = &s->program;
-  struct ir_sharding *specs = s->g.sharding;
-  ir_text_str(s->out, "# "), ir_mesh_print(ir_graph_mesh(&s->g), s->out), ir_text_str(s->out, "\n");
+  const shard_program *p = &s->d.program;
+  struct ir_sharding *specs = s->d.g.sharding;
+  ir_text_str(s->out, "# "), ir_mesh_print(ir_graph_mesh(&s->d.g), s->out), ir_text_str(s->out, "\n");
   for (size_t i = 0; i < b->param_count; i++)
     put_part(s, "", b->params[i].name, b->params[i].length, &p->inputs[i]);
   for (size_t i = 0; i < b->result_count; i++)
     put_part(s, "result ", b->results[i].name, b->results[i].length, &p->results[i]);
   for (size_t i = 0; i < p->variable_count; i++) {
     const shard_variable *v = &p->variables[i];
-    ir_text_str(s->out, "# "), ir_print_expr(&s->g, v->var, s->out);
-    if (v->value) ir_text_str(s->out, " = "), ir_print_expr(&s->g, v->value, s->out);
-    else ir_textf(s->out, ": the coordinate along %s", ir_graph_mesh(&s->g)->axes[v->axis].name);
+    ir_text_str(s->out, "# "), ir_print_expr(&s->d.g, v->var, s->out);
+    if (v->value) ir_text_str(s->out, " = "), ir_print_expr(&s->d.g, v->value, s->out);
+    else ir_textf(s->out, ": the coordinate along %s", ir_graph_mesh(&s->d.g)->axes[v->axis].name);
     ir_text_str(s->out, "\n");
   }
-  s->g.sharding = NULL; /* parts have no specs */
+  s->d.g.sharding = NULL; /* parts have no specs */
   put_graph(s, true);
-  s->g.sharding = specs;
+  s->d.g.sharding = specs;
 }
 
 static bool make(sharded *s, ir_graph *g, const fe_dump_options *o, ir_error *error) {
-  fe_request request;
-  const ir_parsed_graph *b = s->block;
   bool one = o->stage == FE_STAGE_SPMD && o->one_device;
   const ir_mesh *mesh = ir_graph_mesh(g);
-  if (!mesh) {
-    ir_fail(error, IR_ERR_INVALID, "graph @%.60s has no mesh; a text declares one, as in mesh @m [x=2,y=4]",
-            b->name);
-    return false;
-  }
-  if (one && o->device >= mesh->device_count) {
+  if (one && mesh && o->device >= mesh->device_count) {
     ir_fail(error, IR_ERR_INVALID, "no device %lld; mesh @%s has devices 0 to %u", (long long)o->device,
             mesh->name, (unsigned)mesh->device_count - 1);
     return false;
   }
-  bool good = fe_block_request(g, b, NULL, &request);
-  s->count = 1 + b->param_count;
-  s->refs = ir_alloc(g->mem, s->count * sizeof *s->refs);
-  s->map_size = g->count;
-  if (good && s->refs) {
-    s->refs[0] = request.results;
-    for (size_t i = 0; i < b->param_count; i++) s->refs[1 + i] = b->params[i].ref;
-    good = ir_graph_copy(&s->g, g, s->refs, s->count, &s->map) == IR_OK;
-  } else {
-    good = false;
-    if (!error->status) ir_fail(error, IR_ERR_MEMORY, "out of memory dumping graph @%.60s", b->name);
-  }
-  if (good && (good = pass_physicalize(&s->g, s->refs, s->count))) {
-    shard_request of = {.root = s->refs[0],
-                        .inputs = s->refs + 1,
-                        .input_count = s->count - 1,
-                        .references = request.references,
-                        .reference_count = request.reference_count,
-                        .device = one ? o->device : SHARD_ALL};
-    good = pass_shard(&s->g, &of, &s->program) &&
-           ir_verify(&s->g, s->program.root, IR_LEVEL_TENSOR, error) == IR_OK;
-  }
-  fe_block_request_free(g, b, &request);
-  return good;
+  return fe_divided_make(&s->d, g, s->block, one ? o->device : SHARD_ALL, error);
 }
 
 void fe_dump_shard(ir_graph *g, const ir_parsed_graph *block, const fe_dump_options *options, ir_text *out,
@@ -230,15 +186,12 @@ void fe_dump_shard(ir_graph *g, const ir_parsed_graph *block, const fe_dump_opti
   sharded s = {.block = block, .out = out};
   ir_error *noted = g->error;
   g->error = error;
-  if (ir_graph_init(&s.g, g->mem, error) == IR_OK && make(&s, g, options, error)) {
+  if (make(&s, g, options, error)) {
     if (options->stage == FE_STAGE_SHARD && options->why) {
-      if (shard_count_costs(&s.g, &s.program)) put_collectives(&s), put_conflicts(&s);
+      if (shard_count_costs(&s.d.g, &s.d.program)) put_collectives(&s), put_conflicts(&s);
     } else if (options->stage == FE_STAGE_SHARD) put_notes(&s), put_graph(&s, false);
     else put_program(&s);
   }
   g->error = noted;
-  shard_program_free(&s.program);
-  ir_free(g->mem, s.refs, s.count * sizeof *s.refs);
-  ir_free(g->mem, s.map, s.map_size * sizeof *s.map);
-  ir_graph_free(&s.g);
+  fe_divided_free(&s.d);
 }

@@ -198,7 +198,9 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   if (ir_ops[n->op].cls == IR_CLASS_REDUCE) return lower_reduce(l, old, l->map[n->src[0]]);
   bool is_sort = n->op == IR_OP_SORT || n->op == IR_OP_ARGSORT;
   if (is_sort && !l->sorts) return pass_lower_sort(g, old, l->map[n->src[0]]);
-  if (n->op == IR_OP_SHRINK && l->sorts && ir_op_of(g, n->src[0]) == IR_OP_SORT) {
+  bool of_sort = n->op == IR_OP_SHRINK &&
+                 (ir_op_of(g, n->src[0]) == IR_OP_SORT || ir_op_of(g, n->src[0]) == IR_OP_ARGSORT);
+  if (of_sort && l->sorts) {
     ir_ref made = pass_lower_first_sorted(g, old, l->map[ir_src(g, n->src[0], 0)]);
     if (made || g->error->status) return made;
   }

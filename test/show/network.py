@@ -197,6 +197,41 @@ def check(browser, folder):
     return len(graph)
 
 
+MESHED = """mesh @m [x=2,y=4]
+graph @net(%h: f32[10,4] @m[x,-], %w: f32[4,13] @m[-,y], %v: f32[13,3] @m[y,-]) {
+  %s = matmul %h, %w
+  %p = matmul %s, %v
+  %q = shard %p to=[x.y,-]
+  return %q
+}
+"""
+# By dimension the axes that divide it, the major first.
+DIVIDED = {"%h": ((10, "x"), (4, "")), "%w": ((4, ""), (13, "y")), "%v": ((13, "y"), (3, "")), "%q": ((10, "xy"), (3, ""))}
+
+
+def check_mesh(browser, folder):
+    """The parts of values on a mesh of 2 by 4 devices; a dimension of n elements in p parts has chunks of ceil(n / p)."""
+    path, page = os.path.join(folder, "mesh.vf"), os.path.join(folder, "mesh.html")
+    with open(path, "w") as file:
+        file.write(MESHED)
+    viewfold("show", path, "-o", page)
+    check_looks(browser, page)
+    browser.open(page)
+    drawn = browser.evaluate("""Object.fromEntries([...document.querySelectorAll(".mesh tr[data-value]")].map(
+      r => [r.dataset.value, [...r.querySelectorAll(".part")].map(p => p.dataset.box)]))""")
+    wanted = {name: [] for name in DIVIDED}
+    for name, dims in DIVIDED.items():
+        for x in range(2):
+            for y in range(4):
+                at = {"": (0, 1), "x": (x, 2), "y": (y, 4), "xy": (4 * x + y, 8)}
+                chunks = [(n, at[axes][0], -(-n // at[axes][1])) for n, axes in dims]
+                wanted[name].append(", ".join(f"{min(n, i * c)}:{min(n, i * c + c)}" for n, i, c in chunks))
+    check_same(drawn, wanted, "parts")
+    check_same(browser.evaluate("document.querySelectorAll('.mesh .device').length"), 8, "devices")
+    browser.open(page, "dark")
+    return sum(len(parts) for parts in drawn.values())
+
+
 def walk(browser, page):
     """Opens a page of any graph, finds, unfolds and folds, follows a kernel to the line of an operation and back. What it
     is of, and how long until it was drawn, in ms: the least of three."""
@@ -276,7 +311,7 @@ def main(arguments):
                 pictures(browser, folder, arguments[1], arguments[2:])
                 return 0
             try:
-                compared = check(browser, folder)
+                compared, parts = check(browser, folder), check_mesh(browser, folder)
             except (Failure, ValueError) as failure:
                 print(failure)
                 return 1
@@ -288,7 +323,7 @@ def main(arguments):
         if not url.startswith("file:///") and not url.startswith("blob:"):
             print(f"the page asked for {url}")
             return 1
-    print(f"{compared} operations compared")
+    print(f"{compared} operations and {parts} parts compared")
     return 1 if browser.errors else 0
 
 

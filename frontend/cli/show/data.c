@@ -116,6 +116,8 @@ static json_t *one_graph(show *s, const ir_parsed_graph *block) {
   if (!s->failed) {
     show_set(s, made, "variables", variables_of(s, results));
     show_put_listing(s, &listing, made);
+    json_t *mesh = show_mesh(s, block);
+    if (mesh) show_set(s, made, "mesh", mesh);
     show_set(s, made, "chains", show_chains(s, &listing, results));
     put_kernels(s, block, &listing, made);
   }

@@ -127,6 +127,11 @@ typedef struct show_watch {
 void show_watch_begin(show_watch *w, show *s, ir_graph *g);
 void show_watch_end(show_watch *w, ir_graph *g, json_t *step);
 
+/* mesh_data.c: {"axes":[[name, size],..],"count","devices":[names; none: no names are
+ * given],"values":[{"name","kind": input, constant or result,"type","spec","shape","divided":[[[axis, m,
+ * k],..] of each dimension],"pending"},..], "error"}; NULL where the file has no mesh. */
+json_t *show_mesh(show *s, const ir_parsed_graph *block);
+
 /* profile.c */
 /* Reads a profile into s->profile. False after ir_fail. */
 bool show_profile_read(show *s, const char *path, ir_error *error);

@@ -139,7 +139,8 @@ class Graph {
     const number = this.listed.length;
     this.fold = make("details", { class: "fold-chains", ontoggle: () => this.fold.open && !this.chains && this.draw() },
       make("summary", {}, number ? `Views: ${count(number, "chain")} that differ` : "No chains of views."), this.views);
-    this.element.replaceChildren(title, this.network.element, this.stages.element, ...number ? [this.fold] : [this.fold.firstChild]);
+    this.element.replaceChildren(title, ...this.data.mesh ? [new Mesh(this, this.data.mesh).draw()] : [],
+      this.network.element, this.stages.element, ...number ? [this.fold] : [this.fold.firstChild]);
   }
 
   draw() {

@@ -17,7 +17,7 @@ class Operation {
     const line = this.model.rows[this.row].trim(), head = `${this.name} = `;
     return line.startsWith(head) ? line.slice(head.length, line.lastIndexOf(" : ")) : "";
   }
-  get sizes() { return this.type.replace(/^\w+\[/, "").replace(/\]$/, "").replaceAll(",", "×") || "scalar"; }
+  get sizes() { return this.type.replace(/^\w+\[/, "").replace(/\].*$/, "").replaceAll(",", "×") || "scalar"; }
   get isParameter() { return this.leaf && !this.statement; }
   get title() { return this.isParameter ? this.name : this.word; }
 }

@@ -158,10 +158,16 @@ static bool is_part(const pass_linear *form, const pass_linear *index) {
   return true;
 }
 
-/* Sums and differences of two clauses' forms. One that has all terms of both pays only in place of both, or
- * where the index contains it. */
+/* The form of one clause, for both of its ends; sums and differences of two clauses' forms. One that has all
+ * terms of both pays only in place of both, or where the index contains it. */
 static bool try_pairs(cheapest_search *s, const pass_linear *index, const clause_list *clauses,
                       clause_list *best) {
+  pass_linear own;
+  pass_interval in;
+  for (uint32_t i = 0; i < clauses->count && clauses->count > 1; i++)
+    if (cheapest_bound_of(s->g, clauses->clause[i], &own, &in) && own.count > 1 &&
+        !try_form(s, &own, 2, clauses, best))
+      return false;
   for (uint32_t i = 0; i < clauses->count; i++)
     for (uint32_t k = i + 1; k < clauses->count; k++)
       for (int sign = 1; sign >= -1; sign -= 2) {

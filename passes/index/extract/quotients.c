@@ -17,6 +17,7 @@ typedef struct quotient_term {
   ir_ref atom;
   int64_t alpha, d;
   pass_linear numerator, other; /* N, L */
+  int operations;               /* of N and L as they were */
 } quotient_term;
 
 static ir_ref binary(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
@@ -39,14 +40,22 @@ static bool divide_all(pass_linear *form, int64_t by) {
   return true;
 }
 
-/* outer + scale*part, or scale*(outer + part) where that is what is meant. */
-static ir_ref add_scaled(ir_graph *g, ir_ref outer, int64_t scale, bool all, ir_ref part) {
+/* Negates a form whose terms are all negative; false where one is not. */
+static bool negate_negative(pass_linear *form) {
+  bool negative = form->count > 0 && form->constant <= 0;
+  for (uint32_t i = 0; i < form->count; i++) negative &= form->term[i].coef < 0;
+  return negative && pass_linear_scale(form, -1);
+}
+
+/* outer + scale*part; all: scale*(outer + part); below: with -outer, and scale is positive. */
+static ir_ref add_scaled(ir_graph *g, ir_ref outer, int64_t scale, bool all, bool below, ir_ref part) {
   int64_t value = 0, size = scale < 0 ? -scale : scale;
   bool constant = ir_is_const(g, outer, &value);
   ir_ref whole = size == 1 || all ? part : binary(g, IR_OP_MUL, part, ir_index(g, size));
   if (scale < 0)
     whole = constant && value == 0 && size != 1 && !all ? binary(g, IR_OP_MUL, part, ir_index(g, scale))
                                                         : binary(g, IR_OP_SUB, outer, whole);
+  else if (below) whole = binary(g, IR_OP_SUB, whole, outer);
   else if (!constant) whole = binary(g, IR_OP_ADD, outer, whole);
   else if (value) whole = binary(g, IR_OP_ADD, whole, outer);
   return all ? binary(g, IR_OP_MUL, whole, ir_index(g, size)) : whole;
@@ -58,7 +67,7 @@ static bool offer(cheapest_search *s, ir_op op, const pass_linear *inner, int64_
   ir_graph *g = s->g;
   int64_t size = scale < 0 ? -scale : scale;
   pass_linear around = *outer;
-  bool all = divide_all(&around, size);
+  bool all = divide_all(&around, size), below = scale > 0 && negate_negative(&around);
   int least = 5 + extract_form_operations(inner) + extract_form_operations(&around) + (size != 1) - 2;
   if (least >= s->cost) return true;
   ir_ref zero = ir_index(g, 0), parts[] = {pass_linear_plain(g, inner), pass_linear_plain(g, &around),
@@ -67,7 +76,7 @@ static bool offer(cheapest_search *s, ir_op op, const pass_linear *inner, int64_
     return g->error->status == IR_OK;
   ir_ref part = binary(g, op, parts[0], ir_index(g, by));
   if (part && parts[3] != zero) part = binary(g, IR_OP_ADD, part, parts[3]);
-  ir_ref whole = part ? add_scaled(g, parts[1], scale, all, part) : 0;
+  ir_ref whole = part ? add_scaled(g, parts[1], scale, all, below, part) : 0;
   return whole && cheapest_keep(s, whole, parts[2]);
 }
 
@@ -158,13 +167,22 @@ static bool next_moves(int *at, uint32_t count) {
   return i < count;
 }
 
+/* Is a part of L worth a price? Inside, where an operation is saved, or N has no constant;
+ * on either side where N is what remains outside. */
+static bool promises(const quotient_term *q, const pass_linear *inner, const pass_linear *outer, bool into) {
+  if (!into || (pass_linear_same(outer, inner) && outer->constant == inner->constant))
+    return pass_linear_same(outer, inner);
+  int operations = extract_form_operations(inner) + extract_form_operations(outer);
+  return operations < q->operations || (operations == q->operations && inner->constant == 0);
+}
+
 /* Moves what L shares with N, term by term and the constant, into the quotient or beside it. */
 static bool try_moves(cheapest_search *s, const quotient_term *q, bool into) {
   uint32_t count = q->numerator.count < SHARED ? q->numerator.count : SHARED;
   int at[SHARED + 1] = {NONE};
-  while (next_moves(at, count + 1)) {
+  do {
     pass_linear inner = q->numerator, outer = q->other, beside;
-    bool fits = true;
+    bool fits = true, moved = false, exact = true;
     pass_linear_const(&beside, 0);
     for (uint32_t i = 0; i <= count && fits; i++) {
       if (at[i] == NONE) continue;
@@ -174,6 +192,7 @@ static bool try_moves(cheapest_search *s, const quotient_term *q, bool into) {
       if (q->alpha < 0) times = -times;
       fits = times != 0 && (at[i] == DOWN || has % q->alpha != 0);
       if (!fits) break;
+      moved = true, exact &= has % q->alpha == 0;
       pass_linear *to = into ? &inner : &beside;
       if (atom)
         fits = pass_linear_term(s->g, &outer, atom, -times * q->alpha) &&
@@ -181,9 +200,10 @@ static bool try_moves(cheapest_search *s, const quotient_term *q, bool into) {
       else outer.constant -= times * q->alpha, to->constant += into ? times * q->d : times;
     }
     if (fits && is_small(&inner) && is_small(&outer) &&
+        ((moved && exact && into) || promises(q, &inner, &outer, into)) &&
         !offer(s, IR_OP_FLOORDIV, &inner, q->d, q->alpha, into ? NULL : &beside, &outer))
       return false;
-  }
+  } while (next_moves(at, count + 1));
   return true;
 }
 
@@ -244,6 +264,7 @@ bool cheapest_quotients(cheapest_search *s) {
     pass_linear_read(s->g, n->src[0], &q.numerator);
     pass_linear_drop(&q.other, i);
     if (!is_small(&q.numerator)) continue;
+    q.operations = extract_form_operations(&q.numerator) + extract_form_operations(&q.other);
     if (!try_remainders(s, &b, &index, &q) || !try_quotients(s, &b, &q)) return false;
   }
   return true;

@@ -173,7 +173,8 @@ static bool add_runs(ir_graph *g, const value_set *set, clause_list *out) {
   return true;
 }
 
-/* The clauses of `from` that are about the sum of number `at`; the others. */
+/* The clauses of `from` that are about the sum of number `at`; the others. False where they have no quotient,
+ * or an earlier clause has the same sum. */
 static bool split_clauses(const ir_graph *g, const clause_list *from, uint32_t at, pass_linear *x,
                           value_clause *about, uint32_t *count, clause_list *others) {
   uint32_t quotients = 0;
@@ -181,8 +182,10 @@ static bool split_clauses(const ir_graph *g, const clause_list *from, uint32_t a
   if (!read_clause(g, from->clause[at], x, &about[0])) return false;
   *count = others->count = 0;
   for (uint32_t i = 0; i < from->count; i++)
-    if (read_clause(g, from->clause[i], x, &about[*count])) quotients += about[(*count)++].quotients;
-    else others->clause[others->count++] = from->clause[i];
+    if (read_clause(g, from->clause[i], x, &about[*count])) {
+      if (i < at) return false;
+      quotients += about[(*count)++].quotients;
+    } else others->clause[others->count++] = from->clause[i];
   return quotients > 0;
 }
 
