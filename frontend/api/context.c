@@ -116,8 +116,10 @@ static bool read_options(const vf_options *given, vf_options *out, ir_error *err
   }
   for (size_t i = sizeof *out; i < given->size; i++)
     if (((const unsigned char *)given)[i]) {
-      ir_fail(error, IR_ERR_INVALID, "options: byte %zu is set, which this version (%s) does not know", i,
-              VF_VERSION);
+      ir_fail(error, IR_ERR_INVALID,
+              "options: byte %zu is set, which this version (%s) does not know; set size to "
+              "sizeof(vf_options) of this version's header, and what is not used to 0",
+              i, VF_VERSION);
       return false;
     }
   memcpy(out, given, known);

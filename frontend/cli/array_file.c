@@ -1,6 +1,7 @@
 /* Arrays of files, by what is given for a parameter: copies, or where they lie. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "frontend/cli/bind.h"
 #include "frontend/onnx/onnx.h"
@@ -62,6 +63,11 @@ bool cli_map_file(const char *text, fe_arrays *file, fe_array *out) {
 void cli_read_file(const char *path, fe_array *out, ir_error *error) {
   char name[256];
   size_t length = strlen(path);
+  if (length && strspn(path, "0123456789.,+-e ") == length && access(path, F_OK)) {
+    ir_fail(error, IR_ERR_IO,
+            "%.200s: there is no such file; an array itself stands in brackets, as in --in x=[1,2]", path);
+    return;
+  }
   bool tensor = length > 3 && strcmp(path + length - 3, ".pb") == 0;
   if (tensor) onnx_read_tensor(path, &cli_array_mem, name, out, error);
   else read_file(path, out, error);

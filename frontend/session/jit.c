@@ -215,8 +215,10 @@ static bool read_sizes(vf_jit *j, vf_tensor *const *inputs, ir_error *error) {
     int rank = vf_tensor_shape(inputs[a->input], shape);
     if (a->axis >= rank)
       return ir_fail(error, IR_ERR_INVALID,
-                     "jit @%.60s: input %d has rank %d; its axis %d was declared to be dynamic", j->name,
-                     a->input, rank, a->axis) == IR_OK;
+                     "jit @%.60s: input %d has rank %d; its axis %d was declared to be dynamic, so it takes "
+                     "rank %d "
+                     "or more",
+                     j->name, a->input, rank, a->axis, a->axis + 1) == IR_OK;
     if (v->size >= 0 && v->size != shape[a->axis])
       return ir_fail(error, IR_ERR_INVALID,
                      "jit @%.60s: %.60s is %lld, and %lld along axis %d of input %d; axes of one name have "

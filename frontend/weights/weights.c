@@ -96,7 +96,8 @@ static fe_weights_file *find_array(fe_weights *w, const ir_origin *o, ir_dtype d
   fe_weights_file *f = NULL;
   if (path.failed) ir_fail(error, IR_ERR_MEMORY, "out of memory opening a file");
   else if (memchr(path.data ? path.data : "", 0, path.len))
-    ir_fail(error, IR_ERR_INVALID, "the name of a file has a zero byte");
+    ir_fail(error, IR_ERR_INVALID, "data: the name of the file, `%.200s`, goes on behind a zero byte",
+            ir_text_get(&path));
   else f = fe_weights_open(w, ir_text_get(&path), path.len, o->bytes, error);
   ir_text_free(&path);
   if (!f) return NULL;

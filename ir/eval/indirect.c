@@ -27,11 +27,12 @@ static ir_status read_indirection(ir_eval_run *run, ir_ref ref, indirection *in)
               ir_is_data_int(indices->dtype);
   for (uint32_t k = 0; fits && k < in->batch; k++) fits = data->shape[k] == indices->shape[k];
   if (!fits)
-    return ir_fail(run->error, IR_ERR_INVALID,
-                   "%s: axis %" PRId64 " of data of rank %u with indices of %s and rank %u, of which %" PRId64
-                   " axes are shared",
-                   ir_ops[n->op].text, in->axis, data->rank, ir_dtypes[indices->dtype].name, indices->rank,
-                   in->batch);
+    return ir_fail(
+        run->error, IR_ERR_INVALID,
+        "%s: axis %" PRId64 " of data of rank %u with indices of %s and rank %u, of which %" PRId64
+        " axes are shared; takes an axis from that number on, less than the rank of the data, and axes "
+        "that are shared of equal sizes",
+        ir_ops[n->op].text, in->axis, data->rank, ir_dtypes[indices->dtype].name, indices->rank, in->batch);
   in->size = data->shape[in->axis];
   in->index_rank = indices->rank - (uint32_t)in->batch;
   in->rank = data->rank - 1 + in->index_rank;

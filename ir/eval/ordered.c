@@ -106,7 +106,8 @@ ir_status ir_eval_ordered(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   const ir_slot *x = ir_eval_operand(run, ref, 0);
   int64_t axis = ir_arg_int(n), strides[IR_MAX_RANK], coord[IR_MAX_RANK] = {0}, lines[IR_MAX_RANK];
   if (axis < 0 || axis >= x->rank)
-    return ir_fail(run->error, IR_ERR_INVALID, "%s: axis %" PRId64 " of an operand of rank %u",
+    return ir_fail(run->error, IR_ERR_INVALID,
+                   "%s: axis %" PRId64 " of an operand of rank %u; takes 0 to the rank less 1, each once",
                    ir_ops[n->op].text, axis, x->rank);
   out->rank = x->rank;
   memcpy(out->shape, x->shape, sizeof out->shape);

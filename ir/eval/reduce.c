@@ -21,7 +21,8 @@ static ir_status find_axes(ir_eval_run *run, ir_ref ref, reduction *r, ir_slot *
     ir_status status = one_axis ? IR_OK : ir_eval_attribute(run, ref, i, &axis);
     if (status) return status;
     if (axis < 0 || axis >= r->x->rank || r->reduced[axis])
-      return ir_fail(run->error, IR_ERR_INVALID, "%s: axis %" PRId64 " of an operand of rank %u",
+      return ir_fail(run->error, IR_ERR_INVALID,
+                     "%s: axis %" PRId64 " of an operand of rank %u; takes 0 to the rank less 1, each once",
                      ir_ops[n->op].text, axis, r->x->rank);
     r->reduced[axis] = true;
   }

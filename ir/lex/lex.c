@@ -204,7 +204,7 @@ static void lex_sign(ir_lexer *lx) {
     char found[200];
     quote(found, sizeof found, t->text, 1);
     ir_lex_fail_at(lx, t->line, t->column, "unexpected character, found %s, expected %s", found,
-                   *t->text == ';'                ? "the end of the line, which ends a statement"
+                   *t->text == ';' ? "the end of the line, which ends a statement, or ',' within a list"
                    : c < 32 || (unsigned)c >= 127 ? "text; is this a file of another kind?"
                                                   : "a name, a number or a sign");
     return;

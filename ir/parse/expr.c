@@ -377,6 +377,8 @@ static bool expression(ir_parser *p, size_t base) {
   }
   p->lex.by_line = by_line;
   if (p->lex.error->status) return false;
+  if (open && ir_lex_is(&p->lex, ','))
+    return ir_lex_fail(&p->lex, "a list in parentheses", "brackets around it, as in shape=[2,3]");
   if (open) return ir_lex_fail(&p->lex, "bad expression", "an operator or ')'");
   return reduce_pending(p, base, 1);
 }

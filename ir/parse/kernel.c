@@ -324,7 +324,8 @@ static bool read_attribute(kernel_parser *k, const ir_attr *a, const char *kind,
     if (*mode >= 0) return true;
   }
   return ir_lex_fail_at(&k->p->lex, a->line, a->column,
-                        "bad value of an attribute, found another kind, expected %s", kind);
+                        "bad value of attribute %.*s, found another kind, expected %s", (int)a->name_length,
+                        a->name, kind);
 }
 
 static bool parse_generic(kernel_parser *k, const ir_token *word, ir_ref *out) {
@@ -353,8 +354,9 @@ static bool parse_generic(kernel_parser *k, const ir_token *word, ir_ref *out) {
               memcmp(name, k->attrs[i].name, k->attrs[i].name_length) == 0;
     if (!found)
       return ir_lex_fail_at(&p->lex, k->attrs[i].line, k->attrs[i].column,
-                            "unknown attribute of %.*s, found one, expected those of the manual", shown,
-                            word->text);
+                            "unknown attribute of %.*s, found %.*s, expected those of the operation: %s",
+                            shown, word->text, (int)k->attrs[i].name_length, k->attrs[i].name,
+                            ir_ops[op].attributes);
     if (!read_attribute(k, &k->attrs[i], kind, &number, &mode)) return false;
   }
   return (*out = make_node(k, op, dtype, ir_pack_arg(number, mode))) != 0;

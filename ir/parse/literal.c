@@ -148,7 +148,7 @@ static bool fixed_elements(ir_parser *p, const ir_token *at, ir_ref shape, size_
                             "bad shape of data, found a size that varies, expected sizes that are numbers");
     if (size && *count > PTRDIFF_MAX / bytes / (uint64_t)size)
       return ir_lex_fail_at(&p->lex, at->line, at->column,
-                            "too much data, found a shape beyond memory, expected less");
+                            "too much data, found a shape of 2^63 bytes or more, expected fewer");
     *count *= (uint64_t)size;
   }
   return true;

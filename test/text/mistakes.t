@@ -458,7 +458,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:14: error: unexpected character, found ';', expected the end of the line, which ends a statement
+! a.vf:2:14: error: unexpected character, found ';', expected the end of the line, which ends a statement, or ',' within a list
 ? 2
 
 == a comment of C
@@ -1311,7 +1311,7 @@ $ viewfold build good.vf -o good.o --target skylake-x
 
 == a workload that is none
 $ viewfold bench M9
-! viewfold bench: there is no workload 'M9'; did you mean V9?
+! viewfold bench: there is no workload 'M9'; --list prints them
 ! Try 'viewfold bench --help'.
 ? 2
 
@@ -1542,4 +1542,34 @@ $ viewfold run good.vf --in x=[1,2] --time 5
 == arrays in place of a graph
 $ printf '\223NUMPY' > x.npy; viewfold run x.npy
 ! x.npy:1:1: error: unexpected character, found '\x93', expected text; is this a file of another kind?
+? 2
+
+== a list in parentheses
+$ printf 'graph @g(%%x: f32[4,6]) {\n  %%y = reshape %%x shape=(6,4)\n  return %%y\n}\n' > p.vf; viewfold run p.vf
+! p.vf:2:27: error: a list in parentheses, found ',', expected brackets around it, as in shape=[2,3]
+? 2
+
+== a semicolon between sizes
+$ printf 'graph @g(%%x: f32[4;6]) {\n  return %%x\n}\n' > p.vf; viewfold run p.vf
+! p.vf:1:19: error: unexpected character, found ';', expected the end of the line, which ends a statement, or ',' within a list
+? 2
+
+== an array without brackets
+$ viewfold run good.vf --in x=1,2
+! viewfold run: 1,2: there is no such file; an array itself stands in brackets, as in --in x=[1,2]
+? 2
+
+== a profile that is not there
+$ viewfold show good.vf -o p.html --profile p.json
+! viewfold show: unable to open p.json: No such file or directory; `viewfold run --profile=json` writes a profile on standard error
+? 2
+
+== options with names of other commands
+$ viewfold check good.vf --seed 1
+! viewfold check: unknown option '--seed'
+! Try 'viewfold check --help'.
+? 2
+$ viewfold tune good.vf --budget 5
+! viewfold tune: unknown option '--budget'
+! Try 'viewfold tune --help'.
 ? 2

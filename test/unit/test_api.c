@@ -460,7 +460,8 @@ static const struct {
     {bad_entry,
      "reshape: entry 0 of the shape is a tensor; takes variables, integers and expressions of them"},
     {bad_divisor, NULL},
-    {bad_zero, "add: operand 2 is no value; a value is what a builder returned"},
+    {bad_zero, "add: operand 2 is no value; a value is what a builder returned, one that was given operands "
+               "of a graph"},
     {bad_id, "add: operand 2 is the error value of an earlier failure"},
     {bad_dtype, "const: no dtype of a tensor; use bool, an integer or a float dtype"},
     {bad_operation, "reshap: there is no such operation; nearest: reshape"},

@@ -210,7 +210,8 @@ static const struct {
      "distributed_broadcast %x)"},
     {index_over, MESHED, "axis_index: over is missing; it names axes of the mesh (call 2: axis_index)"},
     {shard_mesh, GRAPH,
-     "shard: the graph has no mesh; a text declares one, as in mesh @m [x=2,y=4] (call 7: shard %x)"},
+     "shard: the graph has no mesh; vf_graph_set_mesh gives it one, or in a text mesh @m [x=2,y=4] (call 7: "
+     "shard %x)"},
     {exchange_derivative, GRAPH,
      "exchange: it has no derivative; a graph is differentiated before it is split over a mesh (call 9: grad "
      "f32[], %x)"},
@@ -236,8 +237,8 @@ static const struct {
      "4)), (n+1))"},
     {random_counter, GRAPH, "threefry2x32: the counter is NULL (call 7: threefry2x32 %w, %w)"},
     {scan_count, GRAPH, "scan: there are -1 operands to slice; takes 0 to 65535 (call 7: scan %x)"},
-    {vjp_count, GRAPH, "vjp: the number of entries of a list is negative"},
-    {vjp_results, GRAPH, "vjp: the list of results is NULL"},
+    {vjp_count, GRAPH, "vjp: 1 outputs and -1 inputs are given; a list has 0 entries or more"},
+    {vjp_results, GRAPH, "vjp: the list for its 1 results is NULL"},
     {map_null, GRAPH,
      "vmap: the map is NULL, its size is not sizeof(vf_map), or a count is negative (call 7: vmap)"},
     {map_levels, GRAPH,

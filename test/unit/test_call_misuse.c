@@ -219,7 +219,9 @@ static const struct {
   vf_status status;
   const char *message; /* up to the number of the call, where there is one */
 } misuses[] = {
-    {options_byte, VF_ERR_INVALID, "options: byte 107 is set, which this version (0.1.0) does not know"},
+    {options_byte, VF_ERR_INVALID,
+     "options: byte 107 is set, which this version (0.1.0) does not know; set size to sizeof(vf_options) of "
+     "this version's header, and what is not used to 0"},
     {options_bytes, VF_ERR_INVALID,
      "options: compile_bytes is 1000; LLVM needs 33554432, and 0 stands for no limit"},
     {options_mode, VF_ERR_INVALID,
@@ -251,7 +253,8 @@ static const struct {
     {tensor_rank, VF_ERR_INVALID, "tensor: the shape has a bad rank; it lies in 0..16"},
     {tensor_shape, VF_ERR_INVALID, "tensor: the shape is NULL"},
     {jit_batch, VF_ERR_INVALID, "jit @jit: input 0 has batch axes; make them ordinary ones (vf_rebatch)"},
-    {jit_rank, VF_ERR_INVALID, "jit @jit: input 0 has rank 2; its axis 2 was declared to be dynamic"},
+    {jit_rank, VF_ERR_INVALID,
+     "jit @jit: input 0 has rank 2; its axis 2 was declared to be dynamic, so it takes rank 3 or more"},
     {jit_result, VF_ERR_INVALID, "jit @jit: result 0 has batch axes; make them ordinary ones (vf_rebatch)"},
     {jit_again, VF_ERR_INVALID, "jit @jit: called while it traces its function; call the function"},
     {view_error, VF_ERR_INVALID, "view: the error value of an earlier failure"},

@@ -231,7 +231,9 @@ static const refused_case refused[] = {
     {"create_view: descriptor 0: interval 1 to 3 inclusive by 1 names 3 elements, of which some are out of "
      "range of axis 0; x has shape f32[3,4]; positions are -3 to 2",
      leaving},
-    {"create_view: descriptor 0 is no value; a value is what a builder returned", not_given},
+    {"create_view: descriptor 0 is no value; a value is what a builder returned, one that was given operands "
+     "of a graph",
+     not_given},
     {"index_point: the position has shape f32[]; takes a scalar of an integer dtype that i64 holds",
      of_a_float},
     {"create_view: the kind of descriptor 0, of shape i64[7], is not known when recorded; numbers of a "

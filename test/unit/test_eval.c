@@ -617,10 +617,14 @@ static void nodes_not_recorded(void **s) {
        "the right, and batch axes must be equal or 1"},
       {node(IR_OP_MATMUL, LIST(2), 0, OF(x, three), SCALAR),
        "matmul: an operand has rank 0; it needs at least one axis"},
-      {node(IR_OP_SUM, LIST(2), 0, OF(x), LIST(2)), "sum: axis 2 of an operand of rank 2"},
-      {node(IR_OP_CUMSUM, LIST(2, 3), 2, OF(x), SCALAR), "cumsum: axis 2 of an operand of rank 2"},
+      {node(IR_OP_SUM, LIST(2), 0, OF(x), LIST(2)),
+       "sum: axis 2 of an operand of rank 2; takes 0 to the rank less 1, each once"},
+      {node(IR_OP_CUMSUM, LIST(2, 3), 2, OF(x), SCALAR),
+       "cumsum: axis 2 of an operand of rank 2; takes 0 to the rank less 1, each once"},
       {node(IR_OP_GATHER, LIST(2), ir_pack_arg(2, IR_GATHER_CHECK), OF(x, two), SCALAR),
-       "gather: axis 2 of data of rank 2 with indices of i32 and rank 1, of which 0 axes are shared"},
+       "gather: axis 2 of data of rank 2 with indices of i32 and rank 1, of which 0 axes are shared; takes "
+       "an axis from that number on, less than the rank of the data, and axes that are shared of equal "
+       "sizes"},
       {node(IR_OP_ASSIGN, LIST(6), 0, OF(six, two, row), SCALAR),
        "assign: the value has shape [3], but the target has [2]"},
       {ir_make_tensor(&g, IR_OP_CONCAT, IR_I32, shape_of(LIST(2)), 0, NULL, 0),

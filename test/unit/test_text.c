@@ -331,10 +331,11 @@ static void test_graph_errors(void **state) {
       {"kernel @k(p0: f32[2,4]) {\n}\n", "t.vf:1:11: error: bad parameter, found 2 sizes, expected one"},
       {"kernel @k(p0: f32[8], p1: i32[8]) {\n  for ridx0 in 0..8 {\n    %0 = load p1[ridx0] : i32\n    %1 = "
        "bound %0, (4), true mode=3 : index\n  }\n}\n",
-       "t.vf:4:35: error: bad value of an attribute, found another kind, expected gather_mode"},
+       "t.vf:4:35: error: bad value of attribute mode, found another kind, expected gather_mode"},
       {"kernel @k(p0: f32[8], p1: i32[8]) {\n  for ridx0 in 0..8 {\n    %0 = load p1[ridx0] : i32\n    %1 = "
        "bound %0, (4), true axis=0 : index\n  }\n}\n",
-       "t.vf:4:35: error: unknown attribute of bound, found one, expected those of the manual"},
+       "t.vf:4:35: error: unknown attribute of bound, found axis, expected those of the operation: "
+       "mode:gather_mode"},
       {"kernel @k(p0: f32[8], p1: i32[8]) {\n  for ridx0 in 0..8 {\n    %0 = load p0[ridx0] : f32\n    %1 = "
        "sum %0 : f32\n  }\n}\n",
        "t.vf:4:10: error: unknown operation, found 'sum' of 1 operands, expected an operation of kernels"},
@@ -366,7 +367,7 @@ static void test_literal_errors(void **state) {
       {BODY("%a = data shape=[n=1..4] dtype=i8 values=[1]"),
        "t.vf:2:8: error: bad shape of data, found a size that varies, expected sizes that are numbers"},
       {BODY("%a = data shape=[4294967296,4294967296] dtype=i8 values=[1]"),
-       "t.vf:2:8: error: too much data, found a shape beyond memory, expected less"},
+       "t.vf:2:8: error: too much data, found a shape of 2^63 bytes or more, expected fewer"},
       {BODY("%a = neg %x"), "t.vf:2:8: error: no tensor operations here, found 'neg', expected a literal"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

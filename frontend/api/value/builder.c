@@ -36,7 +36,10 @@ bool fe_begin_in(fe_call *c, const char *who, vf_graph *graph) {
 void fe_resume(fe_call *c) { ir_cause_resume(c->ir, c->statement); }
 
 bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
-  if (!x.graph) return fe_refuse(c, "%s %zu is no value; a value is what a builder returned", what, number);
+  if (!x.graph)
+    return fe_refuse(
+        c, "%s %zu is no value; a value is what a builder returned, one that was given operands of a graph",
+        what, number);
   if (x.graph != c->graph)
     return fe_refuse(c, "%s %zu belongs to graph @%.60s, others to @%.60s; %ss belong to one graph", what,
                      number, x.graph->name, c->graph->name, what);

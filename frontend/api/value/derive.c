@@ -49,8 +49,9 @@ static void derive(const char *who, pass run, bool reverse, int output_count, co
                                                 : NULL;
   bool good = fe_begin_in(&c, who, graph);
   if (good && (output_count < 0 || input_count < 0))
-    good = fe_refuse(&c, "the number of entries of a list is negative");
-  if (good && !out && made_count > 0) good = fe_refuse(&c, "the list of results is NULL");
+    good = fe_refuse(&c, "%d outputs and %d inputs are given; a list has 0 entries or more", output_count,
+                     input_count);
+  if (good && !out && made_count > 0) good = fe_refuse(&c, "the list for its %d results is NULL", made_count);
   if (good && !reverse && !given && input_count > 0) good = fe_refuse(&c, "the list of tangents is NULL");
   if (!good) {
     end_values(&c, NULL, made_count, out);

@@ -27,5 +27,7 @@ void bench_workload_unknown(const char *id, ir_error *error) {
   for (size_t i = 0; i < WORKLOADS; i++) names[i] = workloads[i].id;
   const char *near = fe_nearest(id, strlen(id), names, WORKLOADS);
   ir_fail(error, IR_ERR_INVALID,
-          near ? "there is no workload '%.60s'; did you mean %s?" : "there is no workload '%.60s'", id, near);
+          near ? "there is no workload '%.60s'; did you mean %s?"
+               : "there is no workload '%.60s'; --list prints them",
+          id, near);
 }

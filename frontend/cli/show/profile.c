@@ -15,7 +15,11 @@ bool show_profile_read(show *s, const char *path, ir_error *error) {
   json_t *one, *list;
   s->profile = json_load_file(path, 0, &where);
   if (!s->profile) {
-    ir_fail(error, IR_ERR_INVALID, "%.200s: no profile: line %d: %.160s", path, where.line, where.text);
+    if (where.line > 0)
+      ir_fail(error, IR_ERR_INVALID, "%.200s: no profile: line %d: %.160s", path, where.line, where.text);
+    else
+      ir_fail(error, IR_ERR_IO, "%.160s; `viewfold run --profile=json` writes a profile on standard error",
+              where.text);
     return false;
   }
   list = json_object_get(s->profile, "kernels");

@@ -69,7 +69,8 @@ static bool extents_of(onnx_node *n, ir_ref weight, int64_t out[IR_MAX_RANK]) {
   if (!weight || !onnx_fixed_dims(n, weight, dims)) return false;
   int rank = onnx_rank(n, weight);
   for (int i = 2; i < rank; i++) out[i - 2] = dims[i];
-  return rank >= 3 || onnx_refuse(n, "a weight of %d axes", rank);
+  return rank >= 3 ||
+         onnx_refuse(n, "a weight of %d axes; takes outputs and inputs, and 1 or more of space", rank);
 }
 
 static bool ranks_agree(onnx_node *n, ir_ref x, ir_ref weight) {

@@ -7,7 +7,9 @@ bool op_over_spec(ir_graph *g, const char *who, op_over over, ir_spec *out) {
   ir_error why = {0};
   ir_spec_init(out, 0);
   if (!mesh)
-    return op_refuse(g, "%s: the graph has no mesh; a text declares one, as in mesh @m [x=2,y=4]", who) != 0;
+    return op_refuse(
+               g, "%s: the graph has no mesh; vf_graph_set_mesh gives it one, or in a text mesh @m [x=2,y=4]",
+               who) != 0;
   if (!over.text) return true;
   if (!ir_spec_parse(mesh, over.text, over.length, out, &why))
     return op_refuse(g, "%s: over: %s", who, why.text) != 0;

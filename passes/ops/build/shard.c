@@ -53,7 +53,8 @@ ir_ref op_shard(ir_graph *g, ir_ref x, const char *text, size_t length) {
   ir_spec spec;
   if (!op_tensors(g, "shard", &x, 1)) return 0;
   if (!mesh)
-    return op_refuse(g, "shard: the graph has no mesh; a text declares one, as in mesh @m [x=2,y=4]");
+    return op_refuse(
+        g, "shard: the graph has no mesh; vf_graph_set_mesh gives it one, or in a text mesh @m [x=2,y=4]");
   if (length && text[0] != '[') return shard_lettered(g, x, text, length);
   if (!ir_spec_parse(mesh, text, length, &spec, &why)) return op_refuse(g, "shard: %s", why.text);
   if (spec.rank != ir_rank(g, x))

@@ -48,7 +48,7 @@ skip unknown request 'shout loud'; expected setup, run, dump, drop or quit
 skip dump takes the name of a file
 ok T
 skip no/such/folder: No such file or directory
-skip there is no workload 'any'
+skip there is no workload 'any'; --list prints them
 skip nothing is set up; `setup ID DIR` comes first
 ok
 

@@ -123,7 +123,7 @@ $ sh err 'all_to_all %x split=0'
 ! e.vf:3:3: error: all_to_all: takes split, the axis that is divided, and concat, the one that comes together
 ? 2
 $ printf 'graph @g(%%x: f32[4]) {\n  %%y = pmean %%x\n  return %%y\n}\n' > none.vf; viewfold dump --stage=graph none.vf
-! none.vf:2:3: error: pmean: the graph has no mesh; a text declares one, as in mesh @m [x=2,y=4]
+! none.vf:2:3: error: pmean: the graph has no mesh; vf_graph_set_mesh gives it one, or in a text mesh @m [x=2,y=4]
 ? 2
 
 == what several operands need alike moves once. spec: E5
