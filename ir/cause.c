@@ -60,9 +60,37 @@ static bool is_part(const ir_causes *o, ir_cause cause) {
   return cause & IR_CAUSE_SET ? o->sets[cause & ~IR_CAUSE_SET].kind != IR_CAUSE_UNION : is_plain_part(cause);
 }
 
+/* The derivative that is a cause, or the latest of those that are parts of one; NULL: it is none. */
+static const ir_cause_set *latest_derivative(const ir_causes *o, ir_cause cause) {
+  const ir_cause_set *s = cause & IR_CAUSE_SET ? &o->sets[cause & ~IR_CAUSE_SET] : NULL;
+  if (s && s->kind == IR_CAUSE_PART && s->a & IR_CAUSE_SET) {
+    s = &o->sets[s->a & ~IR_CAUSE_SET];
+    s = s->kind == IR_CAUSE_UNION && s->b & IR_CAUSE_SET ? &o->sets[s->b & ~IR_CAUSE_SET] : NULL;
+  }
+  return s && s->kind == IR_CAUSE_DERIVATIVE ? s : NULL;
+}
+
+/* The first statement of a cause. */
+static uint32_t first_statement(const ir_causes *o, ir_cause cause) {
+  while (cause & IR_CAUSE_SET) cause = o->sets[cause & ~IR_CAUSE_SET].a;
+  return cause & ~IR_CAUSE_RESULT;
+}
+
+/* A part of a derivative of one statement that several ask for: what reads it may be of another statement, so
+ * it keeps the statement, and gets all that ask. A value that is recorded again has more statements than
+ * before; the first stays. */
+static bool is_asked_again(const ir_causes *o, ir_cause own, ir_cause current) {
+  const ir_cause_set *a = latest_derivative(o, own), *b = latest_derivative(o, current);
+  return a && b && first_statement(o, a->a) == first_statement(o, b->a);
+}
+
 void ir_cause_again(ir_graph *g, ir_ref node) {
+  ir_causes *o = g->causes;
   ir_cause *own = ir_cause_at(g, node);
-  if (*own && *own != g->causes->current && is_part(g->causes, *own) && !is_given(g, node)) *own = 0;
+  if (!*own || *own == o->current || !is_part(o, *own) || is_given(g, node)) return;
+  if (!is_asked_again(o, *own, o->current)) *own = 0;
+  else if (latest_derivative(o, *own) != latest_derivative(o, o->current))
+    *own = part_of(o, make_set(o, IR_CAUSE_UNION, *own, o->current));
 }
 
 void ir_causes_copy(ir_graph *dst, const ir_graph *src, const ir_ref *map, uint32_t count) {

@@ -9,14 +9,14 @@ static const ir_custom *find_custom(const ir_customs *customs, const ir_custom_c
       c->attribute_count == call->attributes)
     return c;
   if (c)
-    ir_fail(error, IR_ERR_INVALID,
+    ir_fail(error, IR_ERR_INTERNAL,
             "%s: the graph was recorded with an operation of %u operands, %u results and %u attributes; the "
             "one that "
             "is registered has %u, %u and %u%s",
             call->name, call->operands, call->results, call->attributes, c->operands, c->results,
             c->attribute_count, c->run ? "" : ", and is composed of others");
   else
-    ir_fail(error, IR_ERR_INVALID,
+    ir_fail(error, IR_ERR_INTERNAL,
             "%s: no custom operation of that name is registered in this context; register it "
             "with vf_register_op first",
             call->name);

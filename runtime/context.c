@@ -204,14 +204,12 @@ static ir_status describe_compiler(rt_context *c, ir_error *error) {
   char path[4096];
   bool asked = c->by_cc, missing = !asked && !rt_is_remote(c->device) && !c->options.compile &&
                                    !c->options.ahead && !rt_module_find(RT_MODULE_FILE, path, sizeof path);
-  if (asked || missing) c->by_cc = rt_cc_identity(&c->identity);
+  ir_error found = {0};
+  if (asked || missing) c->by_cc = rt_cc_identity(&c->identity, &found) == IR_OK;
   if (missing && c->by_cc)
     ir_say(c->options.log, IR_LOG_INFO,
            "compiler: there is no %s; kernels are compiled by the C compiler (device c)", path);
-  if (asked && !c->by_cc)
-    return ir_fail(error, IR_ERR_COMPILE,
-                   "device c: there is no C compiler: `cc`, or what the environment calls CC, cannot be run; "
-                   "install one (Debian: apt install gcc)");
+  if (asked && !c->by_cc) return ir_fail(error, found.status, "%s", found.text);
   if (c->by_cc) ir_textf(&c->identity, " source=%s", rt_source_id());
   else rt_identity_text(&c->identity);
   return IR_OK;
@@ -254,9 +252,10 @@ ir_status rt_context_runs_here(rt_context *c, ir_error *error) {
   const ir_target *made_for = rt_context_target(c, error);
   if (!made_for) return IR_ERR_UNSUPPORTED;
   if (rt_is_remote(c->device))
-    return ir_fail(error, IR_ERR_UNSUPPORTED,
-                   "target: code for another description runs on processors only; leave out --target, or use "
-                   "--device cpu");
+    return ir_fail(
+        error, IR_ERR_UNSUPPORTED,
+        "target: an OpenCL device describes itself, and runs no code for another target; leave the "
+        "target out, or use device cpu");
   ir_status status = c->device->table->describe(c->device, &here, NULL, error);
   return status ? status : rt_target_runs_on(made_for, &here, error);
 }

@@ -22,7 +22,7 @@ PART = 12  # characters; shorter ones stand in tests of something else
 STRING = r'"(?:[^"\\]|\\.)*"'
 CONVERSION = re.compile(r"%(?:%|[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh|h|ll|l|z|j|t)?[a-zA-Z])")
 DECLARED = r"\b(\w+)\s*\([^;{}#]*?\)\s*(?:[A-Z]+_PRINTF\s*\(|__attribute__\s*\(\(format\(printf,\s*)(\d+)"
-NO_MESSAGES = {"ir_textf", "cli_progress_draw"}
+NO_MESSAGES = {"ir_textf", "cli_progress_draw", "bench_peer_ask"}
 BESIDES = {"cli_usage": 2}
 
 

@@ -103,7 +103,7 @@ static ir_status copy_out(const char *bytes, size_t size, cg_blob *out, ir_error
 static void diagnose(LLVMDiagnosticInfoRef info, void *user) {
   if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
   char *text = LLVMGetDiagInfoDescription(info);
-  ir_fail(user, IR_ERR_COMPILE, "compile: LLVM: %s", text);
+  ir_fail(user, IR_ERR_INTERNAL, "compile: LLVM: %s", text);
   LLVMDisposeMessage(text);
 }
 
@@ -115,7 +115,7 @@ static void fold_constants(LLVMModuleRef module, LLVMTargetMachineRef machine, i
   LLVMDisposePassBuilderOptions(options);
   if (!failure) return;
   char *text = LLVMGetErrorMessage(failure);
-  ir_fail(error, IR_ERR_COMPILE, "compile: LLVM: %s", text);
+  ir_fail(error, IR_ERR_INTERNAL, "compile: LLVM: %s", text);
   LLVMDisposeErrorMessage(text);
 }
 
@@ -130,7 +130,7 @@ static ir_status generate_code(LLVMModuleRef module, const cg_request *request, 
   if (error->status != IR_OK) return error->status;
   ir_timer_lap(request->timer, &start, "simplify", -1, request->symbol);
   if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, &buffer)) {
-    ir_fail(error, IR_ERR_COMPILE, "compile: LLVM makes no code: %s", message);
+    ir_fail(error, IR_ERR_INTERNAL, "compile: LLVM makes no code: %s", message);
     LLVMDisposeMessage(message);
     return error->status;
   }

@@ -100,7 +100,9 @@ ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachin
   char *message = NULL;
   if (LLVMGetTargetFromTriple(target->triple, &kind, &message)) {
     ir_status status =
-        ir_fail(error, IR_ERR_COMPILE, "compile: LLVM cannot make code for %s: %s", target->triple, message);
+        ir_fail(error, IR_ERR_COMPILE,
+                "compile: LLVM cannot make code for %s: %s; a triple is like aarch64-linux-gnu",
+                target->triple, message);
     LLVMDisposeMessage(message);
     return status;
   }
@@ -109,7 +111,8 @@ ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachin
   LLVMCodeGenOptLevel chosen = level < 0 || level > 3 ? LLVMCodeGenLevelDefault : levels[level];
   *out = LLVMCreateTargetMachine(kind, target->triple, "generic", target->features, chosen, LLVMRelocPIC,
                                  LLVMCodeModelSmall);
-  return *out ? IR_OK : ir_fail(error, IR_ERR_COMPILE, "compile: LLVM has no machine for %s", target->triple);
+  return *out ? IR_OK
+              : ir_fail(error, IR_ERR_INTERNAL, "compile: LLVM has no machine for %s", target->triple);
 }
 
 static void attribute(LLVMContextRef context, LLVMValueRef function, const char *name, const char *value) {

@@ -130,7 +130,7 @@ static ir_status check_lanes(const tx_emitter *e, const char *symbol, ir_error *
     const cg_loop *loop = &e->nest->loops[l];
     if (loop->binding != IR_VECTOR) continue;
     if (oc_are_items(e) && loop->extent > e->target->group_items)
-      return ir_fail(error, IR_ERR_UNSUPPORTED,
+      return ir_fail(error, IR_ERR_INTERNAL,
                      "compile: %s has groups of %lld work-items; groups of the target have at most %d",
                      symbol, (long long)loop->extent, e->target->group_items);
   }

@@ -45,6 +45,16 @@ typedef struct fe_constant {
   rt_constant *constant;
 } fe_constant;
 
+/* vmap_values.c: which vmap a value with batch axes is of. Vmaps are numbered from 1 in order of their
+ * beginning. */
+typedef struct fe_vmap_values {
+  uint32_t *of; /* by node: number of the vmap that has handed it out last; 0: unknown */
+  size_t count, cap;
+  uint32_t epoch;                     /* of the nodes */
+  uint32_t begun;                     /* number of the latest vmap */
+  uint32_t at_level[IR_MAX_RANK + 1]; /* numbers of the vmaps being recorded */
+} fe_vmap_values;
+
 struct vf_graph {
   vf_context *context;
   ir_graph ir;
@@ -60,11 +70,12 @@ struct vf_graph {
                              enclosing ones (bit 0: level 1) */
   ir_ref level_sizes[IR_MAX_RANK + 1]; /* of the mapped axes, by level */
   uint32_t explicit_batch;             /* largest batch rank of values with batch axes that no vmap added */
-  unsigned recording;                  /* functions being recorded; unless 0, no tensor may be realised */
-  size_t outer_references;             /* how many there were before the innermost of these functions */
-  uint32_t recording_level;            /* level there */
-  unsigned visits;                     /* nested calls of functions of custom operations */
-  const char *name;                    /* names are interned in ir */
+  fe_vmap_values vmap_values;
+  unsigned recording;       /* functions being recorded; unless 0, no tensor may be realised */
+  size_t outer_references;  /* how many there were before the innermost of these functions */
+  uint32_t recording_level; /* level there */
+  unsigned visits;          /* nested calls of functions of custom operations */
+  const char *name;         /* names are interned in ir */
   size_t name_length;
   ir_named *inputs, *outputs, *variables; /* in order of declaration */
   size_t input_count, input_cap, output_count, output_cap, variable_count, variable_cap;
@@ -159,6 +170,12 @@ void fe_graph_note_batch(vf_graph *graph, ir_ref value);
 /* Has the value batch axes that neither this level nor the caller has added, as those of a vmap that has
  * ended? */
 bool fe_graph_has_other_batch(const vf_graph *graph, ir_ref value);
+
+/* vmap_values.c: node x as a value that is handed to the caller. An error value where memory is short. */
+vf_value fe_vmap_value(vf_graph *graph, ir_ref x);
+/* Is x of a vmap that has ended, and has its axes at the level of one that is being recorded? */
+bool fe_vmap_has_ended(const vf_graph *graph, ir_ref x);
+void fe_vmap_values_free(vf_graph *graph);
 
 /* frontend/api/value/builder.c: one call of a builder */
 typedef struct fe_call {

@@ -19,7 +19,7 @@ typedef struct visit {
 } visit;
 
 static void wrap(vf_graph *g, const ir_ref *refs, uint32_t count, vf_value *out) {
-  for (uint32_t i = 0; i < count; i++) out[i] = (vf_value){g, refs[i], g->epoch};
+  for (uint32_t i = 0; i < count; i++) out[i] = fe_vmap_value(g, refs[i]);
 }
 
 /* False, with a reason, where the user's functions call each other without end. */

@@ -197,8 +197,8 @@ static bool match(const fe_request *r, fe_found *f, fe_found_stage *s, ir_error 
     size_t count = i < inputs ? r->input_count : r->var_count,
            at = named(r->graph, i < inputs ? r->inputs : r->vars, count, name);
     if (at == count) {
-      ir_fail(error, IR_ERR_INVALID, "graph @%.60s reads %.60s, which is no input or variable of it", r->name,
-              name);
+      ir_fail(error, IR_ERR_INTERNAL, "graph @%.60s reads %.60s, which is no input or variable of it",
+              r->name, name);
       return false;
     }
     (i < inputs ? s->inputs_from : s->variables_from)[i < inputs ? i : i - inputs] = (uint32_t)at;

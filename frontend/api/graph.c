@@ -38,6 +38,7 @@ void fe_graph_free(vf_graph *g) {
   ir_free(mem, g->variables, g->variable_cap * sizeof *g->variables);
   ir_free(mem, g->references, g->reference_cap * sizeof *g->references);
   ir_free(mem, g->pending.list, g->pending.cap * sizeof *g->pending.list);
+  fe_vmap_values_free(g);
   fe_statements_free(&g->statements, &g->ir);
   ir_graph_free(&g->ir);
   ir_free(mem, g, sizeof *g);

@@ -153,8 +153,7 @@ static bool match_inputs(vf_program *p, const vf_graph *g, ir_error *error) {
     while (k < p->counts[VF_INPUT] && strcmp(p->ports[k].name, name) != 0) k++;
     if (k == p->counts[VF_INPUT]) {
       if (*name)
-        ir_fail(error, IR_ERR_INVALID,
-                "graph @%.60s reads %s, which is no input of it; declare it with vf_input", g->name, name);
+        ir_fail(error, IR_ERR_INTERNAL, "graph @%.60s reads %s, which is no input of it", g->name, name);
       else ir_fail(error, IR_ERR_INVALID, "graph @%.60s: " FE_ESCAPED, g->name);
       return false;
     }
@@ -166,8 +165,7 @@ static bool match_inputs(vf_program *p, const vf_graph *g, ir_error *error) {
     size_t k = 0;
     while (k < p->variable_count && strcmp(p->variables[k].name, name) != 0) k++;
     if (k == p->variable_count) {
-      ir_fail(error, IR_ERR_INVALID,
-              "graph @%.60s depends on %s, which is no variable of it; declare it with vf_variable", g->name,
+      ir_fail(error, IR_ERR_INTERNAL, "graph @%.60s depends on %s, which is no variable of it", g->name,
               name);
       return false;
     }

@@ -58,7 +58,7 @@ static ir_status shape_of(const vf_program *p, const fe_port *found, const int64
   for (uint32_t i = 0; i < found->rank; i++) {
     shape[i] = values[p->dims[found->dims + i]];
     if (shape[i] < 0)
-      ir_fail(error, IR_ERR_INVALID, "size %u of %.60s is too large for these variables", i, found->name);
+      ir_fail(error, IR_ERR_INTERNAL, "size %u of %.60s is too large for these variables", i, found->name);
   }
   ir_free(&p->context->mem, values, p->sizes.count * sizeof *values);
   return error->status;
@@ -87,7 +87,7 @@ int64_t vf_port_bytes(const vf_program *p, vf_port which, int number, const int6
     bytes = ir_dtypes[found->dtype].bytes;
     for (uint32_t i = 0; i < found->rank; i++)
       if (!ir_mul_ok(bytes, shape[i], &bytes))
-        ir_fail(&failure, IR_ERR_INVALID, "bytes: %.60s is too large for these variables", found->name);
+        ir_fail(&failure, IR_ERR_INTERNAL, "bytes: %.60s is too large for these variables", found->name);
     if (failure.status) bytes = -1;
   }
   fe_report(error, &failure);

@@ -116,6 +116,7 @@ static bool unbatch_result(mapping *m, size_t number, const fe_leaf *leaf) {
   leaf->value->id = op_unbatch(g, x, m->size, leaf->axis, m->level);
   if (m->over && leaf->value->id && lead == m->level)
     leaf->value->id = divided(m, leaf->value->id, leaf->axis < 0 ? leaf->axis + rank + 1 : leaf->axis);
+  *leaf->value = fe_vmap_value(m->graph, leaf->value->id);
   return leaf->value->id != 0;
 }
 
@@ -136,21 +137,39 @@ static bool set_errors(mapping *m, vf_tree *results) {
   return good;
 }
 
-/* Call the function at the level of this vmap. */
-static bool call_mapped(mapping *m, vf_tree_function f, void *user, vf_tree *arguments, vf_tree *results) {
+/* Is no result a value of another vmap, which has ended? Results that were not set are found later. */
+static bool results_are_own(mapping *m, vf_tree *results) {
+  fe_leaves leaves;
+  bool good = fe_tree_leaves(&m->call, "results", results, NULL, &leaves);
+  for (size_t i = 0; i < leaves.count && good; i++)
+    good = !leaves.items[i].value->id || check_leaf(m, "result", i, leaves.items[i].value);
+  fe_leaves_free(m->call.ir, &leaves);
+  return good;
+}
+
+/* Call the function at the level of this vmap. leaves: of `arguments`. */
+static bool call_mapped(mapping *m, vf_tree_function f, void *user, vf_tree *arguments,
+                        const fe_leaves *leaves, vf_tree *results) {
   vf_graph *g = m->graph;
   uint32_t level = g->level, levels = g->levels, epoch = g->epoch;
   g->level = m->level;
   g->levels = levels | 1u << (m->level - 1);
   g->level_sizes[m->level] = m->size;
+  uint32_t around = g->vmap_values.at_level[m->level];
+  g->vmap_values.at_level[m->level] = ++g->vmap_values.begun;
+  for (size_t i = 0; i < leaves->count; i++)
+    *leaves->items[i].value = fe_vmap_value(g, leaves->items[i].value->id);
   f(user, arguments, results);
+  fe_resume(&m->call);
+  bool good = !g->error.status;
+  if (good && g->epoch != epoch)
+    good = fe_refuse(&m->call, "the function realised a tensor; its values are not known yet: "
+                               "realise before, or the results");
+  good = good && results_are_own(m, results);
+  g->vmap_values.at_level[m->level] = around;
   g->level = level;
   g->levels = levels;
-  fe_resume(&m->call);
-  if (g->error.status) return false;
-  return g->epoch == epoch ||
-         fe_refuse(&m->call, "the function realised a tensor; its values are not known yet: "
-                             "realise before, or the results");
+  return good;
 }
 
 static bool map_tree(mapping *m, vf_tree_function f, void *user, const vf_tree *arguments,
@@ -163,7 +182,7 @@ static bool map_tree(mapping *m, vf_tree_function f, void *user, const vf_tree *
   if (!own) return false;
   fe_tree_copy(arguments, own, nodes);
   good = fe_tree_leaves(&m->call, "in_axes", own, in_axes, &leaves) &&
-         batch_arguments(m, &leaves, axis_size) && call_mapped(m, f, user, own, results);
+         batch_arguments(m, &leaves, axis_size) && call_mapped(m, f, user, own, &leaves, results);
   fe_leaves_free(m->call.ir, &leaves);
   ir_free(m->call.ir->mem, own, nodes * sizeof *own);
   return good && unbatch_results(m, results, out_axes);

@@ -56,8 +56,8 @@ void fe_blame_fault(const fe_blamed *b, const ir_eval_fault *f, ir_error *error)
   snprintf(value, sizeof value, f->is_unsigned ? "%" PRIu64 : "%" PRId64, f->index);
   if (f->size > 0)
     snprintf(accepted, sizeof accepted,
-             "indices are %" PRId64 " to %" PRId64 ", or any with mode=\"clip\" or mode=\"fill\"", -f->size,
-             f->size - 1);
+             "indices are %" PRId64 " to %" PRId64 ", or any with mode=\"clip\" or mode=\"fill\"",
+             f->is_unsigned ? 0 : -f->size, f->size - 1);
   ir_error_clear(error);
   ir_fail(error, IR_ERR_RANGE,
           "graph @%.60s: %.300s: %s%s is %s, but axis %u of %s has %" PRId64
@@ -140,7 +140,7 @@ static bool try_indices(const fe_blamed *b, ir_ref node, ir_eval_fault *fault) {
     found = huge || index < -size || index >= size;
     if (!found) continue;
     *fault = (ir_eval_fault){.node = node, .index = index, .size = size, .axis = (uint32_t)axis};
-    fault->is_unsigned = indices.dtype == IR_U64;
+    fault->is_unsigned = ir_dtypes[indices.dtype].kind == IR_KIND_UNSIGNED;
     fault->rank = indices.rank;
     for (int64_t k = indices.rank, at = i; k-- > 0; at /= indices.shape[k])
       fault->at[k] = at % indices.shape[k];

@@ -31,6 +31,7 @@ static const command commands[] = {
     {"devices", cli_devices, "list what graphs can run on"},
     {"rules", cli_rules, "print the rules that simplify index expressions, with their reasons"},
     {"ops", cli_ops, "print what is known of each operation: dtypes, shapes, derivatives, sharding, cost"},
+    {"mesh", cli_mesh, "measure what messages between the devices of a mesh cost"},
     {"reshard", cli_reshard, "print the cheapest way from one division of an array over devices to another"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -38,6 +38,7 @@ int cli_cache(int argc, char **argv);
 int cli_devices(int argc, char **argv);
 int cli_rules(int argc, char **argv);
 int cli_ops(int argc, char **argv);
+int cli_mesh(int argc, char **argv);
 int cli_reshard(int argc, char **argv);
 
 #endif

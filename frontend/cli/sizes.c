@@ -166,7 +166,7 @@ static int check_axis(cli_binder *b, size_t p, int axis) {
     return cli_wrong_shape(b, p, "axis %d has to be %lld", axis, (long long)value);
   char name[200];
   name_axis(b, p, axis, name, sizeof name);
-  if (!done) return cli_wrong_shape(b, p, "%s is too large, or divides by zero", name);
+  if (!done) return cli_wrong_shape(b, p, "%s needs more than 64 bits for the sizes given", name);
   return cli_wrong_shape(b, p, "%s has to be %lld by the other sizes", name, (long long)value);
 }
 

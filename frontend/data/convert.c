@@ -116,7 +116,7 @@ vf_value fe_data_lead_back(fe_data_call *c, const fe_conversion *how, vf_value a
   case FE_GROW: made = op_point(g, x.id, ir_index(g, 0), single_axis(how)); break;
   case FE_ONE_HOT:
     made = 0;
-    fe_data_refuse(c, "classes have no gradient");
+    ir_fail(g->error, IR_ERR_INTERNAL, "data: classes have no gradient"); /* refused when it is put */
     break;
   }
   return end(&r, made);

@@ -16,7 +16,7 @@ static const char *const names[ROWS] = {
 static double *values_of(fe_roofline *l, int row) { return row == RATE ? &l->gflops : l->gbs[row]; }
 static int count_of(int row) { return row == RATE ? 1 : FE_FOOTPRINTS; }
 
-static double two_digits(double value) {
+double fe_two_digits(double value) {
   if (!(value > 0) || isinf(value)) return 0;
   double unit = pow(10, floor(log10(value)) - 1);
   return round(value / unit) * unit;
@@ -27,7 +27,7 @@ static void put_limits(const fe_roofline *limits, const char *suffix, ir_text *o
   for (int row = 0; row < ROWS; row++) {
     ir_textf(out, " %s%s=", names[row], suffix);
     for (int i = 0; i < count_of(row); i++)
-      ir_textf(out, "%s%g", i ? "," : "", two_digits(values_of(&l, row)[i]));
+      ir_textf(out, "%s%g", i ? "," : "", fe_two_digits(values_of(&l, row)[i]));
   }
 }
 

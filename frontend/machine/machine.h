@@ -28,6 +28,8 @@ ir_status fe_machine_find(rt_context *context, fe_machine *out, bool *known, ir_
 ir_status fe_machine_set(fe_machine *machine, bool *all, ir_error *error);
 /* Round what was measured, and keep it on disk. */
 ir_status fe_machine_keep(rt_context *context, fe_machine *machine, ir_error *error);
+/* What was measured, rounded to two digits; 0 where it is not above 0, or infinite. */
+double fe_two_digits(double value);
 /* The limits of one thread, or of all where threads > 1. */
 const fe_roofline *fe_machine_limits(const fe_machine *machine, int threads);
 

@@ -146,12 +146,16 @@ static ir_status divide(fe_sharded *s, bool result, size_t number, void *whole, 
   a->result = result;
   a->changed = !result && reference_of(s, false, number);
   a->bytes = ir_dtypes[ir_dtype_of(&s->graph, v->global)].bytes;
-  if (ir_spec_count(&v->spec, IR_PLACE_PENDING))
+  if (ir_spec_count(&v->spec, IR_PLACE_PENDING)) {
+    const ir_node *n = ir_get(&s->graph, v->global);
+    bool named = n->op == IR_OP_INPUT;
     return ir_fail(
         error, IR_ERR_UNSUPPORTED,
-        "%s %zu is a pending reduction, of which each device has a summand; run on parts, or let the "
-        "graph carry it out with a spec without it",
-        result ? "result" : "input", number);
+        "%s %zu%s%.60s is a pending reduction, of which each device has a summand, and no whole array; run "
+        "on parts (vf_program_run_parts), or give it a spec without `+`",
+        result ? "result" : "input", number, named ? ", %" : "",
+        named ? ir_name_text(&s->graph, n->arg) : "");
+  }
   a->boxes = ir_alloc(mem, devices * sizeof *a->boxes);
   a->parts = ir_alloc(mem, devices * sizeof *a->parts);
   a->owner = ir_alloc(mem, devices * sizeof *a->owner);

@@ -1,7 +1,7 @@
 /* A node may be for several statements: the padded image that two convolutions read belongs to both. In a
  * kernel, it counts for those statements that what reads it there is for, and for all if nothing else reads
  * it; where it is for none of these, it is a value by itself, and counts for the statements that have it as a
- * result, or, where there are none, for all of its own. */
+ * result, with those whose derivative it is for these, or, where there are none, for all of its own. */
 #include "frontend/report/kernel_statements.h"
 
 #include <string.h>
@@ -115,6 +115,15 @@ static bool list_all(kernel *n, const fe_walk *walk, ir_cause_items *items) {
   return true;
 }
 
+/* Is the node of these items a result of the item's statement, or is it a result of the one that asks for
+ * this derivative? */
+static bool is_result(const ir_cause_items *items, const ir_cause_item *item) {
+  bool result = item->result;
+  for (size_t i = 0; i < items->count && item->by && !result; i++)
+    result = items->list[i].result && items->list[i].statement == item->by;
+  return result;
+}
+
 static bool set_own(kernel *n, ir_cause_items *items) {
   for (size_t i = 0; i < n->nodes.count; i++) {
     if (!list_live(n->k, n->nodes.list[i], items)) return false;
@@ -122,7 +131,7 @@ static bool set_own(kernel *n, ir_cause_items *items) {
       const ir_cause_item *at = &items->list[j];
       while (n->all.list[bit].statement != at->statement || n->all.list[bit].by != at->by) bit++;
       n->own[i * n->words + bit / 64] |= (uint64_t)1 << (bit & 63);
-      if (at->result) n->results[i * n->words + bit / 64] |= (uint64_t)1 << (bit & 63);
+      if (is_result(items, at)) n->results[i * n->words + bit / 64] |= (uint64_t)1 << (bit & 63);
     }
   }
   return true;

@@ -8,6 +8,7 @@
 
 #include "frontend/api/api.h"
 #include "frontend/mesh/sharded.h"
+#include "frontend/session/fault.h"
 #include "frontend/session/walk.h"
 #include "passes/ops/ops.h"
 
@@ -502,6 +503,7 @@ static void run_program(vf_context *c, fe_walk *w, size_t root_count, compiled *
     if (p->program) rt_program_run_placed(p->program, l->pointers, outputs, NULL, error);
     else fe_sharded_run(&p->devices, l->pointers, outputs, NULL, error);
     l->running = false;
+    if (p->program) fe_session_blame(c, w, root_count, error);
   }
   if (!error->status) commit_results(c, root_count, made);
   else abandon_results(c, root_count, made, begun && error->status != IR_ERR_MEMORY);

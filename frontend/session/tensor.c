@@ -132,12 +132,16 @@ vf_tensor *vf_tensor_keep(vf_value value, vf_error *error) {
     ir_ref node = 0;
     bool good = fe_begin(&call, "keep", &value, 1);
     if (good && !ir_shape(call.ir, value.id))
-      good = fe_refuse(&call, "the value is an expression of sizes, not a tensor");
+      good = fe_refuse(
+          &call, "the value is a size, as vf_op_size gives it, not a tensor; it stands in shapes alone");
     if (good && value.graph->recording)
       good = fe_refuse(
           &call, "a function is being recorded, and only its results can be used outside it; keep those");
     if (good) node = op_default_dtype(call.ir, value.id);
+    uint32_t ended = value.graph->ended;
+    if (node == value.id) call.statement = 0; /* it makes nothing: the statement is the one of the value */
     node = fe_end(&call, node).id;
+    if (!call.statement) value.graph->ended = ended;
     if (node) t = make_handle(value.graph->context, node, &failure);
     else failure = value.graph->error;
     vf_graph_clear_error(value.graph);

@@ -9,8 +9,9 @@ typedef struct fe_walk {
   fe_lazy *lazy;
   const ir_graph *from;
   ir_graph *to;
-  bool divided;   /* something copied says how it is divided over the session's mesh */
-  bool as_inputs; /* BUFFERs become INPUTs b0, b1, ..., listed in lazy->leaves */
+  bool divided;      /* something copied says how it is divided over the session's mesh */
+  bool as_inputs;    /* BUFFERs become INPUTs b0, b1, ..., listed in lazy->leaves */
+  ir_ref node_count; /* of `from` when the walk began: map is as long */
   size_t leaf_count, frame_count;
 } fe_walk;
 

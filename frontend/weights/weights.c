@@ -130,7 +130,7 @@ ir_status fe_weights_resolve(fe_weights *w, const ir_graph *g, ir_ref resource, 
   int64_t shape[IR_MAX_RANK] = {0};
   const ir_node *n = ir_get(g, resource);
   *out = NULL;
-  if (!ir_resource_origin(g, resource, &o)) return ir_fail(error, IR_ERR_INVALID, "a constant of no file");
+  if (!ir_resource_origin(g, resource, &o)) return ir_fail(error, IR_ERR_INTERNAL, "a constant of no file");
   for (uint32_t i = 0; i < n->nsrc; i++) ir_is_const(g, n->src[i], &shape[i]);
   fe_weights_file *f = find_array(w, &o, (ir_dtype)n->dtype, (int)n->nsrc, shape, &index, error);
   if (!f) return error->status;

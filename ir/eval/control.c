@@ -44,7 +44,7 @@ ir_status ir_eval_param(ir_eval_run *run, ir_ref ref, const ir_slot *given, ir_s
   char left[IR_SHAPE_TEXT], right[IR_SHAPE_TEXT];
   if (given->dtype != out->dtype || given->rank != out->rank ||
       memcmp(given->shape, out->shape, out->rank * sizeof *out->shape) != 0)
-    return ir_fail(run->error, IR_ERR_INVALID, "func: a parameter of type %s%s is bound to %s%s",
+    return ir_fail(run->error, IR_ERR_INTERNAL, "func: a parameter of type %s%s is bound to %s%s",
                    ir_dtypes[out->dtype].name, ir_eval_shape_text(out->shape, out->rank, left),
                    ir_dtypes[given->dtype].name, ir_eval_shape_text(given->shape, given->rank, right));
   out->count = given->count;

@@ -42,7 +42,7 @@ static ir_status find_merged_batch(ir_eval_run *run, ir_ref ref, const ir_custom
               *all = &out->sizes[out->rank - out->operand_rank[i] + k];
       if (*all == 1) *all = size;
       else if (size != 1 && size != *all)
-        return ir_fail(run->error, IR_ERR_INVALID,
+        return ir_fail(run->error, IR_ERR_INTERNAL,
                        "%s: batches of its operands have sizes %" PRId64 " and %" PRId64, call->name, *all,
                        size);
     }
@@ -68,13 +68,13 @@ static ir_status make_result(ir_eval_run *run, ir_ref ref, const ir_custom_call 
   char shape[IR_SHAPE_TEXT];
   *out = (ir_slot){.dtype = (ir_dtype)call->dtypes[number], .rank = batch->rank + call->ranks[number]};
   if (out->rank > IR_MAX_RANK)
-    return ir_fail(run->error, IR_ERR_INVALID, "%s: result %u has too many axes in its batch", call->name,
+    return ir_fail(run->error, IR_ERR_INTERNAL, "%s: result %u has too many axes in its batch", call->name,
                    number + 1);
   memcpy(out->shape, batch->sizes, batch->rank * sizeof *out->shape);
   for (uint32_t k = 0; k < call->ranks[number]; k++) {
     out->shape[batch->rank + k] = run->index[dims[k]];
     if (!run->index_known[dims[k]] || run->index[dims[k]] < 0)
-      return ir_fail(run->error, IR_ERR_INVALID, "%s: axis %u of result %u has no size, or a negative one",
+      return ir_fail(run->error, IR_ERR_INTERNAL, "%s: axis %u of result %u has no size, or a negative one",
                      call->name, k, number + 1);
   }
   size_t element = ir_dtypes[out->dtype].bytes;

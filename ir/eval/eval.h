@@ -50,7 +50,7 @@ typedef struct ir_eval_fault {
   ir_ref node;         /* the GATHER or SCATTER; 0: none */
   int64_t index, size; /* its value, and the elements of the axis */
   uint32_t axis;
-  bool is_unsigned;        /* the index is of dtype u64 */
+  bool is_unsigned;        /* the index is of an unsigned dtype */
   uint32_t rank;           /* of the indices, without their batch */
   int64_t at[IR_MAX_RANK]; /* where the index stands in them */
 } ir_eval_fault;

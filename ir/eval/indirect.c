@@ -58,7 +58,7 @@ static access locate_element(const indirection *in, const int64_t *coord) {
   const ir_slot *indices = in->indices;
   int64_t given =
       ir_value_load(indices->data + (size_t)p.index * ir_dtypes[indices->dtype].bytes, indices->dtype).i;
-  bool huge = indices->dtype == IR_U64 && given < 0; /* 2^63 and more */
+  bool huge = ir_dtypes[indices->dtype].kind == IR_KIND_UNSIGNED && given < 0; /* 2^63 and more */
   int64_t from_start = given < 0 && !huge ? given + in->size : given;
   p.inside = !huge && from_start >= 0 && from_start < in->size;
   p.readable = p.inside || (in->size > 0 && in->mode != IR_GATHER_FILL);

@@ -52,8 +52,7 @@ bool ir_lex_prefix_error(ir_lexer *lx, int line, int column) {
   memcpy(text, lx->error->text, length);
   text[length] = '\0';
   ir_error_clear(lx->error);
-  if (status == IR_OK) return ir_lex_fail_at(lx, line, column, "the operation failed without a reason");
-  ir_fail(lx->error, status, "%s:%d:%d: error: %s", lx->file, line, column, text);
+  ir_fail(lx->error, status ? status : IR_ERR_INTERNAL, "%s:%d:%d: error: %s", lx->file, line, column, text);
   return false;
 }
 

@@ -11,9 +11,11 @@ const struct ir_pending_name ir_pending_names[6] = {{"sum", IR_OP_ADD}, {"prod",
 static bool read_axes(ir_lexer *lx, const ir_mesh *mesh, ir_spec *out, uint32_t place) {
   do {
     ir_subaxis s;
-    int line = lx->token.line, column = lx->token.column;
     if (!ir_subaxis_read(lx, mesh, &s)) return false;
-    if (!ir_spec_add(out, place, s)) return ir_lex_fail_at(lx, line, column, "too many axes in a spec");
+    if (!ir_spec_add(out, place, s)) { /* a mesh has fewer sub-axes than a spec has room for */
+      ir_fail(lx->error, IR_ERR_INTERNAL, "spec: too many axes");
+      return false;
+    }
   } while (ir_lex_accept(lx, '.'));
   return true;
 }

@@ -139,9 +139,7 @@ static ir_ref by_attributes(physical *p, ir_ref node) {
   }
   if (good) made = ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape_of(p, node), arg, src, count);
   else
-    ir_fail(g->error, IR_ERR_UNSUPPORTED,
-            "%s: the operation has no rule for batch axes, and its result is %s; use it on values without "
-            "batch axes",
+    ir_fail(g->error, IR_ERR_INTERNAL, "%s: no rule makes the batch axes of its result, %s, ordinary ones",
             ir_ops[n->op].text, OP_TYPE(node));
   if (src != p->src) ir_free(g->mem, src, n->nsrc * sizeof *src);
   return made;
@@ -371,10 +369,12 @@ static bool read_batch(physical *p, ir_ref node) {
   if (!p->batch || !ir_shape(g, node)) return true;
   uint32_t rank = ir_physical(g, node, dims);
   if (rank <= IR_MAX_RANK && op_bytes_fit(g, (ir_dtype)n->dtype, dims, rank)) return true;
-  op_refuse(g,
-            "%s: %s has %u axes in all, or too many bytes; a tensor has at most %d axes and less than "
-            "2^63 bytes",
-            ir_ops[n->op].text, OP_TYPE(node), rank, IR_MAX_RANK);
+  if (rank > IR_MAX_RANK)
+    op_refuse(g, "%s: %s has %u axes, those that vmap adds included; a tensor has at most %d",
+              ir_ops[n->op].text, OP_TYPE(node), rank, IR_MAX_RANK);
+  else
+    op_refuse(g, "%s: %s may have 2^63 bytes or more with the axes that vmap adds; a tensor has fewer",
+              ir_ops[n->op].text, OP_TYPE(node));
   return false;
 }
 

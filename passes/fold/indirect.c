@@ -1,6 +1,7 @@
 /* Folding gathers, whose index tensors are read at run time. */
 #include "fold.h"
 
+#include "passes/index/affine.h"
 #include "passes/index/index.h"
 #include "passes/ops/ops.h"
 
@@ -66,6 +67,24 @@ static ir_ref gathered_index(folder *f, const ir_node *n, const op_window_indice
   return pass_add(g, first, pass_mul_int(g, p->at[ir_arg_int(n)], w->step));
 }
 
+/* The value of a gather whose data is the same at all indices, as that of a broadcast is: nothing that it
+ * reads depends on the index, but one out of range is an error all the same. The select keeps the check,
+ * since its condition compares the index with the position that was checked; it holds for each index in
+ * range: a position is the index or, of a negative one, index + size. */
+static ir_ref checked(folder *f, ir_ref value, ir_ref index) {
+  ir_graph *g = f->g;
+  if (ir_op_of(g, index) != IR_OP_BOUND || ir_arg_mode(ir_get(g, index)) != IR_GATHER_CHECK) return value;
+  if (!value || affine_depends(f->g, value, index)) return value;
+  ir_ref given = ir_src(g, index, 0), size = ir_src(g, index, 1);
+  ir_dtype wide = ir_dtype_of(g, given) == IR_U64 ? IR_U64 : IR_I64;
+  ir_ref at = ir_cast(g, given, wide), place = ir_cast(g, index, wide);
+  ir_ref holds = ir_binary(g, IR_OP_EQ, at, place);
+  if (wide == IR_I64)
+    holds = ir_binary(g, IR_OP_OR, holds,
+                      ir_binary(g, IR_OP_EQ, at, ir_binary(g, IR_OP_SUB, place, ir_cast(g, size, wide))));
+  return pass_where(g, holds, value, fold_zero(f, ir_dtype_of(g, value)));
+}
+
 ir_ref fold_gather(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_point *p) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, node);
@@ -86,6 +105,6 @@ ir_ref fold_gather(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const p
     fold_ask(f, fr, n->src[0], pass_and(g, valid, inside), &from);
     return 0;
   }
-  ir_ref value = fold_reply(f, fr, 1);
+  ir_ref value = checked(f, fold_reply(f, fr, 1), index);
   return !ir_is_true(g, inside) ? fold_filled(f, inside, value, fold_zero(f, (ir_dtype)n->dtype)) : value;
 }

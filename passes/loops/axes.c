@@ -48,7 +48,7 @@ bool loop_find_axes(loop_nest *n) {
     for (uint32_t k = 0; k < n->bound_count; k++) excluded |= n->bound[k] == found[i];
     if (excluded) continue;
     if (n->axis_count == MAX_NEST) {
-      ir_fail(n->g->error, IR_ERR_UNSUPPORTED, "a kernel has more than %d axes", MAX_NEST);
+      ir_fail(n->g->error, IR_ERR_INTERNAL, "a kernel has more than %d axes", MAX_NEST);
       return false;
     }
     uint32_t at = n->axis_count++;

@@ -322,8 +322,8 @@ static bool locals_are_whole(ir_graph *g, ir_ref effect) {
       whole = ir_arg_int(ir_get(g, locals[i])) != ir_arg_int(ir_get(g, locals[k]));
   if (!whole)
     ir_fail(g->error, IR_ERR_INVALID,
-            "moves: the first axis of a kernel with locals must stay one level, as the locals hold the "
-            "values of one iteration");
+            "moves: a kernel with locals keeps its first axis in one piece, as they hold the values of one "
+            "iteration: split it by a step that divides its size");
   return whole;
 }
 

@@ -21,6 +21,7 @@
 
 #include "ir/mesh/sharding.h"
 #include "passes/index/index.h"
+#include "passes/ops/check.h"
 
 typedef struct lowering {
   ir_graph *g;
@@ -134,8 +135,11 @@ static ir_ref lower_matmul(ir_graph *g, ir_ref old, ir_ref a, ir_ref b) {
   uint32_t out_rank = ir_rank(g, old), rank = out_rank + 1;
   ir_ref dims[IR_MAX_RANK];
   if (rank > IR_MAX_RANK) {
-    ir_fail(g->error, IR_ERR_UNSUPPORTED, "matmul: %u axes; at most %d are supported", out_rank,
-            IR_MAX_RANK - 1);
+    ir_fail(g->error, IR_ERR_UNSUPPORTED,
+            "matmul: operands of %s and %s have %u axes; it takes at most %d, as its products have one more: "
+            "reshape "
+            "some into one",
+            OP_TYPE(a), OP_TYPE(b), out_rank, IR_MAX_RANK - 1);
     return 0;
   }
   for (uint32_t i = 0; i < out_rank; i++) dims[i] = ir_dim(g, old, i);
@@ -194,7 +198,9 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   if (ir_ops[n->op].cls == IR_CLASS_REDUCE) return lower_reduce(l, old, l->map[n->src[0]]);
   bool is_sort = n->op == IR_OP_SORT || n->op == IR_OP_ARGSORT;
   if (is_sort && !l->sorts) return pass_lower_sort(g, old, l->map[n->src[0]]);
-  if (n->op == IR_OP_SHRINK && l->sorts && ir_op_of(g, n->src[0]) == IR_OP_SORT) {
+  bool of_sort = n->op == IR_OP_SHRINK &&
+                 (ir_op_of(g, n->src[0]) == IR_OP_SORT || ir_op_of(g, n->src[0]) == IR_OP_ARGSORT);
+  if (of_sort && l->sorts) {
     ir_ref made = pass_lower_first_sorted(g, old, l->map[ir_src(g, n->src[0], 0)]);
     if (made || g->error->status) return made;
   }

@@ -35,8 +35,9 @@ ir_ref pass_elementary(ir_graph *g, ir_ref store);
 
 ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x); /* CUMSUM CUMPROD CUMMAX CUMMIN */
 ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x);       /* SORT ARGSORT */
-/* sort.c: the first elements that a SHRINK takes of a SORT, gathered by indices that are sorted instead; 0:
- * it takes others, or too many, or fails. x: the SORT's operand, lowered. */
+/* sort.c: the first elements that a SHRINK takes of a SORT, gathered by indices that are sorted instead; and
+ * the first one alone of a SORT or an ARGSORT, by argmax or argmin. 0: it takes others, or too many, or
+ * fails. x: the operand of either, lowered. */
 ir_ref pass_lower_first_sorted(ir_graph *g, ir_ref shrink, ir_ref x);
 
 /* scatter.c: SCATTER and SCATTER_ADD as an ASSIGN, and an ASSIGN of f16 and bf16 that adds in f32. `at`: its

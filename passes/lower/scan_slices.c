@@ -39,10 +39,10 @@ static bool slices_are_equal(const ir_graph *g, ir_ref x, int *looked) {
   return true;
 }
 
-/* One of them; 0 on failure. */
-static ir_ref slice_of(ir_graph *g, ir_ref x) {
+static ir_ref slice_of(ir_graph *g, ir_ref x);
+
+static ir_ref make_slice(ir_graph *g, ir_ref x) {
   ir_node n = *ir_get(g, x);
-  if (ir_rank(g, x) == 0) return x;
   ir_ref shape = without_first_axis(g, x), src[3];
   if (n.op == IR_OP_EXPAND) {
     ir_ref base = sized(g, IR_OP_RESHAPE, n.src[0], without_first_axis(g, n.src[0]));
@@ -51,6 +51,15 @@ static ir_ref slice_of(ir_graph *g, ir_ref x) {
   for (uint32_t i = 0; i < n.nsrc; i++)
     if (!(src[i] = slice_of(g, n.src[i]))) return 0;
   return ir_make_tensor(g, (ir_op)n.op, (ir_dtype)n.dtype, shape, n.arg, src, n.nsrc);
+}
+
+/* One of them; 0 on failure. It is for the statements of x. */
+static ir_ref slice_of(ir_graph *g, ir_ref x) {
+  if (ir_rank(g, x) == 0) return x;
+  ir_cause before = ir_cause_enter(g, x);
+  ir_ref made = make_slice(g, x);
+  ir_cause_leave(g, before, x, 0); /* a part of the value, not the value */
+  return made;
 }
 
 /* How a scan uses an operand; they are listed in this order. */

@@ -119,9 +119,8 @@ static ir_ref permutation(ir_graph *g, ir_ref order) {
   ir_ref size = ir_dim(g, order, 1);
   int64_t known, most = ir_bounds_of(g, size).hi;
   if (most > (int64_t)1 << PASS_INDEX_BITS) {
-    ir_fail(g->error, IR_ERR_UNSUPPORTED,
-            "sort: size %s is not known to be at most 2^%d; declare a smaller bound", OP_EXPR(size),
-            PASS_INDEX_BITS);
+    ir_fail(g->error, IR_ERR_INTERNAL, "sort: size %s is not known to be at most 2^%d", OP_EXPR(size),
+            PASS_INDEX_BITS); /* recording refuses it */
     return 0;
   }
   ir_ref keys = op_binary(g, IR_OP_OR, binary_with(g, IR_OP_SHL, order, PASS_INDEX_BITS),
@@ -151,6 +150,18 @@ ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x) {
  * elements (10^6 of f32, Sapphire Rapids), one that leaves most of them out less. */
 enum { FEW = 4 };
 
+/* The index of the element that a sort puts first, of lines; 0: argmax and argmin do not find it. Both find
+ * the first of equals, zeros of either sign among them, and the first NaN, which is last in ascending order.
+ * 79 rows of 290 take 2.4 us in place of 52. */
+static ir_ref first_index(ir_graph *g, ir_ref lines, bool descending) {
+  ir_ref dims[3];
+  int64_t axis = 1;
+  if (!lines || (!descending && ir_is_float(ir_dtype_of(g, lines)))) return 0;
+  ir_ref at = op_argreduce(g, descending ? IR_OP_ARGMAX : IR_OP_ARGMIN, lines, &axis, false);
+  dims[0] = ir_dim(g, lines, 0), dims[1] = ir_index(g, 1), dims[2] = ir_dim(g, lines, 2);
+  return at ? op_reshape_known(g, at, dims, 3) : 0;
+}
+
 ir_ref pass_lower_first_sorted(ir_graph *g, ir_ref shrink, ir_ref x) {
   const ir_node *n = ir_get(g, shrink), *sort = ir_get(g, n->src[0]);
   uint32_t axis = (uint32_t)ir_arg_int(sort), rank = ir_rank(g, shrink);
@@ -162,7 +173,15 @@ ir_ref pass_lower_first_sorted(ir_graph *g, ir_ref shrink, ir_ref x) {
   }
   if (!ir_is_const(g, n->src[1 + 2 * axis], &from) || !ir_is_const(g, n->src[2 + 2 * axis], &to) || from)
     return 0;
+  if (to == 1) {
+    ir_ref lines = op_lines(g, x, axis), at = first_index(g, lines, ir_arg_mode(sort) != 0);
+    sort = ir_get(g, ir_src(g, shrink, 0));
+    if (at && sort->op == IR_OP_SORT) at = op_take_lines(g, lines, at);
+    if (at) return op_unlines(g, at, shrink);
+  }
+  if (ir_op_of(g, ir_src(g, shrink, 0)) != IR_OP_SORT) return 0;
   if (ir_is_const(g, ir_dim(g, x, axis), &size) && size < FEW * to) return 0;
+  n = ir_get(g, shrink), sort = ir_get(g, n->src[0]);
   ir_ref at = ir_make_tensor(g, IR_OP_ARGSORT, IR_I64, ir_shape(g, n->src[0]), sort->arg, &x, 1);
   n = ir_get(g, shrink);
   memcpy(src, n->src, n->nsrc * sizeof *src);

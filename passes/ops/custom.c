@@ -243,7 +243,8 @@ static bool begin_direction(direction *d, ir_graph *g, ir_ref node) {
   const op_custom *c = op_custom_find(g, d->call.name, strlen(d->call.name));
   d->site = (op_custom_site){g, c, ir_get(g, node)->src, d->call.values};
   if (!c || c->base.operands != d->call.operands || c->base.results != d->call.results)
-    return op_refuse(g, "%s: no custom operation of that name and form is registered", d->call.name) != 0;
+    return !ir_fail(g->error, IR_ERR_INTERNAL, "%s: it was recorded with another form, or none is registered",
+                    d->call.name);
   for (uint32_t i = 0; i < d->call.results; i++)
     if (!(d->results[i] = ir_custom_result(g, node, &d->call, i))) return false;
   return true;

@@ -40,7 +40,7 @@ enum {
   TLB_ENTRIES = 128
 };
 /* Half and twice MIN_REUSE, MIN_REUSE_GATHERED and L2_WAYS change no workload's loops, of
- * COPY_COST, TRANSPOSE_COST and TLB_ENTRIES those of T1 and T2 alone. */
+ * PACK_COPY_COST, TRANSPOSE_COST and TLB_ENTRIES those of T1 and T2 alone. */
 enum {
   MIN_REUSE = 32, /* rows for which a copy of contiguous columns pays */
   /* The same where the columns of a tile stay in the L2 cache as they are: then rows of 2 KiB, one below the
@@ -54,9 +54,6 @@ enum {
    * that are near and contiguous, whose copies take memory alone: of 64 to 768 terms and 192 to 768 columns 2
    * to 8 rows take as long either way, 64 and 197 take 0.8 and 0.92 of the time from panels */
   MIN_REUSE_GATHERED = 8,
-  /* vectorized multiplications that take as long as copying an element: 32 of f32 in a cycle, so that 8 are a
-   * quarter of one, in which an L2 cache delivers and takes about the eight bytes of the copy */
-  COPY_COST = 8,
   /* the same where the copy changes which elements are neighbours, which interleaves registers and reads
    * lines in another order than they have in memory */
   TRANSPOSE_COST = 20
@@ -64,12 +61,7 @@ enum {
 
 enum {
   FAR_BYTES = 2 * L2_BYTES, /* of a copy: with what it copies four times a cache */
-  /* multiplications of a product, about 10 us, of which a copy with its launch is a small part: one of fewer
-   * is packed only where that saves more than it costs */
-  MUCH = 1 << 20,
-  MIN_PAIRED = 1 << 14, /* from which on words of two integers, which two copies make, are worth these */
-  LAUNCH = 1 << 14,     /* 0.2 us, in multiplications */
-  MASKING = 4 /* multiplications that a mask, a conversion or an addition on an element takes, at least */
+  MIN_PAIRED = 1 << 14,     /* from which on words of two integers, which two copies make, are worth these */
 };
 
 /* Factors of estimated costs. */
@@ -108,6 +100,7 @@ typedef struct packing {
   const pass_operand *columns, *rows;
   form columns_form, rows_form;
   bool transposed;
+  int64_t wide;     /* columns, with zeros behind them, that fill vectors; 0: those that there are */
   bool constant[2]; /* by operand of the contraction: it depends on constants alone */
   const pass_operand
       *weights; /* of a sum computed in blocks of terms (passes/patterns/online_softmax.h); otherwise NULL */
@@ -117,7 +110,7 @@ static bool has_axis(uint32_t set, uint32_t axis) { return set >> axis & 1; }
 
 /* memory order of an operand */
 
-static bool is_plain(const ir_graph *g, const pass_operand *o) {
+bool pack_is_plain(const ir_graph *g, const pass_operand *o) {
   const ir_node *n = ir_get(g, o->base);
   if (o->epilogue) return true;
   switch ((ir_class)ir_ops[n->op].cls) {
@@ -130,8 +123,7 @@ static bool is_plain(const ir_graph *g, const pass_operand *o) {
   }
 }
 
-/* The stride along the axis, in elements; INT64_MAX where it is not constant. */
-static int64_t axis_stride(const pass_contraction *c, const pass_operand *o, uint32_t axis) {
+int64_t pack_axis_stride(const pass_contraction *c, const pass_operand *o, uint32_t axis) {
   int64_t step;
   if (!has_axis(o->varies, axis)) return 0;
   if (!affine_stride(c->g, o->index, c->range[axis], &step)) return INT64_MAX;
@@ -146,7 +138,7 @@ static int64_t longest_stride(const pass_contraction *c, const pass_operand *o, 
   *count = 1, *least = INT64_MAX;
   for (uint32_t i = 0; i < c->rank; i++) {
     if (!has_axis(c->reduced & o->varies, i) || c->size[i] == 1) continue;
-    int64_t here = axis_stride(c, o, i);
+    int64_t here = pack_axis_stride(c, o, i);
     if (c->size[i] > *count) *count = c->size[i], step = here;
     if (here < *least) *least = here;
   }
@@ -167,13 +159,12 @@ static bool stays_in_cache(const pass_contraction *c, int64_t count, int64_t ste
   return count <= sets * L2_WAYS / 2;
 }
 
-/* Does the operand read most elements of its base several times? */
-static bool is_window(const pass_contraction *c, const pass_operand *o) {
+bool pack_is_window(const pass_contraction *c, const pass_operand *o) {
   return pack_elements(c->g, o->base) < pass_contraction_size(c, o->varies) / 2;
 }
 
 static bool is_masked(const pass_contraction *c, const pass_operand *o) {
-  return !is_plain(c->g, o) || !ir_is_true(c->g, o->valid);
+  return !pack_is_plain(c->g, o) || !ir_is_true(c->g, o->valid);
 }
 
 /* choosing */
@@ -190,9 +181,9 @@ static form form_of_columns(const packing *k) {
   int64_t count, least, step = longest_stride(c, o, &count, &least), fixed,
                         reuse = pass_contraction_size(c, ~c->reduced & ~o->varies);
   if (k->weights && count > KEY_BLOCK) count = KEY_BLOCK;
-  if (is_window(c, o)) return is_masked(c, o) ? PLAIN : AS_IS;
+  if (pack_is_window(c, o)) return is_masked(c, o) ? PLAIN : AS_IS;
   if (!ir_is_const(c->g, ir_dim(c->g, o->value, k->column), &fixed) || c->rank == IR_MAX_RANK) return AS_IS;
-  bool masked = is_masked(c, o), in_order = axis_stride(c, o, k->column) == 1;
+  bool masked = is_masked(c, o), in_order = pack_axis_stride(c, o, k->column) == 1;
   bool reads_well = stays_in_cache(c, count, step);
   bool suits = !masked && in_order && reads_well; /* few rows read it as fast where it is */
   if (is_constant(k, o)) return reuse < 2 || (suits && reuse < MIN_REUSE_GATHERED) ? AS_IS : PANELS;
@@ -209,11 +200,10 @@ static form form_of_columns(const packing *k) {
 
 /* Do the lanes run along the terms, since the columns are not contiguous where they are read? */
 static bool has_lanes_along_terms(const packing *k) {
-  return k->columns_form == AS_IS && axis_stride(k->c, k->columns, k->column) != 1;
+  return k->columns_form == AS_IS && pack_axis_stride(k->c, k->columns, k->column) != 1;
 }
 
-/* How much longer than from cache to cache it takes to copy so many elements. */
-static double far_copy(const pass_contraction *c, double elements) {
+double pack_far_copy(const pass_contraction *c, double elements) {
   return elements * ir_dtypes[c->dtype].bytes > FAR_BYTES ? FAR_COPY : 1;
 }
 
@@ -223,13 +213,14 @@ static bool has_rows_apart(const packing *k) {
   const pass_contraction *c = k->c;
   int64_t count, least, bytes = pass_contraction_size(c, k->rows->varies) * ir_dtypes[c->dtype].bytes;
   longest_stride(c, k->rows, &count, &least);
-  return k->columns_form == PANELS && least > PACK_MAX_STRIDE && bytes > L1_BYTES && !is_window(c, k->rows);
+  return k->columns_form == PANELS && least > PACK_MAX_STRIDE && bytes > L1_BYTES &&
+         !pack_is_window(c, k->rows);
 }
 
 /* Does a copy in rows, whose terms are neighbours, take less time than tiles of rows that lie apart lose? */
 static bool rows_pay(const packing *k) {
   double elements = (double)pass_contraction_size(k->c, k->rows->varies);
-  return has_rows_apart(k) && TRANSPOSE_COST * far_copy(k->c, elements) * elements <
+  return has_rows_apart(k) && TRANSPOSE_COST * pack_far_copy(k->c, elements) * elements <
                                   (APART - 1) * (double)pass_contraction_size(k->c, UINT32_MAX);
 }
 
@@ -238,12 +229,12 @@ static form form_of_rows(const packing *k) {
   const pass_operand *o = k->rows;
   if (o == k->weights) return form_of_weights(k);
   int64_t count, least, step = longest_stride(c, o, &count, &least);
-  bool gathered = has_lanes_along_terms(k) && step > 1 && !is_window(c, o);
+  bool gathered = has_lanes_along_terms(k) && step > 1 && !pack_is_window(c, o);
   if (gathered &&
       TRANSPOSE_COST < (GATHERED - 1) * (double)pass_contraction_size(c, ~c->reduced & ~o->varies))
     return ROWS;
   if (rows_pay(k)) return ROWS;
-  if (least <= PACK_MAX_STRIDE || is_window(c, o) || stays_in_cache(c, count, step))
+  if (least <= PACK_MAX_STRIDE || pack_is_window(c, o) || stays_in_cache(c, count, step))
     return is_masked(c, o) ? PLAIN : AS_IS;
   return ROWS;
 }
@@ -255,18 +246,19 @@ static form form_of_rows(const packing *k) {
  * are windows, whose alternative reads vectors that are not aligned. */
 static bool copies_for_nothing(const packing *k, const pass_operand *o) {
   int64_t reuse = pass_contraction_size(k->c, ~k->c->reduced & ~o->varies);
-  bool transposed = k->transposed && !is_window(k->c, k->rows);
+  bool transposed = k->transposed && !pack_is_window(k->c, k->rows);
   return is_constant(k, o) &&
-         (reuse < MIN_REUSE_GATHERED || transposed || axis_stride(k->c, o, k->column) == 1);
+         (reuse < MIN_REUSE_GATHERED || transposed || pack_axis_stride(k->c, o, k->column) == 1);
 }
 
 static double copying(const packing *k, const pass_operand *o, form f) {
   if (f == AS_IS || copies_for_nothing(k, o)) return 0;
-  bool transposes = f == ROWS || (f == PANELS && axis_stride(k->c, o, k->column) != 1);
+  bool transposes = f == ROWS || (f == PANELS && pack_axis_stride(k->c, o, k->column) != 1);
   double elements = (double)pass_contraction_size(k->c, o->varies),
          base = (double)pack_elements(k->c->g, o->base);
   if (f == PLAIN && base < elements) elements = base; /* views behind the masks stay views */
-  return (transposes ? (double)TRANSPOSE_COST : (double)COPY_COST) * far_copy(k->c, elements) * elements;
+  return (transposes ? (double)TRANSPOSE_COST : (double)PACK_COPY_COST) * pack_far_copy(k->c, elements) *
+         elements;
 }
 
 /* Vectors that columns take: those that fill no whole vector are one narrower vector for each power of two in
@@ -297,13 +289,13 @@ static bool reads_terms_in_order(const packing *k) {
 static double cost(const packing *k) {
   const pass_contraction *c = k->c;
   int64_t size = c->size[k->column], lanes = VECTOR_BYTES / ir_dtypes[c->dtype].bytes;
-  bool in_order =
-      k->columns_form == PANELS || (k->columns_form == PLAIN ? pack_plain_in_order(c, k->columns, k->column)
-                                                             : axis_stride(c, k->columns, k->column) == 1);
+  bool in_order = k->columns_form == PANELS ||
+                  (k->columns_form == PLAIN ? pack_plain_in_order(c, k->columns, k->column)
+                                            : pack_axis_stride(c, k->columns, k->column) == 1);
   int64_t vectors = vectors_of(size, lanes, in_order && k->columns_form != PANELS);
   double all = (double)pass_contraction_size(c, UINT32_MAX),
          work = all * (double)(vectors * lanes) / (double)size;
-  if (is_window(c, k->columns)) work *= UNALIGNED;
+  if (pack_is_window(c, k->columns)) work *= UNALIGNED;
   if (k->rows_form == AS_IS && has_rows_apart(k)) work *= APART;
   if (!in_order && reads_terms_in_order(k))
     work = ALONG_TERMS * all + COMBINED * (double)pass_contraction_size(c, ~c->reduced);
@@ -322,10 +314,10 @@ static double lost_as_is(const packing *k, const pass_operand *o) {
   const pass_contraction *c = k->c;
   int64_t reuse = pass_contraction_size(c, ~c->reduced & ~o->varies),
           lanes = VECTOR_BYTES / ir_dtypes[c->dtype].bytes, count, least;
-  bool columns = o == k->columns, apart = axis_stride(c, k->columns, k->column) != 1;
+  bool columns = o == k->columns, apart = pack_axis_stride(c, k->columns, k->column) != 1;
   int64_t most = columns ? TILE_ROWS : PACK_TILE_COLUMNS;
   int64_t together = !columns ? 1 : c->size[k->column] < lanes ? c->size[k->column] : lanes;
-  double each = is_masked(c, o) ? (double)(MASKING * lanes) / (double)together : 0,
+  double each = is_masked(c, o) ? (double)(PACK_MASKING * lanes) / (double)together : 0,
          lost = each / (double)(reuse < most ? reuse : most);
   bool gathered =
       columns ? apart : apart && k->columns_form == AS_IS && longest_stride(c, o, &count, &least) > 1;
@@ -335,8 +327,8 @@ static double lost_as_is(const packing *k, const pass_operand *o) {
 /* The form, or AS_IS where a small product loses less by reading the operand as it is than the copy costs. */
 static form worth_its_launch(const packing *k, const pass_operand *o, form f) {
   double all = (double)pass_contraction_size(k->c, UINT32_MAX);
-  if (f == AS_IS || all >= MUCH) return f;
-  return copying(k, o, f) + LAUNCH < all * lost_as_is(k, o) ? f : AS_IS;
+  if (f == AS_IS || all >= PACK_MUCH) return f;
+  return copying(k, o, f) + PACK_LAUNCH < all * lost_as_is(k, o) ? f : AS_IS;
 }
 
 static void choose_forms(packing *k) {
@@ -347,6 +339,27 @@ static void choose_forms(packing *k) {
   if (k->rows_form == PLAIN && k->columns_form == AS_IS && is_masked(k->c, k->columns))
     k->columns_form = PLAIN;
   if (k->columns_form == PLAIN && k->rows_form == AS_IS && is_masked(k->c, k->rows)) k->rows_form = PLAIN;
+}
+
+/* As many columns as fill vectors, where a product of so many takes less time than k; 0: it does not, they
+ * fill vectors, or are so many that the last vector is a small part. Those that are wanted are copied from
+ * its results, whose rows fill no vectors. Time by that without (f32, AVX-512, one thread), rows x terms x
+ * columns: 840 x 383 x 14, of which the columns are not contiguous, 0.45; 261 x 1257 x 46 0.64; 1000 x 4000 x
+ * 9 0.71; 2000 x 256 x 10, which are, 0.79; 16 products of 130 x 106 x 11 0.80. */
+static int64_t wide_columns(const packing *k, const packing *usual) {
+  const pass_contraction *c = k->c;
+  int64_t size = c->size[usual->column], lanes = VECTOR_BYTES / ir_dtypes[c->dtype].bytes,
+          wide = (size + lanes - 1) / lanes * lanes;
+  if (wide == size || size > PACK_TILE_COLUMNS || k->weights || pack_is_window(c, usual->columns) ||
+      pass_contraction_size(c, UINT32_MAX) < PACK_MUCH ||
+      !ir_is_const(c->g, ir_dim(c->g, usual->columns->value, usual->column), NULL))
+    return 0;
+  double times = (double)wide / (double)size,
+         results = (double)TRANSPOSE_COST * (double)pass_contraction_size(c, ~c->reduced);
+  double here = times * (double)pass_contraction_size(c, UINT32_MAX) + results + PACK_LAUNCH +
+                times * copying(usual, usual->columns, PANELS) +
+                copying(usual, usual->rows, usual->rows_form);
+  return here * MIN_GAIN < cost(k) ? wide : 0;
 }
 
 /* Chooses the axis of the vector lanes: the last kept one, or another one of either operand alone. */
@@ -370,6 +383,8 @@ static bool choose_column(packing *k) {
     choose_forms(&other);
     if (cost(&other) * MIN_GAIN < cost(k)) *k = other;
   }
+  int64_t wide = wide_columns(k, &usual);
+  if (wide) *k = usual, k->wide = wide, k->columns_form = PANELS;
   return true;
 }
 
@@ -381,57 +396,6 @@ static ir_ref in_form(const packing *k, const pass_operand *o, form f, int64_t w
   case PANELS: return pack_panels(k->c, o, k->column, width);
   }
   return 0;
-}
-
-/* 1 + the last kept axis of several elements, along which the lanes run; 0: there is none. */
-static uint32_t behind_lanes(const pass_contraction *c) {
-  uint32_t last = c->rank;
-  while (last > 0 && (has_axis(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;
-  return last;
-}
-
-/* Are the elements that the lanes read apart from one another? */
-static bool has_lanes_apart(const pass_contraction *c, const pass_operand *o) {
-  uint32_t last = behind_lanes(c);
-  return last > 0 && has_axis(o->varies, last - 1) && axis_stride(c, o, last - 1) != 1;
-}
-
-/* Do all lanes have the same masks, which then are no loops of their own? */
-static bool masks_lanes_alike(const pass_contraction *c, const pass_operand *o) {
-  uint32_t last = behind_lanes(c);
-  return last > 0 && axis_stride(c, o, last - 1) == 1 && !affine_depends(c->g, o->valid, c->range[last - 1]);
-}
-
-/* Does a copy of the window's operand with its masks take less time than what they cost without it? Of few
- * terms, which are written out, only results at the edges, loops of their own, have masks: a result there
- * takes as long as BORDER others, most of them alone. By C x H x W of the image, kernel and stride, time with
- * the copy by that without (f32, AVX-512, one thread): 96 x 112 x 112, 3 x 3, 2: 2.4; 144 x 56 x 56, 3 x 3,
- * 1: 1.25; 64 x 57 x 57, 3 x 3, 1: 1.0; 192 x 28 x 28, 3 x 3, 1: 0.8; 384 x 14 x 14, 3 x 3, 1: 0.55; 240 x 28
- * x 28, 5 x 5, 1: 0.75. */
-static bool window_pays(const pass_contraction *c, const pass_operand *o) {
-  enum { BORDER = 12 }; /* of the ratios above, 0.8 to 1.25 lie between 8 and 16 */
-  double all = (double)pass_contraction_size(c, UINT32_MAX), inside,
-         elements = (double)pack_masked_elements(c, o, &inside);
-  double copy = (double)COPY_COST * far_copy(c, elements) * elements + LAUNCH;
-  bool few = pass_contraction_size(c, c->reduced) <= PASS_FEW_TERMS && is_plain(c->g, o);
-  if (few && masks_lanes_alike(c, o)) return false;
-  return copy < (few ? BORDER * (1 - inside) : MASKING) * all || (!few && all >= MUCH);
-}
-
-/* The sum for a window whose elements are not reused by another operand (a convolution of each channel, or
- * with one result channel): masks of the window are applied in a copy before. */
-static ir_ref windowed_sum(const pass_contraction *c, const bool *constant) {
-  ir_ref made[2];
-  bool windows = false;
-  for (int i = 0; i < 2; i++) {
-    const pass_operand *o = &c->operand[i];
-    bool window = is_window(c, o);
-    made[i] = window && !ir_is_true(c->g, o->valid) && window_pays(c, o) ? pack_plain(c, o)
-              : !window && constant[i] && has_lanes_apart(c, o)          ? pack_in_rows(c, o)
-                                                                         : o->value;
-    windows |= window;
-  }
-  return windows ? pack_sum(c, pack_product(c, made[0], made[1]), c->reduced) : c->sum;
 }
 
 /* The number of terms, as passes/loops/cpu/product_tile.c counts them; 0: not known. */
@@ -456,7 +420,7 @@ static uint32_t tile_axis(const packing *k) {
   for (uint32_t i = 0; i < c->rank; i++) {
     if (has_axis(c->reduced, i) || !has_axis(k->rows->varies, i) || has_axis(k->columns->varies, i)) continue;
     int64_t height = c->size[i] < ENOUGH ? c->size[i] : ENOUGH, best = size < ENOUGH ? size : ENOUGH,
-            step = axis_stride(c, k->rows, i);
+            step = pack_axis_stride(c, k->rows, i);
     if (height > best || (height == best && step < least)) size = c->size[i], least = step, axis = i;
   }
   return axis;
@@ -472,9 +436,9 @@ static pass_product product_of(const packing *k) {
   uint32_t axis = tile_axis(k);
   if (axis == IR_MAX_RANK) return p;
   p.rows = c->size[axis];
-  int64_t step = axis_stride(c, k->rows, axis);
+  int64_t step = pack_axis_stride(c, k->rows, axis);
   for (uint32_t i = 0; i < c->rank && p.terms; i++)
-    if (has_axis(c->reduced, i) && c->size[i] > 1 && axis_stride(c, k->rows, i) == step)
+    if (has_axis(c->reduced, i) && c->size[i] > 1 && pack_axis_stride(c, k->rows, i) == step)
       p.window = c->size[i];
   return p;
 }
@@ -491,6 +455,31 @@ static int64_t least_reuse(const pass_contraction *c) {
   int64_t a = pass_contraction_size(c, ~c->reduced & ~c->operand[0].varies),
           b = pass_contraction_size(c, ~c->reduced & ~c->operand[1].varies);
   return a < b ? a : b;
+}
+
+/* The sum of the operands in their forms. */
+static ir_ref packed_as(packer *p, const packing *k) {
+  const pass_contraction *c = k->c;
+  pass_product product = product_of(k);
+  int64_t width = p->strategy->panel_columns(p->target, &product);
+  ir_ref columns = in_form(k, k->columns, k->columns_form, width),
+         rows = in_form(k, k->rows, k->rows_form, 0);
+  bool swapped = k->columns == &c->operand[0];
+  ir_ref a = swapped ? columns : rows, b = swapped ? rows : columns;
+  if (k->transposed) return pack_transposed_sum(c, k->column, a, b);
+  return pack_sum(c, pack_product(c, a, b), c->reduced);
+}
+
+/* The sum with as many columns as fill vectors, in panels. */
+static ir_ref packed_wide(packer *p, const packing *k) {
+  pass_contraction wide;
+  ir_ref sum = pack_wide_sum(k->c, k->column, k->wide);
+  if (!sum || !pass_contraction_of(p->g, sum, &wide)) return sum;
+  bool swapped = k->columns == &k->c->operand[0];
+  packing made = *k;
+  for (int i = 0; i < 2; i++) wide.operand[i].epilogue = k->c->operand[i].epilogue;
+  made.c = &wide, made.columns = &wide.operand[!swapped], made.rows = &wide.operand[swapped];
+  return packed_as(p, &made);
 }
 
 static ir_ref packed(packer *p, ir_ref sum) {
@@ -514,8 +503,8 @@ static ir_ref packed(packer *p, ir_ref sum) {
   }
   int64_t all = pass_contraction_size(&c, UINT32_MAX);
   if (p->strategy->panel_columns && all >= MIN_PAIRED && least_reuse(&c) >= MIN_REUSE_GATHERED &&
-      p->target->has_dot2 && pass_contraction_reuses(&c) && !is_window(&c, &c.operand[0]) &&
-      !is_window(&c, &c.operand[1])) {
+      p->target->has_dot2 && pass_contraction_reuses(&c) && !pack_is_window(&c, &c.operand[0]) &&
+      !pack_is_window(&c, &c.operand[1])) {
     ir_ref pairs = pack_pairs(&c);
     if (pairs != sum && (!(sum = pairs) || !pass_contraction_of(g, sum, &c))) return sum;
   }
@@ -523,17 +512,13 @@ static ir_ref packed(packer *p, ir_ref sum) {
     c.operand[i].epilogue = c.operand[i].base < p->ends_cap && p->ends_epilogue[c.operand[i].base];
   packing k = {.c = &c};
   for (int i = 0; i < 2 && p->target->hoists; i++) k.constant[i] = copies_once(p, &c, &c.operand[i]);
-  if (!pass_contraction_reuses(&c)) return p->strategy->panel_columns ? windowed_sum(&c, k.constant) : sum;
+  if (!pass_contraction_reuses(&c))
+    return p->strategy->panel_columns ? pack_windowed_sum(&c, k.constant) : sum;
   if (in_blocks && !rescaled.late && rescaled.depth) k.weights = &c.operand[rescaled.path[0].through];
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
   if (p->strategy->panel_columns && choose_column(&k)) {
-    pass_product product = product_of(&k);
-    int64_t width = p->strategy->panel_columns(p->target, &product);
-    ir_ref columns = in_form(&k, k.columns, k.columns_form, width),
-           rows = in_form(&k, k.rows, k.rows_form, 0);
-    bool swapped = k.columns == &c.operand[0];
-    a = swapped ? columns : rows, b = swapped ? rows : columns;
-    if (k.transposed) return pack_transposed_sum(&c, k.column, a, b);
+    if (k.wide) return pack_narrow_result(&c, k.column, packed_wide(p, &k));
+    return packed_as(p, &k);
   }
   return pack_sum(&c, pack_product(&c, a, b), c.reduced);
 }

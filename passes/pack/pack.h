@@ -30,6 +30,31 @@ bool pack_store_values(ir_graph *g, const ir_ref *live, size_t count, const uint
 /* elements: neighbours so far apart, two of f32 and four of f16, share a cache line */
 enum { PACK_MAX_STRIDE = 8 };
 
+/* Prices, in multiplications. */
+enum {
+  /* vectorized multiplications that take as long as copying an element: 32 of f32 in a cycle, so that 8 are a
+   * quarter of one, in which an L2 cache delivers and takes about the eight bytes of the copy */
+  PACK_COPY_COST = 8,
+  /* multiplications of a product, about 10 us, of which a copy with its launch is a small part: one of fewer
+   * is packed only where that saves more than it costs */
+  PACK_MUCH = 1 << 20,
+  PACK_LAUNCH = 1 << 14, /* 0.2 us, in multiplications */
+  PACK_MASKING = 4       /* a mask, a conversion or an addition on an element, at least */
+};
+/* How much longer than from cache to cache it takes to copy so many elements. */
+double pack_far_copy(const pass_contraction *c, double elements);
+
+/* The stride along the axis, in elements; INT64_MAX where it is not constant. */
+int64_t pack_axis_stride(const pass_contraction *c, const pass_operand *o, uint32_t axis);
+bool pack_is_plain(const ir_graph *g, const pass_operand *o); /* is its base in memory? */
+/* Does the operand read most elements of its base several times? */
+bool pack_is_window(const pass_contraction *c, const pass_operand *o);
+
+/* windowed.c: the sum for a window whose elements are not reused by another operand (a convolution of each
+ * channel, or with one result channel): masks of the window are applied in a copy before. constant: by
+ * operand, it depends on constants alone. */
+ir_ref pack_windowed_sum(const pass_contraction *c, const bool *constant);
+
 /* Copies of an operand, as views of the operand's shape. */
 ir_ref pack_rows(const pass_contraction *c, const pass_operand *o);    /* [kept..., summed...] */
 ir_ref pack_in_rows(const pass_contraction *c, const pass_operand *o); /* [summed..., kept...] */
@@ -62,6 +87,11 @@ ir_ref pack_join_rows(const pass_contraction *c);
 /* merge_axes.c: the sum with one result along each kept axis of neither operand; the sum as it is where there
  * is no such axis. */
 ir_ref pack_without_repeats(const pass_contraction *c);
+
+/* pad_columns.c: the sum with so many columns, those behind the operand's own of zeros; and of the result of
+ * that, which is stored, the columns that there were. */
+ir_ref pack_wide_sum(const pass_contraction *c, uint32_t column, int64_t size);
+ir_ref pack_narrow_result(const pass_contraction *c, uint32_t column, ir_ref wide);
 
 /* The operand with size 1 along each axis that it does not vary along. */
 ir_ref pack_unexpanded(const pass_contraction *c, const pass_operand *o);

@@ -325,7 +325,10 @@ static void plan_function(scheduler *s, schedule_scope *f, const ir_ref *inputs,
   const fuse_plan *outer = s->fusion;
   if (f->depth > IR_MAX_DEPTH) {
     s->failed = true;
-    ir_fail(s->error, IR_ERR_UNSUPPORTED, "control flow: functions are nested more than %d deep",
+    ir_fail(s->error, IR_ERR_UNSUPPORTED,
+            "control flow: functions are nested more than %d deep, those that an operation such as sort is "
+            "made of "
+            "included; move it out of the innermost function",
             IR_MAX_DEPTH);
     return;
   }

@@ -109,8 +109,11 @@ ir_ref shard_bring(shard_state *s, ir_ref x, const shard_pending *p, uint32_t n,
     int64_t pieces = 1;
     for (uint32_t k = 0; k < leads[i]->count; k++) pieces *= leads[i]->axes[k].size;
     if (n == IR_MAX_RANK)
-      return op_refuse(g, "shard: %s with pending reductions takes more than %d axes", OP_TYPE(x),
-                       IR_MAX_RANK);
+      return op_refuse(
+          g,
+          "shard: the summands of %s, which is a pending reduction, take one axis more, and a tensor "
+          "has at most %d; reduce a value of fewer axes",
+          OP_TYPE(x), IR_MAX_RANK);
     memmove(at + 1, at, n * sizeof *at), memmove(start + 1, start, n * sizeof *start);
     memmove(shape + 1, shape, n * sizeof *shape);
     at[0] = shard_position(s, leads[i]->axes, leads[i]->count);

@@ -162,7 +162,11 @@ static ir_ref read_view(chain *c, ir_ref root, ir_ref node, pass_point p) {
     return made;
   }
   if (++c->steps > MOST_READ)
-    return op_refuse(g, "shard: more than %d views are read by one part", MOST_READ);
+    return op_refuse(
+        g,
+        "shard: a part of %s is read through more than %d views and arrays; store a value in between, "
+        "as in %%y = stored %%x",
+        OP_TYPE(root), MOST_READ);
   if (wraps(g, node)) return read_wrapped(c, root, node, p, 0);
   uint32_t operands = ir_operand_count(n), guards = c->guards.rank;
   memcpy(src, n->src, n->nsrc * sizeof *src);

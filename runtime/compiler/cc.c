@@ -91,11 +91,16 @@ ir_status rt_cc_compile(const cg_request *request, const ir_mem *mem, cg_blob *o
   return status;
 }
 
-bool rt_cc_identity(ir_text *out) {
+ir_status rt_cc_identity(ir_text *out, ir_error *error) {
   static const char *const ask[] = {RUN_CC, "--version", NULL};
   char said[600];
-  if (!rt_tool_says(ask, said, sizeof said)) return false;
+  ir_status status =
+      rt_tool_says("device c", ask,
+                   "there is no C compiler: `cc`, or what the environment calls CC, cannot be run; "
+                   "install one (Debian: apt install gcc)",
+                   said, sizeof said, error);
+  if (status) return status;
   ir_textf(out, "cc=%s", said);
   for (size_t i = 0; i < OPTIONS; i++) ir_textf(out, " %s", options[i]);
-  return true;
+  return IR_OK;
 }

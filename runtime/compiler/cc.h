@@ -12,8 +12,8 @@ ir_status rt_cc_compile(const cg_request *request, const ir_mem *mem, cg_blob *o
 ir_status rt_cc_object(const char *text, size_t size, const ir_target *target, const ir_mem *mem,
                        cg_blob *out, ir_error *error);
 
-/* What the code depends on besides its source: the compiler and its version, and the options. False where
- * there is no compiler. */
-bool rt_cc_identity(ir_text *out);
+/* What the code depends on besides its source: the compiler and its version, and the options. Fails as
+ * rt_tool_says does, where there is no compiler. */
+ir_status rt_cc_identity(ir_text *out, ir_error *error);
 
 #endif

@@ -79,7 +79,10 @@ static ir_status open_module(rt_module *module, ir_error *error) {
   /* LLVM registers objects with the process that do not survive unloading, so it is never unloaded */
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!handle)
-    return ir_fail(error, IR_ERR_COMPILE, "compile: the code generator cannot be loaded: %s", dlerror());
+    return ir_fail(
+        error, IR_ERR_COMPILE,
+        "compile: the code generator cannot be loaded: %s; install the one that belongs to this library",
+        dlerror());
   const cg_entry *entry = dlsym(handle, CG_ENTRY_NAME);
   if (!entry || !same_sources(entry)) {
     dlclose(handle);

@@ -73,10 +73,9 @@ static const char *triple(void) {
 #endif
 }
 
-ir_status rt_target_machine(ir_target *out, ir_text *machine, ir_error *error) {
-  if (sizeof(void *) != 8)
-    return ir_fail(error, IR_ERR_UNSUPPORTED,
-                   "target: this processor has %zu-bit pointers; 64-bit ones are needed", 8 * sizeof(void *));
+_Static_assert(sizeof(void *) == 8, "addresses of arrays and of code have 64 bits");
+
+void rt_target_machine(ir_target *out, ir_text *machine) {
   int64_t cache[4] = {0};
   unsigned signature = 0;
   rt_processor_of_triple(triple(), out);
@@ -88,7 +87,6 @@ ir_status rt_target_machine(ir_target *out, ir_text *machine, ir_error *error) {
   out->l3_bytes = power_of_two_below(l3 < L3_UNMEASURED_BYTES ? l3 : L3_UNMEASURED_BYTES);
   out->batch_stream_threshold = BATCH_STREAM_BYTES;
   if (machine) ir_textf(machine, "signature=%x l3=%lld %s", signature, (long long)l3, out->features);
-  return IR_OK;
 }
 
-ir_status rt_target_host(ir_target *out, ir_error *error) { return rt_target_machine(out, NULL, error); }
+void rt_target_host(ir_target *out) { rt_target_machine(out, NULL); }

@@ -7,11 +7,11 @@
 
 /* Describe the processor this process runs on. On x86-64 and AArch64 the features are those that both the
  * processor and the operating system support; elsewhere what every processor of the architecture has. */
-ir_status rt_target_host(ir_target *out, ir_error *error);
+void rt_target_host(ir_target *out);
 
 /* The same. machine, which may be NULL, receives what tells this machine from others, as the key of what was
  * measured on it: the processor's signature, what it says of its last cache, its features. */
-ir_status rt_target_machine(ir_target *out, ir_text *machine, ir_error *error);
+void rt_target_machine(ir_target *out, ir_text *machine);
 
 /* One line with every field, in the order of the table in target_text.c, equal for equal targets: "triple=T
  * features=+a,+b vector_bytes=64 registers=32 fma=1 f16c=1 ... parts=2097152". */

@@ -90,9 +90,11 @@ static ir_status start(rt_team *t, ir_error *error) {
     t->started += good;
   }
   if (t->started + 1 >= t->members) return IR_OK;
-  return ir_fail(error, IR_ERR_DEVICE,
-                 "a mesh of %u devices takes as many threads; the system starts no more than %u", t->members,
-                 t->started);
+  return ir_fail(
+      error, IR_ERR_DEVICE,
+      "a mesh of %u devices takes as many threads; the system starts no more than %u: the limits of this "
+      "process (ulimit -u, -v) are reached",
+      t->members, t->started);
 }
 
 ir_status rt_team_run(rt_team *t, rt_team_work work, void *user, ir_error *error) {

@@ -189,8 +189,8 @@ ir_status rt_native_read(const ir_custom *custom, const char *signature, rt_nati
   good = good && all_written(&r, out);
   if (good && ffi_prep_cif(&out->cif, FFI_DEFAULT_ABI, out->count,
                            out->reports ? &ffi_type_sint : &ffi_type_void, out->types) != FFI_OK)
-    ir_fail(error, IR_ERR_UNSUPPORTED, "%s: libffi cannot call a function of signature '%.200s'",
-            custom->name, signature);
+    ir_fail(error, IR_ERR_INTERNAL, "%s: libffi cannot call a function of signature '%.200s'", custom->name,
+            signature);
   return error->status;
 }
 

@@ -38,14 +38,16 @@ static ir_status check_limits(const rt_opencl *d, const ir_graph *g, ir_ref kern
                               uint64_t scratch, ir_error *error) {
   uint64_t arguments = argument_bytes(g, kernel);
   if (scratch > d->properties.local)
-    return ir_fail(error, IR_ERR_UNSUPPORTED,
+    return ir_fail(error, IR_ERR_INTERNAL,
                    "compile: %s takes %llu bytes of local memory; device %s has %llu for a group", symbol,
                    (unsigned long long)scratch, d->properties.name, (unsigned long long)d->properties.local);
   if (arguments > d->properties.parameters && d->properties.parameters)
-    return ir_fail(error, IR_ERR_UNSUPPORTED,
-                   "compile: %s takes %llu bytes of arguments; device %s passes at most %llu", symbol,
-                   (unsigned long long)arguments, d->properties.name,
-                   (unsigned long long)d->properties.parameters);
+    return ir_fail(
+        error, IR_ERR_UNSUPPORTED,
+        "compile: %s takes %llu bytes of arguments, 16 for each array and 8 for each size variable; device "
+        "%s passes at most %llu",
+        symbol, (unsigned long long)arguments, d->properties.name,
+        (unsigned long long)d->properties.parameters);
   return IR_OK;
 }
 
@@ -74,12 +76,12 @@ static ir_status put_source(rt_context *c, const rt_cl_code *code, ir_text *out,
   for (uint32_t i = 0; i < code->count && !status; i++) {
     rt_entry entry;
     if (!rt_image_entry(code->image, code->size, i, &entry))
-      return ir_fail(error, IR_ERR_INVALID, "code: a kernel has no text");
+      return ir_fail(error, IR_ERR_INTERNAL, "code: a kernel has no text");
     ir_textf(out, "\n#line 1 \"%s\"\n", entry.name);
     ir_text_add(out, (const char *)code->image + entry.offset, entry.size);
   }
-  if (status) return ir_fail(error, status, "compile: there is no prelude for this device");
-  return out->failed ? ir_fail(error, IR_ERR_MEMORY, "out of memory for the text of a program") : IR_OK;
+  return status || out->failed ? ir_fail(error, IR_ERR_MEMORY, "out of memory for the text of a program")
+                               : IR_OK;
 }
 
 /* The beginning of the compiler's log, without blanks at its ends. */
@@ -219,7 +221,7 @@ static ir_status query_kernel(rt_cl_code *code, uint32_t i, ir_error *error) {
   cl_int result = CL_SUCCESS;
   size_t items[3] = {0}, most = 0;
   if (!rt_image_entry(code->image, code->size, i, &entry))
-    return ir_fail(error, IR_ERR_INVALID, "code: a kernel has no text");
+    return ir_fail(error, IR_ERR_INTERNAL, "code: a kernel has no text");
   cl_kernel kernel = d->cl.CreateKernel(code->program, entry.name, &result);
   if (!kernel) return rt_cl_fail(error, result, "device %s: kernel %s", d->properties.name, entry.name);
   d->cl.GetKernelWorkGroupInfo(kernel, d->properties.id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof items,
@@ -267,9 +269,7 @@ static ir_status load_image(rt_context *c, const char *name, const void *image, 
   if (!rt_context_target(c, error)) return IR_ERR_MEMORY;
   rt_cl_code *code = make_code(d, image, size, kernels);
   if (!code) return ir_fail(error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
-  if (binary_is_refused(code) && kept && !c->options.no_compile)
-    status = ir_fail(error, IR_ERR_INVALID, "device %s refuses a program that it compiled before",
-                     d->properties.name);
+  if (binary_is_refused(code) && kept && !c->options.no_compile) status = IR_ERR_INVALID; /* a miss */
   if (!status && !code->program) status = build_source(c, code, name, error);
   for (uint32_t i = 0; i < kernels && !status; i++) status = query_kernel(code, i, error);
   if (status) {

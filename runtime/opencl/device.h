@@ -93,7 +93,7 @@ ir_status rt_cl_accepts(rt_device *device, const char *name, const ir_graph *gra
 /* Defined in opencl.c. Creates the context and the queue if they do not exist. */
 ir_status rt_cl_ready(rt_opencl *device, ir_error *error);
 /* Waits until all commands that this thread sent are done. */
-ir_status rt_cl_finish(rt_opencl *device, ir_error *error);
+void rt_cl_finish(rt_opencl *device);
 cl_int rt_cl_drain(rt_opencl *device); /* waits even if the device is known to be idle, twice on failure */
 static inline void rt_cl_sent(rt_opencl *device) { /* to be called after sending commands */
   atomic_fetch_add_explicit(&device->sent, 1, memory_order_relaxed);

@@ -177,7 +177,9 @@ static int vector_bytes(const rt_cl_properties *f) {
  * similar one. */
 void rt_cl_describe(const rt_cl_properties *f, ir_target *out) {
   enum { LANES = 256, CACHE = 64 << 10, REGISTERS = 32 };
-  if (!f->cpu || rt_target_host(out, NULL) != IR_OK) {
+  if (f->cpu) {
+    rt_target_host(out);
+  } else {
     int64_t cache = power_of_two_below(f->cache > CACHE ? f->cache : CACHE);
     *out = (ir_target){.registers = REGISTERS, .l1_bytes = CACHE / 2, .l2_bytes = cache, .l3_bytes = cache};
   }

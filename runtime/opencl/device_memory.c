@@ -219,7 +219,7 @@ ir_status rt_cl_memory_read(rt_device *device, rt_memory *m, ir_error *error) {
 void rt_cl_memory_free(rt_device *device, rt_memory *m) {
   rt_opencl *d = (rt_opencl *)device;
   if (d->properties.unified) {
-    rt_cl_finish(d, NULL); /* commands may use the host's memory, which is freed next */
+    rt_cl_finish(d); /* commands may use the host's memory, which is freed next */
     rt_cl_remove(d, m->address);
   } else { /* commands in the queue finish before those of the block's next user */
     rt_block block = {.base = m->address, .size = bytes_of(d, m->address)};

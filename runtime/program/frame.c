@@ -161,7 +161,7 @@ static ir_status fill_steps(const rt_program *p, rt_frame *f, const int64_t *var
                      rt_program_name(p), i + 1, plan->head->steps, ir_step_names[s->kind]);
     if (!sizes_agree(p, f, s))
       return ir_fail(
-          error, IR_ERR_INVALID,
+          error, IR_ERR_INTERNAL,
           "graph @%s: step %u of %u (%s): for these values of its variables, sizes differ that have to "
           "be equal",
           rt_program_name(p), i + 1, plan->head->steps, ir_step_names[s->kind]);

@@ -96,9 +96,9 @@ static void compile_job(rt_context *c, job *j) {
       j->is_asked ? c->device->table->await(c, &j->asked, j->image, &j->error) : compile_graph(c, j);
   if (!status && !is_image_of(j->image->bytes, j->image->size, j->key)) {
     rt_flat_free(&c->mem, j->image);
-    status = IR_ERR_COMPILE;
+    status = IR_ERR_INTERNAL;
   }
-  if (status) ir_fail(&j->error, status, "compile: no function %s was made", j->key->symbol);
+  if (status) ir_fail(&j->error, IR_ERR_INTERNAL, "compile: no function %s was made", j->key->symbol);
 }
 
 typedef struct batch {

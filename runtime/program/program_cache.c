@@ -63,8 +63,7 @@ static ir_status load_program(rt_context *c, rt_found *found, rt_program **out, 
   rt_code code = {0};
   rt_plan plan;
   ir_status status = IR_OK;
-  if (!rt_plan_read(bytes, size, &plan))
-    status = ir_fail(error, IR_ERR_INVALID, "an entry of the cache is no plan");
+  if (!rt_plan_read(bytes, size, &plan)) status = IR_ERR_INVALID; /* a miss */
   else if (found->size > size)
     status = c->device->table->adopt(c, plan.names, found, size, plan.head->kernels, &code, error);
   if (!status) status = rt_program_make(c, bytes, size, &code, out, error);

@@ -362,7 +362,7 @@ static ir_status run_mapped(rt_program *p, const rt_arguments *a, ir_error *erro
 static ir_status run_any(const rt_program *program, const rt_arguments *a, ir_error *error) {
   rt_program *p = (rt_program *)(uintptr_t)program;
   if (p->resource_count && !p->base)
-    return ir_fail(error, IR_ERR_INVALID, "graph @%s: it reads %zu constants, to which it is not bound",
+    return ir_fail(error, IR_ERR_INTERNAL, "graph @%s: it reads %zu constants, to which it is not bound",
                    rt_program_name(p), p->resource_count);
   if (p->failed_step) return rt_out_of_range(p, p->failed_step - 1, error);
   return p->file_count || p->maps_entries ? run_mapped(p, a, error) : run_unmapped(p, a, error);

@@ -187,7 +187,7 @@ static ir_status set_boxes(rt_mesh_program *m, uint32_t d, const int64_t *vars, 
     rt_exchange_boxes(p, values, step, &route->needed, &route->own);
     if (!rt_exchange_fits(p, values, step))
       return ir_fail(
-          error, IR_ERR_INVALID,
+          error, IR_ERR_INTERNAL,
           "graph @%s: exchange %s: for the values of the variables on device %s, sizes differ that have to "
           "be equal, or exceed 64 bits",
           rt_program_name(p), rt_mesh_exchange_name(m, i), rt_device_text(&m->mesh->axes, d, text));

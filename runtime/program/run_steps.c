@@ -218,8 +218,9 @@ static ir_status run_call(const rt_run_context *r, const rt_step *s) {
       p->remote ? device_of(r)->call(r, s, found, &call, &own) : calls->run(calls->user, found, &call, &own);
   rt_arena_release(&p->context->arenas, &copies);
   if (!status) return IR_OK;
-  return ir_fail(r->error, status, "graph @%s: custom operation %s: %s", rt_program_name(p), call.name,
-                 own.text[0] ? own.text : "it failed and does not say why");
+  if (own.text[0]) return ir_fail(r->error, status, "graph @%s: %s", rt_program_name(p), own.text);
+  return ir_fail(r->error, status, "graph @%s: custom operation %s: it failed and does not say why",
+                 rt_program_name(p), call.name);
 }
 
 static ir_status run_copy(const rt_run_context *r, const rt_step *s) {

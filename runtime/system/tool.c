@@ -29,6 +29,13 @@ static bool make_place(place *p, const char *input, const char *output) {
   return true;
 }
 
+static ir_status fail_place(const place *p, const char *who, ir_error *error) {
+  return ir_fail(
+      error, IR_ERR_IO,
+      "%s: cannot make the temporary directory %.200s: %s; the variable TMPDIR names where they are made",
+      who, p->path, strerror(errno));
+}
+
 static void remove_place(const place *p) {
   unlink(p->input), unlink(p->output), unlink(p->said), rmdir(p->path);
 }
@@ -85,9 +92,7 @@ ir_status rt_tool_run(const rt_tool *t, const ir_mem *mem, uint8_t **bytes, size
   place p;
   char said[SAID_ROOM] = "";
   *bytes = NULL, *size = 0;
-  if (!make_place(&p, t->input_name, t->output_name))
-    return ir_fail(error, IR_ERR_IO, "%s: cannot make a temporary directory for %.200s: %s", t->who, p.path,
-                   strerror(errno));
+  if (!make_place(&p, t->input_name, t->output_name)) return fail_place(&p, t->who, error);
   bool written = write_input(p.input, t->input, t->input_size);
   int status = written ? run_words(&p, t->words) : -1;
   read_said(p.said, said, sizeof said);
@@ -102,12 +107,13 @@ ir_status rt_tool_run(const rt_tool *t, const ir_mem *mem, uint8_t **bytes, size
   return result;
 }
 
-bool rt_tool_says(const char *const *words, char *out, size_t room) {
+ir_status rt_tool_says(const char *who, const char *const *words, const char *missing, char *out, size_t room,
+                       ir_error *error) {
   place p;
   out[0] = '\0';
-  if (!make_place(&p, "input", "output")) return false;
+  if (!make_place(&p, "input", "output")) return fail_place(&p, who, error);
   bool good = run_words(&p, words) == 0;
   read_said(p.said, out, room);
   remove_place(&p);
-  return good;
+  return good ? IR_OK : ir_fail(error, IR_ERR_COMPILE, "%s: %s", who, missing);
 }

@@ -22,7 +22,10 @@ typedef struct rt_tool {
  * written, IR_ERR_COMPILE where the program is missing or fails, or leaves no file. */
 ir_status rt_tool_run(const rt_tool *tool, const ir_mem *mem, uint8_t **bytes, size_t *size, ir_error *error);
 
-/* What a program prints, as much as fits, without the last newline; false where it cannot be run or fails. */
-bool rt_tool_says(const char *const *words, char *out, size_t room);
+/* What a program prints, as much as fits, without the last newline. `who`, for messages, as in rt_tool.
+ * IR_ERR_IO where no temporary directory can be made, IR_ERR_COMPILE, with `missing` as its message, where
+ * the program cannot be run or fails. */
+ir_status rt_tool_says(const char *who, const char *const *words, const char *missing, char *out, size_t room,
+                       ir_error *error);
 
 #endif

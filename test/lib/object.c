@@ -19,7 +19,7 @@ static ir_status link_any(const void *bytes, size_t size, const ir_target *targe
   ir_target here;
   cg_blob object = {.bytes = (char *)(uintptr_t)bytes, .size = size};
   bool is_text = size < 4 || memcmp(bytes, "\177ELF", 4) != 0;
-  if (!target && rt_target_host(&here, error) != IR_OK) return error->status;
+  if (!target) rt_target_host(&here);
   if (is_text && rt_cc_object(bytes, size, target ? target : &here, &ir_mem_libc, &object, error) != IR_OK)
     return error->status;
   ir_status status = rt_image_link(object.bytes, object.size, (rt_terms){0}, &ir_mem_libc, image, error);

@@ -34,7 +34,14 @@ typedef struct named {
   set needs, may;  /* names that it is computed from, itself too; with those whose derivative it is of */
   set smooth;      /* names that it varies with when inputs vary, itself too */
   unsigned inputs; /* that it varies with */
+  int number;      /* of its name; inputs are numbered from MOST on */
 } named;
+
+/* An elementwise operation of two values, or of one twice. Inside of a vmap it may be one that is outside
+ * too, which the compiler finds where the axes of batches have become ordinary ones. */
+typedef struct formula {
+  int kind, low, high; /* numbers of operands, in order */
+} formula;
 
 typedef struct tester {
   uint64_t state;
@@ -43,11 +50,12 @@ typedef struct tester {
   int count, names;
   uint32_t id[MOST]; /* by name: of its value, and what that may be computed from */
   set may[MOST];
-  set asks[MOST];        /* by name, of gradients: the names that have to be listed for it */
-  unsigned inputs[MOST]; /* by name: the inputs that it varies with */
-  set curved;            /* names of products, tanh, exp and softmax */
-  set views;             /* names that need not be listed: of views, */
-  set equals;            /* and that may be where nothing needs them: of gradients */
+  set asks[MOST];         /* by name, of gradients: the names that have to be listed for it */
+  formula formulas[MOST]; /* by name; kind 0: none is known */
+  unsigned inputs[MOST];  /* by name: the inputs that it varies with */
+  set curved;             /* names of products, tanh, exp and softmax */
+  set views;              /* names that need not be listed: of views, */
+  set equals;             /* and that may be where nothing needs them: of gradients */
 } tester;
 
 static int draw(tester *t, int lo, int hi) { return (int)random_between(&t->state, lo, hi); }
@@ -62,9 +70,10 @@ static named name(tester *t, vf_value value, const named *a, const named *b, boo
     t->id[t->names] = value.id;
     t->may[t->names] = 0;
     t->inputs[t->names] = 0;
+    t->formulas[t->names] = (formula){0, 0, 0};
     t->asks[t->names++] = 0;
   }
-  named made = {value, (set)1 << number, (set)1 << number, (set)1 << number, 0};
+  named made = {value, (set)1 << number, (set)1 << number, (set)1 << number, 0, number};
   for (int i = 0; i < 2; i++) {
     const named *from = i ? b : a;
     if (!from) continue;
@@ -86,8 +95,15 @@ static named curved(tester *t, vf_value value, const named *a, const named *b) {
 
 static named *any(tester *t) { return &t->values[draw(t, 0, t->count - 1)]; }
 
-static named unary(tester *t, const named *x) {
-  switch (draw(t, 0, 4)) {
+static named elementwise(tester *t, int kind, const named *x, const named *y, named made) {
+  bool swapped = x->number > y->number;
+  t->formulas[made.number] =
+      (formula){kind, swapped ? y->number : x->number, swapped ? x->number : y->number};
+  return made;
+}
+
+static named draw_unary(tester *t, int kind, const named *x) {
+  switch (kind) {
   case 0: return curved(t, vf_tanh(x->value), x, NULL);
   case 1: return name(t, vf_abs(x->value), x, NULL, false);
   case 2: return curved(t, vf_exp(x->value), x, NULL);
@@ -96,12 +112,32 @@ static named unary(tester *t, const named *x) {
   }
 }
 
-static named binary(tester *t, const named *x, const named *y) {
-  switch (draw(t, 0, 2)) {
+static named unary(tester *t, const named *x) {
+  int kind = draw(t, 0, 4);
+  return elementwise(t, 1 + kind, x, x, draw_unary(t, kind, x));
+}
+
+static named draw_binary(tester *t, int kind, const named *x, const named *y) {
+  switch (kind) {
   case 0: return name(t, vf_add(x->value, y->value), x, y, false);
   case 1: return curved(t, vf_mul(x->value, y->value), x, y);
   default: return name(t, vf_max(x->value, y->value), x, y, false);
   }
+}
+
+static named binary(tester *t, const named *x, const named *y) {
+  int kind = draw(t, 0, 2);
+  return elementwise(t, 6 + kind, x, y, draw_binary(t, kind, x, y)); /* commutative ones */
+}
+
+/* With the names of the same formulas. */
+static set with_equals(const tester *t, set names) {
+  set found = names;
+  for (int i = 0; i < t->names; i++)
+    for (int k = 0; k < t->names && names >> i & 1; k++)
+      if (t->formulas[i].kind && memcmp(&t->formulas[i], &t->formulas[k], sizeof *t->formulas) == 0)
+        found |= (set)1 << k;
+  return found;
 }
 
 static named product(tester *t, const named *x, const named *y) {
@@ -268,7 +304,7 @@ static bool check_dump(const tester *t, const char *dump, set needs, set may, ch
     if (!in_list) continue;
     set here = listed_in(word, end) & ~t->equals;
     listed |= here;
-    if (!(here & ~may) && !(here & ~own)) continue;
+    if (!(here & ~with_equals(t, may)) && !(here & ~with_equals(t, own))) continue;
     snprintf(why, room, "a stranger: %.*s", (int)(end - line), line);
     return false;
   }
@@ -301,7 +337,8 @@ static bool run_case(uint64_t seed) {
   char why[300] = "", text[16];
   for (int i = 0; i < INPUTS; i++) {
     snprintf(text, sizeof text, "x%d", i);
-    t.values[t.count++] = (named){vf_input(t.g, text, VF_F32, VF_LIST(ROWS, COLUMNS)), 0, 0, 0, 1u << i};
+    t.values[t.count++] =
+        (named){vf_input(t.g, text, VF_F32, VF_LIST(ROWS, COLUMNS)), 0, 0, 0, 1u << i, MOST + i};
   }
   int steps = draw(&t, 2, STEPS);
   set needs = 0, may = 0;

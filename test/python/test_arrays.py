@@ -1,5 +1,6 @@
 """Arrays against NumPy: operators, functions, parts, writes, shapes."""
 
+import copy
 import itertools
 import pickle
 
@@ -63,6 +64,8 @@ class Arrays(Case):
         self.same(vf.arange(7, 1, -2), np.arange(7, 1, -2, dtype="int32"))
         self.close(vf.arange(0.0, 1.0, 0.3), np.arange(0.0, 1.0, 0.3))
         self.close(vf.linspace(0, 1, 5), np.linspace(0, 1, 5))
+        for n in (1, 2, 126, 127):  # equal to the last bit
+            self.same(vf.linspace(0, 1, n, dtype="float64", endpoint=False), vf.linspace(0, 1, n + 1, dtype="float64")[:n])
         self.same(vf.eye(3, 4, k=1, dtype="int64"), np.eye(3, 4, k=1, dtype="int64"))
         self.same(vf.full((2, 1), 7, dtype="uint8"), np.full((2, 1), 7, "uint8"))
         for value, dtype in ((np.pi, "float64"), (1e300, "float64"), (16777217.0, "int64"), (2.5, "int32")):
@@ -212,6 +215,34 @@ class Arrays(Case):
         self.close(vf.linalg.trace(x), np.trace(a, axis1=1, axis2=2))
         self.close(vf.linalg.cross(x[0, :, :3], x[1, :, :3]), np.cross(a[0, :, :3], a[1, :, :3]))
         self.close(vf.linalg.vector_norm(y, axis=0, ord=3), np.linalg.norm(b, 3, 0))
+
+    def test_copies(self):
+        """They do not change with the array, nor it with them."""
+        a = vf.array([1.0, 2.0])
+        for made in (copy.copy(a), copy.deepcopy(a), copy.deepcopy({"w": a})["w"]):
+            made[0] = 5
+            self.assertEqual((a.tolist(), made.tolist()), ([1, 2], [5, 2]))
+
+    def test_options_of_numpy(self):
+        x = np.array([[0.25, -1.45, 2.5], [17.0, 1e-3, 3.5]])
+        v = vf.array(x)
+        for decimals in (0, 1, -1):
+            self.same(np.round(v, decimals), np.round(x, decimals))
+        self.same(np.round(vf.array([14, 26]), -1), np.array([10, 30], "int32"))
+        self.same(round(v, 1), np.round(x, 1))
+        for mode in ("clip", "wrap"):
+            at = np.array([0, 2, 5, -1, -9])
+            self.same(np.take(v, at, axis=1, mode=mode), np.take(x, at, axis=1, mode=mode))
+        self.assertEqual([a.tolist() for a in vf.where(v > 2)], [a.tolist() for a in np.where(x > 2)])
+        self.assertEqual((v.item(1, 0), v.item(4)), (x.item(1, 0), x.item(4)))
+        for a, b in ((7, vf.array([2.0, -3.0])), (vf.array([7, -7]), 3)):
+            self.assertEqual([p.tolist() for p in divmod(a, b)], [p.tolist() for p in divmod(np.asarray(a), np.asarray(b))])
+
+    def test_positions_of_numpy(self):
+        x = np.arange(12.0).reshape(3, 4)
+        for call in (lambda a: np.triu(a, 1), lambda a: np.tril(a, -1), lambda a: np.cumsum(a, 1), lambda a: np.sort(a, 0),
+                     lambda a: np.sum(a, 0), lambda a: np.roll(a, 1, 0), lambda a: np.trace(a, 1), lambda a: np.flip(a, 1)):
+            self.same(call(vf.array(x)), call(x))
 
     def test_sets(self):
         a = np.array([[3, 1, 3], [2, 1, 1]])

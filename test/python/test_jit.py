@@ -80,6 +80,36 @@ class Jit(Case):
         with self.assertRaisesRegex(TypeError, "hashable"):
             f(vf.array(3.0), power=[2])
 
+    def test_static_kinds(self):
+        """Equal numbers of different kinds are different programs."""
+        f, x = vf.jit(lambda a, k: a * (k if not isinstance(k, tuple) else k[0]), static_argnums=1), np.array([1], "int32")
+        for wrap in (lambda k: k, lambda k: (k, 2)):
+            self.assertEqual([f(x, wrap(k)).dtype for k in (1, 1.0)], [vf.int32, vf.float32])
+            self.assertEqual([str(f(np.ones(1), wrap(k))) for k in (0.0, -0.0)], ["[0.]", "[-0.]"])
+        g = vf.jit(lambda a, k: a + (1 if k is True else 2), static_argnames="k")
+        self.assertEqual([g(x, k=k).tolist() for k in (1, True)], [[3], [2]])
+        before = f._jit.traces
+        for _ in range(2):
+            f(x, float("nan"))
+        self.assertEqual(f._jit.traces, before + 1)
+
+    def test_sizes_as_numbers(self):
+        """Sizes that are known in runs alone, in arithmetic: in the dtype of the array that they meet."""
+
+        @vf.jit
+        def f(a: vf.Array[vf.Dim("n"), 2]):
+            n = a.shape[0]
+            return a - a.sum(0) / n, n * a, a * (n - 1) // 1, 0.5 * n, 1 / n, np.trace(a @ a.T)
+
+        for dtype in ("float64", "int8"):
+            for n in (1, 4):
+                a = np.arange(2 * n).reshape(n, 2).astype(dtype)
+                wanted = a - a.sum(0) / n, n * a, a * (n - 1) // 1, 0.5 * n, 1 / n, np.trace(a @ a.T)
+                for made, want in zip(f(a), wanted):
+                    self.close(made, want)
+                self.assertEqual(f(a)[1].dtype.name, dtype)
+        self.close(vf.jit(vf.grad(lambda a: (f(a)[0] ** 2).sum()))(np.ones((4, 2))), np.zeros((4, 2)))
+
     def test_dynamic(self):
         n = vf.Dim("n", 1, 64)
 

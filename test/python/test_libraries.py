@@ -74,6 +74,62 @@ class Torch(Case):
                 f(x, out=out)
             self.assertEqual(out.tolist(), [2, 2, 2])
 
+    def test_arguments_that_require_gradients(self):
+        """They are refused by the first call of a signature and by later ones, as no gradient would reach them."""
+        f, x, p = vf.jit(lambda a, b: a + b), torch.ones(3), torch.nn.Parameter(torch.ones(3))
+        for g in (f, vf.jit(lambda a, b: a + b)):
+            if g is f:
+                f(x, x)
+            for t in (p, torch.ones(3, requires_grad=True)):
+                with self.assertRaisesRegex(BufferError, "t.detach"):
+                    g(x, t)
+                for _ in range(2):
+                    self.assertEqual(g(t.detach(), x).tolist(), [2, 2, 2])
+                    with torch.no_grad():
+                        self.assertEqual(g(t, x).tolist(), [2, 2, 2])
+                with torch.no_grad():
+                    self.assertEqual(vf.asarray(t).tolist(), [1, 1, 1])
+
+    def test_negated(self):
+        """A tensor that stands for the negated elements of its memory is not read as they lie there."""
+        f = vf.jit(lambda a: a * 1)
+        for z in (torch.tensor([1 + 2j, 3 + 4j]), torch.tensor([1 + 2j]), torch.tensor(1 + 2j)):
+            t = z.conj().imag
+            f(t.resolve_neg())
+            f(torch.view_as_real(z)[..., 1])
+            for read in (f, vf.asarray, vf.from_dlpack):
+                with self.assertRaisesRegex(BufferError, "resolve_neg"):
+                    read(t)
+            self.assertEqual(vf.array(t).tolist(), t.tolist())
+            with self.assertRaises(ValueError):
+                f(t.resolve_neg(), out=t)
+
+    def test_kinds_of_tensors(self):
+        """What is read of tensors is what torch says of them: dtypes, views, classes derived, in calls of one signature."""
+
+        class Derived(torch.Tensor):
+            pass
+
+        f = vf.jit(lambda a: a + a)
+        base = torch.arange(24)
+        names = "uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 bfloat16 float64"
+        tensors = [base.to(getattr(torch, n)) for n in names.split()]
+        base = base.float()
+        tensors += [base, base[5:], base[3], base[:0], base.reshape(4, 6).T, base.reshape(2, 3, 4)[:, 1:, ::2], base[5].expand(3, 2),
+                    base.reshape(4, 6).as_subclass(Derived), base.as_strided((2, 3), (1, 2), 7)]
+        for t in tensors * 2:
+            self.assertEqual(f(t).tolist(), (t.double() * 2).tolist())
+        n = vf.jit(lambda a: ~a)
+        self.assertEqual(n(torch.tensor([True, False])).tolist(), [False, True])
+        t = torch.ones(4)
+        for _ in range(2):  # the memory of a tensor may change
+            self.assertEqual(f(t).tolist(), [2] * t.numel())
+            t.data = torch.full((3,), 1.0)
+            t.resize_(2)
+        for none in (torch.ones(3, device="meta"), torch.eye(3).to_sparse()):
+            with self.assertRaises((BufferError, TypeError, RuntimeError)):
+                f(none)
+
     def test_advice(self):
         complex_ = torch.ones(3, dtype=torch.complex64)
         for t, advice in ((torch.ones(3, requires_grad=True), "detach"), (complex_.conj(), "resolve_conj"),
@@ -92,6 +148,16 @@ class Jax(Case):
         back = jax.dlpack.from_dlpack(vf.array([1.0, 2.0]) + 1)
         self.assertEqual(back.tolist(), [2, 3])
         self.close(vf.jit(lambda v: v.sum())(a), 15)
+
+    def test_operands(self):
+        a = jax.numpy.ones(3)
+        for call in (lambda: vf.ones(3) + a, lambda: a + vf.ones(3), lambda: jax.jit(lambda x: vf.ones(3) + x)(a)):
+            with self.assertRaisesRegex(TypeError, "vf.from_dlpack.*viewfold.jax.call"):
+                call()
+        b = a.astype("bfloat16")
+        for given in (b, np.asarray(b)):  # one of JAX, and one of NumPy whose dtype is of ml_dtypes
+            made = vf.jit(lambda x: x * 2)(given)
+            self.assertEqual((made.dtype, made.tolist()), (vf.bfloat16, [2, 2, 2]))
 
     def test_gradients(self):
         """The same function in both."""

@@ -1,6 +1,7 @@
 """Mistakes of people who have not read the manual: what is wrong, and what would do, is in the message."""
 
 import pickle
+import tempfile
 import unittest
 
 from common import Case, np, vf
@@ -36,6 +37,31 @@ ROWS = (
     (lambda: vf.jvp(lambda x: x * 2, vf.ones(3), vf.ones(3)), TypeError, "primals are a tuple"),
     (lambda: vf.export(lambda x: x * 2, vf.ones(3))(x=vf.ones(3), y=1), TypeError, "there is no y"),
     (lambda: np.linalg.svd(vf.ones((2, 2))), TypeError, r"no numpy\.linalg\.svd"),
+    (lambda: vf.einsum(vf.ones((2, 3)), "ij->ji"), TypeError, r"einsum\('ij,jk->ik', a, b\)"),
+    (lambda: vf.jit(lambda x: np.nonzero(x))(vf.ones(3)), TypeError, r"nonzero: how many .* vf\.where"),
+    (lambda: vf.jit(lambda x: vf.unique_values(x))(vf.ones(3)), TypeError, r"unique: how many .* vf\.where"),
+    (lambda: vf.array(np.array(["a", "b"])), TypeError, "strings: give numbers"),
+    (lambda: vf.ones(2) + np.array([1, None]), TypeError, r"a\.astype\('float32'\)"),
+    (lambda: vf.array(np.ones(2, ">f4")), TypeError, "newbyteorder"),
+    (lambda: vf.array(np.ones(2, "complex64")), TypeError, r"a\.real"),
+    (lambda: vf.array(np.ones(2, [("x", "f4"), ("y", "f4")])), TypeError, r"a\['name'\]"),
+    (lambda: vf.ones(3) + np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0]), TypeError, r"a\.filled\(0\)"),
+    (lambda: vf.ones(2) * np.matrix([[1.0, 2.0]]), TypeError, r"numpy\.asarray\(a\)"),
+    (lambda: vf.jit(lambda x: np.add(x, 1, where=x > 0))(vf.ones(3)), TypeError, r"no where; use vf\.where"),
+    (lambda: vf.jit(lambda x: np.sum(x, initial=5))(vf.ones(3)), TypeError, "no initial; combine"),
+    (lambda: vf.jit(lambda x: np.where(x > 0))(vf.ones(3)), TypeError, r"nonzero: how many .* vf\.where"),
+    (lambda: vf.where(vf.ones(3) > 0, 1), TypeError, r"vf\.where\(x > 0, x, 0\)"),
+    (lambda: vf.jit(lambda x, i: x[i:i + 2])(vf.ones(3), np.int32(1)), TypeError, r"x\[i \+ vf\.arange\(n\)\]"),
+    (lambda: vf.jit(lambda i: np.ones(3)[i])(np.int32(1)), TypeError, r"vf\.asarray\(a\)\[x\]"),
+    (lambda: vf.jit(_measured)(vf.ones(3)), TypeError, r"x\.shape\[0\] computes"),
+    (lambda: vf.jit(_made)(vf.ones(3)), NotImplementedError, r"vf\.zeros\(x\.shape\[0\]\)"),
+    (lambda: vf.ones(3).real, AttributeError, "no complex numbers"),
+    (lambda: vf.ones(3).sort(), AttributeError, r"vf\.sort\(x\)"),
+    (lambda: vf.ones(3).searchsorted(1), AttributeError, r"vf\.searchsorted\(x\)"),
+    (lambda: setattr(vf.ones(4), "shape", (2, 2)), AttributeError, r"x\.reshape\(shape\)"),
+    (lambda: vf.take(vf.ones(3), [0], mode="fill"), ValueError, "'clip' or 'wrap'"),
+    (lambda: vf.array([1.0, 2.0])[vf.array([5]) + 0].tolist(), IndexError,
+     r"gather .*test_mistakes\.py:\d+.*\[0\] is 5, but axis 0 .* has 2 elements.* -2 to 1"),
     (lambda: vf.zeros(2, 3), TypeError, r"zeros\(\(2, 3\)\)"),
     (lambda: vf.ones(2.5), TypeError, "an integer or a tuple"),
     (lambda: vf.arange(0, 1, 0), ValueError, "the step from 0 to 1 is 0"),
@@ -131,6 +157,14 @@ def _compares(x: vf.Array[vf.Dim("n", 1, 8), 2]):
     return x if x.shape[0] > 2 else -x
 
 
+def _measured(x: vf.Array[vf.Dim("n", 1, 8)]):
+    return x / len(x)
+
+
+def _made(x: vf.Array[vf.Dim("n", 1, 8)]):
+    return x + np.zeros(x.shape[0])
+
+
 @vf.jit
 def _endless(x):
     return _endless(x)
@@ -155,9 +189,40 @@ class Mistakes(Case):
                 call()
 
 
+class Lists(Case):
+    def test_numbers(self):
+        """A list of numbers stays a list, of arrays: the note of the error that this leads to says so."""
+        with self.assertRaises(TypeError) as caught:
+            vf.jit(lambda x: x + 1)([1.0, 2.0])
+        self.assertIn("vf.array(numbers)", caught.exception.__notes__[0])
+
+
+class Masked(Case):
+    def test_later_calls(self):
+        """They are refused where the program is known, too."""
+        f = vf.jit(lambda x: x.sum())
+        f(np.ones(3))
+        for wrong in (np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0]), np.matrix([1.0, 2.0, 3.0])):
+            f(np.ones(np.shape(wrong)))
+            with self.assertRaisesRegex(TypeError, "numpy|NumPy"):
+                f(wrong)
+        with tempfile.TemporaryFile() as file:
+            file.write(np.ones(3).tobytes())
+            self.assertEqual(float(f(np.memmap(file, "f8", "r", shape=3))), 3)
+
+
 @vf.jit
 def doubled(x):
     return x * 2
+
+
+class Files(Case):
+    def test_no_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("w.npz", "w.safetensors"):
+                vf.save(f"{folder}/{name}", {"w": vf.array([1.7])})
+                with self.assertRaisesRegex(ValueError, r"vf\.load"):
+                    vf.load_program(f"{folder}/{name}")
 
 
 class Pickles(Case):

@@ -1,6 +1,7 @@
 """Work that takes long: a signal interrupts it, after which all can be used; on a terminal a line says how far it is."""
 
 import contextlib
+import inspect
 import os
 import pty
 import signal
@@ -10,7 +11,7 @@ import types
 import unittest
 from unittest import mock
 
-from common import Case
+from common import Case, vf
 
 ENDLESS = """
 import os, signal, sys
@@ -45,6 +46,37 @@ class Progress(Case):
         self.assertEqual(child.stdout.read(), "KeyboardInterrupt 2.0 2.0\n")
         child.stdout.close()
         self.assertEqual(child.wait(), 0)
+
+    def test_interrupted_anywhere(self):
+        """A signal raises where a function of Python begins: at each one of tracing, which then has left nothing behind."""
+
+        def traced(x):
+            rows = vf.vmap(lambda r: vf.scan(lambda c, v: (c + v, c), vf.zeros(()), r)[0])(x)
+            return vf.cond(rows.sum() > 0, lambda: vf.checkpoint(vf.sin)(rows), lambda: -rows)
+
+        begun = 0
+
+        def interrupt(frame, event, given):
+            nonlocal begun
+            begun -= event == "call" and not frame.f_code.co_flags & inspect.CO_GENERATOR  # their ends swallow it
+            if not begun:
+                raise KeyboardInterrupt
+
+        x = vf.ones((3, 4)).realise()
+        ended, first = False, 0
+        while not ended:
+            begun = first = first + 1
+            try:
+                sys.settrace(interrupt)
+                vf.jit(vf.value_and_grad(lambda a: traced(a).sum()))(x)
+                ended = begun > 0
+            except KeyboardInterrupt:
+                pass
+            finally:
+                sys.settrace(None)
+            self.assertEqual((vf._native.tracing(), vf._native.scope(), vf._native.is_silent()), (None, 0, False), first)
+        self.assertGreater(first, 100)
+        self.assertEqual(float((x + 1)[0, 0]), 2)
 
     def test_line(self):
         ours, theirs = pty.openpty()

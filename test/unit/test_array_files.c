@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 /* Files of arrays: what is read from well-formed ones, that all others are refused with a message, and that
  * what is written is read back. */
 
@@ -40,6 +41,30 @@ static const fe_stored *expect(const char *name, ir_dtype dtype, int rank, const
   assert_int_equal(s->rank, rank);
   for (int i = 0; i < rank; i++) assert_int_equal(s->shape[i], shape[i]);
   return s;
+}
+
+/* A member of an archive whose header says another dtype when it is read than when the file was opened. */
+static void test_changed(void **state) {
+  (void)state;
+  static const char key[] = "'descr': '";
+  for (int k = 0; k < FILE_SAMPLES; k++) {
+    file_sample(&file, k);
+    parse();
+    for (size_t i = 0; i < arrays.count && arrays.format == FE_NPZ; i++) {
+      const fe_stored *s = &arrays.items[i];
+      char *at =
+          s->encoding == FE_MEMBER ? memmem(file.bytes + s->offset, s->bytes, key, sizeof key - 1) : NULL;
+      fe_array read;
+      if (!at || at[sizeof key] != 'f') continue;
+      at[sizeof key] = 'i';
+      assert_int_equal(fe_arrays_load(&arrays, i, &ir_mem_libc, &read, &error), IR_ERR_IO);
+      assert_non_null(strstr(error.text, " changed while it was read"));
+      fe_arrays_close(&arrays);
+      return;
+    }
+    fe_arrays_close(&arrays);
+  }
+  fail_msg("no sample is an archive with a stored array of f32");
 }
 
 static void test_safetensors(void **state) {
@@ -412,5 +437,24 @@ static void test_written(void **state) {
   test_folder_remove(folder);
 }
 
+/* Names whose sum is more than a reader takes; each is the rest of one text. */
+static void test_long_header(void **state) {
+  (void)state;
+  enum { LENGTH = 65531, COUNT = 1600 };
+  static char names[LENGTH + 1], folder[200], path[300];
+  static fe_named_array list[COUNT];
+  static const float one = 1;
+  memset(names, 'n', LENGTH);
+  for (int i = 0; i < COUNT; i++)
+    list[i] = (fe_named_array){.name = names + i, .dtype = IR_F32, .data = &one};
+  assert_true(test_folder_make(folder, sizeof folder));
+  snprintf(path, sizeof path, "%s/long.safetensors", folder);
+  ir_error_clear(&error);
+  assert_int_equal(fe_arrays_write(path, list, COUNT, &ir_mem_libc, &error), IR_ERR_INVALID);
+  assert_non_null(strstr(error.text, "error: the header would have "));
+  assert_non_null(strstr(error.text, " bytes; at most 100000000 may be read"));
+  test_folder_remove(folder);
+}
+
 UNIT_TESTS(test_safetensors, test_safetensors_refused, test_npz, test_npz_refused, test_gguf,
-           test_gguf_refused, test_cut_in_a_number, test_cut, test_written)
+           test_gguf_refused, test_cut_in_a_number, test_cut, test_written, test_changed, test_long_header)

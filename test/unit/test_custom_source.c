@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -192,7 +193,9 @@ static void test_identity(void **state) {
           rt_library_load("f", object, size, right ? own : other, "f", &library, &function, &failure);
       assert_int_equal(status, named && right ? IR_OK : IR_ERR_IO);
       if (status == IR_OK) assert_int_equal(((int (*)(void))function)(), 3);
-      else assert_non_null(strstr(failure.text, "f: the dynamic linker gave other code than its own"));
+      else
+        assert_non_null(
+            strstr(failure.text, "f: the dynamic linker gave other code than its own (build-id 0"));
       assert_true((function != NULL) == (status == IR_OK) && (library != NULL) == (status == IR_OK));
       rt_library_close(&library);
     }
@@ -200,5 +203,25 @@ static void test_identity(void **state) {
   unlink(file), rmdir(folder);
 }
 
+/* Bytes that are no shared object, and no descriptor to keep them by. */
+static void test_not_loaded(void **state) {
+  const rt_digest id = {1, 2};
+  for (int full = 0; full < 2; full++) {
+    struct rlimit before, none = {0, 0};
+    ir_error failure = {0};
+    void *library;
+    void (*function)(void);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none.rlim_max = before.rlim_max;
+    if (full) setrlimit(RLIMIT_NOFILE, &none);
+    ir_status status = rt_library_load("f", "none", 4, id, "f", &library, &function, &failure);
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_int_equal(status, IR_ERR_IO);
+    const char *want =
+        full ? "f: cannot keep its code in memory: Too many open files" : "f: cannot load its code: ";
+    assert_memory_equal(failure.text, want, strlen(want));
+  }
+}
+
 UNIT_TESTS(test_closed_descriptors, test_reused_descriptors, test_no_descriptor_kept, test_threads,
-           test_symbols_elsewhere, test_identity)
+           test_symbols_elsewhere, test_identity, test_not_loaded)

@@ -1,6 +1,8 @@
 /* The linker and loader, on objects that LLVM makes: what they run, what they refuse and with which messages,
  * and that no damaged object or image does any harm. */
 #include "runtime/image/image.h"
+#include "runtime/image/bundle.h"
+#include "runtime/image/format.h"
 #include "test/lib/llvm_object.h"
 #include "test/lib/memory.h"
 #include "test/lib/unit.h"
@@ -151,6 +153,75 @@ static void other_machines_are_refused(void **state) {
   assert_string_equal(error.text,
                       "linking: the object file (9 bytes) is damaged: shorter than an ELF header");
   free(o.bytes);
+}
+
+/* The function of a symbol lies behind its section; a section has more bytes than an image may have. */
+static void large_objects_are_refused(void **state) {
+  object o = compile("define i32 @f() {\n  ret i32 3\n}\n");
+  Elf64_Ehdr head;
+  memcpy(&head, o.bytes, sizeof head);
+  Elf64_Shdr *sections = (Elf64_Shdr *)(void *)(o.bytes + head.e_shoff);
+  rt_flat flat;
+  ir_error error = {0};
+  for (int i = 0; i < head.e_shnum; i++) {
+    Elf64_Sym *symbols = (Elf64_Sym *)(void *)(o.bytes + sections[i].sh_offset);
+    for (size_t k = 0; sections[i].sh_type == SHT_SYMTAB && k < sections[i].sh_size / sizeof *symbols; k++)
+      if (ELF64_ST_TYPE(symbols[k].st_info) == STT_FUNC) symbols[k].st_size = 1 << 20;
+  }
+  assert_int_equal(rt_image_link(o.bytes, o.size, (rt_terms){0}, &ir_mem_libc, &flat, &error),
+                   IR_ERR_COMPILE);
+  assert_string_equal(error.text, "linking: function 'f' lies outside its section");
+  free(o.bytes);
+}
+
+/* A section of code in a sparse file. */
+static void large_sections_are_refused(void **state) {
+  object o = compile("define i32 @f() {\n  ret i32 3\n}\n");
+  size_t size = (size_t)3 << 29;
+  uint8_t *sparse =
+      mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (sparse == MAP_FAILED) skip();
+  memcpy(sparse, o.bytes, o.size);
+  Elf64_Ehdr *head = (Elf64_Ehdr *)(void *)sparse;
+  Elf64_Shdr *sections = (Elf64_Shdr *)(void *)(sparse + head->e_shoff);
+  for (int i = 0; i < head->e_shnum; i++)
+    if (sections[i].sh_flags & SHF_EXECINSTR) sections[i].sh_size = ((size_t)1 << 30) + 1;
+  rt_flat flat;
+  ir_error error = {0};
+  assert_int_equal(rt_image_link(sparse, size, (rt_terms){0}, &ir_mem_libc, &flat, &error), IR_ERR_COMPILE);
+  assert_string_equal(error.text, "linking: more than 1073741824 bytes of code and constants");
+  munmap(sparse, size);
+  free(o.bytes);
+}
+
+/* Numbers of bytes that an image, or several together, cannot have. What lies at the places is not read. */
+static void large_images_are_refused(void **state) {
+  ir_error error = {0};
+  rt_flat made, small, many[5];
+  rt_code code;
+  assert_int_equal(rt_image_map("no image", 8, &code, &error), IR_ERR_INVALID);
+  assert_string_equal(error.text, "code: 8 bytes that are no viewfold code image");
+  ir_error_clear(&error);
+  char none[64] = "";
+  assert_int_equal(rt_image_adopt(none, sizeof none, 8, 16, &code, &error), IR_ERR_INVALID);
+  assert_string_equal(error.text, "code: no viewfold code image at byte 8 of 64");
+  ir_error_clear(&error);
+  assert_int_equal(rt_image_wrap(&ir_mem_libc, "f", none, (size_t)3 << 30, (rt_terms){0}, &made, &error),
+                   IR_ERR_UNSUPPORTED);
+  assert_string_equal(error.text, "code: f has 3221225472 bytes, which is more than 2 GiB");
+  ir_error_clear(&error);
+  assert_int_equal(rt_image_wrap(&ir_mem_libc, "f", none, sizeof none, (rt_terms){0}, &small, &error), IR_OK);
+  size_t size = (size_t)1 << 30;
+  uint8_t *sparse =
+      mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (sparse == MAP_FAILED) skip();
+  memcpy(sparse, small.bytes, small.size);
+  ((rt_image_head *)(void *)sparse)->size = size;
+  for (int i = 0; i < 5; i++) many[i] = (rt_flat){sparse, size};
+  assert_int_equal(rt_image_pack(&ir_mem_libc, many, 5, &made, &error), IR_ERR_UNSUPPORTED);
+  assert_string_equal(error.text, "code: 5368709376 bytes; at most 4 GiB go into one program");
+  munmap(sparse, size);
+  rt_flat_free(&ir_mem_libc, &small);
 }
 
 static void truncated_objects_are_refused(void **state) {
@@ -354,6 +425,7 @@ static void perf_map_is_written_to_our_file_only(void **state) {
 
 UNIT_TESTS_BETWEEN(object_start, object_stop, runs_code_with_constants, lists_global_functions,
                    same_object_same_bytes, refuses_with_a_reason, other_machines_are_refused,
+                   large_objects_are_refused, large_sections_are_refused, large_images_are_refused,
                    truncated_objects_are_refused, damaged_objects_do_no_harm, damaged_images_do_no_harm,
                    short_of_memory, code_is_never_writable, adopts_private_memory, perf_map_names_functions,
                    perf_map_is_written_to_our_file_only)

@@ -165,6 +165,9 @@ static void test_failed_run(void **state) {
   for (int i = 0; i < 2; i++) {
     assert_null(vf_tensor_data(y, &error));
     assert_int_equal(error.status, VF_ERR_RANGE);
+    assert_non_null(strstr(error.message, "graph @session: gather"));
+    assert_non_null(strstr(error.message, "[0] is 5, but axis 0 of"));
+    assert_non_null(strstr(error.message, "has 2 elements; indices are -2 to 1"));
     assert_false(vf_tensor_is_realised(y));
   }
   vf_tensor *z = kept(vf_neg(vf_tensor_value(x)));

@@ -419,7 +419,7 @@ static void test_errors(void **state) {
                IR_ERR_INTERNAL, "two vector ranges");
   ir_ref deep = store;
   for (int d = 0; d < 70; d++) deep = k_loop(g, d ? k_range(g, index_of(2), d + 2) : i, IR_SERIAL, deep);
-  expect_error(k_kernel(g, deep, &p, 1), IR_ERR_UNSUPPORTED, "nested more than 64 deep");
+  expect_error(k_kernel(g, deep, &p, 1), IR_ERR_UNSUPPORTED, "compile: loops are nested more than 64 deep");
   expect_error(p, IR_ERR_INTERNAL, "no kernel");
 }
 

@@ -127,6 +127,7 @@ static void test_depth(void **state) {
   assert_int_equal(rt_module_init(&module, NULL, &error), IR_OK);
   assert_int_equal(rt_module_compile(&module, g, kernel, "kernel", &t.target, CG_OBJECT, &blob, &error),
                    IR_ERR_UNSUPPORTED);
+  assert_non_null(strstr(error.text, "compile: rare values nest deeper than 64"));
   cg_blob_free(&blob);
   rt_module_free(&module);
 }

@@ -50,6 +50,36 @@ static void test_mesh(void **state) {
   vf_context_destroy(c);
 }
 
+/* Measured values are above 0, the axis of one device has none, and the program that takes them gives what it
+ * gave before. */
+static void test_calibrate(void **state) {
+  (void)state;
+  vf_error error = {0};
+  vf_context *c = open_context();
+  vf_mesh *m = vf_mesh_create(c, "x=2,y=1", &error);
+  assert_true(vf_mesh_latency(m, "x") == 0 && vf_mesh_bandwidth(m, "x") == 0);
+  assert_true(vf_mesh_latency(m, "z") == -1 && vf_mesh_bandwidth(m, NULL) == -1);
+  if (vf_mesh_calibrate(m, &error) != VF_OK) fail_msg("%s", error.message);
+  assert_true(vf_mesh_latency(m, "x") > 0 && vf_mesh_bandwidth(m, "x") > 0);
+  assert_true(vf_mesh_latency(m, "y") == 0 && vf_mesh_bandwidth(m, "y") == 0);
+  vf_graph *g = vf_graph_create(c, "sums", &error);
+  assert_int_equal(vf_graph_set_mesh(g, m, &error), VF_OK);
+  vf_value x = vf_input_sharded(g, "x", VF_F32, 2, (int64_t[]){4, 2}, "[x,-]");
+  vf_output(g, "y", vf_sum(x, VF_LIST(0), false));
+  vf_program *p = vf_compile_on(g, NULL, 0, &error);
+  if (!p) fail_msg("%s", error.message);
+  float in[] = {1, 2, 3, 4, 5, 6, 7, 8}, out[2];
+  assert_int_equal(vf_program_run(p, (const void *[]){in}, (void *[]){out}, NULL, &error), VF_OK);
+  assert_true(out[0] == 16 && out[1] == 20);
+  vf_program_destroy(p), vf_graph_destroy(g), vf_mesh_destroy(m);
+  assert_int_equal(vf_mesh_calibrate(NULL, &error), VF_ERR_INVALID);
+  assert_string_equal(error.message, "mesh: it is NULL; vf_mesh_create makes one");
+  m = vf_mesh_create(c, "[x=2] devices=[\"cpu\",\"nothing\"]", &error);
+  assert_int_equal(vf_mesh_calibrate(m, &error), VF_ERR_INVALID);
+  assert_true(vf_mesh_latency(m, "x") == 0);
+  vf_mesh_destroy(m), vf_context_destroy(c);
+}
+
 static void refused(vf_graph *g, vf_value v, const char *part) {
   assert_false(vf_ok(v));
   if (!strstr(vf_graph_message(g), part)) fail_msg("'%s' lacks '%s'", vf_graph_message(g), part);
@@ -143,4 +173,4 @@ static void test_auto(void **state) {
   vf_graph_destroy(g), vf_mesh_destroy(m), vf_context_destroy(c);
 }
 
-UNIT_TESTS(test_mesh, test_graph, test_found_sizes, test_auto)
+UNIT_TESTS(test_mesh, test_calibrate, test_graph, test_found_sizes, test_auto)

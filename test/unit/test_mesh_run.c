@@ -1,5 +1,6 @@
 /* One program on all devices of a mesh: exchanges inside of loops, devices that fail, memory that ends, and
  * how many kernels there are. */
+#include "ir/eval/eval.h"
 #include "runtime/mesh_run.h"
 #include "test/lib/flow.h"
 #include "test/lib/memory.h"
@@ -121,6 +122,22 @@ static void exchanges_in_a_loop(void **state) {
     for (int i = 0; i < PART; i++) assert_true(m->out[d][i] == m->in[(d + 6) % DEVICES][i] + 6);
 }
 
+/* What the evaluator says of the devices. */
+static void evaluated_apart(flow *f, ir_ref result, on_mesh *m, const char *says) {
+  ir_eval_device devices[DEVICES];
+  ir_binding_input inputs[DEVICES];
+  ir_var_value vars[DEVICES];
+  ir_eval_result out[DEVICES];
+  ir_error error = {0};
+  for (int d = 0; d < DEVICES; d++) {
+    inputs[d] = (ir_binding_input){f->inputs[0], m->in[d]};
+    vars[d] = (ir_var_value){coordinate(f), d};
+    devices[d] = (ir_eval_device){&inputs[d], &vars[d], 1, 1};
+  }
+  assert_int_equal(ir_eval_devices(&f->g, &result, 1, devices, DEVICES, out, &error), IR_ERR_INVALID);
+  assert_string_equal(error.text, says);
+}
+
 /* A loop that devices leave at different times: those that go on say so, and nothing hangs. */
 static void devices_that_go_different_ways(void **state) {
   rt_context *c = p_context_with((rt_options){.no_disk = true});
@@ -143,6 +160,30 @@ static void devices_that_go_different_ways(void **state) {
   char said[sizeof first] = "";
   memcpy(said, error.text, sizeof said - 1); /* who waited for it meanwhile is a matter of chance */
   assert_string_equal(said, first);
+  evaluated_apart(
+      f, flow_result(f, loop, 0), m,
+      "exchange: 1 of 4 devices have ended, others wait for their parts; what decides about exchanges "
+      "must be the same on all devices");
+}
+
+/* A condition that differs: devices come to one of two exchanges. */
+static void devices_at_different_exchanges(void **state) {
+  rt_context *c = p_context_with((rt_options){.no_disk = true});
+  flow *f = flow_begin();
+  ir_graph *g = &f->g;
+  ir_ref shape = flow_shape(f, 1, (int64_t)PART), x = flow_input(f, "a", IR_F32, shape),
+         s = flow_param(f, IR_F32, shape), t = flow_param(f, IR_F32, shape);
+  ir_ref below = ir_binary(g, IR_OP_LT, x, flow_expand(f, flow_number(f, 15), shape));
+  ir_ref any =
+      ir_make_tensor(g, IR_OP_ANY, IR_BOOL, flow_shape(f, 0), 0, (ir_ref[]){below, ir_index(g, 0)}, 2);
+  ir_ref cond = flow_cond(f, ir_func(g, FLOW_LIST(from_next(f, s)), FLOW_LIST(s)),
+                          ir_func(g, FLOW_LIST(from_next(f, ir_binary(g, IR_OP_ADD, t, t))), FLOW_LIST(t)),
+                          FLOW_LIST(any, x));
+  on_mesh *m = open_mesh(flow_compile(f, c, NULL, FLOW_LIST(flow_result(f, cond, 0))));
+  evaluated_apart(
+      f, flow_result(f, cond, 0), m,
+      "device 2: exchange: devices 0 and 2 come to different exchanges; what decides about them must be "
+      "the same on all devices");
 }
 
 /* One device reads an index out of range: the message names it, and who waited for it. */
@@ -264,6 +305,6 @@ static void too_many_devices(void **state) {
 }
 
 UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, all_devices_get_all, exchanges_in_a_loop,
-                   devices_that_go_different_ways, a_device_that_fails, what_no_device_has,
-                   what_is_no_run_of_the_mesh, the_same_kernels_as_one_device, any_allocation_may_fail,
-                   too_many_devices)
+                   devices_that_go_different_ways, devices_at_different_exchanges, a_device_that_fails,
+                   what_no_device_has, what_is_no_run_of_the_mesh, the_same_kernels_as_one_device,
+                   any_allocation_may_fail, too_many_devices)

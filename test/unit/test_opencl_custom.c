@@ -99,6 +99,31 @@ static void on_the_device_and_on_the_host(void **state) {
   }
 }
 
+/* The n-th call of a function of the driver fails, for each n until a run says `says`. */
+static void fails_with(const char *call, const char *says) {
+  for (int n = 1; n < 40; n++) {
+    opencl_set("gpu");
+    vf_context *c = open_context("opencl");
+    add_transpose(c, transpose_text);
+    add_host(c);
+    vf_program *p = compile(c, transpose_graph);
+    if (!p) fail_msg("%s", error.message);
+    float x[6] = {0}, out[6];
+    opencl_set("gpu fail=%s:%d+:-5", call, n);
+    vf_status status = vf_program_run(p, (const void *[]){x}, (void *[]){out}, NULL, &error);
+    opencl_set("gpu");
+    vf_program_destroy(p);
+    vf_context_destroy(c);
+    if (status && strstr(error.message, says)) return;
+  }
+  fail_msg("%s: %s", says, error.message);
+}
+
+static void host_memory_that_fails(void **state) {
+  fails_with("EnqueueMapBuffer", ": mapping 24 bytes for the host");
+  fails_with("EnqueueUnmapMemObject", ": unmapping bytes from the host");
+}
+
 static void batches_and_failures(void **state) {
   opencl_set("%s", "");
   vf_context *c = open_context("opencl");
@@ -171,5 +196,5 @@ static void tensors_stay(void **state) {
   }
 }
 
-OPENCL_TESTS(NULL, NULL, on_the_device_and_on_the_host, batches_and_failures, a_text_that_is_wrong,
-             tensors_stay)
+OPENCL_TESTS(NULL, NULL, on_the_device_and_on_the_host, host_memory_that_fails, batches_and_failures,
+             a_text_that_is_wrong, tensors_stay)

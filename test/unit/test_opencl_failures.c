@@ -273,6 +273,44 @@ static const one_case cases[] = {
     {"max_alloc=300", VF_ERR_MEMORY, "at most 300"},
 };
 
+/* Failures of one call of the driver, and limits, of which the message says what could not be done. %d: 1, 2,
+ * ... until it is said. tensors: a tensor is realised, on a device with the memory of the
+ * host, instead of a graph compiled and run. */
+static void test_messages(void **state) {
+  static const struct {
+    const char *settings, *says;
+    bool tensors;
+  } wanted[] = {{"fail=CreateBuffer:%d+:-30", ": a buffer of 768 bytes", true},
+                {"gpu fail=CreateKernel:%d:-5", ": making its kernels", false},
+                {"gpu group=8", " work-items; the device takes at most 8 for it", false}};
+  expected();
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    error = (vf_error){0};
+    for (int n = 1; n < 40 && !strstr(error.message, wanted[i].says); n++) {
+      char settings[64];
+      const char *device = wanted[i].tensors ? "" : "gpu";
+      snprintf(settings, sizeof settings, wanted[i].settings, n);
+      opencl_set("%s", device);
+      vf_context *c = on("opencl");
+      vf_tensor *x = vf_tensor_create(c, VF_F32, VF_LIST(ROWS, COLUMNS), input, &error);
+      vf_tensor *y = vf_tensor_keep(vf_neg(vf_tensor_value(x)), &error);
+      vf_graph *g = recorded(c);
+      opencl_set("%s", settings);
+      vf_program *p = wanted[i].tensors ? NULL : vf_compile(g, &error);
+      results got;
+      if (wanted[i].tensors) vf_tensor_realise(&y, 1, &error);
+      else if (p) run(p, &got);
+      opencl_set("%s", device);
+      vf_program_destroy(p);
+      vf_graph_destroy(g);
+      vf_tensor_release(x), vf_tensor_release(y);
+      vf_context_destroy(c);
+    }
+    if (!strstr(error.message, wanted[i].says)) fail_msg("%s: %s", wanted[i].settings, error.message);
+    assert_non_null(strstr(error.message, wanted[i].says));
+  }
+}
+
 static void test_cases(void **state) {
   expected();
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -306,5 +344,5 @@ static void test_other_devices(void **state) {
 }
 
 OPENCL_TESTS(NULL, NULL, test_enqueue_fails, test_device_lost, test_wait_fails, test_allocation_fails,
-             test_no_memory, test_any_call_fails, test_tensors, test_cases, test_other_devices,
+             test_no_memory, test_any_call_fails, test_tensors, test_messages, test_cases, test_other_devices,
              test_split_arena)

@@ -119,6 +119,16 @@ static void damaged_plans_are_refused(void **state) {
     if (!rt_program_make(c, copy, made.size, &code, &p, &error)) rt_program_release(p);
   }
   assert_true(refused > 300);
+  static const char *const says[] = {"a plan and its code do not belong together", "a plan is damaged"};
+  for (int damaged = 0; damaged < 2; damaged++) {
+    memcpy(copy, made.bytes, made.size);
+    copy[0] ^= (uint8_t)damaged;
+    rt_code code = {0};
+    rt_program *p;
+    ir_error error = {0};
+    assert_int_equal(rt_program_make(c, copy, made.size, &code, &p, &error), IR_ERR_INVALID);
+    assert_string_equal(error.text, says[damaged]);
+  }
   free(copy);
   rt_plan_bytes_free(&ir_mem_libc, &made);
 }

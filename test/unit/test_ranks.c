@@ -3,6 +3,8 @@
 #include "test/lib/unit.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <string.h>
 
 #include "frontend/viewfold.h"
@@ -11,6 +13,7 @@
 #include "runtime/mesh/route.h"
 #include "runtime/runtime.h"
 #include "test/lib/loopback.h"
+#include "test/lib/sanitized.h"
 
 enum { PROCESSES = 2, ELEMENTS = 4 };
 #define SECOND ((int64_t)1000000000)
@@ -24,6 +27,7 @@ typedef struct process {
   float part[ELEMENTS], whole[PROCESSES * ELEMENTS];
   ir_status status;
   ir_error error;
+  ir_error own; /* what the exchange itself said, which the process does not */
   pthread_t thread;
 } process;
 
@@ -73,7 +77,9 @@ static ir_status exchange(void *user, rt_endpoint *endpoint, ir_error *error) {
   rt_transfer t = {
       .routes = p->routes, .part = p->part, .box = p->whole, .bytes = sizeof(float), .kind = "all_gather"};
   ir_status status = endpoint->engine->start(endpoint, &t, error);
-  return status ? status : endpoint->engine->wait(endpoint, &t, error);
+  if (!status) status = endpoint->engine->wait(endpoint, &t, error);
+  if (status) p->own = *error;
+  return status;
 }
 static ir_status fail_first(void *user, rt_endpoint *endpoint, ir_error *error) {
   (void)user;
@@ -112,6 +118,7 @@ static void test_runs(void **state) {
     t->list[1].work = round == 1 ? fail_first : NULL;
     run_team(t);
     if (round == 1) {
+      assert_string_equal(t->list[0].own.text, "another device has failed");
       says(&t->list[0], IR_ERR_RANGE, failed);
       says(&t->list[1], IR_ERR_RANGE, "device 1 (x=1): an index is out of range");
       continue;
@@ -235,6 +242,31 @@ static void test_refused(void **state) {
   free_team(t);
 }
 
+/* No room for the stack of another thread. */
+static void test_no_thread(void **state) {
+  (void)state;
+#if defined(TEST_SANITIZED)
+  skip(); /* its own memory does not fit */
+#endif
+  loopback *between = loopback_make(2, 1);
+  rt_post *post = NULL;
+  ir_error error = {0};
+  unsigned long pages = 0;
+  struct rlimit before, tight;
+  FILE *statm = fopen("/proc/self/statm", "r");
+  if (!statm || fscanf(statm, "%lu", &pages) != 1) skip();
+  fclose(statm);
+  getrlimit(RLIMIT_AS, &before);
+  tight = before;
+  tight.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (1 << 20);
+  setrlimit(RLIMIT_AS, &tight);
+  ir_status status = rt_post_open(loopback_of(between, 0), SECOND, &post, &error);
+  setrlimit(RLIMIT_AS, &before);
+  assert_int_equal(status, IR_ERR_DEVICE);
+  assert_string_equal(error.text, "the system starts no thread for a mesh of processes");
+  loopback_free(between);
+}
+
 static void test_joins_once(void **state) {
   (void)state;
   loopback *between = loopback_make(2, 1);
@@ -260,5 +292,5 @@ static void test_join_nothing(void **state) {
   assert_int_equal(vf_process_number(NULL), 0);
 }
 
-UNIT_TESTS(test_runs, test_gather_counts_nothing, test_another_program, test_gone, test_left, test_refused,
-           test_joins_once, test_join_nothing)
+UNIT_TESTS(test_no_thread, test_runs, test_gather_counts_nothing, test_another_program, test_gone, test_left,
+           test_refused, test_joins_once, test_join_nothing)

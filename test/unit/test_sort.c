@@ -186,7 +186,7 @@ static void test_devices_have_no_steps(void **state) {
     rt_cl_describe(&(rt_cl_properties){.cpu = cpu, .group = 64, .vector_floats = 4}, &target);
     assert_false(target.sorts);
   }
-  assert_int_equal(rt_target_host(&target, NULL), IR_OK);
+  rt_target_host(&target);
   assert_true(target.sorts);
 }
 

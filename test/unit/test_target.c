@@ -8,8 +8,7 @@ static bool power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
 static ir_target host(void) {
   ir_target target;
-  ir_error error = {0};
-  assert_int_equal(rt_target_host(&target, &error), IR_OK);
+  rt_target_host(&target);
   return target;
 }
 

@@ -608,6 +608,56 @@ static void test_kept_value(void **state) {
   }
 }
 
+/* A value that an earlier vmap of the same size has left behind: refused as an operand, and as a result. */
+
+static void adds_kept(void *user, const vf_value *x, vf_value *y) { y[0] = vf_add(x[0], *(vf_value *)user); }
+static void gives_kept(void *user, const vf_value *x, vf_value *y) {
+  (void)x;
+  y[0] = *(vf_value *)user;
+}
+
+static void test_kept_in_sibling(void **state) {
+  for (int given = 0; given < 2; given++) {
+    bench *b = start();
+    vf_value x = input(b, VF_LIST(4, 3)), z = input(b, VF_LIST(4, 3)), y, kept;
+    assert_true(map2(b, leaks, &kept, 1, &x, NULL, 1, &y, NULL));
+    assert_false(map2(b, given ? gives_kept : adds_kept, &kept, 1, &z, NULL, 1, &y, NULL));
+    const char *reason = strchr(vf_graph_message(b->g), ':');
+    assert_non_null(reason);
+    api_check_reason(
+        reason + 2,
+        given ? "result 1 is a value of the function of a vf_vmap, which has ended, where another is being "
+                "recorded; it is one value for each index there: make it a result of that function, and "
+                "use the result of vf_vmap"
+              : "operand 2 is a value of the function of a vf_vmap, which has ended, where another is being "
+                "recorded; it is one value for each index there: make it a result of that function, and "
+                "use the result of vf_vmap");
+  }
+}
+
+/* Two vmaps that record the same expressions, also with a loop inside: each has them as its own. */
+
+static vf_value kept_of_twin;
+static void doubles(void *user, const vf_value *carry, vf_value *next) {
+  (void)user;
+  next[0] = vf_add(carry[0], carry[0]);
+  next[1] = vf_add(carry[1], vf_mul(carry[0], carry[0]));
+}
+static void twin(void *user, const vf_value *x, vf_value *y) {
+  (void)user;
+  vf_value init[2] = {x[0], vf_mul(x[0], x[0])}, last[2];
+  vf_scan(doubles, NULL, 2, init, 0, NULL, 0, 3, false, last, NULL);
+  kept_of_twin = vf_add(last[0], init[1]);
+  y[0] = vf_add(kept_of_twin, last[1]);
+}
+
+static void test_twins(void **state) {
+  bench *b = start();
+  vf_value x = input(b, VF_LIST(4, 3)), y[3];
+  for (int i = 0; i < 3; i++) assert_true(map2(b, twin, NULL, 1, &x, NULL, 1, &y[i], NULL));
+  for (int i = 0; i < 3; i++) expect_shape(y[i], VF_LIST(4, 3));
+}
+
 /* A gradient inside a vmap, through another vmap of the same level that has ended: refused, not wrong. */
 
 static void sibling(void *user, const vf_value *x, vf_value *y) {
@@ -691,5 +741,5 @@ static void test_second_order_by_shared(void **state) {
 UNIT_TESTS(test_one_axis, test_axes_in_and_out, test_not_mapped, test_axis_size, test_nested,
            test_types_inside, test_batch_from_elsewhere, test_vmap_of_grad, test_grad_of_vmap, test_hessians,
            test_vmap_of_jvp, test_grad_between, test_trees, test_deep_trees, test_short_memory, test_refused,
-           test_unequal_sizes, test_kept_value, test_finished_vmap, test_realising_inside,
-           test_second_order_by_shared)
+           test_unequal_sizes, test_kept_value, test_kept_in_sibling, test_twins, test_finished_vmap,
+           test_realising_inside, test_second_order_by_shared)

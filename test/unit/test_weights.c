@@ -239,6 +239,8 @@ static void test_shortened(void **state) {
       pthread_join(threads[i], NULL);
       assert_int_equal(runners[i].status, VF_ERR_IO);
       assert_non_null(strstr(runners[i].message, "s.safetensors"));
+      assert_non_null(
+          strstr(runners[i].message, ". Constants of graph @g are in it; the results are unspecified"));
     }
     vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
   }

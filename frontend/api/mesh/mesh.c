@@ -32,6 +32,8 @@ vf_mesh *vf_mesh_create(vf_context *context, const char *text, vf_error *out) {
 }
 
 const ir_mesh *fe_mesh_axes(const vf_mesh *m) { return &m->mesh; }
+ir_mesh *fe_mesh_own_axes(vf_mesh *m) { return &m->mesh; }
+vf_context *fe_mesh_context(const vf_mesh *m) { return m->context; }
 
 void vf_mesh_destroy(vf_mesh *m) {
   if (!m) return;

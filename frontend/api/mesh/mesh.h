@@ -13,5 +13,7 @@
 
 /* Axes and devices; valid as long as the mesh. */
 const ir_mesh *fe_mesh_axes(const vf_mesh *mesh);
+ir_mesh *fe_mesh_own_axes(vf_mesh *mesh); /* to change latencies and bandwidths */
+vf_context *fe_mesh_context(const vf_mesh *mesh);
 
 #endif

@@ -47,6 +47,13 @@ bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
         what, number);
   if (x.id == 0 || x.id >= c->ir->count)
     return fe_refuse(c, "%s %zu is the error value of an earlier failure", what, number);
+  if (fe_vmap_has_ended(c->graph, x.id))
+    return fe_refuse(
+        c,
+        "%s %zu is a value of the function of a vf_vmap, which has ended, where another is being "
+        "recorded; it is one value for each index there: make it a result of that function, and "
+        "use the result of vf_vmap",
+        what, number);
   if (c->given_count++ < FE_FEW_GIVEN) c->given[c->given_count - 1] = x.id;
   return true;
 }
@@ -123,7 +130,7 @@ vf_value fe_end(fe_call *c, ir_ref made) {
   fe_statements_end(&g->statements, c->ir, c->statement, c->who, made, c->given, c->given_count);
   g->ended = c->statement;
   if (g->ir.batches_cap && !has_batch_of_others(c)) fe_graph_note_batch(g, made);
-  return (vf_value){g, g->error.status ? 0 : made, g->epoch};
+  return g->error.status ? (vf_value){g, 0, g->epoch} : fe_vmap_value(g, made);
 }
 
 int fe_end_all(fe_call *c, ir_ref made, int room, vf_value *results) {
@@ -133,7 +140,8 @@ int fe_end_all(fe_call *c, ir_ref made, int room, vf_value *results) {
   int count = !all.id ? -1 : tuple ? (int)ir_get(c->ir, all.id)->nsrc : 1;
   for (int i = 0; i < room && results; i++) {
     results[i] = all;
-    if (tuple || i >= count) results[i].id = i < count ? ir_src(c->ir, all.id, (uint32_t)i) : 0;
+    if (tuple || i >= count)
+      results[i] = fe_vmap_value(all.graph, i < count ? ir_src(c->ir, all.id, (uint32_t)i) : 0);
   }
   return count;
 }

@@ -136,7 +136,7 @@ static bool call_function(control *k, int number, vf_function f, void *user, con
   if (!values) return no_memory(k);
   for (size_t i = 0; i < k->count; i++)
     if (i < first || i >= k->carry_count)
-      values[i < first ? i : i - k->references] = (vf_value){g, params[i], g->epoch};
+      values[i < first ? i : i - k->references] = fe_vmap_value(g, params[i]);
   for (size_t i = 0; i < result_count; i++) results[i] = (vf_value){0};
   call_inside(k, number, f, user, values, results, k->references ? params + first : NULL);
   fe_resume(&k->c);

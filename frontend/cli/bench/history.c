@@ -72,7 +72,7 @@ static ir_status read_lines(bench_history *h, ir_error *error) {
   size_t length = 0;
   ir_text line;
   ir_text_init(&line, &ir_mem_libc);
-  while (kind != FE_LINE_END && kind != FE_LINE_ENDLESS && !line.failed) {
+  while (kind != FE_LINE_END && kind != FE_LINE_LONG && kind != FE_LINE_ENDLESS && !line.failed) {
     kind = fe_line_read(h->file, MOST, &line, &length);
     json_t *parsed = kind == FE_LINE_READ ? json_loads(ir_text_get(&line), 0, NULL) : NULL;
     if (parsed) read_line(h, parsed);
@@ -80,8 +80,10 @@ static ir_status read_lines(bench_history *h, ir_error *error) {
   }
   if (line.failed) ir_fail(error, IR_ERR_MEMORY, "out of memory for the history");
   else if (ferror(h->file)) ir_fail(error, IR_ERR_IO, "%.800s: %s", h->path, strerror(errno));
-  else if (kind == FE_LINE_ENDLESS)
-    ir_fail(error, IR_ERR_INVALID, "%.800s: a line has no end within %zu bytes", h->path, FE_GRAPH_MOST);
+  else if (kind != FE_LINE_END)
+    ir_fail(error, IR_ERR_INVALID,
+            "%.800s: a line has more than %d bytes; a history has the lines that --history has written",
+            h->path, MOST);
   ir_text_free(&line);
   return error->status;
 }

@@ -101,8 +101,8 @@ static int show_command(int argc, char **argv, cli_pairs *given) {
   bool forbidden;
   status = cli_compiling("show", &how, &forbidden);
   if (status) return status;
-  if (rt_target_host(&s.target, &error) != IR_OK ||
-      (target && rt_target_override(&s.target, target, &error) != IR_OK) ||
+  rt_target_host(&s.target);
+  if ((target && rt_target_override(&s.target, target, &error) != IR_OK) ||
       rt_module_init(&s.module, &how, &error) != IR_OK)
     return cli_failure("show", &error);
   if (profile && !show_profile_read(&s, profile, &error)) status = cli_failure("show", &error);

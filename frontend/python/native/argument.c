@@ -48,13 +48,13 @@ static void find_numpy(void) {
   PyErr_Clear();
 }
 
-static bool read_numpy(const numpy_array *n, py_argument *a, bool writable) {
+static bool read_numpy(const numpy_array *n, py_argument *a, py_access access) {
   unsigned number = (unsigned)n->dtype->number;
   if (number < sizeof numpy_dtypes) a->dtype = numpy_dtypes[number];
   else if (number == NUMPY_HALF) a->dtype = VF_F16;
   else return false;
   if (!(n->flags & NUMPY_ALIGNED) || n->dtype->byte_order == '>' || n->rank > PY_RANK) return false;
-  if (writable && !(n->flags & NUMPY_WRITABLE)) return false;
+  if (access == PY_WRITE && !(n->flags & NUMPY_WRITABLE)) return false;
   a->data = n->data;
   a->rank = n->rank;
   a->shape = (const int64_t *)n->shape;
@@ -70,14 +70,21 @@ typedef struct exchange_table {
   uint32_t major, minor;
   const struct exchange_table *older;
   void *allocate, *from_object, *to_object;
-  int (*describe)(void *object, py_dlpack_tensor *out);
+  py_describe *describe;
 } exchange_table;
 
-/* The last type that had a table, the table, and where it is torch's, how the type tells whether derivatives
- * are taken of an array: DLPack does not say it. */
-static PyTypeObject *known_type;
-static const exchange_table *known_table;
-static const PyGetSetDef *known_derived;
+/* A type with a table, and where it is torch's, how it tells what DLPack does not say: whether derivatives
+ * are taken of a tensor, and whether it stands for the negated elements. */
+typedef struct exchanging {
+  PyTypeObject *type;
+  py_describe *describe;
+  const PyGetSetDef *derived;
+  const PyMethodDef *negated;
+} exchanging;
+
+/* The last types that were met: tensors and parameters come in one call. */
+enum { KNOWN = 4 };
+static exchanging known[KNOWN];
 
 static const PyGetSetDef *find_getter(PyTypeObject *type, const char *name) {
   for (; type; type = PyType_GetSlot(type, Py_tp_base)) {
@@ -88,50 +95,48 @@ static const PyGetSetDef *find_getter(PyTypeObject *type, const char *name) {
   return NULL;
 }
 
-/* Finds the table of a type. False: it has none. */
-static bool find_table(PyTypeObject *type) {
+/* A method without arguments. */
+static const PyMethodDef *find_method(PyTypeObject *type, const char *name) {
+  for (; type; type = PyType_GetSlot(type, Py_tp_base)) {
+    const PyMethodDef *row = PyType_GetSlot(type, Py_tp_methods);
+    for (; row && row->ml_name; row++)
+      if (strcmp(row->ml_name, name) == 0) return row->ml_flags == METH_NOARGS ? row : NULL;
+  }
+  return NULL;
+}
+
+/* What is known of the type of the object; NULL: it has no table. */
+static const exchanging *find_exchanging(PyObject *object) {
+  static unsigned next;
+  PyTypeObject *type = Py_TYPE(object);
+  for (int i = 0; i < KNOWN; i++)
+    if (known[i].type == type) return &known[i];
   PyObject *capsule = PyObject_GetAttrString((PyObject *)type, "__dlpack_c_exchange_api__");
   const exchange_table *table = capsule ? PyCapsule_GetPointer(capsule, "dlpack_exchange_api") : NULL;
   while (table && table->major != 1) table = table->older;
   PyErr_Clear();
   Py_XDECREF(capsule);
-  if (!table) return false;
-  Py_XDECREF((PyObject *)known_type);
-  known_type = (PyTypeObject *)Py_NewRef((PyObject *)type);
-  known_table = table;
-  known_derived = find_getter(type, "requires_grad");
-  return true;
+  if (!table) return NULL;
+  exchanging *e = &known[next++ % KNOWN];
+  Py_XDECREF((PyObject *)e->type);
+  *e = (exchanging){(PyTypeObject *)Py_NewRef((PyObject *)type), py_torch_describe(object, table->describe),
+                    find_getter(type, "requires_grad"), find_method(type, "is_neg")};
+  return e;
 }
 
-/* torch writes into such arrays where it records nothing, and refuses it elsewhere. */
-static bool is_written_unrecorded(PyObject *object) {
-  PyObject *derived = known_derived->get(object, known_derived->closure);
-  Py_XDECREF(derived); /* True and False stay */
-  if (derived != Py_True) return !PyErr_Occurred();
-  PyObject *torch = PyImport_ImportModule("torch");
-  PyObject *records = torch ? PyObject_CallMethod(torch, "is_grad_enabled", NULL) : NULL;
-  if (records == Py_True)
-    PyErr_SetString(PyExc_ValueError,
-                    "out is a tensor that requires a gradient, which would not be of what is written; "
-                    "out=t.detach(), or call it inside of `with torch.no_grad():`");
-  Py_XDECREF(records);
-  Py_XDECREF(torch);
-  return !PyErr_Occurred();
+/* torch reads and writes such tensors unrecorded where it records nothing. An answer is True or False, which
+ * stay. */
+static bool is_recorded(const exchanging *e, PyObject *object) {
+  if (!e->derived) return false;
+  PyObject *derived = e->derived->get(object, e->derived->closure);
+  Py_XDECREF(derived);
+  return derived != Py_False && py_torch_records();
 }
 
-/* The question takes 28 ns of a call of 185 (Intel Xeon, Sapphire Rapids): it is asked where the object is
- * another one than in the last call, and from time to time, as one may come to require a gradient. */
-static bool may_be_written(PyObject *object) {
-  enum { ASKED_EACH = 32 };
-  /* a weak reference as it begins in memory: what it refers to, None where that is gone */
-  static struct { PyObject_HEAD PyObject *object; } * last;
-  static unsigned calls;
-  if (last && last->object == object && ++calls % ASKED_EACH) return true;
-  Py_CLEAR(last);
-  if (!known_derived) return true;
-  if (!is_written_unrecorded(object)) return false;
-  if (!(last = (void *)PyWeakref_NewRef(object, NULL))) PyErr_Clear();
-  return true;
+static bool is_negated(const exchanging *e, PyObject *object) {
+  PyObject *negated = e->negated ? e->negated->ml_meth(object, NULL) : NULL;
+  Py_XDECREF(negated);
+  return negated && negated != Py_False;
 }
 
 /* by DLPack's code of a kind and, of the bytes of an element, the logarithm; 0: VF_NONE */
@@ -150,11 +155,19 @@ int py_dtype_of_dlpack(const py_dlpack_tensor *t, size_t *item) {
   return dlpack_dtypes[t->code][__builtin_ctz((unsigned)*item)];
 }
 
-static inline bool read_exchange(PyObject *object, py_argument *a, bool writable) {
+/* Whether a tensor is negated takes torch 50 ns to say. They are made of the imaginary parts of complex
+ * numbers, which are 2 elements apart, or one. */
+static inline bool read_exchange(const exchanging *e, PyObject *object, py_argument *a, py_access access) {
   py_dlpack_tensor t;
   size_t item = 0;
-  if (writable && !may_be_written(object)) return false;
-  if (known_table->describe(object, &t) != 0) {
+  if (access != PY_LOOK && is_recorded(e, object)) {
+    if (access == PY_WRITE)
+      PyErr_SetString(PyExc_ValueError,
+                      "out is a tensor that requires a gradient, which would not be of what is written; "
+                      "out=t.detach(), or call it inside of `with torch.no_grad():`");
+    return false;
+  }
+  if (e->describe(object, &t) != 0) {
     PyErr_Clear();
     return false;
   }
@@ -172,13 +185,55 @@ static inline bool read_exchange(PyObject *object, py_argument *a, bool writable
       a->strides = a->bytes;
       break;
     }
+  return (!a->strides && stride != 1) || !is_negated(e, object);
+}
+
+/* buffers */
+
+/* The class by this name of a module that is loaded; NULL: there is none. */
+static PyObject *loaded_class(const char *module, const char *name) {
+  PyObject *found = PyDict_GetItemString(PyImport_GetModuleDict(), module);
+  PyObject *class = found ? PyObject_GetAttrString(found, name) : NULL;
+  PyErr_Clear();
+  return class;
+}
+
+bool py_buffer_is_plain(PyObject *object) {
+  static const struct {
+    const char *module, *name, *advice;
+  } kinds[] = {
+      {"numpy.ma", "MaskedArray",
+       "a masked array of NumPy has no elements where it is masked; give a.filled(0), and use "
+       "vf.where(mask, x, y)"},
+      {"numpy", "matrix",
+       "numpy.matrix has operators of its own; give numpy.asarray(a), of which a @ b is the product"}};
+  static PyTypeObject *plain; /* the last type that was asked */
+  PyTypeObject *type = Py_TYPE(object);
+  if (!numpy_type || type == plain || type == numpy_type || !PyType_IsSubtype(type, numpy_type)) return true;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    PyObject *class = loaded_class(kinds[i].module, kinds[i].name);
+    bool is = class && PyObject_TypeCheck(object, (PyTypeObject *)class);
+    Py_XDECREF(class);
+    if (!is) continue;
+    PyErr_SetString(PyExc_TypeError, kinds[i].advice);
+    return false;
+  }
+  PyTypeObject *old = plain;
+  plain = (PyTypeObject *)Py_NewRef((PyObject *)type);
+  Py_XDECREF((PyObject *)old);
   return true;
+}
+
+PyObject *py_check_plain(PyObject *module, PyObject *object) {
+  (void)module;
+  if (!numpy_type) find_numpy();
+  return py_buffer_is_plain(object) ? Py_NewRef(object) : NULL;
 }
 
 /* all of them */
 
-static bool read_array(py_array *array, py_argument *a, bool writable) {
-  if (array->graph || writable) return false;
+static bool read_array(py_array *array, py_argument *a, py_access access) {
+  if (array->graph || access == PY_WRITE) return false;
   if (!(a->data = array->block ? array->block->data : py_array_data(array))) return false;
   a->dtype = array->dtype;
   a->rank = array->rank;
@@ -187,8 +242,9 @@ static bool read_array(py_array *array, py_argument *a, bool writable) {
   return true;
 }
 
-static bool read_buffer(PyObject *object, py_argument *a, bool writable) {
-  int flags = PyBUF_STRIDES | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+static bool read_buffer(PyObject *object, py_argument *a, py_access access) {
+  if (!py_buffer_is_plain(object)) return false;
+  int flags = PyBUF_STRIDES | PyBUF_FORMAT | (access == PY_WRITE ? PyBUF_WRITABLE : 0);
   if (PyObject_GetBuffer(object, &a->buffer, flags) < 0) {
     PyErr_Clear();
     return false;
@@ -204,16 +260,17 @@ static bool read_buffer(PyObject *object, py_argument *a, bool writable) {
 }
 
 /* The types that are usual are told by their address. */
-bool py_argument_read(PyObject *object, py_argument *a, bool writable) {
+bool py_argument_read(PyObject *object, py_argument *a, py_access access) {
   PyTypeObject *type = Py_TYPE(object);
   a->held = false;
-  if ((PyObject *)type == py.array_class) return read_array((py_array *)object, a, writable);
+  if ((PyObject *)type == py.array_class) return read_array((py_array *)object, a, access);
   if (!numpy_type) find_numpy();
-  if (type == numpy_type) return read_numpy((const numpy_array *)object, a, writable);
-  if (type == known_type) return read_exchange(object, a, writable);
-  if (py_is_array(object)) return read_array((py_array *)object, a, writable);
-  if (PyObject_CheckBuffer(object)) return read_buffer(object, a, writable);
-  return find_table(type) && read_exchange(object, a, writable);
+  if (type == numpy_type) return read_numpy((const numpy_array *)object, a, access);
+  if (type == known->type) return read_exchange(known, object, a, access);
+  if (py_is_array(object)) return read_array((py_array *)object, a, access);
+  if (PyObject_CheckBuffer(object)) return read_buffer(object, a, access);
+  const exchanging *e = find_exchanging(object);
+  return e && read_exchange(e, object, a, access);
 }
 
 const void *py_argument_lowest(const py_argument *a) {

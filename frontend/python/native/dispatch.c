@@ -134,7 +134,7 @@ static PyObject *run_into(const py_run *r, PyObject *out) {
   const py_program *p = r->program;
   py_argument a;
   PyObject *made = NULL;
-  if (py_argument_read(out, &a, true) && is_result(&a, p, r->variables)) {
+  if (py_argument_read(out, &a, PY_WRITE) && is_result(&a, p, r->variables)) {
     if (py_program_run(r, (void *[]){(void *)(uintptr_t)a.data})) made = Py_NewRef(out);
   } else if (py_is_array(out)) {
     PyErr_SetString(PyExc_TypeError,
@@ -210,7 +210,7 @@ static PyObject *dispatch(PyObject *self, PyObject *const *args, size_t nargsf, 
   if (py_traced_into || count > MOST_ARGUMENTS || !d->count || (names && !into))
     return call_miss(d, args, count, names);
   bool good = true;
-  for (; read < count && good; read++) good = py_argument_read(args[read], &arguments[read], false);
+  for (; read < count && good; read++) good = py_argument_read(args[read], &arguments[read], PY_READ);
   entry *e = good ? find(d, arguments, count, variables) : NULL;
   if (e) {
     for (Py_ssize_t i = 0; i < count; i++) inputs[i] = lowest(&arguments[i], &e->expected[i]);
@@ -363,7 +363,7 @@ static PyObject *dispatcher_run(PyObject *self, PyObject *args) {
     if (py_is_array(item) && py_array_data((py_array *)item))
       item = (PyObject *)py_array_share((py_array *)item);
     else Py_INCREF(item);
-    good = item && PyTuple_SetItem(held, i, item) == 0 && py_argument_read(item, &arguments[i], false);
+    good = item && PyTuple_SetItem(held, i, item) == 0 && py_argument_read(item, &arguments[i], PY_READ);
     if (good) inputs[i] = py_argument_lowest(&arguments[i]);
   }
   const py_run r = {p, inputs, values, p->long_runs};

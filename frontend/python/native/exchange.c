@@ -103,8 +103,35 @@ static py_block *block_of(Py_buffer *b, bool copy) {
   return block;
 }
 
+/* What to do with elements of a format that has no dtype. */
+static const char *advice(const char *format) {
+  static const struct {
+    const char *letters, *text;
+  } kinds[] = {
+      {"ws", "these are strings: give numbers that stand for them"},
+      {"O", "these are objects of Python: give a.astype('float32')"},
+      {"Z", "these are complex: give a.real and a.imag"},
+      {"g", "these are long doubles: give a.astype('float64')"},
+      {"T", "these are records: give a field, a['name']"},
+      {"><!",
+       "these are in the order of bytes of another machine: give a.astype(a.dtype.newbyteorder('='))"}};
+  format += strspn(format, "@=0123456789");
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds && *format; i++)
+    if (strchr(kinds[i].letters, *format)) return kinds[i].text;
+  return "takes at most 16 axes, and bool, integers and floats of 8 to 64 bits";
+}
+
+static void refuse_format(const Py_buffer *b) {
+  const char *format = b->format ? b->format : "";
+  PyErr_Format(PyExc_TypeError, "an array of %d axes and elements of the format '%s' (%zd bytes); %s",
+               b->ndim, format, b->itemsize, advice(format));
+}
+
 PyObject *py_array_of_buffer(PyObject *object, bool copy) {
-  Py_buffer *b = PyMem_Malloc(sizeof *b);
+  PyObject *plain = py_check_plain(NULL, object);
+  Py_buffer *b = plain ? PyMem_Malloc(sizeof *b) : NULL;
+  Py_XDECREF(plain);
+  if (!plain) return NULL;
   if (!b) return PyErr_NoMemory();
   if (!PyObject_CheckBuffer(object) || PyObject_GetBuffer(object, b, PyBUF_FORMAT | PyBUF_STRIDES) < 0) {
     PyMem_Free(b);
@@ -116,10 +143,7 @@ PyObject *py_array_of_buffer(PyObject *object, bool copy) {
   int dtype = py_dtype_of_format(b->format, b->itemsize), rank = b->ndim;
   for (int i = 0; i < rank && i < PY_RANK; i++) shape[i] = b->shape[i];
   if (dtype == VF_NONE || rank > PY_RANK) {
-    PyErr_Format(PyExc_TypeError,
-                 "an array of %d axes and elements of the format '%s' (%zd bytes); takes at most "
-                 "16 axes, and bool, integers and floats of 8 to 64 bits in the machine's byte order",
-                 rank, b->format ? b->format : "", b->itemsize);
+    refuse_format(b);
     PyBuffer_Release(b);
   } else {
     bool aligned = (uintptr_t)b->buf % (size_t)b->itemsize == 0;

@@ -32,20 +32,9 @@ void py_scope_end(uint64_t before) {
   py_scope = before;
 }
 
-/* scope(): the number of the scope. scope(None): begins one; the number before. scope(n): sets it; the number
- * before. */
-PyObject *py_scope_set(PyObject *module, PyObject *args) {
-  (void)module;
-  PyObject *number = NULL;
-  uint64_t before = py_scope;
-  if (!PyArg_ParseTuple(args, "|O", &number)) return NULL;
-  if (number == Py_None) py_scope_begin();
-  else if (number) {
-    uint64_t set = PyLong_AsUnsignedLongLong(number);
-    if (PyErr_Occurred()) return NULL;
-    py_scope_end(set);
-  }
-  return PyLong_FromUnsignedLongLong(before);
+PyObject *py_scope_now(PyObject *module, PyObject *none) {
+  (void)module, (void)none;
+  return PyLong_FromUnsignedLongLong(py_scope);
 }
 
 PyObject *py_graph_make(PyObject *module, PyObject *name) {
@@ -70,18 +59,9 @@ static void graph_free(PyObject *self) {
   Py_DECREF((PyObject *)type);
 }
 
-PyObject *py_tracing(PyObject *module, PyObject *args) {
-  (void)module;
-  PyObject *graph = NULL;
-  if (!PyArg_ParseTuple(args, "|O", &graph)) return NULL;
-  PyObject *before = py_traced_into ? Py_NewRef((PyObject *)py_traced_into) : Py_NewRef(Py_None);
-  if (!graph) return before;
-  if (graph != Py_None && !PyObject_TypeCheck(graph, py.graph))
-    return Py_DECREF(before), PyErr_Format(PyExc_TypeError, "takes a graph, or None");
-  py_graph *old = py_traced_into;
-  py_traced_into = graph == Py_None ? NULL : (py_graph *)Py_NewRef(graph);
-  Py_XDECREF((PyObject *)old);
-  return before;
+PyObject *py_tracing(PyObject *module, PyObject *none) {
+  (void)module, (void)none;
+  return Py_NewRef(py_traced_into ? (PyObject *)py_traced_into : Py_None);
 }
 
 /* Sizes of a tuple, of which strings are expressions of variables. False with an exception. */

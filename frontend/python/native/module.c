@@ -24,6 +24,23 @@ PyObject *py_raise_graph(vf_graph *graph) {
 
 /* the context */
 
+/* What was raised where nobody is to whom it could be raised: it ends the work, or is raised after it. */
+static PyObject *raised[3];
+
+static int raise_again(void *unused) {
+  (void)unused;
+  if (!raised[0]) return 0;
+  PyErr_Restore(raised[0], raised[1], raised[2]);
+  memset(raised, 0, sizeof raised);
+  return -1;
+}
+
+static void raise_later(void) {
+  for (int i = 0; i < 3; i++) Py_CLEAR(raised[i]);
+  PyErr_Fetch(&raised[0], &raised[1], &raised[2]);
+  Py_AddPendingCall(raise_again, NULL);
+}
+
 /* What vf_tap and vf_print show goes to the function that Python has set. */
 static void report(void *user, const vf_tapped *tapped) {
   (void)user;
@@ -36,7 +53,8 @@ static void report(void *user, const vf_tapped *tapped) {
     PyObject *array = block ? py_array_of_block(block, tapped->dtype, tapped->rank, tapped->shape) : NULL;
     PyObject *result =
         array ? PyObject_CallFunction(py.report, "szO", tapped->name, tapped->text, array) : NULL;
-    if (!result) PyErr_WriteUnraisable(py.report);
+    if (!result && !PyErr_ExceptionMatches(PyExc_Exception)) raise_later(); /* it is interrupted */
+    else if (!result) PyErr_WriteUnraisable(py.report);
     Py_XDECREF(result);
     Py_XDECREF(array);
   }
@@ -49,7 +67,7 @@ static int work_goes_on(void *user, const char *what, int64_t done, int64_t tota
   (void)user;
   if (PyThread_get_thread_ident() != py.main) return 0;
   PyGILState_STATE held = PyGILState_Ensure();
-  bool ends = PyErr_CheckSignals() < 0;
+  bool ends = raise_again(NULL) < 0 || PyErr_CheckSignals() < 0;
   if (!ends && py.progress) {
     PyObject *result = PyObject_CallFunction(py.progress, "sLL", what, (long long)done, (long long)total);
     py.told = true;
@@ -65,7 +83,7 @@ void py_end_work(void) {
   py.told = false;
   PyErr_Fetch(&type, &value, &trace);
   result = py.progress ? PyObject_CallFunction(py.progress, NULL) : NULL;
-  if (!result && py.progress) PyErr_WriteUnraisable(py.progress);
+  if (!result && py.progress) raise_later();
   Py_XDECREF(result);
   PyErr_Restore(type, value, trace);
 }
@@ -253,6 +271,8 @@ static PyMethodDef functions[] = {
     PY_METHOD("from_buffer", py_from_buffer, METH_VARARGS, "from_buffer(object, copy): its elements."),
     PY_METHOD("from_bytes", py_from_bytes, METH_VARARGS, "from_bytes(bytes, dtype, shape): a copy."),
     PY_METHOD("exchange_table", py_exchange_table, METH_NOARGS, "DLPack's table for arrays."),
+    PY_METHOD("check_plain", py_check_plain, METH_O,
+              "The array of NumPy, which is no matrix and has no mask."),
     PY_METHOD("from_dlpack", py_from_dlpack, METH_O, "The array of a capsule of DLPack, which is consumed."),
     PY_METHOD("tap", py_tap, METH_VARARGS, "tap(array, name or None, text or None): shown in runs."),
     PY_METHOD("callback", py_callback, METH_VARARGS,
@@ -264,10 +284,9 @@ static PyMethodDef functions[] = {
     PY_METHOD("write_arrays", py_write_arrays, METH_VARARGS, "write_arrays(path, names, arrays)."),
     PY_METHOD("run_into", py_run_into, METH_FASTCALL, "run_into(program, inputs, sizes, outputs, layouts)."),
     PY_METHOD("graph", py_graph_make, METH_O, "An empty graph of that name."),
-    PY_METHOD("tracing", py_tracing, METH_VARARGS,
-              "tracing([graph]): what operations record into; the one before."),
-    PY_METHOD("scope", py_scope_set, METH_VARARGS,
-              "scope([number]): the function that is recorded; None begins one. The one before."),
+    PY_METHOD("tracing", py_tracing, METH_NOARGS, "What operations record into, or None."),
+    PY_METHOD("is_silent", py_is_silent, METH_NOARGS, "Is a function recorded for nothing?"),
+    PY_METHOD("scope", py_scope_now, METH_NOARGS, "The number of the function that is recorded."),
     PY_METHOD("mesh", py_mesh_make, METH_O, "The mesh of a text."),
     PY_METHOD("set_mesh", py_set_mesh, METH_O, "The mesh of arrays outside of functions."),
     PY_METHOD("leave", py_leave, METH_NOARGS, "Give up the context, and leave other processes."),
@@ -310,6 +329,8 @@ PyMODINIT_FUNC PyInit__native(void) {
   py.dispatcher = add_type(module, &py_dispatcher_spec, "Dispatcher");
   py.reference = add_type(module, &py_reference_spec, "Reference");
   py.mesh = add_type(module, &py_mesh_spec, "Mesh");
+  PyObject *recording = (PyObject *)add_type(module, &py_recording_spec, "Recording");
+  Py_XDECREF(recording);
   py.main = PyThread_get_thread_ident();
   PyModule_AddStringConstant(module, "version", vf_version());
   if (py.array && py.graph && py.program && py.dispatcher && py.reference && py.mesh) {

@@ -158,6 +158,12 @@ typedef struct py_dlpack_tensor {
 } py_dlpack_tensor;
 /* The dtype, and the bytes of an element, a power of two. VF_NONE: there is none. */
 int py_dtype_of_dlpack(const py_dlpack_tensor *tensor, size_t *item);
+/* What a table has: describes an object; not 0, with an exception. */
+typedef int py_describe(void *object, py_dlpack_tensor *out);
+/* torch.c: what describes tensors of this one's type best, where a table has what is given. */
+py_describe *py_torch_describe(PyObject *tensor, py_describe *of_table);
+/* Does torch record operations for derivatives now? */
+bool py_torch_records(void);
 /* exchange_table.c: a function of the module. A capsule of DLPack's table for arrays. */
 PyObject *py_exchange_table(PyObject *module, PyObject *none);
 int py_dtype_of_format(const char *format, Py_ssize_t item); /* VF_NONE: there is none */
@@ -194,8 +200,12 @@ PyObject *py_arrays_of_values(const vf_value *values, Py_ssize_t count, py_graph
 extern PyType_Spec py_graph_spec;
 /* Functions of the module, as its table (module.c) says. */
 PyObject *py_graph_make(PyObject *module, PyObject *name);
-PyObject *py_tracing(PyObject *module, PyObject *graph);
-PyObject *py_scope_set(PyObject *module, PyObject *args);
+PyObject *py_tracing(PyObject *module, PyObject *none);
+PyObject *py_scope_now(PyObject *module, PyObject *none);
+
+/* recording.c */
+extern PyType_Spec py_recording_spec;
+PyObject *py_is_silent(PyObject *module, PyObject *none); /* a function of the module */
 
 /* program.c */
 extern PyType_Spec py_program_spec;
@@ -226,8 +236,15 @@ typedef struct py_argument {
   Py_buffer buffer;
   bool held; /* the buffer is */
 } py_argument;
-/* False: the object has no elements here, of a dtype of ours, aligned; of another exception it is set. */
-bool py_argument_read(PyObject *object, py_argument *argument, bool writable);
+/* PY_LOOK: whoever asks records derivatives by itself. */
+typedef enum py_access { PY_LOOK, PY_READ, PY_WRITE } py_access;
+/* False: the object has no elements here, of a dtype of ours, aligned, or torch records what is done with it;
+ * of another exception it is set. */
+bool py_argument_read(PyObject *object, py_argument *argument, py_access access);
+/* Is what its buffer has all that there is to the object? Else of NumPy's kinds, with an exception. */
+bool py_buffer_is_plain(PyObject *object);
+/* A function of the module: the object, if it is. */
+PyObject *py_check_plain(PyObject *module, PyObject *object);
 /* Where its elements begin, as runs take them: the lowest address, of one with negative strides. */
 const void *py_argument_lowest(const py_argument *argument);
 static inline void py_arguments_release(py_argument *arguments, Py_ssize_t count) {

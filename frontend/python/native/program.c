@@ -167,7 +167,7 @@ static bool lies_as(const py_argument *a, const int64_t *at) {
 typedef struct port_list {
   PyObject *items;
   Py_ssize_t count;
-  bool writable;
+  py_access access;
 } port_list;
 
 /* Addresses of the elements. layouts: how each array must lie, or NULL. -1, the number of the first that does
@@ -176,12 +176,12 @@ static Py_ssize_t read_ports(const port_list *list, const int64_t *layouts, py_a
                              void **data) {
   for (Py_ssize_t i = 0; i < list->count; i++) {
     PyObject *item = PySequence_GetItem(list->items, i);
-    bool good = item && py_argument_read(item, &arguments[i], list->writable);
+    bool good = item && py_argument_read(item, &arguments[i], list->access);
     Py_XDECREF(item); /* the list holds it */
     if (!good) {
       if (!PyErr_Occurred())
         PyErr_Format(PyExc_TypeError, "%s %d has no elements in memory here",
-                     list->writable ? "output" : "input", (int)i);
+                     list->access == PY_WRITE ? "output" : "input", (int)i);
       return -2;
     }
     if (layouts && !lies_as(&arguments[i], layouts)) return i;
@@ -201,7 +201,7 @@ PyObject *py_run_into(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return NULL;
   }
   py_program *p = (py_program *)args[0];
-  const port_list in = {args[1], p->inputs, false}, out = {args[3], p->outputs, true};
+  const port_list in = {args[1], p->inputs, PY_LOOK}, out = {args[3], p->outputs, PY_WRITE};
   int64_t variables[PY_VARIABLES];
   if (PySequence_Size(in.items) != in.count || PySequence_Size(out.items) != out.count ||
       PySequence_Size(args[2]) != p->variables || p->variables > PY_VARIABLES)
@@ -262,7 +262,7 @@ static PyObject *program_profile(PyObject *self, PyObject *args) {
   py_argument *arguments = PyMem_Calloc((size_t)p->inputs + 1, sizeof *arguments);
   bool good = inputs && outputs && arguments;
   for (int i = 0; i < p->inputs && good; i++)
-    if ((good = py_argument_read(PyTuple_GetItem(list, i), &arguments[i], false)))
+    if ((good = py_argument_read(PyTuple_GetItem(list, i), &arguments[i], PY_READ)))
       inputs[i] = py_argument_lowest(&arguments[i]);
   for (int i = 0; i < p->outputs && good; i++) good = (outputs[i] = PyMem_Malloc(p->bytes[i] + 1)) != NULL;
   vf_profile *profile = good ? vf_program_profile(p->program, ((py_graph *)graph)->graph, &error) : NULL;

@@ -16,6 +16,11 @@ def apply(name: str, operands: Any, attributes: str | None = None, results: int 
     return _native.apply(name, operands, attributes, results)
 
 
+def _operand(x: Any, like: Any) -> Any:
+    """A size that is known in runs alone has, as integers of Python, the dtype of the array that it meets."""
+    return x.value(like.dtype.text if like.dtype.kind != "b" else "i32") if isinstance(x, Size) else x
+
+
 def _is_operand(x: Any) -> bool:
     return isinstance(x, (Array, bool, int, float)) or hasattr(x, "__array_interface__")
 
@@ -24,6 +29,9 @@ def _no_operand(x: Any, name: str) -> Any:
     """The other object may know what to do with an array; lists do not, but are unequal to one."""
     if type(x).__module__.partition(".")[0] == "torch" and hasattr(x, "__dlpack__"):
         raise TypeError(f"an operand is a {type(x).__name__} of torch; vf.from_dlpack(t) is an array of it")
+    if type(x).__module__.partition(".")[0] in ("jax", "jaxlib"):
+        raise TypeError("an operand is an array of JAX; vf.from_dlpack(x) is one of viewfold, and viewfold.jax.call(f, x) calls a "
+                        "function inside of JAX's")
     if isinstance(x, (list, tuple)) and name not in ("eq", "ne"):
         raise TypeError(f"an operand is a {type(x).__name__}; lists become arrays by vf.array")
     return NotImplemented
@@ -33,6 +41,7 @@ def _forward(name: str) -> Callable[[Any, Any], Any]:
     """The method of an operator, whose left operand is the array."""
 
     def method(self: Any, other: Any) -> Any:
+        other = _operand(other, self)
         return _native.apply(name, (self, other)) if _is_operand(other) else _no_operand(other, name)
 
     return method
@@ -42,6 +51,7 @@ def _backward(name: str) -> Callable[[Any, Any], Any]:
     """The same, whose right operand is the array."""
 
     def method(self: Any, other: Any) -> Any:
+        other = _operand(other, self)
         return _native.apply(name, (other, self)) if _is_operand(other) else _no_operand(other, name)
 
     return method
@@ -69,6 +79,10 @@ class Array(_native.Array):
         if -1 not in sizes:
             return sizes
         return tuple(Size(self._size_text(i)) if s < 0 else s for i, s in enumerate(sizes))
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        raise AttributeError("the shape of an array stays; x.reshape(shape) is another array")
 
     @property
     def size(self) -> Any:
@@ -105,7 +119,9 @@ class Array(_native.Array):
         if not self.ndim:
             raise TypeError("an array without axes has no length")
         size = self.shape[0]
-        return size if isinstance(size, int) else size.__index__()
+        if not isinstance(size, int):
+            raise TypeError(f"len: the size {size} is known in runs alone; x.shape[0] computes with it")
+        return size
 
     def __iter__(self) -> Iterator["Array"]:
         for i in range(len(self)):
@@ -142,9 +158,11 @@ class Array(_native.Array):
 
         return to_list(self)
 
-    def item(self) -> Any:
-        """The only element, as a number."""
+    def item(self, *index: int) -> Any:
+        """The only element, as a number; or that of an index, of one integer for each axis or in row-major order."""
         self._ask("use it as it is, without axes, return it, or vf.print('x is {}', x)")
+        if index:
+            return (self[index] if len(index) == self.ndim else self.reshape(-1)[index]).item()
         if self.ndim and self.size != 1:
             raise ValueError(f"item: the array has {self.size} elements; takes one")
         value = self.reshape(()).tolist() if self.ndim else self.tolist()
@@ -186,8 +204,8 @@ class Array(_native.Array):
 
     def numpy(self) -> Any:
         """A NumPy array of the elements, which it shares and cannot write to."""
-        self._ask("NumPy's functions of it are recorded, as np.sin(x); np.array([a, b]) is vf.stack([a, b]); vf.callback calls what "
-                  "needs elements when the function runs")
+        self._ask("NumPy's functions of it are recorded, as np.sin(x); np.array([a, b]) is vf.stack([a, b]), and a[x] of NumPy's "
+                  "array vf.asarray(a)[x]; vf.callback calls what needs elements when the function runs")
         import numpy
 
         if self.dtype.name == "bfloat16":
@@ -229,10 +247,10 @@ class Array(_native.Array):
         return _unpickle, (self.tobytes(), self.dtype.name, self.shape)
 
     def __copy__(self) -> "Array":
-        return self
+        return self._another()
 
     def __deepcopy__(self, memo: Any) -> "Array":
-        return self
+        return self._another()
 
     # parts
 
@@ -310,12 +328,14 @@ class Array(_native.Array):
 
         return clip(self, min, max)
 
-    def round(self) -> "Array":
-        return apply("round", (self,))
+    def round(self, decimals: int = 0) -> "Array":
+        from ._elementwise import round
+
+        return round(self, decimals)
 
     def __round__(self, digits: int | None = None) -> "Array":
         """Of the builtin round: an array, as elsewhere."""
-        return self.round() if digits is None else apply("round", (self * 10.0**digits,)) / 10.0**digits
+        return self.round(digits or 0)
 
     def __floor__(self) -> "Array":
         return apply("floor", (self,))
@@ -342,6 +362,13 @@ class Array(_native.Array):
     __truediv__, __rtruediv__ = _forward("div"), _backward("div")
     __floordiv__, __rfloordiv__ = _forward("floordiv"), _backward("floordiv")
     __mod__, __rmod__ = _forward("mod"), _backward("mod")
+
+    def __divmod__(self, other: Any) -> tuple["Array", "Array"]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple["Array", "Array"]:
+        return other // self, other % self
+
     __pow__, __rpow__ = _forward("pow"), _backward("pow")
     __matmul__, __rmatmul__ = _forward("matmul"), _backward("matmul")
     __and__, __rand__ = _forward("and"), _backward("and")

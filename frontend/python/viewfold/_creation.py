@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 from typing import Any, Sequence
 
 from . import _native
@@ -84,11 +85,12 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | 
     elif isinstance(obj, (list, tuple)):
         return _from_numbers(obj, want)
     else:
-        if hasattr(obj, "mask") and hasattr(obj, "filled"):
-            raise TypeError("a masked array of NumPy has no elements where it is masked; give a.filled(0), and use vf.where(mask, x, y)")
         made = _native.from_buffer(obj, bool(copy))
         if made is None and hasattr(obj, "__dlpack__"):
-            kind = getattr(getattr(obj, "dtype", None), "kind", "f")
+            name = str(getattr(obj, "dtype", ""))
+            if name == "bfloat16" and hasattr(obj, "__array_interface__"):  # which NumPy does not lend
+                return asarray(apply("bitcast", (_native.from_buffer(obj.view("uint16"), True),), "dtype=bf16"), dtype=dtype)
+            kind = getattr(getattr(obj, "dtype", None), "kind", "f") if name != "bfloat16" else "f"
             if kind in "cOSUVmM":  # NumPy's letters
                 raise TypeError(f"an array of {obj.dtype}; takes bool, integers and floats of 8 to 64 bits")
             made = from_dlpack(obj, copy=copy)
@@ -114,6 +116,10 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"from_dlpack takes an array of another library, and got {type(x).__name__}; lists become arrays by "
                         "vf.array")
+    if not copy and getattr(x, "is_neg", bool)():  # DLPack has no word for it; a copy is of the negated elements
+        raise BufferError(f"a tensor that stands for the negated elements{_torch_advice(x)}")
+    if getattr(x, "requires_grad", False) and not sys.modules["torch"].is_grad_enabled():
+        x = x.detach()
     try:
         capsule = x.__dlpack__(max_version=(1, 1), copy=copy)
     except TypeError:  # of a library that knows the old form alone
@@ -239,8 +245,8 @@ def linspace(start: float, stop: float, /, num: int, *, dtype: Any = None, devic
     want = float32 if dtype is None else to_dtype(dtype)
     if num == 0:
         return zeros((0,), dtype=want)
-    if not endpoint:
-        stop = start + (stop - start) * (num - 1) / num
+    if not endpoint and num > 0:
+        return linspace(start, stop, num + 1, dtype=want)[:num]
     return apply("linspace", (), f"dtype={want.text} start={float(start)!r} stop={float(stop)!r} num={num}")
 
 

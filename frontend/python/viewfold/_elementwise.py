@@ -55,7 +55,22 @@ log1p = _unary("log1p", "log1p")
 floor = _unary("floor", "floor")
 ceil = _unary("ceil", "ceil")
 trunc = _unary("trunc", "trunc")
-round = _unary("round", "round")
+
+
+def round(x: Any, /, decimals: int = 0) -> Array:
+    """The nearest integer, the even one of two; or the nearest number of so many decimals."""
+    x = asarray(x) if not isinstance(x, (bool, int, float)) else x
+    if not decimals:
+        return apply("round", (x,))
+    if isinstance(x, Array) and x.dtype.kind in "iu" and decimals > 0:
+        return x
+    scale = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return apply("round", (x * scale,)) / scale
+    made = apply("round", (x / scale,)) * scale
+    return made.astype(x.dtype) if isinstance(x, Array) else made
+
+
 bitwise_invert = _unary("bitwise_invert", "not")
 reciprocal = _unary("reciprocal", "reciprocal")
 square = _unary("square", "square")
@@ -103,8 +118,14 @@ def positive(x: Array, /) -> Array:
     return asarray(x)
 
 
-def where(condition: Any, x1: Any, x2: Any, /) -> Array:
-    """x1 where the condition holds, else x2."""
+def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
+    """x1 where the condition holds, else x2. Of a condition alone, the positions where it holds: nonzero."""
+    if x1 is None and x2 is None:
+        from ._search import nonzero
+
+        return nonzero(condition)
+    if x1 is None or x2 is None:
+        raise TypeError("where takes a condition, what there is where it holds, and what there is elsewhere: vf.where(x > 0, x, 0)")
     x1, x2 = (x if isinstance(x, (bool, int, float)) else asarray(x) for x in (x1, x2))
     return apply("where", (asarray(condition), x1, x2))
 

@@ -10,7 +10,8 @@ import sys
 import tempfile
 from typing import Any, Callable
 
-from ._look import silence
+from . import _native
+
 
 _RUNS = 5  # of which times are taken
 
@@ -73,7 +74,7 @@ class Explanation:
         if self._arrays is None:
             return None
         try:
-            with silence():
+            with _native.Recording(silent=True):
                 return self._program.profile(self._graph, self._arrays, form, _RUNS)
         except (ValueError, NotImplementedError):
             return None

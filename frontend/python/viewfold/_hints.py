@@ -31,6 +31,17 @@ _METHODS = {
     "mm": "x @ y",
     "norm": "vf.linalg.vector_norm(x)",
     "fill": "vf.full_like(x, value), or r[...] = value of a vf.Ref",
+    "real": "x is real: there are no complex numbers",
+    "imag": "there are no complex numbers",
+    "conj": "x is real: there are no complex numbers",
+    "conjugate": "x is real: there are no complex numbers",
+    "flat": "x.reshape(-1)",
+    "sort": "vf.sort(x) is another array, sorted",
+    "put": "x.at[i].set(y), or x[i] = y",
+    "compress": "x[mask]",
+    "choose": "vf.where",
+    "strides": "arrays are dense; numpy.asarray(x).strides",
+    "data": "memoryview(x)",
     "append": "vf.concat([x, y])",
     "resize": "x.reshape(shape)",
     "tofile": "vf.save(path, x)",
@@ -77,7 +88,14 @@ def of_array(name: str) -> str | None:
     """What does in place of a method or attribute that arrays do not have."""
     if name.endswith("_") and not name.startswith("_") and name not in _METHODS:
         return f"arrays do not change: x = vf.{name[:-1]}(x, ...), or r[...] = value of a vf.Ref"
-    return _METHODS.get(name)
+    if name in _METHODS or name.startswith("_"):
+        return _METHODS.get(name)
+    import viewfold
+
+    for module in (viewfold, viewfold.linalg):
+        if callable(getattr(module, name, None)) if name in vars(module) else False:
+            return f"{module.__name__.replace('viewfold', 'vf')}.{name}(x)"
+    return None
 
 
 def of_name(name: str) -> str | None:

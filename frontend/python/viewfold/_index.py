@@ -100,6 +100,9 @@ def _is_full(item: Any) -> bool:
 
 def _interval(item: slice, size: Any) -> tuple[Any, Any, int]:
     """begin, end, step of what the slice leaves, begin <= end, in the order of the axis."""
+    if any(isinstance(part, Array) and part._state == "traced" for part in (item.start, item.stop, item.step)):
+        raise TypeError("a slice of a traced function has bounds that are known when it is traced; n elements from i on are "
+                        "x[i + vf.arange(n)], or make the bounds static (static_argnames)")
     if isinstance(size, int):
         picked = range(*item.indices(size))
         if not len(picked):

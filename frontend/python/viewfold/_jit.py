@@ -112,7 +112,8 @@ class _Jit:
                 strides = None
                 described[n] = (code, shape, None)
             marks.append((code, marked, strides))
-        key = (form, tuple(marks), written, tuple(sorted(statics[0].items())), tuple(sorted(statics[1].items())))
+        fixed = tuple((name, _told_apart(x)) for part in statics for name, x in sorted(part.items()))
+        key = (form, tuple(marks), written, fixed)
         try:
             traced = self.traced.get(key)
         except TypeError:
@@ -182,6 +183,13 @@ class _Jit:
         for n, newest in zip(traced.changed, made[len(made) - len(traced.changed):]):
             references[n].update(newest)
         return _tree.unflatten(traced.form, made)
+
+
+def _told_apart(x: Any) -> Any:
+    """A static argument as a key: 1, 1.0 and True are equal, as are 0.0 and -0.0, and make different programs."""
+    if isinstance(x, tuple):
+        return type(x), tuple(_told_apart(item) for item in x)
+    return type(x), repr(x) if isinstance(x, float) else x
 
 
 def _by_name(compiled: Any) -> str:

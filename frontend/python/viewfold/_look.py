@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
-import threading
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 from . import _native
 from ._array import Array, apply
-
-_thread = threading.local()  # .silent: a function is recorded for nothing
-
-
-@contextlib.contextmanager
-def silence() -> Iterator[None]:
-    """Inside, what would be printed is not recorded: a function is recorded for nothing."""
-    before = _is_silent()
-    _thread.silent = True
-    try:
-        yield
-    finally:
-        _thread.silent = before
-
-
-def _is_silent() -> bool:
-    return getattr(_thread, "silent", False)
-
 
 _taps: dict[str, Callable[[Any], None]] = {}
 
 
 def _report(name: str, text: str | None, array: Any) -> None:
-    if _is_silent():
+    if _native.is_silent():
         return
     if text is not None:
         builtins.print(text)
@@ -51,7 +31,7 @@ def print(text: str, x: Array) -> Array:
     """x, which is printed each time that it is computed, in place of {} in the text."""
     if not isinstance(text, str) or text.count("{}") > 1:
         raise TypeError("print takes a text with at most one {}, and one array, as in vf.print('x is {}', x)")
-    if _is_silent():
+    if _native.is_silent():
         return x
     if _native.tracing() is None:
         builtins.print(text.replace("{}", str(x)) if "{}" in text else f"{text} {x}")
@@ -61,7 +41,7 @@ def print(text: str, x: Array) -> Array:
 
 def tap(x: Array, function: Callable[[Any], None], name: str = "") -> Array:
     """x; each time that it is computed, the function is called with an array of its elements."""
-    if _is_silent():
+    if _native.is_silent():
         return x
     if _native.tracing() is None:
         function(x)
@@ -94,7 +74,7 @@ def callback(function: Callable[..., Any], result: Any, *arrays: Any, gradient: 
         return made.astype(want).realise() if made.dtype is not want else made
 
     operands = tuple(asarray(a) for a in arrays)
-    if _is_silent() or _native.tracing() is None:
+    if _native.is_silent() or _native.tracing() is None:
         if _native.tracing() is None:
             return call(*operands)
         from ._creation import zeros

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 # where NumPy's name is another one
 _OTHER = {"arctan2": "atan2", "absolute": "abs", "true_divide": "divide", "amax": "max", "amin": "min",
-          "expand_dims": "expand_dims", "dot": "matmul", "cumprod": "cumprod", "cumsum": "cumsum"}
+          "dot": "matmul", "around": "round", "round_": "round", "cumprod": "cumprod", "cumsum": "cumsum"}
 # by what x.at[i] calls it
 _AT = {"add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide", "true_divide": "divide", "minimum": "min",
        "maximum": "max"}
@@ -39,7 +40,7 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
 
 
 # what NumPy asks of any array
-_ASKED = {"ndim": lambda a: a.ndim, "shape": lambda a: a.shape,
+_ASKED: dict[str, Any] = {"ndim": lambda a: a.ndim, "shape": lambda a: a.shape,
           "size": lambda a, axis=None: a.size if axis is None else a.shape[axis]}
 
 
@@ -57,18 +58,36 @@ def _given(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
+# what to write in place of an option of NumPy
+_INSTEAD = {"where": "use vf.where(mask, x, y)", "initial": "combine the result with it", "dtype": "use x.astype(dtype)",
+            "order": "arrays are in row-major order"}
+
+
+def _call(name: str, function: Any, args: Any, options: dict[str, Any], numpys: Any = None) -> Any:
+    """The function, by keywords where NumPy's takes arguments by position that this one does not."""
+    known = inspect.signature(function).parameters
+    taken = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in known.values())
+    if numpys is not None and len(args) > taken and not any(p.kind is p.VAR_POSITIONAL for p in known.values()):
+        names = list(inspect.signature(numpys).parameters)[taken:len(args)]
+        args, options = args[:taken], dict(zip(names, args[taken:])) | options
+    missing = [k for k in options if k not in known] if not any(p.kind is p.VAR_KEYWORD for p in known.values()) else []
+    if missing:
+        raise TypeError(f"numpy.{name} of an array of viewfold has no {missing[0]}; {_INSTEAD.get(missing[0], 'leave it out')}")
+    return function(*args, **options)
+
+
 def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     name = ufunc.__name__
     if method == "reduce" and name in ("add", "multiply", "maximum", "minimum", "logical_and", "logical_or"):
         reduction = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
                      "logical_or": "any"}[name]
-        return _ours(reduction)(inputs[0], **_given(reduction, {"axis": 0} | options))
+        return _call(name + ".reduce", _ours(reduction), inputs[:1], _given(reduction, {"axis": 0} | options))
     if method == "at":
         advice = f"x = x.at[i].{_AT[name]}(y)" if name in _AT else "x = x.at[i].set(y), with the elements computed before"
         raise TypeError(f"numpy.{name}.at writes into its argument, and arrays of viewfold do not change: {advice}")
     if method != "__call__":
         raise TypeError(f"viewfold has no numpy.{name}.{method}; use numpy.{name}.{method}(numpy.asarray(x)) outside of traced functions")
-    return _ours(name)(*inputs, **_given(name, options))
+    return _call(name, _ours(name), inputs, _given(name, options))
 
 
 def call_function(function: Any, args: Any, kwargs: Any) -> Any:
@@ -77,5 +96,5 @@ def call_function(function: Any, args: Any, kwargs: Any) -> Any:
         return _ASKED[name](*args, **kwargs)
     inside = function.__module__.removeprefix("numpy").lstrip(".")
     if inside:  # of numpy.fft or numpy.linalg, by the name that the user knows
-        return _ours(name, f"{inside}.{name}")(*args, **_given(name, kwargs))
-    return _ours(name)(*args, **_given(name, kwargs))
+        return _call(name, _ours(name, f"{inside}.{name}"), args, _given(name, kwargs), function)
+    return _call(name, _ours(name), args, _given(name, kwargs), function)

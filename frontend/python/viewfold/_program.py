@@ -10,6 +10,7 @@ from typing import Any
 from . import _native
 from ._array import Array
 from ._creation import asarray
+from ._errors import InvalidError
 
 # arrays that a text does not hold itself: in memory, or in a file
 _ELSEWHERE = re.compile(r'= (resource [^\n]*? of="[^"\n]*"|data file="(?:[^"\\\n]|\\.)*" name="(?P<name>(?:[^"\\\n]|\\.)*)") : (\S+)')
@@ -157,8 +158,13 @@ def load_program(path: str | os.PathLike[str]) -> Program:
     name = os.fspath(path)
     if name.endswith(".onnx"):
         return Program(_native.import_onnx(name))
-    with open(name, encoding="utf-8") as file:
-        return _parsed(file.read(), name)
+    with open(name, "rb") as file:
+        text = file.read()
+    try:
+        return _parsed(text.decode(), name)
+    except UnicodeDecodeError:
+        raise InvalidError(f"{name} is no text of a graph; load_program reads NAME.vf, of Program.save, and NAME.onnx; arrays are "
+                           "read by vf.load") from None
 
 
 def export(function: Any, *args: Any, **kwargs: Any) -> Program:

@@ -6,14 +6,21 @@ from typing import Any, NamedTuple
 
 from ._array import Array, apply
 from ._creation import asarray
+from ._elementwise import clip
 from ._index import check_range
 
 
-def take(x: Array, indices: Any, /, axis: int | None = None) -> Array:
-    """The elements at the indices of the axis; negative ones count from the end."""
+def take(x: Array, indices: Any, /, axis: int | None = None, *, mode: str = "raise") -> Array:
+    """The elements at the indices of the axis; negative ones count from the end. mode, of indices out of range: "raise" an
+    error, "clip" them to the first and last, or "wrap" them around."""
+    if mode not in ("raise", "clip", "wrap"):
+        raise ValueError(f"take: mode is {mode!r}; takes 'raise', 'clip' or 'wrap'")
     if axis is None:
         x, axis = (x.reshape(-1), 0) if x.ndim != 1 else (x, 0)
     indices = asarray(indices)
+    if mode != "raise":
+        size = x.shape[axis]
+        indices = clip(indices, 0, size - 1) if mode == "clip" else indices % size
     if isinstance(axis, int) and -x.ndim <= axis < x.ndim:
         check_range(indices, x.shape[axis], axis % x.ndim, x.shape)
     return apply("gather", (x, indices), f"axis={axis}")
@@ -24,11 +31,19 @@ def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
     return apply("take_along_axis", (x, asarray(indices)), f"axis={axis}")
 
 
+def _refuse_traced(x: Array, who: str) -> None:
+    """How many results there are depends on the elements, which a traced function does not have."""
+    if x._state == "traced":
+        raise TypeError(f"{who}: how many there are depends on the elements, which are not known inside of a traced function; call it "
+                        "outside, or use vf.where(mask, x, other) with a result of a known shape")
+
+
 def nonzero(x: Array, /) -> tuple[Array, ...]:
     """The positions of elements that are not 0; their number must be known, so outside of traced functions only."""
     x = asarray(x)
     if x.ndim == 0:
         raise ValueError("nonzero: an array without axes has no positions")
+    _refuse_traced(x, "nonzero")
     found = [i for i, v in enumerate(x.reshape(-1).tolist()) if v]
     made = []
     for size in reversed(x.shape):
@@ -77,6 +92,7 @@ class UniqueInverse(NamedTuple):
 def unique_all(x: Array, /) -> UniqueAll:
     """Different elements in ascending order, where each is first, which each element is, how often it occurs."""
     x = asarray(x)
+    _refuse_traced(x, "unique")
     flat = x.reshape(-1)
     if flat.shape[0] == 0:
         none = _no_positions()

@@ -183,7 +183,7 @@ def repeat(x: Array, repeats: int, /, axis: int | None = None) -> Array:
 
 def pad(x: Array, pads: Any, mode: str = "constant", value: Any = 0) -> Array:
     """Elements before and after each axis: constant, edge, reflect or wrap, as numpy.pad."""
-    pairs = [pads] if isinstance(pads, int) else [pads] if len(pads) and all(isinstance(p, int) for p in pads) else list(pads)
+    pairs: list[Any] = [pads] if isinstance(pads, int) else [pads] if len(pads) and all(isinstance(p, int) for p in pads) else list(pads)
     pairs = [(p, p) if isinstance(p, int) else tuple(p) for p in pairs] * (x.ndim if len(pairs) == 1 else 1)
     if any(len(p) != 2 for p in pairs):
         raise ValueError(f"pad: the pads are {pads}; takes a number, a pair (before, after), or a pair for each axis")

@@ -5,6 +5,11 @@ from __future__ import annotations
 import operator
 from typing import Any, NoReturn
 
+from ._errors import UnsupportedError
+
+
+_SIGNS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod"}
+
 
 class Size:
     """An integer expression of size variables, such as `n` or `n // 4`: for shapes and attributes."""
@@ -23,7 +28,18 @@ class Size:
     def __hash__(self) -> int:
         return hash(self.text)
 
-    def _with(self, other: Any, sign: str, swapped: bool = False) -> "Size":
+    def value(self, dtype: str = "f32") -> Any:
+        """It as an array without axes, of the dtype."""
+        from ._array import apply
+
+        one = apply("arange", (), "dtype=i32 start=1 stop=2 step=1")
+        return apply("cast", (apply("sum", (apply("expand", (one,), f"shape=[{self.text}]"),), "axes=[0]"),), f"dtype={dtype}")
+
+    def _with(self, other: Any, sign: str, swapped: bool = False) -> Any:
+        """Of integers and sizes a size, and of floats an array."""
+        if isinstance(other, float) or sign == "/" and isinstance(other, (int, Size)):
+            mine, theirs = self.value(), other.value() if isinstance(other, Size) else other
+            return getattr(mine, ("__r" if swapped else "__") + _SIGNS[sign] + "__")(theirs)
         if not isinstance(other, (int, Size)) or isinstance(other, bool):
             return NotImplemented
         if sign == "+" and isinstance(other, int) and other < 0:
@@ -55,6 +71,12 @@ class Size:
     def __floordiv__(self, o: Any) -> "Size":
         return self._with(o, "//")
 
+    def __truediv__(self, o: Any) -> Any:
+        return self._with(o, "/")
+
+    def __rtruediv__(self, o: Any) -> Any:
+        return self._with(o, "/", True)
+
     def __mod__(self, o: Any) -> "Size":
         return self._with(o, "%")
 
@@ -67,7 +89,8 @@ class Size:
         return True
 
     def __index__(self) -> int:
-        raise TypeError(f"the size {self.text} is known in runs alone; compute with it in shapes, or fix the axis")
+        raise UnsupportedError(f"the size {self.text} is known in runs alone; shapes of viewfold take it, as in vf.zeros(x.shape[0]), arithmetic too, and "
+                               "loops along an axis are vf.scan; or fix the axis")
 
 
 def as_axis(axis: Any, rank: int, who: str) -> int:

@@ -19,37 +19,11 @@ def tracing() -> bool:
     return _native.tracing() is not None
 
 
-class _Scope:
-    """Inside of `with` a function is recorded, which writes to its own arrays alone."""
-
-    def __enter__(self) -> Any:
-        self._outside = _native.scope(None)
-
-    def __exit__(self, *error: Any) -> None:
-        _native.scope(self._outside)
-
-
 def _own(tree: Any) -> Any:
     """The tree with arrays of its own in place of those that it has: what a function writes to its arguments stays in it."""
     leaves, form = _tree.flatten(tree)
     return _tree.unflatten(form, [x._another() if isinstance(x, Array) else x.copy() if hasattr(x, "__array_interface__") else x
                                   for x in leaves])
-
-
-class _Into(_Scope):
-    """Operations inside of `with` are recorded into the graph."""
-
-    def __init__(self, graph: Any) -> None:
-        self._graph = graph
-
-    def __enter__(self) -> Any:
-        super().__enter__()
-        self._before = _native.tracing(self._graph)
-        return self._graph
-
-    def __exit__(self, *error: Any) -> None:
-        _native.tracing(self._before)
-        super().__exit__()
 
 
 class Dim:
@@ -99,7 +73,7 @@ def _leaf(x: Any) -> Any:
     if not getattr(getattr(x, "flags", None), "aligned", True):
         return asarray(x, copy=True)
     try:
-        memoryview(x)
+        memoryview(_native.check_plain(x))
         return x
     except (TypeError, ValueError, BufferError):
         return asarray(x)
@@ -136,7 +110,7 @@ def _trace(function: _Function, name: str, described: Sequence[Any], form: _tree
         graph.set_mesh(placed.mesh._native)
     variables: list[Dim] = []
     signature = []
-    with _Into(graph):
+    with _native.Recording(graph):
         inputs = []
         for n, (code, shape, strides) in enumerate(described):
             sizes: list[Any] = list(shape)
@@ -164,6 +138,12 @@ def _trace(function: _Function, name: str, described: Sequence[Any], form: _tree
             args = placed.divide(args)
         try:
             results = function(*args, *fixed, **kwargs)
+        except TypeError as error:
+            lists = [a for a in args if isinstance(a, (list, tuple)) and len(a) and all(getattr(i, "ndim", 1) == 0 for i in a)]
+            if lists and hasattr(error, "add_note"):
+                error.add_note(f"{name} was given a list of {len(lists[0])} numbers, and lists stay lists of arrays; vf.array(numbers), or "
+                               "np.array(numbers), is an array")
+            raise
         except RecursionError:
             raise RecursionError(f"{name} calls itself without end: while it is traced, no element tells when to stop; use vf.while_loop, "
                                  "or a number that is static (static_argnames) as the depth") from None

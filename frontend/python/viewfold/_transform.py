@@ -8,7 +8,7 @@ from typing import Any, Sequence
 from . import _mesh, _native, _tree
 from ._array import Array, apply
 from ._creation import asarray
-from ._trace import _check_function, _Function, _in_trace, _name, _own, _Scope
+from ._trace import _check_function, _Function, _in_trace, _name, _own
 
 
 # derivatives
@@ -121,9 +121,7 @@ def jvp(function: _Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]
 
 
 def _probe(function: _Function, arguments: Any) -> Any:
-    from . import _look
-
-    with _look.silence(), _Scope():
+    with _native.Recording(silent=True):
         return function(*_own(list(arguments)))
 
 

@@ -29,6 +29,8 @@ def matmul(x1: Any, x2: Any, /) -> Array:
 
 def einsum(equation: str, *operands: Any) -> Array:
     """NumPy's einsum: einsum('ij,jk->ik', a, b)."""
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum takes the equation first, as in einsum('ij,jk->ik', a, b), and got {type(equation).__name__}")
     return apply("einsum", operands, 'equation="' + equation.replace(" ", "") + '"')
 
 
@@ -76,7 +78,8 @@ def cross(x1: Any, x2: Any, /, axis: int = -1) -> Array:
 def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     """Diagonal `offset` of the last two axes."""
     rows, columns = x.shape[-2:]
-    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    same = offset == 0 and str(rows) == str(columns)  # also where they are known in runs alone
+    length = rows if same else max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
     from ._creation import arange
 
     steps = arange(length, dtype="int64")

@@ -9,6 +9,7 @@
 enum {
   DIVISORS = 512, /* d' that are tried [43 in tests] */
   PROVEN = 16,    /* of these, that are proven to be the same or not */
+  EVERY = 1024    /* points of ranges that are tried in place of a proof: about its price */
 };
 
 /* corners */
@@ -50,7 +51,8 @@ static ir_ref open_corner(ir_graph *g, ir_ref clause) {
 }
 
 ir_ref cheapest_canonical_validity(ir_graph *g, ir_ref valid) {
-  ir_ref canonical = pass_simplify(g, valid), all = ir_bool(g, true);
+  ir_ref simple = pass_simplify(g, valid), canonical = simple ? cheapest_periodic(g, simple) : 0;
+  ir_ref all = ir_bool(g, true);
   const ir_node *n = canonical ? ir_get(g, canonical) : NULL;
   if (!n || n->op != IR_OP_AND) return canonical ? open_corner(g, canonical) : 0;
   bool changed = false;
@@ -98,28 +100,103 @@ static bool is_near(pass_build *b, const pass_linear *n, int64_t d, int64_t smal
   return out->count > 0;
 }
 
-/* The quotient with the smallest divisor that has the values of q = N//d; q itself where there is none. */
+/* Is N up to a factor the row-major index of its ranges modulo `by`, some of them flipped? Such are the
+ * quotients that reshapes leave. */
+static bool is_row_major(pass_build *b, const pass_linear *n, int64_t by) {
+  int64_t stride = n->term[n->count - 1].coef;
+  for (uint32_t i = n->count; i-- > 0;) {
+    ir_bounds in = ir_bounds_of(b->g, n->term[i].atom);
+    if (ir_op_of(b->g, n->term[i].atom) != IR_OP_RANGE || in.hi > CHEAPEST_LARGEST ||
+        (ir_floor_mod(n->term[i].coef - stride, by) != 0 && ir_floor_mod(n->term[i].coef + stride, by) != 0))
+      return false;
+    stride = ir_floor_mod(stride * (in.hi + 1), by);
+  }
+  return true;
+}
+
+typedef enum known { NOTHING, SOME, ALL } known;
+
+/* The values of N' - by*(N//d), as an interval: at all points of the terms' ranges where these are few, else
+ * at some. Those that are not valid count too, unless the facts bound the terms one by one. */
+static known values_apart(pass_build *b, const pass_linear *n, int64_t d, const pass_linear *smaller,
+                          int64_t by, pass_interval *out) {
+  enum { POINTS = 48 }; /* where there are more than EVERY: they refuse most candidates that are wrong */
+  int64_t lo[PASS_TERMS], size[PASS_TERMS], to[PASS_TERMS], points = 1;
+  uint64_t seed = 1;
+  for (uint32_t i = 0; b->facts && i < b->facts->count; i++)
+    if (ir_op_of(b->g, b->facts->fact[i].node) != IR_OP_RANGE) return NOTHING;
+  for (uint32_t i = 0; i < n->count; i++) {
+    ir_bounds in = pass_bounds(b, n->term[i].atom);
+    if (in.lo < -CHEAPEST_LARGEST || in.hi > CHEAPEST_LARGEST || in.hi < in.lo) return NOTHING;
+    lo[i] = in.lo, size[i] = in.hi - in.lo + 1, to[i] = pass_linear_coef(smaller, n->term[i].atom);
+    points = points > EVERY ? points : points * size[i];
+  }
+  bool all = points <= EVERY;
+  *out = (pass_interval){INT64_MAX, INT64_MIN};
+  for (int64_t point = 0; point < (all ? points : POINTS); point++) {
+    int64_t of = n->constant, value = 0, left = point;
+    for (uint32_t i = 0; i < n->count; i++) {
+      seed = seed * 0x5851f42d4c957f2du + 0x14057b7ef767814fu; /* of Knuth's MMIX, and an odd increment */
+      int64_t at = all ? left % size[i] : (int64_t)(seed >> 33) % size[i];
+      left /= size[i];
+      of += n->term[i].coef * (lo[i] + at);
+      value += to[i] * (lo[i] + at);
+    }
+    value -= by * ir_floor_div(of, d);
+    if (value < out->lo) out->lo = value;
+    if (value > out->hi) out->hi = value;
+    if (out->hi - out->lo >= by) return SOME;
+  }
+  return all ? ALL : SOME;
+}
+
+/* Proves that N' + k, whose constant k is set, has the quotient q = N//d by `by`. in: values of N' - by*q, of
+ * which so much is known. */
+static bool proves_quotient(pass_build *b, ir_ref q, int64_t by, pass_linear *smaller, known of,
+                            pass_interval in) {
+  pass_linear apart = *smaller;
+  if (of != ALL) {
+    if (!pass_linear_term(b->g, &apart, q, -by)) return false;
+    in = cheapest_bounds(b, &apart);
+  }
+  if (in.lo < -CHEAPEST_LARGEST || in.hi > CHEAPEST_LARGEST || in.hi - in.lo >= by) return false;
+  int64_t least = -in.lo, most = by - 1 - in.hi;
+  smaller->constant = least > 0 ? least : most < 0 ? most : 0;
+  return true;
+}
+
+bool cheapest_same_quotient(pass_build *b, const pass_linear *n, int64_t d, const pass_linear *other,
+                            int64_t by) {
+  pass_interval in;
+  return values_apart(b, n, d, other, by, &in) == ALL && in.lo + other->constant >= 0 &&
+         in.hi + other->constant < by;
+}
+
+/* The quotient with the smallest divisor that has the values of q = N//d, first among those that reshapes
+ * leave; q itself where there is none. */
 static ir_ref smallest_quotient(pass_build *b, ir_ref q) {
   ir_graph *g = b->g;
   const ir_node *node = ir_get(g, q);
-  pass_linear n, smaller, apart;
+  pass_linear n, smaller;
   int64_t d;
-  int proofs = 0;
   if (node->op != IR_OP_FLOORDIV || !ir_is_const(g, node->src[1], &d) || d > DIVISORS) return q;
   pass_linear_read(g, node->src[0], &n);
   for (uint32_t i = 0; i < n.count; i++)
     if (n.term[i].coef > CHEAPEST_LARGEST || n.term[i].coef < -CHEAPEST_LARGEST) return q;
-  for (int64_t by = 2; by < d && proofs < PROVEN; by++) {
-    if (!is_near(b, &n, d, by, &smaller)) continue;
-    proofs++;
-    apart = smaller;
-    if (!pass_linear_term(g, &apart, q, -by)) return q;
-    pass_interval in = cheapest_bounds(b, &apart);
-    if (in.lo < -CHEAPEST_LARGEST || in.hi > CHEAPEST_LARGEST || in.hi - in.lo >= by) continue;
-    int64_t least = -in.lo, most = by - 1 - in.hi;
-    smaller.constant = least > 0 ? least : most < 0 ? most : 0;
-    ir_ref of = pass_linear_node(b, &smaller);
-    return of ? pass_make_div(b, of, ir_index(g, by)) : 0;
+  bool is_flat = is_row_major(b, &n, d);
+  for (int row_major = 1; row_major >= is_flat; row_major--) {
+    int proofs = 0;
+    int64_t most = row_major && !is_flat ? d + CHEAPEST_NEAR : d - 1;
+    for (int64_t by = 2; by <= most && proofs < PROVEN; by++) {
+      pass_interval at = {0, 0};
+      if (!is_near(b, &n, d, by, &smaller) || is_row_major(b, &smaller, by) != (row_major == 1)) continue;
+      known of_values = values_apart(b, &n, d, &smaller, by, &at);
+      if (of_values != NOTHING && at.hi - at.lo >= by) continue;
+      proofs++;
+      if (!proves_quotient(b, q, by, &smaller, of_values, at)) continue;
+      ir_ref of = pass_linear_node(b, &smaller);
+      return of ? pass_make_div(b, of, ir_index(g, by)) : 0;
+    }
   }
   return q;
 }
@@ -146,13 +223,9 @@ ir_ref cheapest_canonical_index(ir_graph *g, ir_ref index, ir_ref valid) {
     ir_ref atom = sum.term[i].atom,
            smaller = is_remainder(g, &sum.term[i]) ? smallest_quotient(&b, atom) : atom;
     if (!smaller) return 0;
+    if (extract_operations(g, &smaller, 1) > extract_operations(g, &atom, 1)) smaller = atom;
     if (smaller != atom) from[count] = atom, to[count++] = smaller;
   }
-  ir_ref plain = pass_simplify_given(g, canonical, valid), small = plain;
-  if (count) {
-    small = pass_substitute_valid(g, canonical, from, to, count);
-    small = small ? pass_simplify_given(g, small, valid) : 0;
-  }
-  if (!plain || !small || small == plain) return small ? plain : 0;
-  return extract_operations(g, &small, 1) < extract_operations(g, &plain, 1) ? small : plain;
+  if (count) canonical = pass_substitute_valid(g, canonical, from, to, count);
+  return canonical ? pass_simplify_given(g, canonical, valid) : 0;
 }

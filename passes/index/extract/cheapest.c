@@ -29,19 +29,32 @@ static bool is_worse(const ir_graph *g, ir_ref back, ir_ref canonical) {
   return now < 0 || now > before;
 }
 
+/* Does it hold on several intervals of a sum, so that loops would be split at the ends of each? A value that
+ * a range leaves out is a cheap one. */
+static bool has_intervals(const ir_graph *g, ir_ref valid) {
+  const ir_node *n = ir_get(g, valid);
+  bool found = n->op == IR_OP_OR || (n->op == IR_OP_NE && ir_op_of(g, n->src[0]) == IR_OP_ADD);
+  for (uint32_t i = 0; n->op == IR_OP_AND && i < n->nsrc; i++) found |= has_intervals(g, n->src[i]);
+  return found;
+}
+
+static int operations_apart(const ir_graph *g, ir_ref index, ir_ref valid) {
+  return extract_operations(g, &index, 1) + extract_operations(g, &valid, 1);
+}
+
 bool cheapest_keep(cheapest_search *s, ir_ref index, ir_ref valid) {
   ir_ref roots[] = {index, valid}, back;
-  int cost = extract_operations(s->g, roots, 2);
-  if (cost < 0 || cost >= s->cost) return true;
+  int cost = extract_operations(s->g, roots, 2), apart = operations_apart(s->g, index, valid);
+  if (cost < 0 || cost > s->cost || (cost == s->cost && apart >= s->apart)) return true;
   if (valid != s->best_valid) {
     if (!(back = cheapest_canonical_validity(s->g, valid))) return false;
-    if (is_worse(s->g, back, s->valid)) return true;
+    if (is_worse(s->g, back, s->valid) || (has_intervals(s->g, back) && back != s->valid)) return true;
   }
   if (index != s->best_index) {
     if (!(back = cheapest_canonical_index(s->g, index, s->valid))) return false;
     if (is_worse(s->g, back, s->index)) return true;
   }
-  s->best_index = index, s->best_valid = valid, s->cost = cost;
+  s->best_index = index, s->best_valid = valid, s->cost = cost, s->apart = apart;
   return true;
 }
 
@@ -62,16 +75,17 @@ pass_interval cheapest_bounds(pass_build *b, const pass_linear *form) {
 
 bool pass_extract_access(ir_graph *g, ir_ref *index, ir_ref *valid) {
   cheapest_search s = {.g = g, .index = *index, .valid = *valid, .proofs = PROOFS};
-  s.best_index = *index, s.best_valid = *valid;
+  s.best_index = *index, s.best_valid = s.implied = *valid;
   pass_index_begin(g);
   ir_ref roots[] = {*index, *valid};
   if (!pass_extract(g, &pass_print_costs, roots, 2)) return false;
   if (quotients_of(g, *index) > FEW && cheapest_canonical_index(g, roots[0], *valid) != *index) return true;
   s.best_index = roots[0], s.best_valid = roots[1];
   s.cost = extract_operations(g, roots, 2);
+  s.apart = operations_apart(g, roots[0], roots[1]);
   bool trivial = s.cost <= 1; /* or too long to be counted */
   if (!trivial) s.samples = cheapest_samples(g, *index, *valid, &s.sampled_valid);
-  bool done = trivial || (cheapest_clauses(&s) && cheapest_quotients(&s));
+  bool done = trivial || (cheapest_values(&s) && cheapest_clauses(&s) && cheapest_quotients(&s));
   for (int cost = s.cost + 1; done && s.cost < cost;) {
     cost = s.cost;
     done = cheapest_offer(&s, s.best_index, s.best_valid);

@@ -5,12 +5,7 @@
 
 enum { ROUNDS = 4 }; /* replacements, each of which makes the access cheaper [2 in tests] */
 
-typedef struct clause_list {
-  uint32_t count;
-  ir_ref clause[CHEAPEST_CLAUSES + 2];
-} clause_list;
-
-static bool read_clauses(const ir_graph *g, ir_ref valid, clause_list *out) {
+bool clauses_read(const ir_graph *g, ir_ref valid, clause_list *out) {
   const ir_node *n = ir_get(g, valid);
   out->count = 0;
   if (n->op != IR_OP_AND) {
@@ -22,7 +17,7 @@ static bool read_clauses(const ir_graph *g, ir_ref valid, clause_list *out) {
   return true;
 }
 
-static ir_ref join(ir_graph *g, const clause_list *in) {
+ir_ref clauses_join(ir_graph *g, const clause_list *in) {
   if (in->count == 0) return ir_bool(g, true);
   return in->count == 1 ? in->clause[0] : ir_make(g, IR_OP_AND, IR_BOOL, 0, in->clause, in->count);
 }
@@ -91,7 +86,7 @@ static bool is_implied(cheapest_search *s, const clause_list *in, uint32_t i) {
   s->proofs--;
   for (uint32_t k = 0; k < in->count; k++)
     if (k != i) others.clause[others.count++] = in->clause[k];
-  ir_ref given = join(s->g, &others);
+  ir_ref given = clauses_join(s->g, &others);
   if (!given) return false;
   pass_facts_read(&b, given, &facts);
   if (facts.never) return false;
@@ -109,7 +104,7 @@ static bool add_bounds(cheapest_search *s, const pass_linear *form, const clause
   pass_linear plain = *form;
   plain.constant = 0;
   pass_interval all = pass_linear_bounds(&b, &plain), in;
-  ir_ref given = join(g, from), node = pass_linear_plain(g, &plain);
+  ir_ref given = clauses_join(g, from), node = pass_linear_plain(g, &plain);
   if (!given || !node || s->proofs == 0 || plain.count == 0) return false;
   s->proofs--;
   pass_facts_read(&b, given, &facts);
@@ -143,7 +138,7 @@ static bool try_form(cheapest_search *s, const pass_linear *form, uint32_t least
   if (!may_imply(s, from, form, least) || !add_bounds(s, form, from, &with)) return true;
   drop_implied(s, &with, 0, from->count);
   drop_implied(s, &with, 0, with.count); /* of the new ones, too */
-  ir_ref valid = join(s->g, &with);
+  ir_ref valid = clauses_join(s->g, &with);
   if (with.count > CHEAPEST_CLAUSES || !cheapest_offer(s, s->index, valid))
     return s->g->error->status == IR_OK;
   if (s->cost < cost) *best = with;
@@ -163,10 +158,16 @@ static bool is_part(const pass_linear *form, const pass_linear *index) {
   return true;
 }
 
-/* Sums and differences of two clauses' forms. One that has all terms of both pays only in place of both, or
- * where the index contains it. */
+/* The form of one clause, for both of its ends; sums and differences of two clauses' forms. One that has all
+ * terms of both pays only in place of both, or where the index contains it. */
 static bool try_pairs(cheapest_search *s, const pass_linear *index, const clause_list *clauses,
                       clause_list *best) {
+  pass_linear own;
+  pass_interval in;
+  for (uint32_t i = 0; i < clauses->count && clauses->count > 1; i++)
+    if (cheapest_bound_of(s->g, clauses->clause[i], &own, &in) && own.count > 1 &&
+        !try_form(s, &own, 2, clauses, best))
+      return false;
   for (uint32_t i = 0; i < clauses->count; i++)
     for (uint32_t k = i + 1; k < clauses->count; k++)
       for (int sign = 1; sign >= -1; sign -= 2) {
@@ -188,7 +189,7 @@ static bool try_pairs(cheapest_search *s, const pass_linear *index, const clause
 bool cheapest_clauses(cheapest_search *s) {
   clause_list clauses;
   pass_linear index;
-  if (!read_clauses(s->g, s->valid, &clauses)) return true;
+  if (!clauses_read(s->g, s->valid, &clauses)) return true;
   pass_linear_read(s->g, s->index, &index);
   for (int round = 0; round < ROUNDS; round++) {
     clause_list best = clauses;

@@ -2,7 +2,8 @@
  *
  *   remainder  T = R + s*((U - t)%C + t), C = |alpha|, where W = s*(T - R) lies in [t, t + C): W and U agree
  *              modulo C, since alpha*q vanishes there
- *   quotient   T = R + alpha*((N + d*M)//d), where L = R + alpha*M
+ *   quotient   T = R + alpha*((N + d*M)//d) = R + alpha*(N//d + M), where L = R + alpha*M; and so for
+ *              -((d-1 - N)//d), which is N//d
  *
  * R takes from L the terms that do not occur in N, and of the others all, none, or all but one multiple. */
 #include "cheapest.h"
@@ -16,6 +17,7 @@ typedef struct quotient_term {
   ir_ref atom;
   int64_t alpha, d;
   pass_linear numerator, other; /* N, L */
+  int operations;               /* of N and L as they were */
 } quotient_term;
 
 static ir_ref binary(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
@@ -29,26 +31,53 @@ static bool is_small(const pass_linear *form) {
   return true;
 }
 
-/* Prices outer + scale*(inner op by). */
-static bool offer(cheapest_search *s, ir_op op, const pass_linear *inner, int64_t by, int64_t scale,
-                  const pass_linear *outer) {
-  ir_graph *g = s->g;
+/* Divides the form by a number that all of it is a multiple of; false where it is not, or is a constant. */
+static bool divide_all(pass_linear *form, int64_t by) {
+  if (by == 1 || form->count == 0 || form->constant % by != 0 || pass_linear_content(form) % by != 0)
+    return false;
+  form->constant /= by;
+  for (uint32_t i = 0; i < form->count; i++) form->term[i].coef /= by;
+  return true;
+}
+
+/* Negates a form whose terms are all negative; false where one is not. */
+static bool negate_negative(pass_linear *form) {
+  bool negative = form->count > 0 && form->constant <= 0;
+  for (uint32_t i = 0; i < form->count; i++) negative &= form->term[i].coef < 0;
+  return negative && pass_linear_scale(form, -1);
+}
+
+/* outer + scale*part; all: scale*(outer + part); below: with -outer, and scale is positive. */
+static ir_ref add_scaled(ir_graph *g, ir_ref outer, int64_t scale, bool all, bool below, ir_ref part) {
   int64_t value = 0, size = scale < 0 ? -scale : scale;
-  int least = 5 + extract_form_operations(inner) + extract_form_operations(outer) + (size != 1) - 2;
-  if (least >= s->cost) return true;
-  ir_ref parts[] = {pass_linear_plain(g, inner), pass_linear_plain(g, outer), s->best_valid};
-  if (!parts[0] || !parts[1] || !pass_extract(g, &pass_print_costs, parts, 3))
-    return g->error->status == IR_OK;
-  ir_ref part = binary(g, op, parts[0], ir_index(g, by)), whole = part;
-  if (size != 1) part = whole = binary(g, IR_OP_MUL, part, ir_index(g, size));
-  bool constant = ir_is_const(g, parts[1], &value);
+  bool constant = ir_is_const(g, outer, &value);
+  ir_ref whole = size == 1 || all ? part : binary(g, IR_OP_MUL, part, ir_index(g, size));
   if (scale < 0)
-    whole = constant && value == 0 && size != 1 ? binary(g, IR_OP_MUL, ir_src(g, part, 0), ir_index(g, scale))
-                                                : binary(g, IR_OP_SUB, parts[1], part);
-  else if (!constant) whole = binary(g, IR_OP_ADD, parts[1], part);
-  else if (value) whole = binary(g, IR_OP_ADD, part, parts[1]);
-  if (!whole) return false;
-  return cheapest_keep(s, whole, parts[2]);
+    whole = constant && value == 0 && size != 1 && !all ? binary(g, IR_OP_MUL, part, ir_index(g, scale))
+                                                        : binary(g, IR_OP_SUB, outer, whole);
+  else if (below) whole = binary(g, IR_OP_SUB, whole, outer);
+  else if (!constant) whole = binary(g, IR_OP_ADD, outer, whole);
+  else if (value) whole = binary(g, IR_OP_ADD, whole, outer);
+  return all ? binary(g, IR_OP_MUL, whole, ir_index(g, size)) : whole;
+}
+
+/* Prices outer + scale*(inner op by + beside); beside NULL: 0. */
+static bool offer(cheapest_search *s, ir_op op, const pass_linear *inner, int64_t by, int64_t scale,
+                  const pass_linear *beside, const pass_linear *outer) {
+  ir_graph *g = s->g;
+  int64_t size = scale < 0 ? -scale : scale;
+  pass_linear around = *outer;
+  bool all = divide_all(&around, size), below = scale > 0 && negate_negative(&around);
+  int least = 5 + extract_form_operations(inner) + extract_form_operations(&around) + (size != 1) - 2;
+  if (least >= s->cost) return true;
+  ir_ref zero = ir_index(g, 0), parts[] = {pass_linear_plain(g, inner), pass_linear_plain(g, &around),
+                                           s->best_valid, beside ? pass_linear_plain(g, beside) : zero};
+  if (!parts[0] || !parts[1] || !parts[3] || !pass_extract(g, &pass_print_costs, parts, 4))
+    return g->error->status == IR_OK;
+  ir_ref part = binary(g, op, parts[0], ir_index(g, by));
+  if (part && parts[3] != zero) part = binary(g, IR_OP_ADD, part, parts[3]);
+  ir_ref whole = part ? add_scaled(g, parts[1], scale, all, below, part) : 0;
+  return whole && cheapest_keep(s, whole, parts[2]);
 }
 
 /* The residue of least magnitude. */
@@ -84,9 +113,9 @@ static bool offer_remainder(cheapest_search *s, pass_build *b, const pass_linear
     if (t < lowest || t > in.lo) continue;
     u.constant = ir_floor_mod(-t, by);
     r.constant = outside + sign * t;
-    if (!offer(s, IR_OP_MOD, &u, by, sign, &r)) return false;
+    if (!offer(s, IR_OP_MOD, &u, by, sign, NULL, &r)) return false;
     u.constant = -t;
-    if (t > 0 && !offer(s, IR_OP_MOD, &u, by, sign, &r)) return false;
+    if (t > 0 && !offer(s, IR_OP_MOD, &u, by, sign, NULL, &r)) return false;
   }
   return true;
 }
@@ -128,26 +157,74 @@ static bool try_remainders(cheapest_search *s, pass_build *b, const pass_linear 
   }
 }
 
-/* Moves what L shares with N, term by term and the constant, into the quotient. */
-static bool try_quotients(cheapest_search *s, const quotient_term *q) {
+/* How much of a coefficient of L goes into the quotient, or beside it: none, or what is closest to all. */
+enum { NONE, DOWN, UP, MOVES };
+
+/* One step of a counter with MOVES values a digit; false: it has gone round. */
+static bool next_moves(int *at, uint32_t count) {
+  uint32_t i = 0;
+  while (i < count && ++at[i] == MOVES) at[i++] = NONE;
+  return i < count;
+}
+
+/* Is a part of L worth a price? Inside, where an operation is saved, or N has no constant;
+ * on either side where N is what remains outside. */
+static bool promises(const quotient_term *q, const pass_linear *inner, const pass_linear *outer, bool into) {
+  if (!into || (pass_linear_same(outer, inner) && outer->constant == inner->constant))
+    return pass_linear_same(outer, inner);
+  int operations = extract_form_operations(inner) + extract_form_operations(outer);
+  return operations < q->operations || (operations == q->operations && inner->constant == 0);
+}
+
+/* Moves what L shares with N, term by term and the constant, into the quotient or beside it. */
+static bool try_moves(cheapest_search *s, const quotient_term *q, bool into) {
   uint32_t count = q->numerator.count < SHARED ? q->numerator.count : SHARED;
-  for (uint32_t moved = 1; moved < 2u << count; moved++) {
-    pass_linear inner = q->numerator, outer = q->other;
-    bool fits = true;
+  int at[SHARED + 1] = {NONE};
+  do {
+    pass_linear inner = q->numerator, outer = q->other, beside;
+    bool fits = true, moved = false, exact = true;
+    pass_linear_const(&beside, 0);
     for (uint32_t i = 0; i <= count && fits; i++) {
-      if (!(moved >> i & 1)) continue;
+      if (at[i] == NONE) continue;
       ir_ref atom = i < count ? q->numerator.term[i].atom : 0;
-      int64_t has = atom ? pass_linear_coef(&outer, atom) : outer.constant, times = has / q->alpha;
-      fits = has != 0 && has % q->alpha == 0;
+      int64_t has = atom ? pass_linear_coef(&outer, atom) : outer.constant;
+      int64_t times = ir_floor_div(has, q->alpha < 0 ? -q->alpha : q->alpha) + (at[i] == UP);
+      if (q->alpha < 0) times = -times;
+      fits = times != 0 && (at[i] == DOWN || has % q->alpha != 0);
       if (!fits) break;
+      moved = true, exact &= has % q->alpha == 0;
+      pass_linear *to = into ? &inner : &beside;
       if (atom)
-        fits =
-            pass_linear_term(s->g, &outer, atom, -has) && pass_linear_term(s->g, &inner, atom, times * q->d);
-      else outer.constant = 0, inner.constant += times * q->d;
+        fits = pass_linear_term(s->g, &outer, atom, -times * q->alpha) &&
+               pass_linear_term(s->g, to, atom, into ? times * q->d : times);
+      else outer.constant -= times * q->alpha, to->constant += into ? times * q->d : times;
     }
-    if (fits && is_small(&inner) && !offer(s, IR_OP_FLOORDIV, &inner, q->d, q->alpha, &outer)) return false;
-  }
+    if (fits && is_small(&inner) && is_small(&outer) &&
+        ((moved && exact && into) || promises(q, &inner, &outer, into)) &&
+        !offer(s, IR_OP_FLOORDIV, &inner, q->d, q->alpha, into ? NULL : &beside, &outer))
+      return false;
+  } while (next_moves(at, count + 1));
   return true;
+}
+
+/* N//d = N'//d' without a constant in N', for a d' near d. */
+static bool try_divisors(cheapest_search *s, pass_build *b, const quotient_term *q) {
+  pass_linear plain = q->numerator;
+  plain.constant = 0;
+  for (int64_t by = q->d - CHEAPEST_NEAR; q->numerator.constant && by <= q->d + CHEAPEST_NEAR; by++)
+    if (by > 1 && by != q->d && cheapest_same_quotient(b, &q->numerator, q->d, &plain, by) &&
+        !offer(s, IR_OP_FLOORDIV, &plain, by, q->alpha, NULL, &q->other))
+      return false;
+  return true;
+}
+
+/* N//d and, as -((d-1 - N)//d), what it is from the other side. */
+static bool try_quotients(cheapest_search *s, pass_build *b, const quotient_term *q) {
+  quotient_term mirrored = *q;
+  mirrored.alpha = -q->alpha;
+  mirrored.numerator.constant -= q->d - 1;
+  if (!try_moves(s, q, true) || !try_moves(s, q, false) || !try_divisors(s, b, q)) return false;
+  return !pass_linear_scale(&mirrored.numerator, -1) || try_moves(s, &mirrored, true);
 }
 
 /* Forms that equal the index on valid lanes, where the facts fix a sum: each of its terms eliminated. */
@@ -175,7 +252,7 @@ bool cheapest_quotients(cheapest_search *s) {
   pass_build b = pass_begin(s->g);
   pass_facts facts;
   pass_linear index;
-  pass_facts_read(&b, s->valid, &facts);
+  pass_facts_read(&b, s->implied, &facts);
   pass_linear_read(s->g, s->index, &index);
   if (facts.never || !is_small(&index)) return true;
   b.facts = &facts;
@@ -187,7 +264,8 @@ bool cheapest_quotients(cheapest_search *s) {
     pass_linear_read(s->g, n->src[0], &q.numerator);
     pass_linear_drop(&q.other, i);
     if (!is_small(&q.numerator)) continue;
-    if (!try_remainders(s, &b, &index, &q) || !try_quotients(s, &q)) return false;
+    q.operations = extract_form_operations(&q.numerator) + extract_form_operations(&q.other);
+    if (!try_remainders(s, &b, &index, &q) || !try_quotients(s, &b, &q)) return false;
   }
   return true;
 }

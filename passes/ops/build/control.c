@@ -98,7 +98,7 @@ static bool is_function(ir_graph *g, const char *who, const char *what, ir_ref f
   else if (f.param_count != operands)
     op_refuse(g, "%s: %s takes %u operand%s, %zu given; it must take as many as are given", who, what,
               f.param_count, f.param_count == 1 ? "" : "s", operands);
-  else if (f.result_count == 0) op_refuse(g, "%s: %s has no results; it must have at least one", who, what);
+  else if (f.result_count == 0) ir_fail(g->error, IR_ERR_INTERNAL, "%s: %s has no results", who, what);
   else return op_tensors(g, who, f.results, f.result_count) && op_is_function(g, who, func);
   return false;
 }

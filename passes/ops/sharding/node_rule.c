@@ -44,8 +44,7 @@ bool op_sharding_of(ir_graph *g, ir_ref node, op_sharding *out) {
       .who = ir_ops[n->op].text, .rule = op_registry[n->op].sharding, .operands = operands, .results = 1};
   memset(out, 0, sizeof *out);
   if (!strcmp(ask.rule, "own"))
-    return op_refuse(g, "%s: the operation has no sharding rule; the operations of its functions have",
-                     ask.who) != 0;
+    return !ir_fail(g->error, IR_ERR_INTERNAL, "%s: it has no sharding rule of its own", ask.who);
   ir_ref *shapes = ir_alloc(g->mem, (operands + 1) * sizeof *shapes);
   if (!shapes) {
     ir_fail(g->error, IR_ERR_MEMORY, "%s: out of memory for a sharding rule", ask.who);

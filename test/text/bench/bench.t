@@ -191,3 +191,15 @@ $ viewfold bench --json --threads 1 --rounds 1 --history faster.jsonl L2chain > 
 ! slower: L2chain takes [..] ms; it took 0.000 ms on [..], commit abc
 $ grep -c workload faster.jsonl
 2
+
+== a history that is none, a folder with too long a name, and no room for the inputs of a worker
+$ head -c 1100000 /dev/zero | tr '\0' x > history
+$ viewfold bench --history history L2chain
+! viewfold bench: history: a line has more than 1048576 bytes; a history has the lines that --history has written
+? 2
+$ viewfold bench --once L2chain $(printf 'a/%.0s' $(seq 3000))
+! viewfold bench: the name of the folder is too long
+? 2
+$ trap '' XFSZ; ulimit -f 8; viewfold bench --no-cache --worker 'idle=while read line; do echo ok 1; done' R4 > /dev/null
+! viewfold bench: [..]/viewfold-bench-[..]: inputs of R4 could not be written: File too large
+? 2

@@ -35,9 +35,13 @@ $ sh nests.sh few_columns 64 32
 kernel 0 nest 0: split a0 5; split a1 16; reorder a0.0 a1.0 a0.1 a1.1; unroll a0.1; vector a1.1
 kernel 1 nest 0: split a0 2; split a1 6; split a1 3; reorder a1.0 a1.1 a0.0 a0.1 a1.2; unroll a0.1 a1.2; thread a1.0
 kernel 2 nest 0: split a0 16; split a0 4; split a1 4; reorder a0.0 a1.0 a0.1 a0.2 a1.1; unroll a0.2; vector a1.1
-== a large operand is not transposed for a few columns, whose vectors overlap
-$ sh nests.sh far 64 32
-kernel 0 nest 0: split a0 12; split a1 16; split a1 8; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+== a large operand is not transposed for a few columns, which fill a vector with zeros behind them
+$ viewfold dump --stage=kernels --graph far thin.vf | grep '^kernel'
+kernel 0 -> temporary 0 [..]
+kernel 1 -> temporary 1 of %r f32[1000,16]
+kernel 2 -> %r f32[1000,11]
+$ sh nests.sh far 64 32 | grep 'kernel 1'
+kernel 1 nest 0: split a0 12; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1; vector a1.1; thread a1.0 a0.0
 == a copy in three panels, of which the last is not full, has vectors in all of them
 $ sh nests.sh panels 64 32 | grep -c 'kernel 0.*vector'
 3

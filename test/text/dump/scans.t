@@ -88,3 +88,15 @@ prefix add
 prefix add
 ahead 4096
 prefix add
+
+== along an axis that the lanes do not run along, the prefixes of a block are made together
+<<< columns.vf
+graph @columns(%x: f32[160,300]) {
+  %y = cumsum %x axis=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' columns.vf | grep -c '^# kernel [12] .*unroll a[01].1'
+2
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' columns.vf | grep '^# kernel 2' | grep -c 'vector a2.1'
+1

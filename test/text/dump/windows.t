@@ -161,3 +161,27 @@ ahead 256
 $ viewfold dump --graph thin --stage=loops --target 'vector_bytes=64 registers=32' dense.vf | grep -c ahead
 0
 ? 1
+
+== rows of positions that are whole panels go around the rows of the weights where the L2 cache has no room for all of them
+<<< panels.vf
+graph @panels(%x: f32[1,512,64,64], %w: f32[32,512,1,1]) {
+  %y = conv %x, %w
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=2097152' panels.vf | grep -o 'kernel 1 .*reorder a1 a2.0 a0.0'
+kernel 1 nest 0: split a0 4; split a2 64; split a2 16; reorder a1 a2.0 a0.0
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=33554432' panels.vf | grep -o 'kernel 1 .*reorder a2.0 a0.0 a1'
+kernel 1 nest 0: split a0 4; split a2 64; split a2 16; reorder a2.0 a0.0 a1
+
+== the lanes of a sum of two elements that are gathered run along the results
+<<< taken.vf
+graph @taken(%x: f32[64,128], %at: i32[256,2], %w: f32[256,2]) {
+  %g = gather %x, %at axis=1
+  %p = mul %g, %w
+  %y = sum %p axes=[2]
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' taken.vf | grep '^#' | grep -c 'vector a1'
+1

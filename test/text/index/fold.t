@@ -31,7 +31,7 @@ valid: False
 
 == transposed and reshaped
 $ viewfold index 'f32[3,2].permute(1,0).reshape(3,2)'
-((((ridx0*2)+ridx1)*2)-((((ridx0*2)+ridx1)//3)*5))
+(ridx1+((ridx1-ridx0)%5))
 $ viewfold index 'f32[4,6].permute(1,0).reshape(2,12)'
 ((ridx0*3)+((ridx1*6)%23))
 
@@ -85,3 +85,20 @@ $ viewfold index 'f32[n=4..64,32].permute(1,0)'
 $ viewfold index 'f32[n=4..64].pad((1,1))'
 (ridx0+-1)
 valid: ((ridx0>=1)&(n>=ridx0))
+
+== a validity of few values, without a quotient
+$ viewfold index 'f32[2,1].pad((0,0),(2,0)).reshape(3,2)'
+ridx1
+valid: ((ridx0-ridx1)==1)
+$ viewfold index 'f32[2,8,1].shrink((1,2),(3,5),(0,1)).pad((1,0),(0,0),(2,2)).reshape(20)'
+((ridx0//5)+9)
+valid: ((ridx0==12)|(ridx0==17))
+$ viewfold index 'f32[4,7,2,9].permute(0,3,2,1).pad((0,0),(3,2),(0,0),(0,0)).reshape(98,8).reshape(14,4,14).shrink((8,14),(3,4),(0,9))'
+((((ridx0*4)+(((ridx0+2)//4)*112))+256)+((ridx2*18)%117))
+valid: ((ridx0<5)&(ridx0!=2))
+
+== what the index shares with its quotient, beside it or inside
+$ viewfold index 'f32[3,8].shrink((0,3),(0,4)).reshape(2,6)'
+(((ridx0*2)+ridx1)+(((((ridx0*2)+ridx1)//4)+(ridx0*2))*4))
+$ viewfold index 'f32[4,3,3].shrink((0,4),(1,2),(0,3)).reshape(12).stride(2)'
+(((ridx0*2)+3)+(((ridx0*2)//3)*6))

@@ -10,7 +10,7 @@
 {"name":"empty","base":[2,0],"ops":[]}
 >>>
 $ viewfold index --json < chains
-{"name":"t","shape":[3,2],"index":"((((ridx0*2)+ridx1)*2)-((((ridx0*2)+ridx1)//3)*5))","valid":"True"}
+{"name":"t","shape":[3,2],"index":"(ridx1+((ridx1-ridx0)%5))","valid":"True"}
 {"name":"p","shape":[6],"index":"(ridx0+-2)","valid":"((ridx0>=2)&(ridx0<5))"}
 {"name":"all","shape":[2,2],"index":"((ridx1*2)+1)","valid":"True"}
 {"name":"scalar","shape":[1,1],"index":"0","valid":"True"}

@@ -64,3 +64,23 @@ $ VIEWFOLD_DEBUG=nan viewfold run loop.vf --in s=[1,0] --in ds=[[1,1],[1,0],[1,1
 == sums that are too large
 $ VIEWFOLD_DEBUG=inf viewfold run 'f32[3]' --in x=[1,inf,2]
 y: f32[3] = [1.0, inf, 2.0]
+
+== partial sums overflow, where sums in the order of the elements do not
+<<< alternating.vf
+graph @elements() {
+  %i = iota dtype=i32 shape=[256] axis=0
+  %odd = mod %i, 2
+  %first = eq %odd, 0
+  %x = where %first, 3e38, -3e38
+  %y = cast %x dtype=f32
+  return %y
+}
+graph @total(%x: f32[256]) {
+  %y = sum %x
+  return %y
+}
+>>>
+$ viewfold run --graph elements alternating.vf --out y=x.npy
+$ VIEWFOLD_DEBUG=nan,inf viewfold run --graph total alternating.vf --in x=x.npy
+! viewfold run: graph @total: launch 1 of 1 (vf_add_f32_[..]) made a NaN from arrays that have none; the results are unspecified
+? 1

@@ -93,6 +93,40 @@ $ viewfold run one.vf --in x=[[0,0],[0,0],[0,0],[0,0]] --in i=[0,4,1] --in u=[[1
 ! viewfold run: graph @one: scatter_add %x, %i, %u: %i[1] is 4, but axis 0 of %x has 4 elements (one.vf:2); indices are -4 to 3, or any with mode="clip" or mode="fill". The results are unspecified
 ? 2
 
+== an index out of range is an error where the data is the same at all indices, too
+<<< same.vf
+graph @broadcast(%x: f32[1,2], %i: i64[3]) {
+  %b = expand %x shape=[4,2]
+  %r = take %b, %i axis=0
+  return %r
+}
+graph @constant(%i: i32[3]) {
+  %c = full value=7.0 shape=[4]
+  %r = take %c, %i axis=0
+  %s = sum %r
+  return %s
+}
+graph @one(%x: f32[1,2], %i: u64[3]) {
+  %r = take %x, %i axis=0
+  return %r
+}
+>>>
+$ viewfold run same.vf --graph broadcast --in x=[[1,2]] --in i=[0,-4,3] --check
+r: f32[3,2] = [[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]
+check r: 6 elements, bit-equal
+$ viewfold run same.vf --graph broadcast --in x=[[1,2]] --in i=[0,-4,4]
+! viewfold run: graph @broadcast: take %b, %i axis=0: %i[2] is 4, but axis 0 of %b has 4 elements (same.vf:3); indices are -4 to 3, or any with mode="clip" or mode="fill". The results are unspecified
+? 2
+$ viewfold run same.vf --graph constant --in i=[0,-4,3] --check
+s: f32[] = 21.0
+check s: 1 element, bit-equal
+$ viewfold run same.vf --graph constant --in i=[0,-5,3]
+! viewfold run: graph @constant: take %c, %i axis=0: %i[1] is -5, but axis 0 of %c has 4 elements (same.vf:8); indices are -4 to 3, or any with mode="clip" or mode="fill". The results are unspecified
+? 2
+$ viewfold run same.vf --graph one --in x=[[1,2]] --in i=[0,0,1]
+! viewfold run: graph @one: take %x, %i axis=0: %i[2] is 1, but axis 0 of %x has 1 element (same.vf:13); indices are 0 to 0, or any with mode="clip" or mode="fill". The results are unspecified
+? 2
+
 == clipping to an empty axis is an error
 <<< empty.vf
 graph @empty(%x: f32[n=0..3], %i: i64[k=0..3]) {

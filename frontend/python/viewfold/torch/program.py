@@ -15,7 +15,6 @@ from .._array import Array, apply
 from .._creation import from_dlpack
 from .._dtypes import bool_, int64
 from .._sizes import Size, text_list
-from .._trace import _Into
 from .layout import Given, Part, Result, View, is_alias_of, memory_order, shares, size_of
 from .rows.call import Call, Unsupported, dtype_of
 from .rows.table import row_of
@@ -90,7 +89,7 @@ class Program:
         self.outputs: list[Result] = []
         self.returned: list[Any] = []  # of each result: the number of the output, or what it is
         env: dict[fx.Node, Any] = {}
-        with _Into(self.graph):
+        with _native.Recording(self.graph):
             self.recording = Recording(self.graph, fixed, self.ranges)
             self._declare()
             for number, node in enumerate(placeholders(module)):
