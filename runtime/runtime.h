@@ -151,6 +151,11 @@ ir_status rt_constant_map(rt_context *context, rt_mapped_file *file, size_t offs
                           rt_digest digest, rt_constant **out, ir_error *error);
 /* The same of a constant of another context, which must outlive it. */
 ir_status rt_constant_share(rt_context *context, rt_constant *constant, rt_constant **out, ir_error *error);
+struct ir_box; /* ir/mesh/spec.h */
+/* The box `part` of a constant whose elements of `bytes` bytes are those of the box `whole`, which begins at
+ * 0, as a constant of the context: it maps the constant's file, or is a copy. */
+ir_status rt_constant_part(rt_context *context, rt_constant *constant, const struct ir_box *whole,
+                           const struct ir_box *part, size_t bytes, rt_constant **out, ir_error *error);
 /* The file that the bytes are mapped from; NULL: they are in memory. What was computed from them holds if
  * rt_mapped_check of it, asked afterwards, says so. */
 rt_mapped_file *rt_constant_file(const rt_constant *constant);
@@ -223,9 +228,11 @@ size_t rt_program_constant_count(const rt_program *program);
 size_t rt_program_constant_bytes(const rt_program *program, size_t number); /* that constant `number` has */
 /* A program of its own, with the code of `program` and these constants, in the order of the RESOURCE nodes
  * among the inputs that it was compiled with; it uses the constants until it is released. IR_ERR_INVALID:
- * they are of another number or of other sizes. */
-ir_status rt_program_bind(rt_program *program, rt_constant *const *constants, size_t count, rt_program **out,
-                          ir_error *error);
+ * they are of another number or of other sizes. of_parts: as many programs as this are bound to parts of the
+ * same arrays: what they store in the cache has to fit together, and this one gives up the constants in
+ * memory that no step reads any more, so that it cannot be bound again; 0: it is the only one. */
+ir_status rt_program_bind(rt_program *program, rt_constant *const *constants, size_t count, uint32_t of_parts,
+                          rt_program **out, ir_error *error);
 
 /* The same for a bound program, with another constant in the place of number `number`. */
 ir_status rt_program_rebind(const rt_program *program, size_t number, rt_constant *constant, rt_program **out,

@@ -265,9 +265,10 @@ static ir_status bind_program(rt_context *context, const bound_request *b, rt_pr
   if (shared) share_constants(context, b, count, shared, error);
   rt_program *base = *program;
   const ir_ref *resources = b->request.inputs + b->first;
-  if (!error->status && fe_find_constants(context, b->request.name, b->request.graph, resources, count,
-                                          constants, error) == IR_OK)
-    rt_program_bind(base, constants, count, program, error);
+  const fe_request *r = &b->request;
+  if (!error->status && r->find) r->find(r->find_user, resources, count, constants, error);
+  else if (!error->status) fe_find_constants(context, r->name, r->graph, resources, count, constants, error);
+  if (!error->status) rt_program_bind(base, constants, count, r->of_parts, program, error);
   if (*program != base) rt_program_release(base);
   for (size_t i = 0; i < count; i++) rt_constant_release(constants[i]);
   for (size_t i = 0; shared && i < count; i++) rt_constant_release(shared[i]);

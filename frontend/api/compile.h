@@ -19,9 +19,14 @@ typedef struct fe_request {
   const char *name;            /* for messages; not part of the key */
   const ir_observer *observer; /* sees the rewrites of compiling, not those of recording; or NULL */
   const char *schedule;        /* moves of loops (frontend/text/loop_schedule.h), or NULL; part of the key */
-  rt_context *constants;       /* has constants that the context may lack, and outlives it; or NULL */
-  pass_shaping *shaping;       /* chooses the moves instead; the program is not cached; or NULL */
-  bool causes;                 /* a copy keeps the causes of nodes (ir/cause.h) */
+  /* finds the constants to bind to, in place of fe_find_constants; NULL: that one. After a failure those that
+   * were found are in `out` */
+  ir_status (*find)(void *user, const ir_ref *resources, size_t count, rt_constant **out, ir_error *error);
+  void *find_user;
+  uint32_t of_parts;     /* as in rt_program_bind */
+  rt_context *constants; /* has constants that the context may lack, and outlives it; or NULL */
+  pass_shaping *shaping; /* chooses the moves instead; the program is not cached; or NULL */
+  bool causes;           /* a copy keeps the causes of nodes (ir/cause.h) */
 } fe_request;
 
 /* A use of the constant of each of these RESOURCE nodes: one that the context has, or one from the file that

@@ -67,14 +67,49 @@ static ir_status make_program(fe_sharded *s, const fe_request *r, ir_error *erro
                       .references = s->references,
                       .reference_count = s->reference_count,
                       .device = SHARD_ALL,
+                      .divides_constants = true,
                       .numbers = has_unlike_devices(ir_graph_mesh(&s->graph))};
   if (good && pass_shard(&s->graph, &of, &s->parts)) return error->status;
   return error->status ? error->status : no_memory(r, error);
 }
 
-/* Compiles the program for a device: its inputs are the parts, its variables those of the graph, coordinates
- * and sizes of parts. */
-static ir_status compile(fe_sharded *s, const fe_request *r, fe_device_program *p, ir_error *error) {
+/* The constants that a device's program is bound to. */
+typedef struct finding {
+  const fe_sharded *s;
+  const char *name; /* of the graph */
+  rt_context *context;
+  rt_constant *const *wholes; /* by constant of parts.constants */
+  uint32_t device;
+} finding;
+
+static ir_status find_part(const finding *f, size_t number, rt_constant **out, ir_error *error) {
+  const ir_graph *g = &f->s->graph;
+  const shard_constant *c = &f->s->parts.constants[number];
+  ir_box whole = {.rank = ir_rank(g, c->global)}, part;
+  for (uint32_t k = 0; k < whole.rank; k++) ir_is_const(g, ir_dim(g, c->global, k), &whole.hi[k]);
+  ir_spec_box(ir_graph_mesh(g), &c->spec, whole.hi, f->device, &part);
+  return rt_constant_part(f->context, f->wholes[number], &whole, &part,
+                          ir_dtypes[ir_dtype_of(g, c->global)].bytes, out, error);
+}
+
+static ir_status find_constants(void *user, const ir_ref *resources, size_t count, rt_constant **out,
+                                ir_error *error) {
+  const finding *f = user;
+  const shard_program *p = &f->s->parts;
+  ir_status status = IR_OK;
+  for (size_t i = 0; i < count && !status; i++) {
+    size_t k = 0;
+    while (k < p->constant_count && p->constants[k].local != resources[i]) k++;
+    status = k < p->constant_count
+                 ? find_part(f, k, &out[i], error)
+                 : fe_find_constants(f->context, f->name, &f->s->graph, &resources[i], 1, &out[i], error);
+  }
+  return status;
+}
+
+/* Compiles the program for a device, or finds it compiled, and binds it to the device's constants. Its inputs
+ * are the parts, its variables those of the graph, coordinates and sizes of parts. */
+static ir_status compile(fe_sharded *s, const fe_request *r, finding *f, rt_program **out, ir_error *error) {
   const ir_mem *mem = s->graph.mem;
   size_t vars = s->var_count + s->parts.variable_count;
   ir_ref *list = ir_alloc(mem, (s->input_count + vars) * sizeof *list);
@@ -89,8 +124,13 @@ static ir_status compile(fe_sharded *s, const fe_request *r, fe_device_program *
   own.inputs = list;
   own.vars = of_vars;
   own.var_count = vars;
-  if (p->context != s->context) own.constants = s->context;
-  ir_status status = fe_compile(p->context, &own, &p->program, error);
+  if (f->context != s->context) own.constants = s->context;
+  if (s->parts.constant_count) {
+    own.find = find_constants;
+    own.find_user = f;
+    own.of_parts = ir_graph_mesh(&s->graph)->device_count;
+  }
+  ir_status status = fe_compile(f->context, &own, out, error);
   ir_free(mem, list, (s->input_count + vars) * sizeof *list);
   return status;
 }
@@ -133,37 +173,69 @@ static ir_status match(const fe_sharded *s, const fe_request *r, fe_device_progr
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-/* A program for the devices of that name. */
-static ir_status add_program(fe_sharded *s, const fe_request *r, const char *name, ir_error *error) {
+/* A program for the devices of that name, of which `device` is the first. */
+static ir_status add_program(fe_sharded *s, const fe_request *r, const char *name, finding *f,
+                             ir_error *error) {
   fe_device_program *p = &s->programs[s->program_count++];
   *p = (fe_device_program){.name = name, .context = s->context};
   ir_status status = name ? rt_context_beside(s->context, name, &p->context, error) : IR_OK;
-  if (!status) status = compile(s, r, p, error);
+  f->context = p->context;
+  if (!status) status = compile(s, r, f, &p->program, error);
   if (!status) status = match(s, r, p, error);
   s->most_inputs = larger(s->most_inputs, p->inputs);
   s->most_vars = larger(s->most_vars, p->vars);
+  if (!status) rt_program_retain(s->bound[f->device] = p->program);
   return status;
 }
 
 static bool same_name(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
 
-static ir_status make_programs(fe_sharded *s, const fe_request *r, ir_error *error) {
+/* The program of each device of this process. */
+static ir_status add_programs(fe_sharded *s, const fe_request *r, rt_constant *const *wholes,
+                              ir_error *error) {
   const ir_mesh *mesh = rt_mesh_axes(s->mesh);
-  const ir_mem *mem = s->graph.mem;
-  s->programs = ir_alloc(mem, mesh->device_count * sizeof *s->programs);
-  s->program_of = ir_alloc(mem, mesh->device_count * sizeof *s->program_of);
-  if (!s->programs || !s->program_of) return no_memory(r, error);
-  memset(s->program_of, 0, mesh->device_count * sizeof *s->program_of);
   ir_status status = IR_OK;
   for (uint32_t d = 0; d < mesh->device_count && !status; d++) {
     const char *name = device_name(mesh, d);
+    finding f = {s, r->name, NULL, wholes, d};
     uint32_t k = 0;
     if (!rt_mesh_has(s->mesh, d)) continue;
     while (k < s->program_count && !same_name(s->programs[k].name, name)) k++;
     s->program_of[d] = k;
-    if (k == s->program_count) status = add_program(s, r, name, error);
+    if (k == s->program_count) {
+      status = add_program(s, r, name, &f, error);
+    } else if (s->parts.constant_count) {
+      f.context = s->programs[k].context;
+      status = compile(s, r, &f, &s->bound[d], error);
+    } else {
+      rt_program_retain(s->bound[d] = s->programs[k].program);
+    }
   }
   if (!status) s->program = s->programs[0].program;
+  return status;
+}
+
+static ir_status make_programs(fe_sharded *s, const fe_request *r, ir_error *error) {
+  const ir_mem *mem = s->graph.mem;
+  const shard_program *p = &s->parts;
+  uint32_t devices = rt_mesh_axes(s->mesh)->device_count;
+  s->programs = ir_alloc(mem, devices * sizeof *s->programs);
+  s->program_of = ir_alloc(mem, devices * sizeof *s->program_of);
+  s->bound = ir_alloc(mem, devices * sizeof *s->bound);
+  if (s->bound) memset(s->bound, 0, devices * sizeof *s->bound);
+  if (s->program_of) memset(s->program_of, 0, devices * sizeof *s->program_of);
+  rt_constant **wholes = ir_alloc(mem, p->constant_count * sizeof *wholes);
+  ir_ref *resources = ir_alloc(mem, p->constant_count * sizeof *resources);
+  ir_status status = IR_OK;
+  if (!s->programs || !s->program_of || !s->bound || !wholes || !resources) status = no_memory(r, error);
+  for (size_t i = 0; i < p->constant_count && resources; i++) resources[i] = p->constants[i].global;
+  bool found = !status && p->constant_count;
+  if (found)
+    status = fe_find_constants(s->context, r->name, &s->graph, resources, p->constant_count, wholes, error);
+  if (!status) status = add_programs(s, r, wholes, error);
+  for (size_t i = 0; i < p->constant_count && found; i++) rt_constant_release(wholes[i]);
+  ir_free(mem, wholes, p->constant_count * sizeof *wholes);
+  ir_free(mem, resources, p->constant_count * sizeof *resources);
   return status;
 }
 
@@ -172,7 +244,7 @@ static ir_status make_devices(fe_sharded *s, const fe_request *r, ir_error *erro
   uint32_t devices = rt_mesh_axes(s->mesh)->device_count;
   rt_program **programs = ir_alloc(mem, devices * sizeof *programs);
   if (!programs) return no_memory(r, error);
-  for (uint32_t d = 0; d < devices; d++) programs[d] = fe_sharded_program(s, d)->program;
+  for (uint32_t d = 0; d < devices; d++) programs[d] = s->bound[d] ? s->bound[d] : s->program;
   ir_status status = rt_mesh_program_make(s->mesh, programs, &s->devices, error);
   ir_free(mem, programs, devices * sizeof *programs);
   return status;
@@ -203,6 +275,8 @@ static void free_programs(fe_sharded *s) {
     ir_free(mem, p->variable_of, p->vars * sizeof *p->variable_of);
   }
   uint32_t devices = s->mesh ? rt_mesh_axes(s->mesh)->device_count : 0;
+  for (uint32_t d = 0; d < devices && s->bound; d++) rt_program_release(s->bound[d]);
+  ir_free(mem, s->bound, devices * sizeof *s->bound);
   ir_free(mem, s->programs, devices * sizeof *s->programs);
   ir_free(mem, s->program_of, devices * sizeof *s->program_of);
 }

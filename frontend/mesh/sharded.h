@@ -16,7 +16,7 @@
 typedef struct fe_device_program {
   const char *name; /* as the mesh calls them; NULL: the context's device */
   rt_context *context;
-  rt_program *program;
+  rt_program *program;  /* of the first of them */
   int32_t *input_of;    /* by input of the program: the request's input that it is a part of */
   int32_t *variable_of; /* by variable of the program: of the request, or behind those of `parts` */
   size_t inputs, vars;
@@ -31,6 +31,7 @@ typedef struct fe_sharded {
   shard_program parts;
   fe_device_program *programs; /* of the devices of this process; those of others count as the first */
   uint32_t program_count;
+  rt_program **bound;   /* by device: that program, bound to its parts of constants */
   uint32_t *program_of; /* by device */
   rt_program *program;  /* the first */
   rt_mesh *mesh;

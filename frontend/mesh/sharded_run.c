@@ -79,19 +79,6 @@ static size_t bytes_in(const divided *a, const ir_box *box) {
 }
 static size_t aligned(size_t bytes) { return (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1); }
 
-/* The offset of the box in the whole array, in elements, where it is contiguous there; -1: it is not. */
-static int64_t offset_of(const ir_box *whole, const ir_box *box) {
-  int64_t offset = 0;
-  bool inside = false; /* an axis before this one has more than one index */
-  for (uint32_t k = 0; k < box->rank; k++) {
-    int64_t size = box->hi[k] - box->lo[k];
-    if (inside && size != whole->hi[k]) return -1;
-    inside |= size > 1;
-    offset = offset * whole->hi[k] + box->lo[k];
-  }
-  return offset;
-}
-
 static bool same_box(const ir_box *a, const ir_box *b) {
   return memcmp(a->lo, b->lo, a->rank * sizeof *a->lo) == 0 &&
          memcmp(a->hi, b->hi, a->rank * sizeof *a->hi) == 0;
@@ -108,7 +95,7 @@ static void find_owners(const fe_sharded *s, divided *a) {
 }
 
 static bool is_in_place(const divided *a, uint32_t d) {
-  return !a->taken && a->owner[d] == d && offset_of(&a->box, &a->boxes[d]) >= 0;
+  return !a->taken && a->owner[d] == d && rt_box_offset(&a->box, &a->boxes[d]) >= 0;
 }
 static bool is_written(const divided *a) { return a->result || a->changed; }
 static bool is_shared(const divided *a, uint32_t d) {
@@ -131,7 +118,7 @@ static ir_status place_parts(divided *a, uint32_t devices, const ir_mem *mem, ir
     if (is_shared(a, d)) {
       a->parts[d] = a->parts[a->owner[d]];
     } else if (is_in_place(a, d)) {
-      a->parts[d] = (uint8_t *)a->whole + (size_t)offset_of(&a->box, box) * a->bytes;
+      a->parts[d] = (uint8_t *)a->whole + (size_t)rt_box_offset(&a->box, box) * a->bytes;
     } else if (a->owner[d] == ELSEWHERE) {
       a->parts[d] = NULL;
     } else {

@@ -5,6 +5,7 @@
  * along the pending axes in the order of the mesh. An exchange brings all summands of the part that a device
  * needs, and a reduction of that axis joins them, in the order of the mesh on every device. */
 #include "impl.h"
+#include "ir/resource.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,6 +39,25 @@ static bool is_view(shard_state *s, const ir_ref *dims, const ir_spec *from, con
          shard_divides(s, dims[d], ir_spec_parts(to, d));
 }
 
+/* The part of a constant as a constant of its own: 0 where x is none, or parts have no fixed size. */
+static ir_ref constant_part(shard_state *s, ir_ref x, const ir_spec *from, const ir_spec *to,
+                            const ir_ref *size) {
+  ir_graph *g = s->g;
+  shard_program *p = s->program;
+  if (!s->divides_constants || ir_op_of(g, x) != IR_OP_RESOURCE || !ir_spec_is_whole(from)) return 0;
+  for (uint32_t d = 0; d < to->rank; d++)
+    if (!ir_is_const(g, size[d], NULL)) return 0;
+  for (size_t i = 0; i < p->constant_count; i++)
+    if (p->constants[i].global == x && ir_spec_same_parts(&p->constants[i].spec, to))
+      return p->constants[i].local;
+  int64_t name = ir_resource_name(g, "part", NULL);
+  ir_ref local =
+      name < 0 ? 0 : op_make(g, IR_OP_RESOURCE, ir_dtype_of(g, x), size, to->rank, name, size, to->rank);
+  if (!local || !IR_RESERVE(p->mem, p->constants, p->constant_cap, p->constant_count + 1)) return 0;
+  p->constants[p->constant_count++] = (shard_constant){local, x, *to};
+  return local;
+}
+
 /* The new part of x as a window of the old one. */
 static ir_ref window(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to) {
   ir_graph *g = s->g;
@@ -45,6 +65,8 @@ static ir_ref window(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec
   if (!shard_local_start(s, dims, from, old) || !shard_local_start(s, dims, to, begin) ||
       !shard_local_shape(s, dims, to, size))
     return 0;
+  ir_ref part = constant_part(s, x, from, to, size);
+  if (part) return part;
   for (uint32_t d = 0; d < to->rank; d++) {
     bool same = ir_spec_count(from, d) == ir_spec_count(to, d);
     bounds[2 * d] = same ? ir_index(g, 0) : pass_sub(g, begin[d], old[d]);

@@ -286,6 +286,7 @@ bool pass_shard(ir_graph *g, const shard_request *r, shard_program *out) {
                    .program = out,
                    .device = r->device,
                    .numbers = r->numbers,
+                   .divides_constants = r->divides_constants,
                    .nodes = (size_t)r->root + 1};
   if (!s.mesh) return op_refuse(g, "shard: the graph has no mesh") != 0;
   out->inputs = ir_alloc(g->mem, r->input_count * sizeof *out->inputs);
@@ -318,6 +319,7 @@ void shard_program_free(shard_program *p) {
   ir_free(p->mem, p->variables, p->variable_cap * sizeof *p->variables);
   ir_free(p->mem, p->notes, p->note_cap * sizeof *p->notes);
   ir_free(p->mem, p->conflicts.notes, p->conflicts.cap * sizeof *p->conflicts.notes);
+  ir_free(p->mem, p->constants, p->constant_cap * sizeof *p->constants);
   ir_free(p->mem, p->collectives, p->collective_cap * sizeof *p->collectives);
   *p = (shard_program){.mem = p->mem};
 }

@@ -64,6 +64,12 @@ typedef struct shard_collective {
   bool planned;           /* by passes/reshard; else its cost is known after shard_count_costs */
 } shard_collective;
 
+/* The part of a constant, a RESOURCE of the program, which is to be bound to the part that the device has. */
+typedef struct shard_constant {
+  ir_ref local, global;
+  ir_spec spec;
+} shard_constant;
+
 enum { SHARD_ALL = -1 /* in place of the number of a device: all of them */ };
 typedef struct shard_program {
   const ir_mem *mem;
@@ -74,7 +80,9 @@ typedef struct shard_program {
   size_t variable_count, variable_cap;
   shard_note *notes;
   size_t note_count, note_cap;
-  propagate_notes conflicts;     /* of propagation */
+  propagate_notes conflicts; /* of propagation */
+  shard_constant *constants; /* with shard_request.divides_constants */
+  size_t constant_count, constant_cap;
   uint32_t exchange_count;       /* EXCHANGEs that were made */
   shard_collective *collectives; /* in the order of their notes */
   size_t collective_count, collective_cap;
@@ -87,9 +95,11 @@ typedef struct shard_request {
   size_t input_count;
   const pass_reference *references; /* inputs that a run changes: their results are divided as they are */
   size_t reference_count;
-  int64_t device; /* SHARD_ALL, or one of them, whose coordinates are then numbers */
-  bool numbers;   /* EXCHANGEs are called by kind and number, all_reduce#0, all_gather#1: so those of programs
-                     that   are compiled for unlike devices are told apart */
+  int64_t device;         /* SHARD_ALL, or one of them, whose coordinates are then numbers */
+  bool divides_constants; /* a constant of which each device reads a part of one size is a RESOURCE of that
+                             part */
+  bool numbers; /* EXCHANGEs are called by kind and number, all_reduce#0, all_gather#1: so those of programs
+                   that   are compiled for unlike devices are told apart */
 } shard_request;
 
 /* Makes the program of a device in the graph itself. Specs are those of ir/mesh/sharding.h; nodes that have

@@ -63,3 +63,15 @@ void rt_box_copy(const ir_box *box, size_t bytes, const ir_box *from, const void
     }
   }
 }
+
+int64_t rt_box_offset(const ir_box *whole, const ir_box *box) {
+  int64_t offset = 0;
+  bool inside = false; /* an axis before this one has more than one index */
+  for (uint32_t k = 0; k < box->rank; k++) {
+    int64_t size = box->hi[k] - box->lo[k];
+    if (inside && size != whole->hi[k]) return -1;
+    inside |= size > 1;
+    offset = offset * whole->hi[k] + box->lo[k];
+  }
+  return offset;
+}

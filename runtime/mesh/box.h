@@ -14,6 +14,9 @@ bool rt_box_is_empty(const ir_box *box); /* has it no position? */
 /* Divides the positions of a that b does not have among at most 2 * rank boxes, none empty; returns their
  * number. */
 uint32_t rt_box_subtract(const ir_box *a, const ir_box *b, ir_box out[2 * IR_MAX_RANK]);
+/* The offset of the box in a dense array of the box `whole`, in elements, where its elements follow one
+ * another there; -1: they do not. */
+int64_t rt_box_offset(const ir_box *whole, const ir_box *box);
 /* Copies the elements of `box`, of `bytes` bytes each, from an array of the elements of the box `from`, dense
  * and row-major, to one of those of `to`. Both contain the box. Elements that follow one another in both are
  * copied together. */

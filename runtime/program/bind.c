@@ -83,6 +83,25 @@ ir_status rt_program_check_files(const rt_program *p, ir_error *error) {
 
 static size_t array_count(const rt_program *p) { return p->resource_count + p->hoisted_count; }
 
+/* Gives up the constants in memory that hoisted steps alone read. */
+static void drop_unread(rt_program *p) {
+  const rt_plan *plan = &p->plan;
+  for (size_t i = 0; i < p->resource_count; i++) {
+    uint32_t slot = p->resources[i];
+    bool read = p->remote || rt_constant_file(p->constants[i]);
+    for (uint32_t k = 0; k < plan->head->results; k++) read |= plan->results[k] == slot;
+    for (uint32_t k = 0; k < p->copy_count; k++)
+      read |= p->copies[k].source == ((uint32_t)IR_SLOT_DATA << RT_SOURCE_SHIFT | p->number_in_kind[slot]);
+    for (uint32_t s = 0; s < plan->head->steps && !read; s++)
+      for (uint32_t k = 0; k < plan->steps[s].slot_count && !p->is_hoisted[s]; k++)
+        read |= plan->step_slots[plan->steps[s].slots + k] == slot;
+    if (read) continue;
+    rt_constant_release(p->constants[i]);
+    p->constants[i] = NULL;
+    p->data[p->number_in_kind[slot]] = NULL;
+  }
+}
+
 static ir_status bind(rt_program *p, rt_constant *const *constants, size_t count, ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
   p->constants = ir_alloc(mem, array_count(p) * sizeof *p->constants);
@@ -98,6 +117,7 @@ static ir_status bind(rt_program *p, rt_constant *const *constants, size_t count
   for (size_t i = 0; i < count && !status; i++) status = place_constant(p, i, error);
   list_files(p);
   if (!status) status = rt_run_hoisted(p, error);
+  if (!status && p->of_parts) drop_unread(p);
   p->plain &= !p->failed_step && !p->maps_entries; /* the one only fails, the other checks them */
   p->brief &= p->plain;
   return status;
@@ -126,11 +146,11 @@ static ir_status bind_guarded(rt_program *p, rt_constant *const *constants, size
 }
 
 static ir_status bind_program(rt_program *base, rt_constant *const *constants, size_t count, bool stores,
-                              rt_program **out, ir_error *error) {
+                              uint32_t of_parts, rt_program **out, ir_error *error) {
   *out = NULL;
   ir_status status = check_constants(base, constants, count, error);
   if (!status) status = rt_program_share(base, out, error);
-  if (!status) (*out)->stores = stores;
+  if (!status) (*out)->stores = stores, (*out)->of_parts = of_parts;
   if (!status) status = bind_guarded(*out, constants, count, error);
   if (status) {
     rt_program_release(*out);
@@ -139,9 +159,9 @@ static ir_status bind_program(rt_program *base, rt_constant *const *constants, s
   return status;
 }
 
-ir_status rt_program_bind(rt_program *base, rt_constant *const *constants, size_t count, rt_program **out,
-                          ir_error *error) {
-  return bind_program(base, constants, count, true, out, error);
+ir_status rt_program_bind(rt_program *base, rt_constant *const *constants, size_t count, uint32_t of_parts,
+                          rt_program **out, ir_error *error) {
+  return bind_program(base, constants, count, true, of_parts, out, error);
 }
 
 /* Nothing is stored of constants that are replaced: the next ones may come with the next run. */
@@ -154,7 +174,7 @@ ir_status rt_program_rebind(const rt_program *p, size_t number, rt_constant *con
   if (!constants) return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory", rt_program_name(p));
   memcpy(constants, p->constants, count * sizeof *constants);
   constants[number] = constant;
-  ir_status status = bind_program(p->base, constants, count, false, out, error);
+  ir_status status = bind_program(p->base, constants, count, false, 0, out, error);
   ir_free(mem, constants, count * sizeof *constants);
   return status;
 }

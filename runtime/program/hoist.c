@@ -185,6 +185,7 @@ static void find_kept(hoisting *h) {
     h->sources[i].is_kept = h->sources[i].is_needed;
     if (may_store(&h->sources[i])) bytes += (uint64_t)slot_bytes(p, p->hoisted[i]);
   }
+  if (p->of_parts) bytes *= p->of_parts;
   h->stores = p->stores && bytes && rt_hoisted_fit(p->context, bytes);
   if (p->stores && bytes && !h->stores && rt_context_disk(p->context, NULL))
     ir_say(

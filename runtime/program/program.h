@@ -127,6 +127,7 @@ struct rt_program {
   bool *is_placed;
   rt_mapped_file **files; /* of a bound program, at most resource_count: those that the constants are in */
   size_t file_count;
+  uint32_t of_parts; /* of a bound program: as in rt_program_bind */
   bool stores;       /* of a bound program: what hoisted steps compute goes to the cache on disk */
   bool maps_entries; /* of a bound program: an array of a hoisted step is mapped from the cache on disk */
   atomic_uint references;

@@ -166,11 +166,11 @@ class Meshes(Case):
                    "count, number = vf.processes(10)\n"
                    "f = vf.jit(lambda a, b: (a @ b).sum(0), mesh=vf.Mesh(x=4), in_specs=(vf.P('x'),))\n"
                    "a, b = np.arange(24.0).reshape(8, 3), np.ones((3, 5))\n"
-                   "print(count, np.array_equal(np.asarray(f(a, b)), (a @ b).sum(0)), flush=True)\n")
+                   "assert count == 2 and np.array_equal(np.asarray(f(a, b)), (a @ b).sum(0)), (count, f(a, b))\n")
         run = subprocess.run(["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-n",
                               "2", sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
                              env={**os.environ, "PYTHONPATH": str(PACKAGE.parent), "VIEWFOLD_THREADS": "1"})
-        self.assertEqual((run.returncode, run.stdout.split()), (0, ["2", "True"] * 2), run.stderr)
+        self.assertEqual(run.returncode, 0, run.stderr)
 
     def test_mistakes(self):
         mesh = vf.Mesh(x=2)
