@@ -171,7 +171,8 @@ void fe_graph_note_batch(vf_graph *graph, ir_ref value);
  * ended? */
 bool fe_graph_has_other_batch(const vf_graph *graph, ir_ref value);
 
-/* vmap_values.c: node x as a value that is handed to the caller. An error value where memory is short. */
+/* vmap_values.c: node x as a value that is handed to the caller. An error value where memory is short, or
+ * graph is NULL. */
 vf_value fe_vmap_value(vf_graph *graph, ir_ref x);
 /* Is x of a vmap that has ended, and has its axes at the level of one that is being recorded? */
 bool fe_vmap_has_ended(const vf_graph *graph, ir_ref x);

@@ -21,6 +21,7 @@ static void begin_epoch(fe_vmap_values *v, uint32_t epoch) {
 }
 
 vf_value fe_vmap_value(vf_graph *g, ir_ref x) {
+  if (!g) return (vf_value){0};
   vf_value value = {g, x, g->epoch};
   uint32_t level = g->ir.batches_cap && x ? level_of(g, x) : 0;
   if (level == 0) return value;

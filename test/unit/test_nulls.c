@@ -86,4 +86,54 @@ static void test_messages(void **state) {
   vf_graph_destroy(m.graph);
 }
 
-UNIT_TESTS(test_messages)
+/* Lists of builders: the graph says which, where another list or value tells the graph; without any, the
+ * results are error values. */
+
+static void refused(const made *m, vf_value result, const char *message) {
+  assert_false(vf_ok(result));
+  api_check_reason(vf_graph_message(m->graph), message);
+  vf_graph_clear_error(m->graph);
+}
+
+static void same(void *user, const vf_value *x, vf_value *y) {
+  (void)user;
+  y[0] = x[0];
+}
+
+static void test_lists(void **state) {
+  (void)state;
+  made m = {.context = api_context()};
+  m.graph = vf_graph_create(m.context, "lists", NULL);
+  vf_value x = vf_input(m.graph, "x", VF_F32, VF_LIST(2)), rate = vf_number(m.graph, 0.5), w = x, y = x;
+  vf_sgd(1, &w, NULL, NULL, rate, 0);
+  refused(&m, w, "sgd: the list of gradients is NULL");
+  vf_sgd(1, NULL, &x, NULL, rate, 0);
+  refused(&m, (vf_value){0}, "sgd: the list of weights is NULL");
+  w = x;
+  vf_sgd(-1, &w, &x, NULL, rate, 0);
+  refused(&m, (vf_value){0}, "sgd: there are -1 weights");
+  assert_true(vf_ok(w));
+  vf_sgd(0, NULL, NULL, NULL, rate, 0);
+  assert_int_equal(vf_graph_status(m.graph), VF_OK);
+  vf_adam(1, &w, &x, NULL, &y, rate, rate, NULL);
+  refused(&m, w, "adam: the list of means is NULL");
+  w = x;
+  vf_adam(1, &w, &x, &y, NULL, rate, rate, NULL);
+  refused(&m, w, "adam: the list of squares is NULL");
+  int64_t axes[VF_MOST_AXES];
+  assert_ptr_equal(vf_axes_by(x, NULL, axes), axes);
+  refused(&m, (vf_value){0}, "axes_by: the letters are NULL");
+  assert_int_equal(vf_letter_count(NULL), 0);
+  vf_while_loop(same, same, NULL, 1, NULL, 3, &y);
+  assert_false(vf_ok(y));
+  y = x;
+  vf_checkpoint(same, NULL, 1, NULL, 1, &y);
+  assert_false(vf_ok(y));
+  vf_value words[2] = {x, x};
+  vf_threefry2x32(NULL, (vf_value[]){x, x}, words);
+  assert_false(vf_ok(words[0]) || vf_ok(words[1]));
+  assert_int_equal(vf_graph_status(m.graph), VF_OK);
+  vf_graph_destroy(m.graph);
+}
+
+UNIT_TESTS(test_messages, test_lists)

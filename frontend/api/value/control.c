@@ -353,7 +353,7 @@ void vf_checkpoint(vf_function f, void *user, int operand_count, const vf_value 
               close_functions(&k, 1, false, &func, &n);
   if (good) made = op_checkpoint(k.c.ir, k.x, n, k.references, func);
   if (!fe_updates_end(&k.updates, &k.c, made, 0)) made = 0;
-  const ir_node *all = ir_get(k.c.ir, made);
-  if (made) made = ir_tuple(k.c.ir, all->src + k.references, all->nsrc - k.references);
+  const ir_node *all = made ? ir_get(k.c.ir, made) : NULL;
+  if (all) made = ir_tuple(k.c.ir, all->src + k.references, all->nsrc - k.references);
   finish_control(&k, made, result_count, results);
 }

@@ -41,11 +41,14 @@ static int64_t axis_of(const char *who, vf_value x, char letter) {
 int vf_axis(vf_value x, char letter) { return (int)axis_of("axis", x, letter); }
 
 const int64_t *vf_axes_by(vf_value x, const char *letters, int64_t *axes) {
-  for (int i = 0; letters[i] && i < VF_MOST_AXES; i++) axes[i] = axis_of("axes_by", x, letters[i]);
+  fe_call c;
+  if (!letters && fe_begin(&c, "axes_by", &x, 1)) fe_refuse(&c, "the letters are NULL");
+  if (!letters) fe_end(&c, 0);
+  for (int i = 0; letters && letters[i] && i < VF_MOST_AXES; i++) axes[i] = axis_of("axes_by", x, letters[i]);
   return axes;
 }
 
 int vf_letter_count(const char *letters) {
-  size_t count = strlen(letters);
+  size_t count = letters ? strlen(letters) : 0;
   return count < VF_MOST_AXES ? (int)count : VF_MOST_AXES;
 }

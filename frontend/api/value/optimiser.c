@@ -3,8 +3,31 @@
 
 static vf_value scaled(vf_value x, double factor) { return vf_mul(x, vf_number(x.graph, factor)); }
 
+/* One of the lists that an optimiser takes. */
+typedef struct list {
+  const char *name;
+  const vf_value *values;
+} list;
+
+/* Is there a value for each weight in all lists? Else the graph of `rate` notes why not, and the weights
+ * become error values. */
+static bool check_lists(const char *who, vf_value rate, int count, vf_value *weights, const list *lists,
+                        size_t n) {
+  fe_call c;
+  bool good = fe_begin(&c, who, &rate, 1) && count >= 0;
+  if (count < 0) fe_refuse(&c, "there are %d weights", count);
+  for (size_t i = 0; i < n && count > 0; i++)
+    if (!lists[i].values) good = fe_refuse(&c, "the list of %s is NULL", lists[i].name);
+  if (good) return true;
+  vf_value failed = fe_end(&c, 0);
+  for (int i = 0; i < count && weights; i++) weights[i] = failed;
+  return false;
+}
+
 void vf_sgd(int count, vf_value *weights, const vf_value *gradients, vf_value *speeds, vf_value rate,
             double momentum) {
+  const list lists[] = {{"weights", weights}, {"gradients", gradients}};
+  if (!check_lists("sgd", rate, count, weights, lists, 2)) return;
   for (int i = 0; i < count; i++) {
     vf_value speed = gradients[i];
     if (speeds) speed = speeds[i] = vf_add(scaled(speeds[i], momentum), gradients[i]);
@@ -29,6 +52,9 @@ static vf_value correction(vf_value step, double beta) {
 
 void vf_adam(int count, vf_value *weights, const vf_value *gradients, vf_value *means, vf_value *squares,
              vf_value rate, vf_value step, const vf_adam_options *options) {
+  const list lists[] = {
+      {"weights", weights}, {"gradients", gradients}, {"means", means}, {"squares", squares}};
+  if (!check_lists("adam", rate, count, weights, lists, 4)) return;
   vf_adam_options o = settings_of(options);
   vf_value first = correction(step, o.beta1), second = correction(step, o.beta2);
   for (int i = 0; i < count; i++) {
