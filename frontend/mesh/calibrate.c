@@ -14,11 +14,11 @@
 #include "frontend/text/reader.h"
 
 enum {
-  FEW_HOPS = 1,
-  MANY_HOPS = 9,
-  ROUNDS = 31, /* runs of each program, of which the median counts: 60 ms for large messages of threads */
-  SMALL = 1,   /* elements of f32: the latency is the time */
-  LARGE = 256 * 1024 /* 1 MiB, of which the latency is below 1 % at 10 GB/s */
+  FEW_HOPS = 1,  /* at least one: a program without exchanges starts no messages */
+  MANY_HOPS = 9, /* 8 more, so that the noise of a start counts an eighth */
+  ROUNDS = 31,   /* runs of each program, of which the median counts: 60 ms for large messages of threads */
+  SMALL = 1,     /* elements of f32: the latency is the time */
+  LARGE = 256 * 1024 /* 1 MiB: 100 us at 10 GB/s, beside latencies of a few */
 };
 
 /* One of the programs, and its arrays. */

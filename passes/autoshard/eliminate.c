@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { MOST_SCOPE = 32 }; /* variables of a table: 2^32 entries at least, and the limit is 2^22 */
+enum { MOST_SCOPE = 32 }; /* never met, because a table has 2^22 entries at most: 22 variables */
 
 typedef struct table {
   uint32_t count, *vars; /* ascending */

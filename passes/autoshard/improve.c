@@ -1,7 +1,7 @@
 /* Local search: one variable at a time, and two that have to do with each other. */
 #include "problem.h"
 
-enum { ROUNDS = 50 /* bounds the time: it ends before, where no change costs less */ };
+enum { ROUNDS = 50 }; /* because time must have a bound: rounds end where no change costs less */
 
 typedef struct improving {
   const choice_problem *p;

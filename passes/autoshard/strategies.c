@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { AUTO_TRIED = 1 << 16 /* assignments looked at: all 8^5 of a rule of 6 factors on 5 axes */ };
+enum { AUTO_TRIED = 1 << 16 }; /* because a rule of 6 factors on 5 axes has 8^5 assignments: all */
 
 bool auto_add_strategy(auto_model *m, auto_variable *v, const uint32_t *specs, double cost) {
   const ir_mem *mem = m->g->mem;

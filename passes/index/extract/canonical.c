@@ -120,7 +120,7 @@ typedef enum known { NOTHING, SOME, ALL } known;
  * at some. Those that are not valid count too, unless the facts bound the terms one by one. */
 static known values_apart(pass_build *b, const pass_linear *n, int64_t d, const pass_linear *smaller,
                           int64_t by, pass_interval *out) {
-  enum { POINTS = 48 }; /* where there are more than EVERY: they refuse most candidates that are wrong */
+  enum { POINTS = 48 }; /* because 0.9^48 < 1 %: of what is wrong at 1 point in 10 so much is left */
   int64_t lo[PASS_TERMS], size[PASS_TERMS], to[PASS_TERMS], points = 1;
   uint64_t seed = 1;
   for (uint32_t i = 0; b->facts && i < b->facts->count; i++)
