@@ -445,11 +445,10 @@ static void write_in_place(pass_state *s) {
   bool done = (s->stored = ir_alloc(s->g->mem, nodes)) != NULL, again = true;
   if (done) memset(s->stored, 0, nodes);
   else ir_fail(s->error, IR_ERR_MEMORY, "out of memory scheduling writes");
-  bool shared = s->strategy->steps & PASS_CPU; /* steps use the caller's memory; GPUs have copies of arrays */
-  size_t references = shared ? o->reference_count : 0;
+  bool loops = s->strategy->steps & PASS_CPU;
   uint8_t *stored = s->stored;
   for (int rounds = 0; done && again; rounds++) {
-    s->writes = schedule_in_place_begin(s->g, s->plan, s->g->count, o->references, references, shared);
+    s->writes = schedule_in_place_begin(s->g, s->plan, s->g->count, o->references, o->reference_count, loops);
     pass_index_begin(s->g);
     done = s->writes && each_kernel(s, "placing writes", visit_write);
     bool moved = done && schedule_in_place_reorder(s->writes, rounds < MOST_ROUNDS),

@@ -19,10 +19,22 @@ static tx_value narrowed(tx_emitter *e, unsigned kind, const char *expression) {
   return tx_make(e, kind, 1, TX_UNARY, "(%s)%s", tx_type(e, kind, 1), expression);
 }
 
+/* Must the compiler not see that the value is negated? See vf_neg in the prelude. */
+static bool hides_negation(const tx_emitter *e, tx_value a) {
+  return oc_has_ptx(e) && tx_is_signed(a.kind) && !tx_is_real(a.kind) && a.width == 1 &&
+         tx_bytes(a.kind) <= 4;
+}
+
+static tx_value hidden_negation(tx_emitter *e, tx_value a) {
+  return tx_convert(e, tx_make(e, TX_I32, 1, TX_ATOM, "vf_neg(%s)", a.text), a.kind);
+}
+
 /* Scalars smaller than int are promoted to int, in which a product of unsigned ones might not fit: products
  * are computed in uint. */
 static tx_value wrapping(tx_emitter *e, tx_operator op, tx_value a, tx_value b) {
   unsigned kind = a.kind;
+  if (hides_negation(e, b) && op == TX_SUB && a.literal && a.number == 0) return hidden_negation(e, b);
+  if (hides_negation(e, a) && op == TX_MUL && b.literal && b.number == -1) return hidden_negation(e, a);
   if (tx_widest(a, b) == 1 && is_promoted(a)) {
     if (op == TX_MUL) a = tx_convert(e, a, TX_U32), b = tx_convert(e, b, TX_U32);
     return narrowed(e, kind, tx_text(e, "(%s)", tx_infix(e, op, a, b).text));
@@ -106,6 +118,7 @@ static tx_value arithmetic(tx_emitter *e, tx_operator op, tx_value a, tx_value b
 static tx_value negated(tx_emitter *e, tx_value a) {
   if (a.kind == TX_SOFT_F64)
     return tx_make(e, a.kind, a.width, TX_LOOSE, "%s ^ VF_SIGN", tx_parenthesised(e, a, TX_UNARY));
+  if (hides_negation(e, a)) return hidden_negation(e, a);
   const char *text = tx_text(e, "-%s", tx_parenthesised(e, a, TX_ATOM));
   if (is_promoted(a)) return narrowed(e, a.kind, text);
   if (tx_is_signed(a.kind)) return wrapping(e, TX_SUB, tx_literal(e, a.kind, 0), a);

@@ -76,6 +76,14 @@ static const char *const prelude[] = {
     "static int vf_lane(void) { volatile int lane = get_local_id(0); return lane & 1023; }\n"
     "#endif\n\n",
 
+    "/* The assembler of CUDA 12.9 and 13.0 makes one instruction of two minima or maxima of signed integers "
+    "(VIMNMX3,\n"
+    " * compute capability 9.0), whose second operand it takes without its negation. 13.4 does not err. */\n"
+    "#ifdef VF_PTX\n"
+    "static int vf_neg(int x) { int inverse; asm(\"not.b32 %0, %1;\" : \"=r\"(inverse) : \"r\"(x)); return "
+    "as_int(as_uint(inverse) + 1u); }\n"
+    "#endif\n\n",
+
     "/* y: x of the work-item at a distance among those that run together; at: room for theirs */\n"
     "#ifdef VF_PTX\n"
     "static uint vf_shuffle_xor_uint(uint x, uint distance) {\n"

@@ -33,6 +33,15 @@ static ir_status bind_array(const rt_program *p, rt_cl_bound *b, bool writes, vo
   return IR_OK;
 }
 
+/* The input whose copy on the device becomes the result, an array that the run changes in place; NULL: none.
+ */
+static rt_cl_bound *changed_input(const rt_program *p, rt_cl_state *s, size_t result, const void *host) {
+  uint32_t slot = p->plan.results[result];
+  if (p->kinds[slot] != IR_SLOT_INPUT) return NULL;
+  rt_cl_bound *input = &s->bound[p->number_in_kind[slot]];
+  return input->block.base && input->host == host ? input : NULL;
+}
+
 /* Finds the last step that uses each result. The results that are copied after all steps have none (NULL). */
 static void find_last(const rt_program *p, const rt_frame *f, rt_cl_bound *results) {
   const rt_step *end = f->steps + f->step_count;
@@ -71,7 +80,9 @@ ir_status rt_cl_bind(const rt_program *p, const rt_frame *f, rt_cl_state *s, con
   for (size_t i = 0; i < results && !status; i++) {
     rt_cl_bound *b = &s->bound[inputs + i];
     *b = (rt_cl_bound){.host = a->outputs[i], .bytes = f->bytes[p->plan.results[i]]};
-    status = bind_array(p, b, true, &s->outputs[i], error);
+    b->changed = changed_input(p, s, i, b->host);
+    if (b->changed) s->outputs[i] = b->changed->block.base;
+    else status = bind_array(p, b, true, &s->outputs[i], error);
   }
   if (status || device_of(p)->properties.unified) return status;
   find_last(p, f, s->bound + inputs);
@@ -134,10 +145,11 @@ static cl_int fetch_copies(rt_opencl *d, rt_cl_state *s, const rt_cl_bound *resu
   if (!code) code = d->cl.Flush(s->queue);
   for (int early = 1; early >= 0; early--)
     for (size_t i = 0; i < count && !code; i++) {
-      const rt_cl_bound *b = &results[i];
-      if ((b->done != NULL) == early)
+      const rt_cl_bound *b = &results[i], *from = b->changed ? b->changed : b;
+      if ((b->done != NULL) == early &&
+          !from->unsent) /* the host has the elements of an input that no step used */
         code = rt_cl_staging_read(d, s->staging, s->staging->queue, early ? &b->done : &all, b->host,
-                                  b->block.base, b->bytes);
+                                  from->block.base, b->bytes);
     }
   if (!code) code = rt_cl_staging_finish(d, s->staging);
   if (all) d->cl.ReleaseEvent(all);

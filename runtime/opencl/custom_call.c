@@ -85,7 +85,7 @@ static ir_status call_mapped(const rt_run_context *r, const void *found, rt_call
 ir_status rt_cl_call(const rt_run_context *r, const rt_step *step, const void *found, rt_call *call,
                      ir_error *error) {
   const rt_program *p = r->program;
-  const rt_cl_state *s = r->run->device;
+  rt_cl_state *s = r->run->device;
   rt_call_text text;
   ir_status status = IR_OK;
   for (uint32_t i = 0; i < call->result_count + call->operand_count && !status; i++)
@@ -93,5 +93,6 @@ ir_status rt_cl_call(const rt_run_context *r, const rt_step *step, const void *f
   if (status) return status;
   if (!text_of(p, found, &text)) return call_mapped(r, found, call, error);
   cl_mem word = s->status_words[step->number], empty_buffer = ((rt_opencl *)p->context->device)->empty_buffer;
+  s->unread |= word != NULL;
   return rt_cl_call_text(r, &text, word ? word : empty_buffer, call, error);
 }

@@ -214,20 +214,34 @@ static cl_int add_pending(rt_opencl *d, rt_recording *r, cl_event event, uint32_
   return code;
 }
 
+/* Does the kernel write an array that the run was given, a reference in place? */
+static bool changes_input(const rt_program *p, const rt_step *s) {
+  for (uint32_t i = 0; i < p->plan.steps[s->number].written; i++)
+    if (s->sources[i] >> RT_SOURCE_SHIFT == IR_SLOT_INPUT) return true;
+  return false;
+}
+
+/* What earlier steps check must hold before an array that the run was given is changed. */
+static ir_status check_first(const rt_run_context *r) {
+  rt_cl_state *s = r->run->device;
+  return s->unread ? rt_cl_check(r->program, s, r->error) : IR_OK;
+}
+
 ir_status rt_cl_launch(const rt_run_context *r, const rt_step *s) {
   const rt_program *p = r->program;
   rt_opencl *d = device_of(p);
-  const rt_cl_state *state = r->run->device;
+  rt_cl_state *state = r->run->device;
   uint32_t number = p->plan.steps[s->number].kernel;
   const rt_cl_kernel *kernel = &code_of(p)->kernels[number];
   int64_t iterations = iterations_of_group(p, s),
           groups = s->count / iterations + (s->count % iterations != 0);
   size_t local = kernel->items, global = (size_t)groups * local;
   cl_event event = NULL;
-  for (uint32_t i = 0; i < s->params && state->unsent_count; i++) {
-    ir_status status = rt_cl_send_input(r, rt_address(r->bases, s->sources[i]));
-    if (status) return status;
-  }
+  ir_status status = changes_input(p, s) ? check_first(r) : IR_OK;
+  for (uint32_t i = 0; i < s->params && state->unsent_count && !status; i++)
+    status = rt_cl_send_input(r, rt_address(r->bases, s->sources[i]));
+  if (status) return status;
+  state->unread |= state->status_words[s->number] != NULL;
   cl_int code = pass_arguments(r, s, state->kernels[number], iterations);
   if (!code)
     code = d->cl.EnqueueNDRangeKernel(state->queue, state->kernels[number], 1, NULL, &global, &local, 0, NULL,
@@ -270,6 +284,7 @@ ir_status rt_cl_check(const rt_program *p, rt_cl_state *s, ir_error *error) {
     return ir_fail(error, IR_ERR_DEVICE, "graph @%s: custom operation %s: it failed on device %s",
                    rt_program_name(p), p->plan.names + p->plan.steps[i].kernel, d->properties.name);
   }
+  s->unread = false;
   return IR_OK;
 }
 
@@ -319,6 +334,14 @@ static ir_status run_noting(const rt_run_context *r, const rt_frame *f) {
   return status;
 }
 
+/* Is a result one of the arrays that the run was given? */
+static bool changes_given(const rt_program *p, const rt_arguments *a) {
+  for (uint32_t k = 0; k < p->plan.head->results; k++)
+    for (size_t i = 0; i < p->input_count; i++)
+      if (a->outputs[k] == a->inputs[i]) return true;
+  return false;
+}
+
 static ir_status run_steps(rt_program *p, rt_run *r, const rt_frame *f, void *const *inputs,
                            void *const *outputs, const rt_arguments *a, ir_error *error) {
   void *const *const bases[4] = {[IR_SLOT_INPUT] = inputs,
@@ -332,6 +355,7 @@ static ir_status run_steps(rt_program *p, rt_run *r, const rt_frame *f, void *co
   rt_pace_begin(&pace, p);
   ir_status status = s->staging ? run_noting(&run_context, f)
                                 : rt_run_steps(&run_context, f->steps, f->steps + f->step_count);
+  if (!status && s->unread && changes_given(p, a)) status = check_first(&run_context);
   for (size_t i = 0; i < p->copy_count && !status; i++) {
     const rt_copy *copy = &p->copies[i];
     void *to = outputs[copy->result], *from = rt_address(bases, copy->source);
@@ -397,6 +421,7 @@ ir_status rt_cl_run(rt_program *p, const rt_arguments *a, ir_error *error) {
   if (!status) status = choose_queue(p, s, a->recording != NULL, error);
   if (!status) status = clear_words(p, s, error);
   const rt_frame *f = rt_run_frame(p, r);
+  if (s) s->unread = false;
   if (!status) status = a->placed ? run_placed(p, r, f, a, error) : run_on_host(p, r, f, a, error);
   cl_int code = a->recording ? collect_times(device_of(p), a->recording) : CL_SUCCESS;
   if (code && !status) status = fail_command(p, code, "measuring", error);

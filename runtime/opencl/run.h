@@ -10,9 +10,10 @@ typedef struct rt_cl_bound {
   void *host, *wrapped; /* wrapped: address of a buffer on the host's bytes, or NULL */
   rt_block block;       /* otherwise the block that holds a copy */
   size_t bytes;
-  bool unsent;         /* an input that has not been sent yet */
-  const rt_step *last; /* of a result: the last step that uses it; NULL: none, or not known */
-  cl_event done;       /* event after the last step; NULL: not set */
+  bool unsent;                 /* an input that has not been sent yet */
+  struct rt_cl_bound *changed; /* of a result: the input in whose block it is; NULL: it has its own */
+  const rt_step *last;         /* of a result: the last step that uses it; NULL: none, or not known */
+  cl_event done;               /* event after the last step; NULL: not set */
 } rt_cl_bound;
 
 /* The state of a run, to which rt_run.device points. */
@@ -23,6 +24,7 @@ typedef struct rt_cl_state {
   size_t stride;                /* bytes from one word to the next */
   uint32_t checking;            /* number of steps that check */
   bool dirty;                   /* a word may be set */
+  bool unread;                  /* a step that checks has been sent since the host read the words */
   uint8_t *read;                /* receives all words */
   void **inputs, **outputs;     /* device addresses of the arrays */
   rt_cl_bound *bound;           /* all inputs, then all results */
