@@ -139,15 +139,16 @@ static cl_int sync_host_copy(rt_opencl *d, const rt_cl_state *s, const rt_cl_bou
 
 /* Fetch the results: first those that are complete before the last step (`done` is set), then the others,
  * when all steps are done. */
-static cl_int fetch_copies(rt_opencl *d, rt_cl_state *s, const rt_cl_bound *results, size_t count) {
+static cl_int fetch_copies(rt_opencl *d, rt_cl_state *s, const rt_cl_bound *results, size_t count,
+                           bool changed) {
   cl_event all = NULL;
   cl_int code = d->cl.EnqueueMarkerWithWaitList(s->queue, 0, NULL, &all);
   if (!code) code = d->cl.Flush(s->queue);
   for (int early = 1; early >= 0; early--)
     for (size_t i = 0; i < count && !code; i++) {
       const rt_cl_bound *b = &results[i], *from = b->changed ? b->changed : b;
-      if ((b->done != NULL) == early &&
-          !from->unsent) /* the host has the elements of an input that no step used */
+      if ((b->done != NULL) == early && !from->unsent &&
+          (b->changed || !changed)) /* the host has the elements of an input that no step used */
         code = rt_cl_staging_read(d, s->staging, s->staging->queue, early ? &b->done : &all, b->host,
                                   from->block.base, b->bytes);
     }
@@ -156,11 +157,11 @@ static cl_int fetch_copies(rt_opencl *d, rt_cl_state *s, const rt_cl_bound *resu
   return code;
 }
 
-ir_status rt_cl_fetch(const rt_program *p, rt_cl_state *s, ir_error *error) {
+ir_status rt_cl_fetch(const rt_program *p, rt_cl_state *s, bool changed, ir_error *error) {
   rt_opencl *d = device_of(p);
   size_t results = p->plan.head->results;
   const rt_cl_bound *first = s->bound + p->input_count;
-  cl_int code = d->properties.unified ? CL_SUCCESS : fetch_copies(d, s, first, results);
+  cl_int code = d->properties.unified ? CL_SUCCESS : fetch_copies(d, s, first, results, changed);
   for (size_t i = 0; d->properties.unified && i < results && !code; i++)
     code = sync_host_copy(d, s, &first[i]);
   return code ? fail_transfer(p, code, "fetching a result", error) : IR_OK;

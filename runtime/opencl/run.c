@@ -334,11 +334,13 @@ static ir_status run_noting(const rt_run_context *r, const rt_frame *f) {
   return status;
 }
 
-/* Is a result one of the arrays that the run was given? */
-static bool changes_given(const rt_program *p, const rt_arguments *a) {
-  for (uint32_t k = 0; k < p->plan.head->results; k++)
+/* Is an array that the run was given copied to after all steps? */
+static bool copies_to_given(const rt_program *p, const rt_arguments *a) {
+  for (size_t k = 0; k < p->copy_count; k++)
     for (size_t i = 0; i < p->input_count; i++)
-      if (a->outputs[k] == a->inputs[i]) return true;
+      if (p->copies[k].source >> RT_SOURCE_SHIFT != IR_SLOT_INPUT &&
+          a->outputs[p->copies[k].result] == a->inputs[i])
+        return true;
   return false;
 }
 
@@ -355,7 +357,7 @@ static ir_status run_steps(rt_program *p, rt_run *r, const rt_frame *f, void *co
   rt_pace_begin(&pace, p);
   ir_status status = s->staging ? run_noting(&run_context, f)
                                 : rt_run_steps(&run_context, f->steps, f->steps + f->step_count);
-  if (!status && s->unread && changes_given(p, a)) status = check_first(&run_context);
+  if (!status && s->unread && copies_to_given(p, a)) status = check_first(&run_context);
   for (size_t i = 0; i < p->copy_count && !status; i++) {
     const rt_copy *copy = &p->copies[i];
     void *to = outputs[copy->result], *from = rt_address(bases, copy->source);
@@ -370,7 +372,8 @@ static ir_status run_on_host(rt_program *p, rt_run *r, const rt_frame *f, const 
   rt_cl_state *s = r->device;
   ir_status status = rt_cl_bind(p, f, s, a, error);
   if (!status) status = run_steps(p, r, f, s->inputs, s->outputs, a, error);
-  if (!status) status = rt_cl_fetch(p, s, error);
+  if (!status) status = rt_cl_fetch(p, s, false, error);
+  else if (status == IR_ERR_RANGE) rt_cl_fetch(p, s, true, NULL); /* what was written before stays */
   ir_status waited = rt_cl_unbind(p, s, status ? NULL : error);
   if (!status) status = waited;
   return status ? status : rt_cl_check(p, s, error);

@@ -48,7 +48,8 @@ ir_status rt_cl_bind(const rt_program *program, const rt_frame *frame, rt_cl_sta
  * address. */
 ir_status rt_cl_send_input(const rt_run_context *run, const void *address);
 ir_status rt_cl_note_results(const rt_run_context *run, const rt_step *step); /* after a top-level step */
-ir_status rt_cl_fetch(const rt_program *program, rt_cl_state *state, ir_error *error);
+/* Makes the host's results current; changed: only arrays that the run was given and has changed. */
+ir_status rt_cl_fetch(const rt_program *program, rt_cl_state *state, bool changed, ir_error *error);
 ir_status rt_cl_unbind(const rt_program *program, rt_cl_state *state, ir_error *error);
 
 #endif
