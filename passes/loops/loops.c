@@ -115,7 +115,9 @@ static ir_ref shared_body(loop_place *p) {
   for (uint32_t a = 0; a < n->axis_count; a++)
     inner.bound_count += affine_find_range(n->g, p->start[a], IR_OP_RANGE, bound + inner.bound_count,
                                            MAX_FOUND_RANGES - inner.bound_count);
-  ir_ref effect = place_all_stores(&inner, moved, group->count);
+  /* After a failure there are no ranges to put in place of the shared ones: the stores would be the same
+   * group again. */
+  ir_ref effect = n->g->error->status ? 0 : place_all_stores(&inner, moved, group->count);
   n->next_range = inner.next_range;
   return effect;
 }
