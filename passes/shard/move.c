@@ -80,16 +80,28 @@ ir_op shard_reduction(ir_op by) {
   static const struct {
     ir_op by, reduce;
   } rows[] = {{IR_OP_ADD, IR_OP_SUM},        {IR_OP_MUL, IR_OP_PROD}, {IR_OP_MAX, IR_OP_REDUCE_MAX},
-              {IR_OP_MIN, IR_OP_REDUCE_MIN}, {IR_OP_OR, IR_OP_ANY},   {IR_OP_AND, IR_OP_ALL}};
+              {IR_OP_MIN, IR_OP_REDUCE_MIN}, {IR_OP_OR, IR_OP_ANY},   {IR_OP_AND, IR_OP_ALL},
+              {IR_OP_WHERE, IR_OP_SUM}};
   size_t i = 0;
   while (rows[i].by != by) i++;
   return rows[i].reduce;
 }
 
+/* Integers of the bits of a dtype, as selected elements are joined: all but one are zeros, so that their sum
+ * has every bit of that one, the sign of a zero and the payload of a NaN too. */
+static ir_dtype joined_as(ir_op by, ir_dtype t) {
+  static const ir_dtype of_bytes[] = {[2] = IR_U16, [4] = IR_U32, [8] = IR_U64};
+  return by == IR_OP_WHERE && ir_is_float(t) ? of_bytes[ir_dtypes[t].bytes] : t;
+}
+
 ir_ref shard_join(ir_graph *g, ir_op by, ir_ref x, uint32_t axis) {
+  if (!x) return 0;
   ir_ref at = ir_index(g, axis);
+  ir_dtype t = ir_dtype_of(g, x), as = joined_as(by, t);
+  if (as != t) x = op_bitcast(g, x, as);
   ir_ref y = x ? op_reduce(g, shard_reduction(by), x, &at, 1, false) : 0;
-  return y ? op_cast(g, y, ir_dtype_of(g, x)) : 0;
+  y = y ? op_cast(g, y, as) : 0;
+  return y && as != t ? op_bitcast(g, y, t) : y;
 }
 
 ir_ref shard_exchange(shard_state *s, ir_ref x, const ir_ref *shape, const ir_ref *start, const ir_ref *at,

@@ -154,3 +154,22 @@ s: f32[2,2] = [[16.0, 28.0], [48.0, 60.0]]
 cache: f32[2,3,2] = [[[1.0, 2.0], [10.0, 20.0], [5.0, 6.0]], [[7.0, 8.0], [30.0, 40.0], [11.0, 12.0]]]
 check s: 4 elements, bit-equal
 check cache: 12 elements, bit-equal
+
+== elements of a divided axis are selected, not added up: -0 stays -0, also behind views. spec: E6
+<<< select.vf
+mesh @m [x=3]
+graph @rows(%w: f32[5,2] @m[x,-], %at: i64[1]) {
+  %r = gather %w, %at axis=0 mode=clip
+  %t = permute %r order=[1,0]
+  return %t
+}
+>>>
+$ for t in f32 f16 bf16 f64; do sed s/f32/$t/ select.vf > other.vf; viewfold run other.vf --in w=[[-0.0,1],[2,-0.0],[-0.0,-0.0],[3,-0.0],[-0.0,4]] --in at=[4] --mesh x=3 --check; done
+t: f32[2,1] = [[-0.0], [4.0]]
+check t: 2 elements, bit-equal
+t: f16[2,1] = [[-0.0], [4.0]]
+check t: 2 elements, bit-equal
+t: bf16[2,1] = [[-0.0], [4.0]]
+check t: 2 elements, bit-equal
+t: f64[2,1] = [[-0.0], [4.0]]
+check t: 2 elements, bit-equal
