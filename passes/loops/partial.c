@@ -1,10 +1,9 @@
 /* Partial steps: what fills no whole step of an axis whose size is a variable.
  *
  * Their number of elements is known when the kernel runs, so that no narrower loops can be made for it. Steps
- * of half as many vectors or rows, or of one vector, end with the axis instead: vector lanes past the end
- * load and store nothing, and rows past the end are the last row again. Each element is computed as in whole
- * steps, with the same bits. A remainder so takes at most as long as a whole step, and of half a step or less
- * about half of that. */
+ * of half as many vectors, of a third of the rows, or of one vector, end with the axis instead: vector lanes
+ * past the end load and store nothing, and rows past the end are the last row again. Each element is computed
+ * as in whole steps, with the same bits. */
 #include "loops.h"
 
 #include "passes/index/index.h"
@@ -36,25 +35,23 @@ bool loop_masks_lanes(const loop_nest *n, const loop_axis *axis) {
          loads_directly(n, axis->range) && !has_triangle(n, axis->range);
 }
 
-/* Steps of `each` elements from `start` on, so many that they reach `end`: in each the levels after d, in
- * `unrolled` unrolled values. */
-static ir_ref place_steps_to(loop_place *p, uint32_t d, ir_ref start, ir_ref end, int64_t each,
-                             int64_t unrolled) {
+/* `count` steps from `start` on, each of `unrolled` unrolled values of `each` elements: the levels after d.
+ * end: that of the axis, which the last step may be past; 0: none is. */
+static ir_ref place_parts(loop_place *p, uint32_t d, ir_ref start, ir_ref count, ir_ref end,
+                          int64_t unrolled) {
   ir_graph *g = p->n->g;
   uint32_t a = p->n->levels[d].axis;
-  const loop_axis *axis = &p->n->axes[a];
-  int64_t step = each * unrolled;
-  ir_ref steps = loop_fresh_range(p->n, pass_ceil_div(g, pass_sub(g, end, start), ir_index(g, step)));
-  ir_ref at = steps ? pass_add(g, start, pass_mul_int(g, steps, step)) : 0, effect = 0;
-  if (!at) return 0;
+  int64_t each = p->n->axes[a].lanes;
+  ir_ref steps = loop_fresh_range(p->n, count), outer_end = p->end[a], effect;
+  ir_ref at = steps ? pass_add(g, start, pass_mul_int(g, steps, each * unrolled)) : 0;
   ir_ref range = unrolled > 1 ? loop_fresh_range(p->n, ir_index(g, unrolled)) : 0;
+  if (!at) return 0;
   if (range) {
     p->lanes[p->lane_count] = range;
     p->bindings[p->lane_count++] = IR_UNROLL;
     at = pass_add(g, at, pass_mul_int(g, range, each));
   }
-  ir_ref outer_end = p->end[a];
-  if (axis->lanes > 1) p->end[a] = end;
+  if (each > 1) p->end[a] = end;
   else at = pass_min(g, at, pass_add_int(g, end, -1));
   if (p->n->levels[d].binding == IR_VECTOR) effect = loop_place_lanes(p, d, each, at, 1, 1, IR_VECTOR);
   else effect = loop_place_inside(p, d, at, ir_index(g, each));
@@ -63,12 +60,16 @@ static ir_ref place_steps_to(loop_place *p, uint32_t d, ir_ref start, ir_ref end
   return loop_wrap(g, steps, IR_SERIAL, effect);
 }
 
-/* Unrolled values of a partial step: half of a tile's rows or columns; of other loops a single vector. 64
- * rows of 33 columns of gelu take 1.3 times as long as of a known number so, with two vectors 1.55. */
+/* Unrolled values of a partial step. Of a tile's columns half; of its rows a third, as code grows with them:
+ * of 12 rows steps of 4 take a half longer than steps of 6, then of 3, where 5 or 6 are left, and else as
+ * long, and the code of a product with gelu is three quarters. Of other loops one vector: 64 rows of 33
+ * columns of gelu take 1.3 times as long as of a known number so, with two vectors 1.55. */
 static int64_t in_part(const loop_nest *n, const loop_axis *axis) {
-  bool tile = axis->lanes == 1;
+  enum { ROW_PARTS = 3, COLUMN_PARTS = 2 }; /* of a tile */
+  if (axis->lanes == 1) return (axis->unroll + ROW_PARTS - 1) / ROW_PARTS;
+  bool tile = false;
   for (uint32_t a = 0; a < n->axis_count; a++) tile |= &n->axes[a] != axis && n->axes[a].unroll > 1;
-  return tile ? (axis->unroll + 1) / 2 : 1;
+  return tile ? (axis->unroll + COLUMN_PARTS - 1) / COLUMN_PARTS : 1;
 }
 
 ir_ref loop_place_partial(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
@@ -79,9 +80,11 @@ ir_ref loop_place_partial(loop_place *p, uint32_t d, ir_ref start, ir_ref left) 
       (level->binding != IR_VECTOR && level->binding != IR_UNROLL))
     return 0;
   if (axis->lanes > 1 ? !loop_masks_lanes(p->n, axis) : !axis->overlaps) return 0;
+  ir_graph *g = p->n->g;
   int64_t unrolled = level->binding == IR_UNROLL ? in_part(p->n, axis) : 1;
-  ir_ref end = pass_add(p->n->g, start, left);
-  return end ? place_steps_to(p, d, start, end, axis->lanes, unrolled) : 0;
+  if (axis->lanes == 1 && unrolled == 1) return 0;
+  ir_ref end = pass_add(g, start, left), count = pass_ceil_div(g, left, ir_index(g, unrolled * axis->lanes));
+  return end && count ? place_parts(p, d, start, count, end, unrolled) : 0;
 }
 
 ir_ref loop_store_inside(const loop_place *p, ir_ref store, const ir_ref *at) {

@@ -39,14 +39,18 @@ static bool is_view(shard_state *s, const ir_ref *dims, const ir_spec *from, con
          shard_divides(s, dims[d], ir_spec_parts(to, d));
 }
 
-/* The part of a constant as a constant of its own: 0 where x is none, or parts have no fixed size. */
-static ir_ref constant_part(shard_state *s, ir_ref x, const ir_spec *from, const ir_spec *to,
-                            const ir_ref *size) {
+/* The part of a constant as a constant of its own, of the size of the largest part: 0 where x is none, or
+ * that is not fixed. */
+static ir_ref constant_part(shard_state *s, ir_ref x, const ir_spec *from, const ir_spec *to) {
   ir_graph *g = s->g;
   shard_program *p = s->program;
+  ir_ref size[IR_MAX_RANK];
+  int64_t whole;
   if (!s->divides_constants || ir_op_of(g, x) != IR_OP_RESOURCE || !ir_spec_is_whole(from)) return 0;
-  for (uint32_t d = 0; d < to->rank; d++)
-    if (!ir_is_const(g, size[d], NULL)) return 0;
+  for (uint32_t d = 0; d < to->rank; d++) {
+    if (!ir_is_const(g, ir_dim(g, x, d), &whole)) return 0;
+    size[d] = ir_index(g, ir_part_size(whole, ir_spec_parts(to, d)));
+  }
   for (size_t i = 0; i < p->constant_count; i++)
     if (p->constants[i].global == x && ir_spec_same_parts(&p->constants[i].spec, to))
       return p->constants[i].local;
@@ -65,8 +69,13 @@ static ir_ref window(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec
   if (!shard_local_start(s, dims, from, old) || !shard_local_start(s, dims, to, begin) ||
       !shard_local_shape(s, dims, to, size))
     return 0;
-  ir_ref part = constant_part(s, x, from, to, size);
-  if (part) return part;
+  ir_ref part = constant_part(s, x, from, to);
+  bool fills = part != 0;
+  for (uint32_t d = 0; d < to->rank && part; d++) {
+    bounds[2 * d] = ir_index(g, 0), bounds[2 * d + 1] = size[d];
+    fills &= ir_dim(g, part, d) == size[d];
+  }
+  if (part) return fills ? part : op_shrink_known(g, part, bounds);
   for (uint32_t d = 0; d < to->rank; d++) {
     bool same = ir_spec_count(from, d) == ir_spec_count(to, d);
     bounds[2 * d] = same ? ir_index(g, 0) : pass_sub(g, begin[d], old[d]);

@@ -293,7 +293,9 @@ static ir_ref fetch_columns(loop_nest *n, const loop_axis *vector, ir_ref reduce
 }
 
 /* The columns of a tile whose operands are not packed: few rows are all in one tile, so that the columns'
- * operand is read once. */
+ * operand is read once. Of a number of columns that is not known, what fills no tile is half of one, or a
+ * whole one: where there are rows enough for a tile of two vectors, one of them is the least that can be
+ * left. With four, 33 columns took 1.7 times as long as of a known number, with two 1.2. */
 static int tile_columns(loop_nest *n, const loop_axis *vector, const loop_axis *row, ir_ref reduce,
                         int sums) {
   enum { MIN_COLUMNS = 2 }; /* vectors that share a row's element: with one, each multiply-add takes a load */

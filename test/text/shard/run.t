@@ -173,3 +173,19 @@ t: bf16[2,1] = [[-0.0], [4.0]]
 check t: 2 elements, bit-equal
 t: f64[2,1] = [[-0.0], [4.0]]
 check t: 2 elements, bit-equal
+
+== constants of which parts differ in size, or are empty. spec: E6
+<<< parts.vf
+mesh @m [x=4]
+graph @parts(%a: f32[2,5]) {
+  %b = data shape=[5,3] dtype=f32 values=[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]
+  %c = shard %b to=SPEC
+  %y = matmul %a, %c
+  return %y
+}
+>>>
+$ for s in '[x,-]' '[-,x]'; do sed "s/SPEC/$s/" parts.vf > other.vf; viewfold run other.vf --in a=[[1,2,3,4,5],[0,1,0,1,0]] --mesh x=4 --check; done
+y: f32[2,3] = [[135.0, 150.0, 165.0], [14.0, 16.0, 18.0]]
+check y: 6 elements, bit-equal
+y: f32[2,3] = [[135.0, 150.0, 165.0], [14.0, 16.0, 18.0]]
+check y: 6 elements, bit-equal
