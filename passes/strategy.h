@@ -158,6 +158,9 @@ typedef struct pass_strategy {
   ir_ref (*shift_last)(struct loop_place *p, uint32_t d, ir_ref start, ir_ref left);
   /* The vector level d for a number of elements that is not constant. */
   ir_ref (*place_uncounted)(struct loop_place *p, uint32_t d, ir_ref start, ir_ref left);
+  /* Can lanes of a vector store nothing, where elements have so many bytes (passes/loops/partial.c)? NULL:
+   * they never do, and steps over a number of elements that is not constant are whole. */
+  bool (*masks_stores)(const ir_target *target, int bytes);
   /* Lanes of the next loop over so many elements, a constant number of at least one that fills no whole
    * vector. */
   int64_t (*lanes_of_remainder)(int64_t elements);

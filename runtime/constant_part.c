@@ -1,5 +1,6 @@
 /* A box of a constant as a constant of its own: where its bytes follow one another in a mapped file they stay
- * there, else it is a copy. */
+ * there, else it is a copy, as it is where the box is smaller than others that the same program is bound to.
+ */
 #include <string.h>
 
 #include "runtime/context.h"
@@ -22,13 +23,15 @@ static bool digest_of(const rt_constant *c, const ir_box *whole, const ir_box *p
 }
 
 static ir_status copy_part(rt_context *context, const rt_constant *c, const ir_box *whole, const ir_box *part,
-                           size_t bytes, rt_constant **out, ir_error *error) {
-  size_t size = rt_box_is_empty(part) ? 0 : (size_t)ir_box_elements(part) * bytes;
+                           const ir_box *room, size_t bytes, rt_constant **out, ir_error *error) {
+  size_t size = rt_box_is_empty(room) ? 0 : (size_t)ir_box_elements(room) * bytes;
   sigset_t before;
   void *memory = rt_constant_memory(context, size);
   if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a constant of %zu bytes", size);
+  if (size && (rt_box_is_empty(part) || ir_box_elements(part) < ir_box_elements(room)))
+    memset(memory, 0, size);
   rt_guard_enter(&before);
-  rt_box_copy(part, bytes, whole, c->bytes, part, memory);
+  rt_box_copy(part, bytes, whole, c->bytes, room, memory);
   rt_guard_leave(&before);
   ir_status status = c->file ? rt_mapped_check(c->file, error) : IR_OK;
   if (!status) status = rt_constant_add(context, memory, size, NULL, NULL, out, error);
@@ -37,11 +40,13 @@ static ir_status copy_part(rt_context *context, const rt_constant *c, const ir_b
 }
 
 ir_status rt_constant_part(rt_context *context, rt_constant *c, const ir_box *whole, const ir_box *part,
-                           size_t bytes, rt_constant **out, ir_error *error) {
-  int64_t offset = rt_box_is_empty(part) ? -1 : rt_box_offset(whole, part);
+                           const ir_box *room, size_t bytes, rt_constant **out, ir_error *error) {
+  bool fills = !rt_box_is_empty(part) && ir_box_elements(part) == ir_box_elements(room);
+  int64_t offset = fills ? rt_box_offset(whole, part) : -1;
   rt_digest digest;
   *out = NULL;
-  if (offset < 0 || !c->file || !c->is_portable) return copy_part(context, c, whole, part, bytes, out, error);
+  if (offset < 0 || !c->file || !c->is_portable)
+    return copy_part(context, c, whole, part, room, bytes, out, error);
   if (!digest_of(c, whole, part, bytes, &digest, &context->mem))
     return ir_fail(error, IR_ERR_MEMORY, "out of memory for a part of a constant");
   return rt_constant_map(context, c->file, c->offset + (size_t)offset * bytes,

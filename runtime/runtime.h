@@ -153,9 +153,11 @@ ir_status rt_constant_map(rt_context *context, rt_mapped_file *file, size_t offs
 ir_status rt_constant_share(rt_context *context, rt_constant *constant, rt_constant **out, ir_error *error);
 struct ir_box; /* ir/mesh/spec.h */
 /* The box `part` of a constant whose elements of `bytes` bytes are those of the box `whole`, which begins at
- * 0, as a constant of the context: it maps the constant's file, or is a copy. */
+ * 0, as a constant of the context, of the size of the box `room`, which begins where `part` does: it maps the
+ * constant's file, or is a copy, with zeros outside of `part`. No other bytes are read. */
 ir_status rt_constant_part(rt_context *context, rt_constant *constant, const struct ir_box *whole,
-                           const struct ir_box *part, size_t bytes, rt_constant **out, ir_error *error);
+                           const struct ir_box *part, const struct ir_box *room, size_t bytes,
+                           rt_constant **out, ir_error *error);
 /* The file that the bytes are mapped from; NULL: they are in memory. What was computed from them holds if
  * rt_mapped_check of it, asked afterwards, says so. */
 rt_mapped_file *rt_constant_file(const rt_constant *constant);

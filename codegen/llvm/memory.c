@@ -301,8 +301,18 @@ static void update_elements(cg_emitter *e, const cg_place *a, ir_op op, LLVMValu
   cg_write(e, a, cg_to_storage(e, a->dtype, a->width, value), to);
 }
 
-/* Contiguous lanes with one common condition are one access. Other lanes are updated one after another, since
- * two of them may address the same element. */
+/* Stores contiguous lanes where they are valid. */
+static void store_masked(cg_emitter *e, const cg_place *a, LLVMValueRef value, LLVMValueRef valid) {
+  LLVMTypeRef i32 = LLVMInt32TypeInContext(e->context);
+  LLVMValueRef stored = cg_to_storage(e, a->dtype, a->width, value), to = cg_low_address(e, a);
+  LLVMTypeRef types[] = {LLVMTypeOf(stored), e->pointer};
+  LLVMValueRef args[] = {stored, to, LLVMConstInt(i32, a->bytes, 0), valid};
+  cg_intrinsic(e, "llvm.masked.store", types, 2, args, 4);
+}
+
+/* Contiguous lanes with one common condition are one access, and so are lanes that are stored under a mask,
+ * where the processor has such stores. Other lanes are updated one after another, since two of them may
+ * address the same element. */
 void cg_emit_update(void *emitter, ir_ref ref) {
   cg_emitter *e = emitter;
   const ir_node *n = ir_get(e->g, ref);
@@ -311,6 +321,11 @@ void cg_emit_update(void *emitter, ir_ref ref) {
   if (e->nest->width[n->src[1]] == 1) a.stride = 0;
   LLVMValueRef valid = cg_value(e, n->src[2]), value = cg_fetch(e, n->src[3], width);
   bool whole = width == 1 || (a.affine && (a.stride == 1 || a.stride == -1) && valid_width == 1);
+  if (n->arg == 0 && !whole && a.affine && a.stride == 1 && valid_width == width &&
+      cg_target_masks_stores(e->target, a.bytes)) {
+    store_masked(e, &a, value, valid);
+    return;
+  }
   cg_place lane = a;
   if (!whole) lane.width = 1;
   for (uint32_t i = 0; i < width / lane.width; i++) {

@@ -85,10 +85,15 @@ typedef struct finding {
 static ir_status find_part(const finding *f, size_t number, rt_constant **out, ir_error *error) {
   const ir_graph *g = &f->s->graph;
   const shard_constant *c = &f->s->parts.constants[number];
-  ir_box whole = {.rank = ir_rank(g, c->global)}, part;
+  ir_box whole = {.rank = ir_rank(g, c->global)}, part, room;
   for (uint32_t k = 0; k < whole.rank; k++) ir_is_const(g, ir_dim(g, c->global, k), &whole.hi[k]);
   ir_spec_box(ir_graph_mesh(g), &c->spec, whole.hi, f->device, &part);
-  return rt_constant_part(f->context, f->wholes[number], &whole, &part,
+  room = part;
+  for (uint32_t k = 0; k < whole.rank; k++) {
+    ir_is_const(g, ir_dim(g, c->local, k), &room.hi[k]);
+    room.hi[k] += room.lo[k];
+  }
+  return rt_constant_part(f->context, f->wholes[number], &whole, &part, &room,
                           ir_dtypes[ir_dtype_of(g, c->global)].bytes, out, error);
 }
 

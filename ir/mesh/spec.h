@@ -25,7 +25,8 @@ enum { IR_PLACE_REPLICATED = IR_MAX_RANK, IR_PLACE_PENDING, IR_PLACES, IR_PRIORI
 
 typedef struct ir_spec {
   uint8_t rank;
-  uint8_t joined_by;       /* ir_op: ADD MUL MAX MIN OR AND; ADD where nothing is pending */
+  uint8_t
+      joined_by; /* ir_op: ADD MUL MAX MIN OR AND, WHERE of what one device has; ADD: nothing is pending */
   uint8_t ends[IR_PLACES]; /* place p, a dimension or one of the above, has axes[ends[p - 1] .. ends[p]) */
   bool open[IR_MAX_RANK];  /* may propagation divide the dimension further? */
   uint16_t priority[IR_MAX_RANK]; /* 0 is the strongest */
@@ -79,9 +80,10 @@ int64_t ir_spec_global_size(const ir_mesh *mesh, const ir_spec *spec, uint32_t d
 bool ir_spec_read(ir_lexer *lexer, const ir_mesh *mesh, ir_spec *out);
 bool ir_spec_parse(const ir_mesh *mesh, const char *text, size_t length, ir_spec *out, ir_error *error);
 void ir_spec_print(const ir_mesh *mesh, const ir_spec *spec, ir_text *out); /* `[x,-]+y` */
+enum { IR_PENDING_KINDS = 7 }; /* sums, products, extrema, any, all, and what one device has */
 extern const struct ir_pending_name {
   const char *text;
   ir_op joined_by;
-} ir_pending_names[6]; /* "sum", ADD first */
+} ir_pending_names[IR_PENDING_KINDS]; /* "sum", ADD first */
 
 #endif

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-const struct ir_pending_name ir_pending_names[6] = {{"sum", IR_OP_ADD}, {"prod", IR_OP_MUL},
-                                                    {"max", IR_OP_MAX}, {"min", IR_OP_MIN},
-                                                    {"any", IR_OP_OR},  {"all", IR_OP_AND}};
+const struct ir_pending_name ir_pending_names[IR_PENDING_KINDS] = {
+    {"sum", IR_OP_ADD}, {"prod", IR_OP_MUL}, {"max", IR_OP_MAX},     {"min", IR_OP_MIN},
+    {"any", IR_OP_OR},  {"all", IR_OP_AND},  {"select", IR_OP_WHERE}};
 
 /* x.y:(1)2 */
 static bool read_axes(ir_lexer *lx, const ir_mesh *mesh, ir_spec *out, uint32_t place) {
@@ -50,7 +50,7 @@ static bool read_dimension(ir_lexer *lx, const ir_mesh *mesh, ir_spec *out) {
 /* After `+`: x.y, or max(x.y). */
 static bool read_pending(ir_lexer *lx, const ir_mesh *mesh, ir_spec *out) {
   const ir_token *t = &lx->token;
-  for (size_t i = 0; i < 6; i++) {
+  for (size_t i = 0; i < IR_PENDING_KINDS; i++) {
     if (!ir_token_is(t, ir_pending_names[i].text) || ir_mesh_find(mesh, t->text, t->length) >= 0) continue;
     out->joined_by = (uint8_t)ir_pending_names[i].joined_by;
     ir_lex_next(lx);
@@ -106,7 +106,7 @@ void ir_spec_print(const ir_mesh *mesh, const ir_spec *spec, ir_text *out) {
   if (ir_spec_count(spec, IR_PLACE_REPLICATED))
     ir_text_str(out, "!"), print_axes(mesh, spec, IR_PLACE_REPLICATED, out);
   if (!ir_spec_count(spec, IR_PLACE_PENDING)) return;
-  for (size_t i = 0; i < 6; i++)
+  for (size_t i = 0; i < IR_PENDING_KINDS; i++)
     if (spec->joined_by == ir_pending_names[i].joined_by)
       ir_textf(out, i ? "+%s(" : "+", ir_pending_names[i].text);
   print_axes(mesh, spec, IR_PLACE_PENDING, out);

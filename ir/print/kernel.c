@@ -120,7 +120,7 @@ static void put_load(kernel_printer *k, const ir_node *n) {
 
 static bool well_formed_update(const kernel_printer *k, const ir_node *n) {
   return n->op == IR_OP_UPDATE && n->nsrc >= 4 && (n->arg == 0 || n->arg == IR_OP_ADD) &&
-         op_of(k, n->src[0]) == IR_OP_PARAM;
+         is_buffer(k, n->src[0]);
 }
 
 static void put_update(kernel_printer *k, const ir_node *n) {

@@ -12,10 +12,14 @@ typedef struct kept_verifier {
   uint64_t *stores; /* by ref of a LOOP: the set of those that its body stores to */
 } kept_verifier;
 
+static bool stores(const ir_graph *g, ir_ref ref) {
+  return ir_op_of(g, ref) == IR_OP_STORE || ir_op_of(g, ref) == IR_OP_UPDATE;
+}
+
 /* The kept local that a load or store accesses, as a set; otherwise 0. */
 static uint64_t local_of(const kept_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->g, ref);
-  if (n->op != IR_OP_LOAD && n->op != IR_OP_STORE) return 0;
+  if (n->op != IR_OP_LOAD && !stores(k->g, ref)) return 0;
   const ir_node *local = ir_get(k->g, n->src[0]);
   return local->op == IR_OP_LOCAL && ir_arg_mode(local) ? (uint64_t)1 << ir_arg_int(local) % 64 : 0;
 }
@@ -24,7 +28,7 @@ static bool find_stores(kept_verifier *k) {
   bool any = false;
   for (size_t i = 0; i < k->regions->count; i++) {
     ir_ref ref = k->regions->order[i];
-    uint64_t set = ir_op_of(k->g, ref) == IR_OP_STORE ? local_of(k, ref) : 0;
+    uint64_t set = stores(k->g, ref) ? local_of(k, ref) : 0;
     if (!set) continue;
     any = true;
     for (ir_ref loop = k->regions->region[ref]; loop; loop = k->regions->region[loop]) k->stores[loop] |= set;

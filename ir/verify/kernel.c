@@ -66,8 +66,9 @@ static bool verify_access(kernel_verifier *k, ir_ref ref) {
 static bool verify_update(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
   ir_dtype element = ir_dtype_of(k->graph, n->src[0]);
-  if (!expect_op(k, ref, 0, IR_OP_PARAM) || !expect_dtype(k, ref, 1, IR_INDEX) ||
-      !expect_dtype(k, ref, 2, IR_BOOL) || !expect_dtype(k, ref, 3, element))
+  if ((!is_local(k->graph, n->src[0]) && !expect_op(k, ref, 0, IR_OP_PARAM)) ||
+      !expect_dtype(k, ref, 1, IR_INDEX) || !expect_dtype(k, ref, 2, IR_BOOL) ||
+      !expect_dtype(k, ref, 3, element))
     return false;
   for (uint32_t i = 4; i < n->nsrc; i++)
     if (!k->shaped && !expect_op(k, ref, i, IR_OP_RANGE)) return false;
@@ -375,11 +376,12 @@ static bool verify_locals(kernel_verifier *k, uint8_t *state) {
   for (size_t i = 0; i < k->regions.count; i++) {
     ir_ref ref = k->regions.order[i];
     const ir_node *n = ir_get(k->graph, ref);
-    if ((n->op != IR_OP_LOAD && n->op != IR_OP_STORE) || !is_local(k->graph, n->src[0])) continue;
+    bool stores = n->op == IR_OP_STORE || n->op == IR_OP_UPDATE;
+    if ((n->op != IR_OP_LOAD && !stores) || !is_local(k->graph, n->src[0])) continue;
     uint8_t *local = &state[n->src[0]];
     if (n->op == IR_OP_LOAD && !(*local & STORED))
       return ir_verify_fail(k->v, ref, "it loads from a local before any store to that local");
-    if (n->op == IR_OP_STORE && *local & LOADED && !ir_arg_mode(ir_get(k->graph, n->src[0])))
+    if (stores && *local & LOADED && !ir_arg_mode(ir_get(k->graph, n->src[0])))
       return ir_verify_fail(k->v, ref,
                             "it stores to a local after a load from that local, which is not kept");
     *local |= n->op == IR_OP_LOAD ? LOADED : STORED;

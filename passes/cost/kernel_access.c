@@ -222,7 +222,9 @@ static kernel_cost update_cost(const kernel_walk *w, const ir_node *n, const ker
   enum { FORWARD_CYCLES = 5 };
   bool affine, adds = n->arg == IR_OP_ADD;
   double stride = vector_stride(w, a, &affine);
-  bool whole = width == 1 || (affine && stride == 1 && kernel_width(w, w->nodes[n->src[2]].lanes) == 1);
+  bool masked = !adds && w->target->has_masks; /* a store under a mask */
+  bool whole =
+      width == 1 || (affine && stride == 1 && (masked || kernel_width(w, w->nodes[n->src[2]].lanes) == 1));
   double count = whole ? kernel_registers(width, (int)a->element, w->target) : width;
   kernel_cost c = {.unit = {[KERNEL_STORE] = count,
                             [KERNEL_LOAD] = adds ? count : 0,

@@ -109,6 +109,7 @@ static ir_ref place_steps_and_remainder(loop_place *p, uint32_t d, ir_ref start,
   if (!together) together = place_overlapped_vectors(p, d, start, left);
   if (!together) together = p->n->strategy->shift_last(p, d, start, left);
   if (!together) together = place_blocks(p, d, start, left);
+  if (!together) together = loop_place_partial(p, d, start, left);
   if (together) return together;
   bool single = level.step == 1;
   ir_ref whole = single ? left : pass_div_int(g, left, level.step), effects[2];
@@ -142,7 +143,10 @@ static ir_ref place_narrowing_vectors(loop_place *p, uint32_t d, ir_ref start, i
   ir_ref effects[HALVES];
   uint32_t count = 0;
   if (p->n->levels[d].step > 1) return place_spread_lanes(p, d, start, left);
-  if (!ir_is_const(g, left, &elements)) return p->n->strategy->place_uncounted(p, d, start, left);
+  if (!ir_is_const(g, left, &elements)) {
+    ir_ref partial = loop_place_partial(p, d, start, left);
+    return partial ? partial : p->n->strategy->place_uncounted(p, d, start, left);
+  }
   if (axis->overlaps && elements > 1 && ir_is_const(g, axis->extent, &size) && size >= axis->lanes)
     return loop_place_lanes(p, d, axis->lanes, pass_min(g, start, ir_index(g, size - axis->lanes)), 1, 1,
                             IR_VECTOR);
@@ -249,7 +253,8 @@ ir_ref loop_store_body(loop_place *p) {
   n->lanes = around.range, n->lane_count = around.count;
   for (uint32_t i = 0; i < around.count; i++)
     if (around.bindings[i] == IR_VECTOR) n->vector = around.range[i];
-  ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, count));
+  ir_ref store = loop_store_inside(p, pass_substitute(n->g, n->store, from, to, count), to);
+  ir_ref effect = loop_reductions(n, store);
   n->lanes = NULL, n->lane_count = 0, n->vector = 0;
   for (uint32_t i = around.count; i-- > 0;)
     effect = loop_wrap(n->g, around.range[i], around.bindings[i], effect);

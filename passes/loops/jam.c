@@ -38,7 +38,8 @@ static bool depends_on(ir_graph *g, ir_ref root, ir_ref node) {
 
 /* A loop inside a loop that is an effect stays there, since that one may have trip count 0. */
 static bool may_change(const ir_graph *g, ir_ref value) {
-  return ir_dtype_of(g, value) != IR_NONE || ir_op_of(g, value) == IR_OP_STORE;
+  ir_op op = ir_op_of(g, value);
+  return ir_dtype_of(g, value) != IR_NONE || op == IR_OP_STORE || op == IR_OP_UPDATE;
 }
 
 /* False where there are more than MAX_LOOPS loops, or fewer than two at this place. */
@@ -74,6 +75,7 @@ static bool is_stored(const loop_site *p, ir_ref local, uint32_t from, uint32_t 
   for (uint32_t v = from; v < to; v++) {
     ir_ref stores[LOOP_MAX_LOADS];
     uint32_t count = affine_find_range(p->g, p->values[v], IR_OP_STORE, stores, LOOP_MAX_LOADS);
+    count += affine_find_range(p->g, p->values[v], IR_OP_UPDATE, stores + count, LOOP_MAX_LOADS - count);
     for (uint32_t i = 0; i < count; i++)
       if (ir_src(p->g, stores[i], 0) == local) return true;
     if (count == LOOP_MAX_LOADS) return true;

@@ -249,7 +249,8 @@ typedef struct loop_place {
   uint32_t lane_count;
   bool is_tile; /* only lanes and unrolled levels are left: tile_start and tile_left are what they cover */
   ir_ref tile_start[MAX_NEST], tile_left[MAX_NEST];
-  ir_ref before[2]; /* effects before the lane loops of the store; 0: none */
+  ir_ref before[2];     /* effects before the lane loops of the store; 0: none */
+  ir_ref end[MAX_NEST]; /* by axis: where it ends, if vector lanes may be past that; 0: none are */
 } loop_place;
 ir_ref loop_place_from(loop_place *p, uint32_t first);
 /* Places the levels after d, with `left` elements of d's axis from `start` on: once; in a loop of `count`
@@ -259,6 +260,14 @@ ir_ref loop_place_steps(loop_place *p, uint32_t d, ir_ref count, ir_ref start, i
 ir_ref loop_place_lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int64_t step, int64_t size,
                         int binding);
 ir_ref loop_store_body(loop_place *p); /* n->store inside its lane loops, with reductions as loops */
+
+/* partial.c: places the levels from d on for the `left` elements from `start` on, a number that is no
+ * constant, in steps that end with the axis; 0 where that is not possible. loop_masks_lanes: can lanes past
+ * the end of the axis load and store nothing? loop_store_inside: `store`, with its accesses masked where
+ * lanes may be past an end; at: by axis, its index. */
+ir_ref loop_place_partial(loop_place *p, uint32_t d, ir_ref start, ir_ref left);
+bool loop_masks_lanes(const loop_nest *n, const loop_axis *axis);
+ir_ref loop_store_inside(const loop_place *p, ir_ref store, const ir_ref *at);
 
 /* reduce.c: does a REDUCE over few terms select them by comparing its range with the range `other` (a
  * triangular mask)? Once it is fully unrolled, the selections are constants in lanes along `other`. */

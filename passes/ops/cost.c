@@ -2,13 +2,16 @@
 #include "custom.h"
 #include "passes/ops/sharding/sharding.h"
 
+#include <math.h>
+
 /* Is the fill value of the node zero, if it has one? */
 static bool fills_zero(const ir_graph *g, const ir_node *n) {
   int64_t value = 0;
   if (n->op != IR_OP_PAD || ir_arg_mode(n) != IR_PAD_CONSTANT) return true;
   const ir_node *fill = ir_get(g, n->src[1]);
-  return ir_is_float((ir_dtype)fill->dtype) ? ir_const_value(g, n->src[1]).f == 0
-                                            : ir_is_const(g, n->src[1], &value) && value == 0;
+  if (!ir_is_float((ir_dtype)fill->dtype)) return ir_is_const(g, n->src[1], &value) && value == 0;
+  double filled = ir_const_value(g, n->src[1]).f;
+  return filled == 0 && !signbit(filled);
 }
 
 bool op_defers(ir_graph *g, ir_ref node, const bool *partial) {

@@ -150,6 +150,17 @@ ir_ref pack_in_rows(const pass_contraction *c, const pass_operand *o) {
   return expanded(c, o, permuted_back(c->g, x, order, c->rank));
 }
 
+ir_ref pack_columns(const pass_contraction *c, const pass_operand *o, uint32_t column) {
+  uint32_t order[IR_MAX_RANK], count = 0;
+  for (int reduced = 0; reduced < 2; reduced++)
+    for (uint32_t i = 0; i < c->rank; i++)
+      if (has_axis(c->reduced, i) == (reduced == 1) && i != column) order[count++] = i;
+  order[count] = column;
+  pass_operand from = materialized(c, o);
+  ir_ref x = mark_stored(c->g, permuted(c->g, pack_unexpanded(c, &from), order, c->rank));
+  return expanded(c, o, permuted_back(c->g, x, order, c->rank));
+}
+
 ir_ref pack_reshaped(ir_graph *g, ir_ref x, uint32_t at, int64_t outer, int64_t inner, bool split) {
   ir_ref dims[IR_MAX_RANK + 1];
   uint32_t count = 0, rank = x ? ir_rank(g, x) : 0;

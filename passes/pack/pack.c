@@ -91,7 +91,8 @@ typedef struct packer {
   pass_constant_values constants;
 } packer;
 
-typedef enum form { AS_IS, PLAIN, ROWS, PANELS } form;
+/* COLUMNS: panels of all columns, whose number is a variable, so that no panels of one width hold them. */
+typedef enum form { AS_IS, PLAIN, ROWS, PANELS, COLUMNS } form;
 
 /* Which operand has the columns, and how both are copied. */
 typedef struct packing {
@@ -182,8 +183,10 @@ static form form_of_columns(const packing *k) {
                         reuse = pass_contraction_size(c, ~c->reduced & ~o->varies);
   if (k->weights && count > KEY_BLOCK) count = KEY_BLOCK;
   if (pack_is_window(c, o)) return is_masked(c, o) ? PLAIN : AS_IS;
-  if (!ir_is_const(c->g, ir_dim(c->g, o->value, k->column), &fixed) || c->rank == IR_MAX_RANK) return AS_IS;
   bool masked = is_masked(c, o), in_order = pack_axis_stride(c, o, k->column) == 1;
+  if (!ir_is_const(c->g, ir_dim(c->g, o->value, k->column), &fixed))
+    return in_order || reuse < MIN_REUSE_GATHERED ? AS_IS : COLUMNS;
+  if (c->rank == IR_MAX_RANK) return AS_IS;
   bool reads_well = stays_in_cache(c, count, step);
   bool suits = !masked && in_order && reads_well; /* few rows read it as fast where it is */
   if (is_constant(k, o)) return reuse < 2 || (suits && reuse < MIN_REUSE_GATHERED) ? AS_IS : PANELS;
@@ -207,14 +210,17 @@ double pack_far_copy(const pass_contraction *c, double elements) {
   return elements * ir_dtypes[c->dtype].bytes > FAR_BYTES ? FAR_COPY : 1;
 }
 
+static bool copies_columns(const packing *k) {
+  return k->columns_form == PANELS || k->columns_form == COLUMNS;
+}
+
 /* Are neighbouring rows neighbours in memory, so that each of their terms lies in another line, and more than
  * the L1 cache holds? */
 static bool has_rows_apart(const packing *k) {
   const pass_contraction *c = k->c;
   int64_t count, least, bytes = pass_contraction_size(c, k->rows->varies) * ir_dtypes[c->dtype].bytes;
   longest_stride(c, k->rows, &count, &least);
-  return k->columns_form == PANELS && least > PACK_MAX_STRIDE && bytes > L1_BYTES &&
-         !pack_is_window(c, k->rows);
+  return copies_columns(k) && least > PACK_MAX_STRIDE && bytes > L1_BYTES && !pack_is_window(c, k->rows);
 }
 
 /* Does a copy in rows, whose terms are neighbours, take less time than tiles of rows that lie apart lose? */
@@ -253,7 +259,7 @@ static bool copies_for_nothing(const packing *k, const pass_operand *o) {
 
 static double copying(const packing *k, const pass_operand *o, form f) {
   if (f == AS_IS || copies_for_nothing(k, o)) return 0;
-  bool transposes = f == ROWS || (f == PANELS && pack_axis_stride(k->c, o, k->column) != 1);
+  bool transposes = f == ROWS || f == COLUMNS || (f == PANELS && pack_axis_stride(k->c, o, k->column) != 1);
   double elements = (double)pass_contraction_size(k->c, o->varies),
          base = (double)pack_elements(k->c->g, o->base);
   if (f == PLAIN && base < elements) elements = base; /* views behind the masks stay views */
@@ -289,10 +295,10 @@ static bool reads_terms_in_order(const packing *k) {
 static double cost(const packing *k) {
   const pass_contraction *c = k->c;
   int64_t size = c->size[k->column], lanes = VECTOR_BYTES / ir_dtypes[c->dtype].bytes;
-  bool in_order = k->columns_form == PANELS ||
-                  (k->columns_form == PLAIN ? pack_plain_in_order(c, k->columns, k->column)
-                                            : pack_axis_stride(c, k->columns, k->column) == 1);
-  int64_t vectors = vectors_of(size, lanes, in_order && k->columns_form != PANELS);
+  bool in_order =
+      copies_columns(k) || (k->columns_form == PLAIN ? pack_plain_in_order(c, k->columns, k->column)
+                                                     : pack_axis_stride(c, k->columns, k->column) == 1);
+  int64_t vectors = vectors_of(size, lanes, in_order && !copies_columns(k));
   double all = (double)pass_contraction_size(c, UINT32_MAX),
          work = all * (double)(vectors * lanes) / (double)size;
   if (pack_is_window(c, k->columns)) work *= UNALIGNED;
@@ -394,6 +400,7 @@ static ir_ref in_form(const packing *k, const pass_operand *o, form f, int64_t w
   case PLAIN: return pack_plain(k->c, o);
   case ROWS: return pack_rows(k->c, o);
   case PANELS: return pack_panels(k->c, o, k->column, width);
+  case COLUMNS: return pack_columns(k->c, o, k->column);
   }
   return 0;
 }

@@ -65,6 +65,8 @@ ir_ref pack_plain(const pass_contraction *c, const pass_operand *o);
 int64_t pack_masked_elements(const pass_contraction *c, const pass_operand *o, double *inside);
 bool pack_plain_in_order(const pass_contraction *c, const pass_operand *o,
                          uint32_t axis); /* neighbours along it? */
+/* [kept..., summed..., N], for a column axis of any size */
+ir_ref pack_columns(const pass_contraction *c, const pass_operand *o, uint32_t column);
 /* [kept..., panels, summed..., width], for a column axis of known size */
 ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t column, int64_t width);
 

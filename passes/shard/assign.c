@@ -188,12 +188,21 @@ static void claim_operands(shard_factors *f, ir_ref node, const ir_spec *const *
   for (uint32_t i = 0; i < count; i++) claim_term(f, &f->rule->terms[order[i]], specs[order[i]]);
 }
 
+static bool only_moves(const ir_graph *g, ir_ref node) {
+  ir_op op = ir_op_of(g, node);
+  return ir_ops[op].cls == IR_CLASS_VIEW || op == IR_OP_GATHER || op == IR_OP_STORED;
+}
+
 /* Would each summand be rounded, in a dtype of few bits? What only moves elements rounds nothing. */
 static bool rounds_narrowly(const ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
-  bool moves = ir_ops[n->op].cls == IR_CLASS_VIEW || n->op == IR_OP_GATHER || n->op == IR_OP_NEG ||
-               n->op == IR_OP_STORED;
-  return !moves && (n->dtype == IR_F16 || n->dtype == IR_BF16);
+  return !only_moves(g, node) && n->op != IR_OP_NEG && (n->dtype == IR_F16 || n->dtype == IR_BF16);
+}
+
+/* Does the operation commute with what joins the parts? What only moves elements commutes with selecting
+ * them, as with a sum. */
+static bool commutes(const ir_graph *g, ir_ref node, ir_op by) {
+  return by == IR_OP_ADD || (by == IR_OP_WHERE && only_moves(g, node));
 }
 
 static bool is_finite_constant(const ir_graph *g, ir_ref x) {
@@ -224,7 +233,8 @@ void shard_choose_pending(shard_factors *f, ir_ref node, const ir_spec *const *s
     uint32_t n, m;
     const ir_subaxis *x = ir_spec_axes(specs[i], IR_PLACE_PENDING, &n);
     const ir_subaxis *y = ir_spec_axes(first ? first : specs[i], IR_PLACE_PENDING, &m);
-    defers = defers && n == m && specs[i]->joined_by == IR_OP_ADD;
+    defers = defers && n == m && commutes(f->s->g, node, (ir_op)specs[i]->joined_by) &&
+             (!first || specs[i]->joined_by == first->joined_by);
     for (uint32_t k = 0; k < n && defers; k++)
       defers = ir_subaxes_equal(x[k], y[k]) && !shard_is_used(f, x[k], -1);
     if (!first) first = specs[i];
@@ -232,9 +242,13 @@ void shard_choose_pending(shard_factors *f, ir_ref node, const ir_spec *const *s
   if (!first || !defers || rounds_narrowly(f->s->g, node) || may_be_nan(f->s->g, node, partial) ||
       op_sharding_joined_by(ir_op_of(f->s->g, node)) != IR_OP_ADD || !op_defers(f->s->g, node, partial))
     return;
+  if (ir_spec_count(&out->result, IR_PLACE_PENDING) && out->result.joined_by != first->joined_by) return;
   uint32_t n;
   const ir_subaxis *x = ir_spec_axes(first, IR_PLACE_PENDING, &n);
+  out->result.joined_by = first->joined_by;
   for (uint32_t k = 0; k < n; k++) {
+    for (uint32_t i = 0; i < f->rule->operands; i++)
+      if (partial[i]) out->operands[i].joined_by = first->joined_by;
     ir_spec_add(&out->result, IR_PLACE_PENDING, x[k]);
     for (uint32_t i = 0; i < f->rule->operands; i++)
       if (partial[i]) ir_spec_add(&out->operands[i], IR_PLACE_PENDING, x[k]);
@@ -243,6 +257,7 @@ void shard_choose_pending(shard_factors *f, ir_ref node, const ir_spec *const *s
 
 ir_op shard_joined_by(const ir_graph *g, ir_ref node) {
   ir_op by = op_sharding_joined_by(ir_op_of(g, node));
+  if (ir_op_of(g, node) == IR_OP_GATHER && ir_is_float(ir_dtype_of(g, node))) return IR_OP_WHERE;
   return by == IR_OP_ADD && ir_dtype_of(g, node) == IR_BOOL ? IR_OP_OR : by;
 }
 

@@ -39,14 +39,18 @@ static bool is_view(shard_state *s, const ir_ref *dims, const ir_spec *from, con
          shard_divides(s, dims[d], ir_spec_parts(to, d));
 }
 
-/* The part of a constant as a constant of its own: 0 where x is none, or parts have no fixed size. */
-static ir_ref constant_part(shard_state *s, ir_ref x, const ir_spec *from, const ir_spec *to,
-                            const ir_ref *size) {
+/* The part of a constant as a constant of its own, of the size of the largest part: 0 where x is none, or
+ * that is not fixed. */
+static ir_ref constant_part(shard_state *s, ir_ref x, const ir_spec *from, const ir_spec *to) {
   ir_graph *g = s->g;
   shard_program *p = s->program;
+  ir_ref size[IR_MAX_RANK];
+  int64_t whole;
   if (!s->divides_constants || ir_op_of(g, x) != IR_OP_RESOURCE || !ir_spec_is_whole(from)) return 0;
-  for (uint32_t d = 0; d < to->rank; d++)
-    if (!ir_is_const(g, size[d], NULL)) return 0;
+  for (uint32_t d = 0; d < to->rank; d++) {
+    if (!ir_is_const(g, ir_dim(g, x, d), &whole)) return 0;
+    size[d] = ir_index(g, ir_part_size(whole, ir_spec_parts(to, d)));
+  }
   for (size_t i = 0; i < p->constant_count; i++)
     if (p->constants[i].global == x && ir_spec_same_parts(&p->constants[i].spec, to))
       return p->constants[i].local;
@@ -65,8 +69,13 @@ static ir_ref window(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec
   if (!shard_local_start(s, dims, from, old) || !shard_local_start(s, dims, to, begin) ||
       !shard_local_shape(s, dims, to, size))
     return 0;
-  ir_ref part = constant_part(s, x, from, to, size);
-  if (part) return part;
+  ir_ref part = constant_part(s, x, from, to);
+  bool fills = part != 0;
+  for (uint32_t d = 0; d < to->rank && part; d++) {
+    bounds[2 * d] = ir_index(g, 0), bounds[2 * d + 1] = size[d];
+    fills &= ir_dim(g, part, d) == size[d];
+  }
+  if (part) return fills ? part : op_shrink_known(g, part, bounds);
   for (uint32_t d = 0; d < to->rank; d++) {
     bool same = ir_spec_count(from, d) == ir_spec_count(to, d);
     bounds[2 * d] = same ? ir_index(g, 0) : pass_sub(g, begin[d], old[d]);
@@ -80,16 +89,28 @@ ir_op shard_reduction(ir_op by) {
   static const struct {
     ir_op by, reduce;
   } rows[] = {{IR_OP_ADD, IR_OP_SUM},        {IR_OP_MUL, IR_OP_PROD}, {IR_OP_MAX, IR_OP_REDUCE_MAX},
-              {IR_OP_MIN, IR_OP_REDUCE_MIN}, {IR_OP_OR, IR_OP_ANY},   {IR_OP_AND, IR_OP_ALL}};
+              {IR_OP_MIN, IR_OP_REDUCE_MIN}, {IR_OP_OR, IR_OP_ANY},   {IR_OP_AND, IR_OP_ALL},
+              {IR_OP_WHERE, IR_OP_SUM}};
   size_t i = 0;
   while (rows[i].by != by) i++;
   return rows[i].reduce;
 }
 
+/* Integers of the bits of a dtype, as selected elements are joined: all but one are zeros, so that their sum
+ * has every bit of that one, the sign of a zero and the payload of a NaN too. */
+static ir_dtype joined_as(ir_op by, ir_dtype t) {
+  static const ir_dtype of_bytes[] = {[2] = IR_U16, [4] = IR_U32, [8] = IR_U64};
+  return by == IR_OP_WHERE && ir_is_float(t) ? of_bytes[ir_dtypes[t].bytes] : t;
+}
+
 ir_ref shard_join(ir_graph *g, ir_op by, ir_ref x, uint32_t axis) {
+  if (!x) return 0;
   ir_ref at = ir_index(g, axis);
+  ir_dtype t = ir_dtype_of(g, x), as = joined_as(by, t);
+  if (as != t) x = op_bitcast(g, x, as);
   ir_ref y = x ? op_reduce(g, shard_reduction(by), x, &at, 1, false) : 0;
-  return y ? op_cast(g, y, ir_dtype_of(g, x)) : 0;
+  y = y ? op_cast(g, y, as) : 0;
+  return y && as != t ? op_bitcast(g, y, t) : y;
 }
 
 ir_ref shard_exchange(shard_state *s, ir_ref x, const ir_ref *shape, const ir_ref *start, const ir_ref *at,

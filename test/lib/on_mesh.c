@@ -64,13 +64,19 @@ static bool fail(on_mesh *c, const shard_value *v, int64_t device, const char *w
 typedef struct slack {
   bool zeros; /* the sign of a zero: -(a + b) is -0 where (-a) + (-b) is 0, and the sum of -0 alone is 0 */
   bool infinities; /* that of an infinity: such a zero divides */
+  bool narrow;     /* summands were rounded to f16 or bf16, each by itself */
 } slack;
+
+/* Selections keep all bits. */
+static bool is_summed_late(const ir_spec *spec) {
+  return ir_spec_count(spec, IR_PLACE_PENDING) && spec->joined_by != IR_OP_WHERE;
+}
 
 static bool is_pending_anywhere(const on_mesh *c, const shard_program *p, ir_ref node) {
   const ir_spec *spec = ir_spec_of(c->g, node);
-  bool pending = spec && ir_spec_count(spec, IR_PLACE_PENDING);
+  bool pending = spec && is_summed_late(spec);
   for (size_t i = 0; i < p->note_count && !pending; i++)
-    pending = p->notes[i].node == node && ir_spec_count(&p->notes[i].from, IR_PLACE_PENDING);
+    pending = p->notes[i].node == node && is_summed_late(&p->notes[i].from);
   return pending;
 }
 
@@ -84,8 +90,12 @@ static slack slack_of(const on_mesh *c, const shard_program *p, ir_ref result) {
   ir_reachable(c->g, &result, 1, &live, &count, &cap);
   for (size_t i = 0; i < count; i++) {
     ir_op op = ir_op_of(c->g, live[i]);
-    s.zeros = s.zeros || ir_ops[op].cls == IR_CLASS_CONTROL || is_pending_anywhere(c, p, live[i]);
-    divides |= ir_ops[op].cls == IR_CLASS_CONTROL || op == IR_OP_DIV || op == IR_OP_POW;
+    bool late = is_pending_anywhere(c, p, live[i]);
+    ir_dtype t = ir_dtype_of(c->g, live[i]);
+    s.zeros = s.zeros || ir_ops[op].cls == IR_CLASS_CONTROL || late;
+    s.narrow |= late && (t == IR_F16 || t == IR_BF16);
+    divides |= ir_ops[op].cls == IR_CLASS_CONTROL || op == IR_OP_DIV || op == IR_OP_FLOORDIV ||
+               op == IR_OP_MOD || op == IR_OP_POW || op == IR_OP_RSQRT;
   }
   s.infinities = s.zeros && divides;
   ir_free(c->g->mem, live, cap * sizeof *live);
@@ -101,7 +111,8 @@ static bool same(on_mesh *c, ir_dtype t, ir_value a, ir_value b, double largest,
     c->signs += allowed;
     return allowed;
   }
-  return c->near && (fabs(a.f - b.f) <= 1e-3 * largest + 1e-5 || isinf(largest));
+  double near = s.narrow ? 1e-2 : 1e-3; /* in bf16 two roundings are 2^-7 apart */
+  return (c->near || s.narrow) && (fabs(a.f - b.f) <= near * largest + 1e-5 || isinf(largest));
 }
 
 static bool compare(on_mesh *c, const shard_value *v, const ir_eval_result *whole, const ir_eval_result *part,

@@ -81,6 +81,9 @@ static void same_bits_as_one_processor(void **state) {
       {NULL, "[x=2,y=2] devices=[\"opencl\",\"opencl\",\"opencl\",\"opencl\"]"},
       {NULL, "[x=2,y=2] devices=[\"cpu\",\"opencl:0\",\"opencl:0\",\"cpu\"]"},
       {"opencl", "[x=2,y=2] devices=[\"cpu\",\"opencl\",\"opencl:0\",\"cpu\"]"},
+      /* parts of 4, 4 and 2 rows, and of 22, 22 and 20 of the table */
+      {NULL, "[x=3,y=1] devices=[\"cpu\",\"opencl:0\",\"cpu\"]"},
+      {NULL, "[x=3,y=1] devices=[\"opencl:0\",\"cpu\",\"opencl:0\"]"},
   };
   (void)state;
   for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {

@@ -23,6 +23,11 @@ static ir_ref shift_last(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   return 0;
 }
 
+/* AVX2 has masked stores of elements of 4 and 8 bytes, AVX-512, whose vectors have 64, of all. */
+static bool masks_stores(const ir_target *target, int bytes) {
+  return target->has_masks && (bytes >= 4 || target->vector_bytes >= 64);
+}
+
 static int64_t max_lanes_together(const ir_target *target) {
   (void)target;
   return PASS_FAR_TOO_MANY;
@@ -67,6 +72,7 @@ const pass_strategy pass_on_cpu = {
     .overlaps_last = loop_vectors_overlap_last,
     .shift_last = shift_last,
     .place_uncounted = loop_place_single,
+    .masks_stores = masks_stores,
     .lanes_of_remainder = loop_power_below,
 
     .moves = {.max_vector_levels = 1, /* a vector has lanes along one axis */

@@ -69,7 +69,7 @@ $ { printf 'graph @sizes('; for i in $(seq 200); do printf 'n%d=1..8, ' $i; done
 >   printf ']) {\n%%y = neg %%x\nreturn %%y\n}\ngraph @x() {\n%%x = iota dtype=f32 shape=[200] axis=0\nreturn %%x\n}\n'; } > sizes.vf
 $ viewfold run --graph x sizes.vf --out x=x.npy
 $ viewfold run --graph sizes --device=opencl sizes.vf --in x=x.npy $(for i in $(seq 200); do echo --size n$i=1; done)
-! viewfold run: graph @sizes: compile: vf_neg_f32_[..] takes [..] bytes of arguments, 16 for each array and 8 for each size variable; device [..] passes at most 1024
+! viewfold run: graph @sizes: compile: vf_neg_[..] takes [..] bytes of arguments, 16 for each array and 8 for each size variable; device [..] passes at most 1024
 ? 3
 
 == a mesh of more threads than the process may have

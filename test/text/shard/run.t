@@ -154,3 +154,38 @@ s: f32[2,2] = [[16.0, 28.0], [48.0, 60.0]]
 cache: f32[2,3,2] = [[[1.0, 2.0], [10.0, 20.0], [5.0, 6.0]], [[7.0, 8.0], [30.0, 40.0], [11.0, 12.0]]]
 check s: 4 elements, bit-equal
 check cache: 12 elements, bit-equal
+
+== elements of a divided axis are selected, not added up: -0 stays -0, also behind views. spec: E6
+<<< select.vf
+mesh @m [x=3]
+graph @rows(%w: f32[5,2] @m[x,-], %at: i64[1]) {
+  %r = gather %w, %at axis=0 mode=clip
+  %t = permute %r order=[1,0]
+  return %t
+}
+>>>
+$ for t in f32 f16 bf16 f64; do sed s/f32/$t/ select.vf > other.vf; viewfold run other.vf --in w=[[-0.0,1],[2,-0.0],[-0.0,-0.0],[3,-0.0],[-0.0,4]] --in at=[4] --mesh x=3 --check; done
+t: f32[2,1] = [[-0.0], [4.0]]
+check t: 2 elements, bit-equal
+t: f16[2,1] = [[-0.0], [4.0]]
+check t: 2 elements, bit-equal
+t: bf16[2,1] = [[-0.0], [4.0]]
+check t: 2 elements, bit-equal
+t: f64[2,1] = [[-0.0], [4.0]]
+check t: 2 elements, bit-equal
+
+== constants of which parts differ in size, or are empty. spec: E6
+<<< parts.vf
+mesh @m [x=4]
+graph @parts(%a: f32[2,5]) {
+  %b = data shape=[5,3] dtype=f32 values=[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]
+  %c = shard %b to=SPEC
+  %y = matmul %a, %c
+  return %y
+}
+>>>
+$ for s in '[x,-]' '[-,x]'; do sed "s/SPEC/$s/" parts.vf > other.vf; viewfold run other.vf --in a=[[1,2,3,4,5],[0,1,0,1,0]] --mesh x=4 --check; done
+y: f32[2,3] = [[135.0, 150.0, 165.0], [14.0, 16.0, 18.0]]
+check y: 6 elements, bit-equal
+y: f32[2,3] = [[135.0, 150.0, 165.0], [14.0, 16.0, 18.0]]
+check y: 6 elements, bit-equal

@@ -1,0 +1,116 @@
+/* Partial steps: what fills no whole step of an axis whose size is a variable.
+ *
+ * Their number of elements is known when the kernel runs, so that no narrower loops can be made for it. Steps
+ * of half as many vectors, of a third of the rows, or of one vector, end with the axis instead: vector lanes
+ * past the end load and store nothing, and rows past the end are the last row again. Each element is computed
+ * as in whole steps, with the same bits. */
+#include "loops.h"
+
+#include "passes/index/index.h"
+
+/* Is the axis free of loads that give the index of others, and of index checks, below the store? */
+static bool loads_directly(const loop_nest *n, ir_ref range) {
+  ir_ref loads[LOOP_MAX_LOADS], inner[2];
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, LOOP_MAX_LOADS);
+  if (count == LOOP_MAX_LOADS || affine_find_range(n->g, n->store, IR_OP_BOUND, inner, 1)) return false;
+  for (uint32_t i = 0; i < count; i++)
+    if (affine_depends(n->g, loads[i], range) && affine_find_range(n->g, loads[i], IR_OP_LOAD, inner, 2) > 1)
+      return false;
+  return true;
+}
+
+static bool has_triangle(const loop_nest *n, ir_ref range) {
+  ir_ref reduces[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, LOOP_MAX_NODES);
+  bool found = count == LOOP_MAX_NODES;
+  for (uint32_t i = 0; i < count && !found; i++) found = loop_is_triangle(n->g, reduces[i], range);
+  return found;
+}
+
+bool loop_masks_lanes(const loop_nest *n, const loop_axis *axis) {
+  const ir_node *store = ir_get(n->g, n->store);
+  return axis->lanes > 1 && !axis->contiguous_elements && !axis->head && !n->lanes_in_reduction &&
+         store->op == IR_OP_STORE &&
+         n->strategy->masks_stores(n->target, ir_dtypes[ir_dtype_of(n->g, store->src[0])].bytes) &&
+         loads_directly(n, axis->range) && !has_triangle(n, axis->range);
+}
+
+/* `count` steps from `start` on, each of `unrolled` unrolled values of `each` elements: the levels after d.
+ * end: that of the axis, which the last step may be past; 0: none is. */
+static ir_ref place_parts(loop_place *p, uint32_t d, ir_ref start, ir_ref count, ir_ref end,
+                          int64_t unrolled) {
+  ir_graph *g = p->n->g;
+  uint32_t a = p->n->levels[d].axis;
+  int64_t each = p->n->axes[a].lanes;
+  ir_ref steps = loop_fresh_range(p->n, count), outer_end = p->end[a], effect;
+  ir_ref at = steps ? pass_add(g, start, pass_mul_int(g, steps, each * unrolled)) : 0;
+  ir_ref range = unrolled > 1 ? loop_fresh_range(p->n, ir_index(g, unrolled)) : 0;
+  if (!at) return 0;
+  if (range) {
+    p->lanes[p->lane_count] = range;
+    p->bindings[p->lane_count++] = IR_UNROLL;
+    at = pass_add(g, at, pass_mul_int(g, range, each));
+  }
+  if (each > 1) p->end[a] = end;
+  else at = pass_min(g, at, pass_add_int(g, end, -1));
+  if (p->n->levels[d].binding == IR_VECTOR) effect = loop_place_lanes(p, d, each, at, 1, 1, IR_VECTOR);
+  else effect = loop_place_inside(p, d, at, ir_index(g, each));
+  p->end[a] = outer_end;
+  p->lane_count -= range != 0;
+  return loop_wrap(g, steps, IR_SERIAL, effect);
+}
+
+/* Unrolled values of a partial step. Of a tile's columns half; of its rows a third, as code grows with them:
+ * of 12 rows steps of 4 take a half longer than steps of 6, then of 3, where 5 or 6 are left, and else as
+ * long, and the code of a product with gelu is three quarters. Of other loops one vector: 64 rows of 33
+ * columns of gelu take 1.3 times as long as of a known number so, with two vectors 1.55. */
+static int64_t in_part(const loop_nest *n, const loop_axis *axis) {
+  enum { ROW_PARTS = 3 };    /* steps of 4 of 12 rows, as said above: of 6 and 3 they are more code */
+  enum { COLUMN_PARTS = 2 }; /* a tile of two vectors leaves one */
+  if (axis->lanes == 1) return (axis->unroll + ROW_PARTS - 1) / ROW_PARTS;
+  bool tile = false;
+  for (uint32_t a = 0; a < n->axis_count; a++) tile |= &n->axes[a] != axis && n->axes[a].unroll > 1;
+  return tile ? (axis->unroll + COLUMN_PARTS - 1) / COLUMN_PARTS : 1;
+}
+
+ir_ref loop_place_partial(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  const loop_level *level = &p->n->levels[d];
+  const loop_axis *axis = &p->n->axes[level->axis];
+  if (!p->n->strategy->masks_stores || ir_is_const(p->n->g, left, NULL) ||
+      level->step != (level->binding == IR_VECTOR ? 1 : axis->lanes) || axis->contiguous_elements ||
+      (level->binding != IR_VECTOR && level->binding != IR_UNROLL))
+    return 0;
+  if (axis->lanes > 1 ? !loop_masks_lanes(p->n, axis) : !axis->overlaps) return 0;
+  ir_graph *g = p->n->g;
+  int64_t unrolled = level->binding == IR_UNROLL ? in_part(p->n, axis) : 1;
+  if (axis->lanes == 1 && unrolled == 1) return 0;
+  ir_ref end = pass_add(g, start, left), count = pass_ceil_div(g, left, ir_index(g, unrolled * axis->lanes));
+  return end && count ? place_parts(p, d, start, count, end, unrolled) : 0;
+}
+
+ir_ref loop_store_inside(const loop_place *p, ir_ref store, const ir_ref *at) {
+  const loop_nest *n = p->n;
+  ir_graph *g = n->g;
+  ir_ref inside = 0, loads[LOOP_MAX_LOADS], masked[LOOP_MAX_LOADS];
+  for (uint32_t a = 0; a < n->axis_count; a++) {
+    if (!p->end[a]) continue;
+    ir_ref here = pass_compare(g, IR_OP_LT, at[a], p->end[a]);
+    inside = inside ? pass_and(g, inside, here) : here;
+  }
+  if (!inside || !store || ir_is_true(g, inside)) return store;
+  const ir_node *s = ir_get(g, store);
+  uint32_t count = affine_find_range(g, s->src[2], IR_OP_LOAD, loads, LOOP_MAX_LOADS), used = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *load = ir_get(g, loads[i]);
+    bool moves = false;
+    for (uint32_t k = 0; k < n->lane_count; k++)
+      moves |= n->lanes[k] == n->vector && affine_depends(g, loads[i], n->vector);
+    if (!moves) continue;
+    ir_ref src[] = {load->src[0], load->src[1], pass_and(g, load->src[2], inside), load->src[3]};
+    loads[used] = loads[i];
+    masked[used++] = ir_make(g, IR_OP_LOAD, (ir_dtype)load->dtype, load->arg, src, 4);
+  }
+  ir_ref value = used ? pass_substitute(g, s->src[2], loads, masked, used) : s->src[2];
+  s = ir_get(g, store);
+  return ir_make(g, IR_OP_UPDATE, IR_NONE, 0, (ir_ref[]){s->src[0], s->src[1], inside, value}, 4);
+}
