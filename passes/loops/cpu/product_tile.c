@@ -380,6 +380,8 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   bool once = row && ir_bounds_of(n->g, row->extent).hi <= row->unroll,
        fetches = row && (once || !fits_l1(&whole, columns));
   ir_ref ahead = fetches ? fetch_columns(n, vector, reduce, loads, count) : n->store;
+  if (row && !(once && n->axis_count == 2))
+    ahead = loop_prefetch_epilogue(n, vector, row, ahead, loads, count);
   if (row && !panel && is_box(n)) block_columns(n, vector, row, reduce, whole.terms);
   int64_t bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
   bool blocks = row && panel && is_box(n) && block_rows(n, vector, row, bytes, whole.terms);
