@@ -124,7 +124,7 @@ void cg_emit_unrolled(void *emitter, ir_ref ref, void *unrolled);
 bool cg_is_by_lane(void *emitter, ir_ref ref, ir_ref store);
 void cg_after_lanes(void *emitter, ir_ref ref);
 void cg_emit_lane(void *emitter, ir_ref ref);
-void cg_emit_prefetches(void *emitter, ir_ref load); /* as cg_emits says of `ahead` */
+void cg_emit_prefetches(void *emitter, ir_ref load);              /* as cg_emits says of `ahead` */
 LLVMValueRef cg_value(cg_emitter *e, ir_ref ref);                 /* at the current lanes, in its own width */
 LLVMValueRef cg_fetch(cg_emitter *e, ir_ref ref, uint32_t width); /* splatted to width; an index as 64 bits */
 /* As cg_fetch, for an index, in so many bits. */
