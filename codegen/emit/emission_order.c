@@ -302,28 +302,48 @@ static bool emit_prefetches(cg_order *o, size_t first) {
   return false;
 }
 
-/* Is it a term of a sum, in several unrolled values, that is added to another term? */
+/* Is it read from memory, and converted at most? */
+static bool is_read(const cg_order *o, ir_ref ref) {
+  const ir_node *n = ir_get(o->g, ref);
+  return n->op == IR_OP_LOAD || (n->op == IR_OP_CAST && ir_op_of(o->g, n->src[0]) == IR_OP_LOAD);
+}
+
+/* Is it a term of a sum, in several unrolled values, that is added to another term? A polynomial is none. */
 static bool continues_sum(const cg_order *o, ir_ref ref) {
   const ir_node *n = ir_get(o->g, ref);
-  return n->op == IR_OP_FMA && ir_op_of(o->g, n->src[2]) == IR_OP_FMA && !o->values[n->src[2]] &&
+  return n->op == IR_OP_FMA && is_read(o, n->src[0]) && is_read(o, n->src[1]) &&
+         ir_op_of(o->g, n->src[2]) == IR_OP_FMA && !o->values[n->src[2]] &&
          cg_unroll_count(o, cg_lanes(o->nest, ref)) > 1 &&
          !(o->emits->is_by_lane && o->emits->is_by_lane(o->emitter, ref, 0));
 }
 
+/* Vectors that the loads among those listed from `first` on read, and the sums of a term. */
+static size_t vectors_listed(const cg_order *o, size_t first) {
+  size_t read = 0, sums = 0;
+  for (size_t i = first; i < o->list_count; i++) {
+    ir_ref ref = o->list[i];
+    size_t count = cg_unroll_count(o, cg_lanes(o->nest, ref));
+    if (ir_op_of(o->g, ref) == IR_OP_LOAD && o->nest->width[ref] > 1) read += count;
+    if (ir_op_of(o->g, ref) == IR_OP_FMA && count > sums) sums = count;
+  }
+  return read + sums;
+}
+
 /* Where the terms of a sum are written out, emits one after the other, among those listed from `first` on,
- * each with what it reads: loads at the beginning of all terms would wait in the queues of the processor, and
- * hold registers. What several terms read, the compiler loads once: a window of 3 for 7 rows has 9 elements
- * of a row of an image, not 21. 3 x 3 x 512 terms in tiles of 7 rows by 2 vectors take 0.9 of the time (Zen
- * 4). */
-static void emit_terms(cg_order *o, size_t first) {
+ * each with what it reads: loads at the beginning of all terms would wait in the queues of the processor.
+ * 3 x 3 x 512 terms in tiles of 7 rows by 2 vectors take 0.92 of the time (Zen 4). What several terms read,
+ * the compiler loads once: a window of 3 for 7 rows has 9 elements of a row of an image, not 21. That takes
+ * registers; so where the vectors that all terms read do not fit into these beside the sums, each term has
+ * its own prefetches (`apart`: they have not been emitted), across which nothing is shared. */
+static void emit_terms(cg_order *o, size_t first, bool apart) {
   size_t end = o->list_count;
-  if (!o->emits->ahead) return;
   for (size_t i = first; i < end && !o->failed; i++) {
     if (!continues_sum(o, o->list[i])) continue;
     for (ir_ref term = ir_src(o->g, o->list[i], 2), next = o->list[i]; term; term = next, next = 0) {
       cg_begin_visit(o);
       cg_visit(o, term);
       list_visited(o, true);
+      o->prefetched = apart ? emit_prefetches(o, end) : o->prefetched;
       emit_listed(o, end);
     }
   }
@@ -331,9 +351,12 @@ static void emit_terms(cg_order *o, size_t first) {
 
 /* Emits what the list holds from `first` on, in the order that suits it. */
 static void emit_in_order(cg_order *o, size_t first, bool reads) {
-  bool outside = o->prefetched;
+  bool outside = o->prefetched, terms = reads && o->emits->registers,
+       shares = terms && vectors_listed(o, first) + IR_SHARED_REGISTERS <= o->emits->registers(o->emitter);
+  o->prefetched = false;
+  if (terms && !shares) emit_terms(o, first, true);
   o->prefetched = emit_prefetches(o, first);
-  if (reads) emit_terms(o, first);
+  if (shares) emit_terms(o, first, false);
   emit_listed(o, first);
   o->prefetched = outside;
 }

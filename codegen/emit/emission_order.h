@@ -44,7 +44,8 @@ typedef struct cg_emits {
   /* Emits the prefetches of all lanes of a load, which `unrolled`, `lane` and `after_lanes` then leave out
    * (cg_order.prefetched). NULL: they are emitted with the load. */
   void (*ahead)(void *emitter, ir_ref load);
-  bool threads_run; /* each call does at least one iteration of the loop over threads */
+  uint32_t (*registers)(void *emitter); /* vectors that registers hold; NULL: not known */
+  bool threads_run;                     /* each call does at least one iteration of the loop over threads */
 } cg_emits;
 
 struct cg_order {

@@ -122,6 +122,8 @@ bool cg_is_by_lane(void *emitter, ir_ref ref, ir_ref store) {
                                  !cg_tile_of(e->nest, ref, e->target->vector_bytes, IR_MAX_PICKED_STEP, &t));
 }
 
+uint32_t cg_registers(void *emitter) { return (uint32_t)((cg_emitter *)emitter)->target->registers; }
+
 void cg_emit_prefetches(void *emitter, ir_ref load) {
   cg_emitter *e = emitter;
   const uint64_t *lanes = cg_lanes(e->nest, load);
