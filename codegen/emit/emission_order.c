@@ -277,17 +277,29 @@ static void emit_ahead(cg_order *o, size_t first, size_t end) {
     if (prefetches(o, o->list[i])) o->emits->ahead(o->emitter, o->list[i]);
 }
 
-/* Emits prefetches before all loads, if among those listed from `first` on there are some that prefetch and
- * others: a compiler moves no load across a prefetch, so each load before one would hold a register from
- * there to its use. Where all loads prefetch, each is next to its use: a search for the largest of 4096
- * elements takes a sixth less time so. A generator that does not emit prefetches alone emits their loads
- * first. Returns whether loads are emitted without theirs from now on. */
+/* Does a load among those listed from `first` to number `at` read the same memory, so that unrolled values
+ * may share elements? */
+static bool reads_again(const cg_order *o, size_t first, size_t at) {
+  const ir_node *n = ir_get(o->g, o->list[at]);
+  for (size_t i = first; i < at; i++) {
+    const ir_node *other = ir_get(o->g, o->list[i]);
+    if (other->op == IR_OP_LOAD && other->src[0] == n->src[0]) return true;
+  }
+  return false;
+}
+
+/* Emits prefetches before all loads, if among those listed from `first` on there are some that prefetch, and
+ * others or several of one memory: a compiler moves no load across a prefetch, so each load before one would
+ * hold a register from there to its use. Where all loads prefetch, each is next to its use: a search for the
+ * largest of 4096 elements takes a sixth less time so. A generator that does not emit prefetches alone emits
+ * their loads first. Returns whether loads are emitted without theirs from now on. */
 static bool emit_prefetches(cg_order *o, size_t first) {
   size_t end = o->list_count;
   bool others = false, any = false;
   for (size_t i = first; i < end; i++) {
+    if (ir_op_of(o->g, o->list[i]) != IR_OP_LOAD) continue;
     any |= prefetches(o, o->list[i]);
-    others |= ir_op_of(o->g, o->list[i]) == IR_OP_LOAD && !prefetches(o, o->list[i]);
+    others |= !prefetches(o, o->list[i]) || reads_again(o, first, i);
   }
   if (!others || !any) return false;
   if (o->emits->ahead) {
