@@ -277,29 +277,50 @@ static void emit_ahead(cg_order *o, size_t first, size_t end) {
     if (prefetches(o, o->list[i])) o->emits->ahead(o->emitter, o->list[i]);
 }
 
-/* Does a load among those listed from `first` to number `at` read the same memory, so that unrolled values
- * may share elements? */
-static bool reads_again(const cg_order *o, size_t first, size_t at) {
-  const ir_node *n = ir_get(o->g, o->list[at]);
-  for (size_t i = first; i < at; i++) {
-    const ir_node *other = ir_get(o->g, o->list[i]);
-    if (other->op == IR_OP_LOAD && other->src[0] == n->src[0]) return true;
-  }
+/* Terms of an index, those of a sum without its constant one; *constant: that, or 0. */
+static const ir_ref *terms_of(const cg_order *o, const ir_ref *index, uint32_t *count, int64_t *constant) {
+  const ir_node *n = ir_get(o->g, *index);
+  *constant = 0, *count = n->op == IR_OP_ADD ? n->nsrc : 1;
+  if (n->op != IR_OP_ADD) return index;
+  if (ir_is_const(o->g, n->src[n->nsrc - 1], constant)) --*count;
+  return n->src;
+}
+
+/* Is an element of one load, at one of its unrolled values, that of the other load at another of these? So
+ * are those of neighbouring windows. */
+static bool share_elements(const cg_order *o, ir_ref load, ir_ref other) {
+  const ir_node *n = ir_get(o->g, load), *m = ir_get(o->g, other);
+  const uint64_t *lanes = cg_lanes(o->nest, load);
+  uint32_t count, also;
+  int64_t at, from, step;
+  const ir_ref *terms = terms_of(o, &n->src[1], &count, &at), *others = terms_of(o, &m->src[1], &also, &from);
+  if (n->src[0] != m->src[0] || count != also || memcmp(terms, others, count * sizeof *terms)) return false;
+  for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;)
+    if (is_unroll(o, l) && cg_stride(o->nest, n->src[1], (uint32_t)l, &step) && step &&
+        (at - from) % step == 0 && llabs((at - from) / step) < o->nest->loops[l].extent)
+      return true;
+  return false;
+}
+
+/* Does one of the loads listed from `first` to number `at` share elements with this one? */
+static bool shares_listed(const cg_order *o, size_t first, size_t at) {
+  for (size_t i = first; i < at; i++)
+    if (ir_op_of(o->g, o->list[i]) == IR_OP_LOAD && share_elements(o, o->list[at], o->list[i])) return true;
   return false;
 }
 
 /* Emits prefetches before all loads, if among those listed from `first` on there are some that prefetch, and
- * others or several of one memory: a compiler moves no load across a prefetch, so each load before one would
- * hold a register from there to its use. Where all loads prefetch, each is next to its use: a search for the
- * largest of 4096 elements takes a sixth less time so. A generator that does not emit prefetches alone emits
- * their loads first. Returns whether loads are emitted without theirs from now on. */
+ * others or some that share elements: a compiler moves no load across a prefetch, so each load before one
+ * would hold a register from there to its use. Where all loads prefetch, each is next to its use: a search
+ * for the largest of 4096 elements takes a sixth less time so. A generator that does not emit prefetches
+ * alone emits their loads first. Returns whether loads are emitted without theirs from now on. */
 static bool emit_prefetches(cg_order *o, size_t first) {
   size_t end = o->list_count;
   bool others = false, any = false;
   for (size_t i = first; i < end; i++) {
     if (ir_op_of(o->g, o->list[i]) != IR_OP_LOAD) continue;
     any |= prefetches(o, o->list[i]);
-    others |= !prefetches(o, o->list[i]) || reads_again(o, first, i);
+    others |= !prefetches(o, o->list[i]) || shares_listed(o, first, i);
   }
   if (!others || !any) return false;
   if (o->emits->ahead) {
