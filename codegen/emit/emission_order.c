@@ -1,7 +1,7 @@
 /* The order of emission (emission_order.h). */
 #include "codegen/emit/emission_order.h"
 
-#include "ir/target.h"
+#include "codegen/emit/listed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,19 +92,19 @@ void **cg_carried_arrays(cg_order *o, const cg_loop *loop) {
 
 /* unrolled values */
 
-static bool is_unroll(const cg_order *o, int64_t loop) { return o->nest->loops[loop].binding == IR_UNROLL; }
+bool cg_is_unroll(const cg_order *o, int64_t loop) { return o->nest->loops[loop].binding == IR_UNROLL; }
 
 size_t cg_unroll_count(const cg_order *o, const uint64_t *lanes) {
   size_t unrolled = 1;
   for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;)
-    if (is_unroll(o, l)) unrolled *= (size_t)o->nest->loops[l].extent;
+    if (cg_is_unroll(o, l)) unrolled *= (size_t)o->nest->loops[l].extent;
   return unrolled;
 }
 
 size_t cg_unroll_index(const cg_order *o, const uint64_t *lanes) {
   size_t copy = 0;
   for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;)
-    if (is_unroll(o, l)) copy = copy * (size_t)o->nest->loops[l].extent + (size_t)o->lane[l];
+    if (cg_is_unroll(o, l)) copy = copy * (size_t)o->nest->loops[l].extent + (size_t)o->lane[l];
   return copy;
 }
 
@@ -114,7 +114,7 @@ void cg_first_lane(cg_order *o, const uint64_t *lanes) {
 
 bool cg_next_lane(cg_order *o, const uint64_t *lanes) {
   for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;) {
-    if (!is_unroll(o, l)) continue;
+    if (!cg_is_unroll(o, l)) continue;
     if (++o->lane[l] < o->nest->loops[l].extent) return true;
     o->lane[l] = 0;
   }
@@ -231,27 +231,25 @@ static bool emit_by_lane(cg_order *o, const ir_ref *list, size_t count, ir_ref s
   return true;
 }
 
-static void visit_operands(cg_order *o, ir_ref ref, bool body) {
+void cg_visit_operands(cg_order *o, ir_ref ref, bool body) {
   if (!o->emits->visit_operands || !o->emits->visit_operands(o->emitter, ref, cg_visit, o))
     cg_operands(o->nest, ref, body, cg_visit, o);
 }
 
-/* Appends the visited nodes and their operands to the list, those to be emitted, sources first. */
-static void list_visited(cg_order *o, bool reads) {
+void cg_list_visited(cg_order *o, bool reads) {
   size_t first = o->list_count;
   while (o->stack_count && !o->failed) {
     ir_ref ref = o->stack[--o->stack_count];
     bool now = is_ready(o, ref) && (reads || !o->nest->reads_memory_or_fails[ref]);
     if (now && !IR_RESERVE(o->nest->mem, o->list, o->list_cap, o->list_count + 1)) short_of_memory(o);
     else if (now) o->list[o->list_count++] = ref;
-    visit_operands(o, ref, !now && !(reads && may_not_run(o, ref)));
+    cg_visit_operands(o, ref, !now && !(reads && may_not_run(o, ref)));
   }
   if (o->list_count > first) qsort(o->list + first, o->list_count - first, sizeof *o->list, ascending);
   o->stack_count = 0;
 }
 
-/* Emits what the list holds from `first` on, and removes it from there. */
-static void emit_listed(cg_order *o, size_t first) {
+void cg_emit_listed(cg_order *o, size_t first) {
   size_t end = first;
   for (size_t i = first; i < o->list_count; i++)
     if (!o->values[o->list[i]]) o->list[end++] = o->list[i];
@@ -261,143 +259,10 @@ static void emit_listed(cg_order *o, size_t first) {
   o->list_count = first;
 }
 
-static bool prefetches(const cg_order *o, ir_ref ref) {
-  const ir_node *n = ir_get(o->g, ref);
-  return n->op == IR_OP_LOAD && ir_arg_int(n);
-}
-
-/* Emits the prefetches of the loads that are listed from `first` to `end`, and what their indices need. */
-static void emit_ahead(cg_order *o, size_t first, size_t end) {
-  cg_begin_visit(o);
-  for (size_t i = first; i < end; i++)
-    if (prefetches(o, o->list[i])) visit_operands(o, o->list[i], false);
-  list_visited(o, true);
-  emit_listed(o, end);
-  for (size_t i = first; i < end && !o->failed; i++)
-    if (prefetches(o, o->list[i])) o->emits->ahead(o->emitter, o->list[i]);
-}
-
-/* Terms of an index, those of a sum without its constant one; *constant: that, or 0. */
-static const ir_ref *terms_of(const cg_order *o, const ir_ref *index, uint32_t *count, int64_t *constant) {
-  const ir_node *n = ir_get(o->g, *index);
-  *constant = 0, *count = n->op == IR_OP_ADD ? n->nsrc : 1;
-  if (n->op != IR_OP_ADD) return index;
-  if (ir_is_const(o->g, n->src[n->nsrc - 1], constant)) --*count;
-  return n->src;
-}
-
-/* Is an element of one load, at one of its unrolled values, that of the other load at another of these? So
- * are those of neighbouring windows. */
-static bool share_elements(const cg_order *o, ir_ref load, ir_ref other) {
-  const ir_node *n = ir_get(o->g, load), *m = ir_get(o->g, other);
-  const uint64_t *lanes = cg_lanes(o->nest, load);
-  uint32_t count, also;
-  int64_t at, from, step;
-  const ir_ref *terms = terms_of(o, &n->src[1], &count, &at), *others = terms_of(o, &m->src[1], &also, &from);
-  if (n->src[0] != m->src[0] || count != also || memcmp(terms, others, count * sizeof *terms)) return false;
-  for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;)
-    if (is_unroll(o, l) && cg_stride(o->nest, n->src[1], (uint32_t)l, &step) && step &&
-        (at - from) % step == 0 && llabs((at - from) / step) < o->nest->loops[l].extent)
-      return true;
-  return false;
-}
-
-/* Does one of the loads listed from `first` to number `at` share elements with this one? */
-static bool shares_listed(const cg_order *o, size_t first, size_t at) {
-  for (size_t i = first; i < at; i++)
-    if (ir_op_of(o->g, o->list[i]) == IR_OP_LOAD && share_elements(o, o->list[at], o->list[i])) return true;
-  return false;
-}
-
-/* Emits prefetches before all loads, if among those listed from `first` on there are some that prefetch, and
- * others or some that share elements: a compiler moves no load across a prefetch, so each load before one
- * would hold a register from there to its use. Where all loads prefetch, each is next to its use: a search
- * for the largest of 4096 elements takes a sixth less time so. A generator that does not emit prefetches
- * alone emits their loads first. Returns whether loads are emitted without theirs from now on. */
-static bool emit_prefetches(cg_order *o, size_t first) {
-  size_t end = o->list_count;
-  bool others = false, any = false;
-  for (size_t i = first; i < end; i++) {
-    if (ir_op_of(o->g, o->list[i]) != IR_OP_LOAD) continue;
-    any |= prefetches(o, o->list[i]);
-    others |= !prefetches(o, o->list[i]) || shares_listed(o, first, i);
-  }
-  if (!others || !any) return false;
-  if (o->emits->ahead) {
-    emit_ahead(o, first, end);
-    return true;
-  }
-  cg_begin_visit(o);
-  for (size_t i = first; i < end; i++)
-    if (prefetches(o, o->list[i])) cg_visit(o, o->list[i]);
-  list_visited(o, true);
-  emit_listed(o, end);
-  return false;
-}
-
-/* Is it read from memory, and converted at most? */
-static bool is_read(const cg_order *o, ir_ref ref) {
-  const ir_node *n = ir_get(o->g, ref);
-  return n->op == IR_OP_LOAD || (n->op == IR_OP_CAST && ir_op_of(o->g, n->src[0]) == IR_OP_LOAD);
-}
-
-/* Is it a term of a sum, in several unrolled values, that is added to another term? A polynomial is none. */
-static bool continues_sum(const cg_order *o, ir_ref ref) {
-  const ir_node *n = ir_get(o->g, ref);
-  return n->op == IR_OP_FMA && is_read(o, n->src[0]) && is_read(o, n->src[1]) &&
-         ir_op_of(o->g, n->src[2]) == IR_OP_FMA && !o->values[n->src[2]] &&
-         cg_unroll_count(o, cg_lanes(o->nest, ref)) > 1 &&
-         !(o->emits->is_by_lane && o->emits->is_by_lane(o->emitter, ref, 0));
-}
-
-/* Vectors that the loads among those listed from `first` on read, and the sums of a term. */
-static size_t vectors_listed(const cg_order *o, size_t first) {
-  size_t read = 0, sums = 0;
-  for (size_t i = first; i < o->list_count; i++) {
-    ir_ref ref = o->list[i];
-    size_t count = cg_unroll_count(o, cg_lanes(o->nest, ref));
-    if (ir_op_of(o->g, ref) == IR_OP_LOAD && o->nest->width[ref] > 1) read += count;
-    if (ir_op_of(o->g, ref) == IR_OP_FMA && count > sums) sums = count;
-  }
-  return read + sums;
-}
-
-/* Where the terms of a sum are written out, emits one after the other, among those listed from `first` on,
- * each with what it reads: loads at the beginning of all terms would wait in the queues of the processor.
- * 3 x 3 x 512 terms in tiles of 7 rows by 2 vectors take 0.92 of the time (Zen 4). What several terms read,
- * the compiler loads once: a window of 3 for 7 rows has 9 elements of a row of an image, not 21. That takes
- * registers; so where the vectors that all terms read do not fit into these beside the sums, each term has
- * its own prefetches (`apart`: they have not been emitted), across which nothing is shared. */
-static void emit_terms(cg_order *o, size_t first, bool apart) {
-  size_t end = o->list_count;
-  for (size_t i = first; i < end && !o->failed; i++) {
-    if (!continues_sum(o, o->list[i])) continue;
-    for (ir_ref term = ir_src(o->g, o->list[i], 2), next = o->list[i]; term; term = next, next = 0) {
-      cg_begin_visit(o);
-      cg_visit(o, term);
-      list_visited(o, true);
-      o->prefetched = apart ? emit_prefetches(o, end) : o->prefetched;
-      emit_listed(o, end);
-    }
-  }
-}
-
-/* Emits what the list holds from `first` on, in the order that suits it. */
-static void emit_in_order(cg_order *o, size_t first, bool reads) {
-  bool outside = o->prefetched, terms = reads && o->emits->registers,
-       shares = terms && vectors_listed(o, first) + IR_SHARED_REGISTERS <= o->emits->registers(o->emitter);
-  o->prefetched = false;
-  if (terms && !shares) emit_terms(o, first, true);
-  o->prefetched = emit_prefetches(o, first);
-  if (shares) emit_terms(o, first, false);
-  emit_listed(o, first);
-  o->prefetched = outside;
-}
-
 void cg_emit_visited(cg_order *o, bool reads) {
   size_t first = o->list_count;
-  list_visited(o, reads);
-  emit_in_order(o, first, reads);
+  cg_list_visited(o, reads);
+  cg_emit_in_order(o, first, reads);
 }
 
 void cg_begin_visit(cg_order *o) {
@@ -471,9 +336,9 @@ static void emit_access(cg_order *o, ir_ref ref) {
   o->prefetched = false;
   cg_begin_visit(o);
   cg_operands(o->nest, ref, true, cg_visit, o);
-  list_visited(o, true);
+  cg_list_visited(o, true);
   if (ir_op_of(o->g, ref) == IR_OP_STORE && emit_update(o, ref, first)) return;
-  emit_in_order(o, first, true);
+  cg_emit_in_order(o, first, true);
   if (ir_op_of(o->g, ref) == IR_OP_STORE) {
     if (!o->failed) o->emits->store(o->emitter, ref);
     if (cg_local_of(o->g, ref) >= 0) o->written |= (uint64_t)1 << cg_local_of(o->g, ref);
