@@ -32,7 +32,7 @@ static tile tile_for(const ir_target *target, ir_dtype dtype, int64_t terms) {
 }
 
 /* Are there registers for the columns of all terms of a window, so that an element of the rows is loaded once
- * for all rows that have it in theirs (codegen/emit/emission_order.c)? */
+ * for all rows that have it in theirs (codegen/emit/listed.c)? */
 static bool shares_window(const tile *t, int rows, int columns) {
   return t->window > 1 && (rows + t->window) * columns + IR_SHARED_REGISTERS <= (int64_t)t->target->registers;
 }
