@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/arith.h"
 #include "ir/target.h"
 
 static bool prefetches(const cg_order *o, ir_ref ref) {
@@ -22,13 +23,41 @@ static void emit_ahead(cg_order *o, size_t first, size_t end) {
     if (prefetches(o, o->list[i])) o->emits->ahead(o->emitter, o->list[i]);
 }
 
-/* Terms of an index, those of a sum without its constant one; *constant: that, or 0. */
-static const ir_ref *terms_of(const cg_order *o, const ir_ref *index, uint32_t *count, int64_t *constant) {
-  const ir_node *n = ir_get(o->g, *index);
-  *constant = 0, *count = n->op == IR_OP_ADD ? n->nsrc : 1;
-  if (n->op != IR_OP_ADD) return index;
-  if (ir_is_const(o->g, n->src[n->nsrc - 1], constant)) --*count;
-  return n->src;
+/* An index as a sum: its terms in ascending order, and its constant one. */
+enum { MAX_TERMS = 32 }; /* as many as a linear form has; an index of more is compared with no other */
+typedef struct index_sum {
+  ir_ref term[MAX_TERMS];
+  uint32_t count;
+  int64_t constant;
+} index_sum;
+
+static int ascending(const void *a, const void *b) {
+  ir_ref x = *(const ir_ref *)a, y = *(const ir_ref *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* False: the index has too many terms. */
+static bool sum_of(const cg_order *o, ir_ref index, index_sum *out) {
+  ir_ref todo[MAX_TERMS];
+  uint32_t left = 1;
+  *out = (index_sum){.count = 0};
+  for (todo[0] = index; left;) {
+    ir_ref ref = todo[--left];
+    const ir_node *n = ir_get(o->g, ref);
+    int64_t value;
+    if (n->op == IR_OP_ADD) {
+      if (left + n->nsrc > MAX_TERMS) return false;
+      for (uint32_t i = 0; i < n->nsrc; i++) todo[left++] = n->src[i];
+    } else if (ir_is_const(o->g, ref, &value)) {
+      if (!ir_add_ok(out->constant, value, &out->constant)) return false;
+    } else if (out->count < MAX_TERMS) {
+      out->term[out->count++] = ref;
+    } else {
+      return false;
+    }
+  }
+  qsort(out->term, out->count, sizeof *out->term, ascending);
+  return true;
 }
 
 /* Is an element of one load, at one of its unrolled values, that of the other load at another of these? So
@@ -36,13 +65,14 @@ static const ir_ref *terms_of(const cg_order *o, const ir_ref *index, uint32_t *
 static bool share_elements(const cg_order *o, ir_ref load, ir_ref other) {
   const ir_node *n = ir_get(o->g, load), *m = ir_get(o->g, other);
   const uint64_t *lanes = cg_lanes(o->nest, load);
-  uint32_t count, also;
-  int64_t at, from, step;
-  const ir_ref *terms = terms_of(o, &n->src[1], &count, &at), *others = terms_of(o, &m->src[1], &also, &from);
-  if (n->src[0] != m->src[0] || count != also || memcmp(terms, others, count * sizeof *terms)) return false;
+  index_sum at, from;
+  int64_t step, apart;
+  if (n->src[0] != m->src[0] || !sum_of(o, n->src[1], &at) || !sum_of(o, m->src[1], &from)) return false;
+  if (at.count != from.count || memcmp(at.term, from.term, at.count * sizeof *at.term)) return false;
+  if (!ir_sub_ok(at.constant, from.constant, &apart)) return false;
   for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;)
     if (cg_is_unroll(o, l) && cg_stride(o->nest, n->src[1], (uint32_t)l, &step) && step &&
-        (at - from) % step == 0 && llabs((at - from) / step) < o->nest->loops[l].extent)
+        apart % step == 0 && llabs(apart / step) < o->nest->loops[l].extent)
       return true;
   return false;
 }
