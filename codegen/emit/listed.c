@@ -163,7 +163,7 @@ void cg_emit_in_order(cg_order *o, size_t first, bool reads) {
   o->prefetched = false;
   if (terms && !shares) emit_terms(o, first, true);
   o->prefetched = emit_prefetches(o, first);
-  if (shares) emit_terms(o, first, false);
+  if (shares && o->prefetched) emit_terms(o, first, false);
   cg_emit_listed(o, first);
   o->prefetched = outside;
 }
