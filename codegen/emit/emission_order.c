@@ -1,7 +1,7 @@
 /* The order of emission (emission_order.h). */
 #include "codegen/emit/emission_order.h"
 
-#include "ir/target.h"
+#include "codegen/emit/listed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,19 +92,19 @@ void **cg_carried_arrays(cg_order *o, const cg_loop *loop) {
 
 /* unrolled values */
 
-static bool is_unroll(const cg_order *o, int64_t loop) { return o->nest->loops[loop].binding == IR_UNROLL; }
+bool cg_is_unroll(const cg_order *o, int64_t loop) { return o->nest->loops[loop].binding == IR_UNROLL; }
 
 size_t cg_unroll_count(const cg_order *o, const uint64_t *lanes) {
   size_t unrolled = 1;
   for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;)
-    if (is_unroll(o, l)) unrolled *= (size_t)o->nest->loops[l].extent;
+    if (cg_is_unroll(o, l)) unrolled *= (size_t)o->nest->loops[l].extent;
   return unrolled;
 }
 
 size_t cg_unroll_index(const cg_order *o, const uint64_t *lanes) {
   size_t copy = 0;
   for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;)
-    if (is_unroll(o, l)) copy = copy * (size_t)o->nest->loops[l].extent + (size_t)o->lane[l];
+    if (cg_is_unroll(o, l)) copy = copy * (size_t)o->nest->loops[l].extent + (size_t)o->lane[l];
   return copy;
 }
 
@@ -114,7 +114,7 @@ void cg_first_lane(cg_order *o, const uint64_t *lanes) {
 
 bool cg_next_lane(cg_order *o, const uint64_t *lanes) {
   for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;) {
-    if (!is_unroll(o, l)) continue;
+    if (!cg_is_unroll(o, l)) continue;
     if (++o->lane[l] < o->nest->loops[l].extent) return true;
     o->lane[l] = 0;
   }
@@ -231,23 +231,25 @@ static bool emit_by_lane(cg_order *o, const ir_ref *list, size_t count, ir_ref s
   return true;
 }
 
-/* Appends the visited nodes and their operands to the list, those to be emitted, sources first. */
-static void list_visited(cg_order *o, bool reads) {
+void cg_visit_operands(cg_order *o, ir_ref ref, bool body) {
+  if (!o->emits->visit_operands || !o->emits->visit_operands(o->emitter, ref, cg_visit, o))
+    cg_operands(o->nest, ref, body, cg_visit, o);
+}
+
+void cg_list_visited(cg_order *o, bool reads) {
   size_t first = o->list_count;
   while (o->stack_count && !o->failed) {
     ir_ref ref = o->stack[--o->stack_count];
     bool now = is_ready(o, ref) && (reads || !o->nest->reads_memory_or_fails[ref]);
     if (now && !IR_RESERVE(o->nest->mem, o->list, o->list_cap, o->list_count + 1)) short_of_memory(o);
     else if (now) o->list[o->list_count++] = ref;
-    if (!o->emits->visit_operands || !o->emits->visit_operands(o->emitter, ref, cg_visit, o))
-      cg_operands(o->nest, ref, !now && !(reads && may_not_run(o, ref)), cg_visit, o);
+    cg_visit_operands(o, ref, !now && !(reads && may_not_run(o, ref)));
   }
   if (o->list_count > first) qsort(o->list + first, o->list_count - first, sizeof *o->list, ascending);
   o->stack_count = 0;
 }
 
-/* Emits what the list holds from `first` on, and removes it from there. */
-static void emit_listed(cg_order *o, size_t first) {
+void cg_emit_listed(cg_order *o, size_t first) {
   size_t end = first;
   for (size_t i = first; i < o->list_count; i++)
     if (!o->values[o->list[i]]) o->list[end++] = o->list[i];
@@ -257,79 +259,10 @@ static void emit_listed(cg_order *o, size_t first) {
   o->list_count = first;
 }
 
-/* Emits the loads among those listed from `first` on that prefetch, and what they need, if there are others
- * that do not. They come before these: a compiler moves no load across a prefetch, so each load before one
- * would hold a register from there to its use. Where all loads prefetch, each is next to its use: a search
- * for the largest of 4096 elements takes a sixth less time so. */
-static void emit_prefetches(cg_order *o, size_t first) {
-  size_t end = o->list_count;
-  bool others = false;
-  for (size_t i = first; i < end && !others; i++) {
-    const ir_node *n = ir_get(o->g, o->list[i]);
-    others = n->op == IR_OP_LOAD && !ir_arg_int(n);
-  }
-  if (!others) return;
-  cg_begin_visit(o);
-  for (size_t i = first; i < end; i++) {
-    const ir_node *n = ir_get(o->g, o->list[i]);
-    if (n->op == IR_OP_LOAD && ir_arg_int(n)) cg_visit(o, o->list[i]);
-  }
-  list_visited(o, true);
-  emit_listed(o, end);
-}
-
-/* Is it a term of a sum, in several unrolled values, that is added to another term? */
-static bool continues_sum(const cg_order *o, ir_ref ref) {
-  const ir_node *n = ir_get(o->g, ref);
-  return n->op == IR_OP_FMA && ir_op_of(o->g, n->src[2]) == IR_OP_FMA && !o->values[n->src[2]] &&
-         cg_unroll_count(o, cg_lanes(o->nest, ref)) > 1 &&
-         !(o->emits->is_by_lane && o->emits->is_by_lane(o->emitter, ref, 0));
-}
-
-/* Vectors that the loads among those listed from `first` on read, and the sums of a term. */
-static size_t vectors_listed(const cg_order *o, size_t first) {
-  size_t read = 0, sums = 0;
-  for (size_t i = first; i < o->list_count; i++) {
-    ir_ref ref = o->list[i];
-    size_t count = cg_unroll_count(o, cg_lanes(o->nest, ref));
-    if (ir_op_of(o->g, ref) == IR_OP_LOAD && o->nest->width[ref] > 1) read += count;
-    if (ir_op_of(o->g, ref) == IR_OP_FMA && count > sums) sums = count;
-  }
-  return read + sums;
-}
-
-/* Where the terms of a sum are written out, and the vectors that all of them read do not fit into the
- * registers beside the sums, emits one after the other, among those listed from `first` on, each with what it
- * reads. Otherwise they are left to the compiler, which loads once what several terms read: a window of 3 for
- * 7 rows has 9 elements of a row of an image, not 21. */
-static void emit_terms(cg_order *o, size_t first) {
-  size_t end = o->list_count;
-  if (!o->emits->registers ||
-      vectors_listed(o, first) + IR_SHARED_REGISTERS <= o->emits->registers(o->emitter))
-    return;
-  for (size_t i = first; i < end && !o->failed; i++) {
-    if (!continues_sum(o, o->list[i])) continue;
-    for (ir_ref term = ir_src(o->g, o->list[i], 2), next = o->list[i]; term; term = next, next = 0) {
-      cg_begin_visit(o);
-      cg_visit(o, term);
-      list_visited(o, true);
-      emit_prefetches(o, end);
-      emit_listed(o, end);
-    }
-  }
-}
-
-/* Emits what the list holds from `first` on, in the order that suits it. */
-static void emit_in_order(cg_order *o, size_t first, bool reads) {
-  if (reads) emit_terms(o, first);
-  emit_prefetches(o, first);
-  emit_listed(o, first);
-}
-
 void cg_emit_visited(cg_order *o, bool reads) {
   size_t first = o->list_count;
-  list_visited(o, reads);
-  emit_in_order(o, first, reads);
+  cg_list_visited(o, reads);
+  cg_emit_in_order(o, first, reads);
 }
 
 void cg_begin_visit(cg_order *o) {
@@ -400,11 +333,12 @@ static void emit_access(cg_order *o, ir_ref ref) {
   const uint64_t *lanes = cg_lanes(o->nest, ref);
   if (o->emits->before) o->emits->before(o->emitter, ref);
   size_t first = o->list_count;
+  o->prefetched = false;
   cg_begin_visit(o);
   cg_operands(o->nest, ref, true, cg_visit, o);
-  list_visited(o, true);
+  cg_list_visited(o, true);
   if (ir_op_of(o->g, ref) == IR_OP_STORE && emit_update(o, ref, first)) return;
-  emit_in_order(o, first, true);
+  cg_emit_in_order(o, first, true);
   bool store = ir_op_of(o->g, ref) == IR_OP_STORE;
   if (store && !o->failed) o->emits->store(o->emitter, ref);
   cg_first_lane(o, lanes);

@@ -41,8 +41,11 @@ typedef struct cg_emits {
   void (*after_lanes)(void *emitter, ir_ref ref); /* emits what comes after the values of all lanes */
   void (*lane)(void *emitter, ir_ref ref); /* emits the value of the current lanes, into the node's array */
   void (*store_lane)(void *emitter, ir_ref store); /* emits the store of the current lanes */
-  uint32_t (*registers)(void *emitter);            /* vectors that registers hold; NULL: not known */
-  bool threads_run; /* each call does at least one iteration of the loop over threads */
+  /* Emits the prefetches of all lanes of a load, which `unrolled`, `lane` and `after_lanes` then leave out
+   * (cg_order.prefetched). NULL: they are emitted with the load. */
+  void (*ahead)(void *emitter, ir_ref load);
+  uint32_t (*registers)(void *emitter); /* vectors that registers hold; NULL: not known */
+  bool threads_run;                     /* each call does at least one iteration of the loop over threads */
 } cg_emits;
 
 struct cg_order {
@@ -56,6 +59,7 @@ struct cg_order {
   void **values;        /* by ref: its unrolled values; NULL where it has no value in the current scope */
   void ***finals;       /* by loop, by carry: the unrolled final values */
   bool *open;           /* by loop that runs: emission is inside it */
+  bool prefetched;      /* what the loads prefetch that are emitted now has been prefetched before them */
   uint64_t written;     /* set of locals, by number, to which a store was emitted */
   int64_t *lane;        /* by lane loop: the current lane */
   uint32_t nesting;     /* open loops and rare values */

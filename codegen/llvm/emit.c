@@ -103,7 +103,7 @@ void cg_emit_unrolled(void *emitter, ir_ref ref, void *out) {
   } else if (n->op != IR_OP_LOAD || !cg_emit_tile(e, ref, unrolled)) {
     cg_first_lane(&e->order, lanes);
     do {
-      cg_emit_ahead(e, ref);
+      if (!e->order.prefetched) cg_emit_ahead(e, ref);
       unrolled[cg_unroll_index(&e->order, lanes)] = cg_emit_value(e, ref);
     } while (cg_next_lane(&e->order, lanes));
   }
@@ -124,14 +124,20 @@ bool cg_is_by_lane(void *emitter, ir_ref ref, ir_ref store) {
 
 uint32_t cg_registers(void *emitter) { return (uint32_t)((cg_emitter *)emitter)->target->registers; }
 
+void cg_emit_prefetches(void *emitter, ir_ref load) {
+  cg_emitter *e = emitter;
+  const uint64_t *lanes = cg_lanes(e->nest, load);
+  cg_first_lane(&e->order, lanes);
+  do cg_emit_ahead(e, load);
+  while (cg_next_lane(&e->order, lanes));
+}
+
 void cg_after_lanes(void *emitter, ir_ref ref) {
   cg_emitter *e = emitter;
   const uint64_t *lanes = cg_lanes(e->nest, ref);
   if (cg_unroll_count(&e->order, lanes) > (size_t)e->target->registers)
     cg_target_align_stack(e->context, e->function, e->target);
-  cg_first_lane(&e->order, lanes);
-  do cg_emit_ahead(e, ref);
-  while (cg_next_lane(&e->order, lanes));
+  if (!e->order.prefetched) cg_emit_prefetches(e, ref);
 }
 
 void cg_emit_lane(void *emitter, ir_ref ref) {

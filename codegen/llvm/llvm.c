@@ -35,6 +35,7 @@ static const cg_emits emits = {.unrolled = cg_emit_unrolled,
                                .after_lanes = cg_after_lanes,
                                .lane = cg_emit_lane,
                                .store_lane = cg_emit_store_lane,
+                               .ahead = cg_emit_prefetches,
                                .registers = cg_registers};
 
 static void start_emitter(cg_emitter *e, const cg_request *request, cg_nest *nest, LLVMModuleRef module,

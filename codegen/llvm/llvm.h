@@ -43,6 +43,10 @@ typedef struct cg_aligned {
   LLVMValueRef end;   /* the iteration, while the first and the last are emitted; else NULL */
 } cg_aligned;
 
+/* Constants that masked loads of a kernel have in place of elements: zero, the least, in several dtypes.
+ * Loads with further ones branch. */
+enum { CG_FILLS = 4 };
+
 typedef struct cg_emitter {
   cg_order order;
   cg_nest *nest; /* the order's */
@@ -60,7 +64,10 @@ typedef struct cg_emitter {
   LLVMBuilderRef b;
   LLVMValueRef function, buffers, begin, end, scratch;
   LLVMValueRef status; /* address of the launch's status word */
-  LLVMValueRef zeros;  /* address of eight bytes that are zero; NULL until it is needed */
+  /* constants, and addresses of copies of them (memory.c); NULL until they are needed */
+  struct {
+    LLVMValueRef element, address;
+  } fills[CG_FILLS];
   LLVMTypeRef i1, i64, f32, f64, pointer;
   unsigned invariant, weights, nontemporal; /* metadata kinds */
   cg_anchor anchors[CG_ANCHORS];            /* the last ones, in turn */
@@ -125,6 +132,7 @@ bool cg_is_by_lane(void *emitter, ir_ref ref, ir_ref store);
 void cg_after_lanes(void *emitter, ir_ref ref);
 void cg_emit_lane(void *emitter, ir_ref ref);
 uint32_t cg_registers(void *emitter);
+void cg_emit_prefetches(void *emitter, ir_ref load);              /* as cg_emits says of `ahead` */
 LLVMValueRef cg_value(cg_emitter *e, ir_ref ref);                 /* at the current lanes, in its own width */
 LLVMValueRef cg_fetch(cg_emitter *e, ir_ref ref, uint32_t width); /* splatted to width; an index as 64 bits */
 /* As cg_fetch, for an index, in so many bits. */

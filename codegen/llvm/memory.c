@@ -11,7 +11,7 @@
 #include "codegen/llvm/llvm.h"
 #include "ir/arith.h"
 
-enum { ZERO_BYTES = 64 }; /* read whole by the widest vector, of AVX-512 */
+enum { FILL_BYTES = 64 }; /* read whole by the widest vector, of AVX-512 */
 
 /* Splits constant terms off: index = result + *distance. */
 static LLVMValueRef without_constants(LLVMValueRef index, int64_t *distance) {
@@ -116,28 +116,40 @@ static LLVMValueRef read_scalar(cg_emitter *e, const cg_place *a, LLVMValueRef v
   return cg_read(e, a, a->element, from);
 }
 
-/* Address of zeros, of as many bytes as the widest vector: on the stack, stored where the function begins. */
-static LLVMValueRef address_of_zeros(cg_emitter *e) {
-  if (e->zeros) return e->zeros;
+/* Address of copies of an element, a constant, of as many bytes as the widest vector: on the stack, stored
+ * where the function begins. NULL: there are as many others already. */
+static LLVMValueRef address_of_copies(cg_emitter *e, const cg_place *a, LLVMValueRef element) {
+  unsigned k = 0;
+  while (k < CG_FILLS && e->fills[k].element && e->fills[k].element != element) k++;
+  if (k == CG_FILLS || e->fills[k].element) return k == CG_FILLS ? NULL : e->fills[k].address;
   LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), entry = LLVMGetEntryBasicBlock(e->function);
-  LLVMValueRef first = LLVMGetFirstInstruction(entry);
+  LLVMValueRef first = LLVMGetFirstInstruction(entry),
+               all = cg_splat(e, element, (uint32_t)(FILL_BYTES / a->bytes));
   if (first) LLVMPositionBuilderBefore(e->b, first);
   else LLVMPositionBuilderAtEnd(e->b, entry);
-  LLVMTypeRef all = cg_vector(LLVMInt8TypeInContext(e->context), ZERO_BYTES);
-  e->zeros = LLVMBuildAlloca(e->b, all, "");
-  LLVMBuildStore(e->b, LLVMConstNull(all), e->zeros);
+  LLVMValueRef address = LLVMBuildAlloca(e->b, LLVMTypeOf(all), "");
+  LLVMBuildStore(e->b, all, address);
   LLVMPositionBuilderAtEnd(e->b, here);
-  return e->zeros;
+  e->fills[k].element = element, e->fills[k].address = address;
+  return address;
 }
 
-/* An element, or contiguous lanes, zero where they are not valid: zeros are read there. There is no branch,
- * so that unrolled values share what they load. */
-static LLVMValueRef read_or_zero(cg_emitter *e, const cg_place *a, LLVMValueRef valid) {
+/* An element, or contiguous lanes; where they are not valid, `copies` are read. There is no branch, so that
+ * unrolled values share what they load. */
+static LLVMValueRef read_or_copies(cg_emitter *e, const cg_place *a, LLVMValueRef valid,
+                                   LLVMValueRef copies) {
   LLVMValueRef from = cg_select(e, valid, a->width > 1 ? cg_low_address(e, a) : cg_address(e, a, a->base),
-                                address_of_zeros(e)),
+                                copies),
                load = LLVMBuildLoad2(e->b, cg_vector(a->element, a->width), from, "");
   LLVMSetAlignment(load, a->align);
   return a->width > 1 ? cg_memory_order(e, a, load) : load;
+}
+
+/* The element in storage form that a load has where it is not valid, if it is a constant; else NULL. */
+static LLVMValueRef constant_other(cg_emitter *e, const cg_place *a, ir_ref other) {
+  LLVMValueRef value = cg_fetch(e, other, 1);
+  if (LLVMIsNull(value)) return LLVMConstNull(a->element);
+  return LLVMIsConstant(value) && LLVMTypeOf(value) == a->element ? value : NULL;
 }
 
 static LLVMValueRef read_masked(cg_emitter *e, const cg_place *a, LLVMValueRef mask) {
@@ -274,10 +286,12 @@ LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
   if (cg_is_true(valid)) valid = NULL;
   bool scalar = moved == 1 || (a.affine && a.stride == 0),
        row = a.affine && (a.stride == 1 || a.stride == -1);
-  bool zero = valid && valid_width == 1 && LLVMIsNull(cg_fetch(e, n->src[3], 1));
-  if (zero && (scalar || (row && moved * a.bytes <= ZERO_BYTES))) {
+  bool alike = valid && valid_width == 1 && (scalar || (row && moved * a.bytes <= FILL_BYTES));
+  LLVMValueRef other = alike ? constant_other(e, &a, n->src[3]) : NULL,
+               copies = other ? address_of_copies(e, &a, other) : NULL;
+  if (copies) {
     if (scalar) a.width = moved = 1;
-    stored = read_or_zero(e, &a, valid), valid = NULL;
+    stored = read_or_copies(e, &a, valid, copies), valid = NULL;
   } else if (scalar) {
     a.width = moved = 1;
     stored = read_scalar(e, &a, valid, valid_width);

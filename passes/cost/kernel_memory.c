@@ -180,7 +180,7 @@ static double lost_share(double touched, double size) {
 }
 
 /* Bytes of lines that come from beyond a cache in one run of the kernel: those that come once, those that
- * come again, and jumps, which no prefetch foresees. */
+ * come again, and jumps, which no prefetch foresees, but one that the loop makes. */
 typedef struct moved_lines {
   double first, again, jumps; /* bytes, bytes, lines */
   double walks, cold_pages;   /* runs that begin in pages to be looked up; pages that are cold */
@@ -211,7 +211,8 @@ static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, doub
     lines.cold_pages = lines.first / IR_PAGE_BYTES;
   double run = fmax(f.run, IR_CACHE_LINE_BYTES);
   double runs = (lines.first + lines.again) / run;
-  if (f.jumps && run < IR_PAGE_BYTES) lines.exposed = 1;
+  if (f.jumps && run < IR_PAGE_BYTES && !a->fetched) lines.exposed = 1;
+  if (a->fetched) return lines;
   if (f.aliased && run < IR_PAGE_BYTES) lines.jumps = (lines.first + lines.again) / IR_CACHE_LINE_BYTES;
   else if (lines.exposed > 0 && fmod(f.distance, IR_PAGE_BYTES) == 0)
     lines.jumps = runs * fmin(run / IR_CACHE_LINE_BYTES, NOTICED_LINES);

@@ -83,8 +83,8 @@ enum { KERNEL_MAX_STEPS = 24 }; /* as many terms as ir/in_place.c reads; with mo
 typedef struct kernel_access {
   ir_ref buffer, index;
   uint32_t home;
-  bool written, streams;
-  double element, size; /* bytes */
+  bool written, streams, fetched; /* fetched: it prefetches */
+  double element, size;           /* bytes */
   kernel_step steps[KERNEL_MAX_STEPS];
   uint32_t step_count;
   uint64_t random_lanes; /* elements along these lanes, */

@@ -180,7 +180,7 @@ static void find_in_reduction(layout_groups *s, ir_ref r) {
     return;
   }
   if (!s->image[below]) {
-    if (has_shape_of_image(s->g, r)) tie(s, r, 0);
+    if (has_shape_of_image(s->g, r) && !pass_is_known_value(&s->constants, s->g, r)) tie(s, r, 0);
     return;
   }
   s->channel[r] = axis_kept(s->g, r, s->channel[below]);

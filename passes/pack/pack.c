@@ -433,6 +433,21 @@ static uint32_t tile_axis(const packing *k) {
   return axis;
 }
 
+/* Rows along the axis and those that continue them, `step` elements apart: their loops become one
+ * (passes/domain/refine.c), as those over height and width of an image of a 1 x 1 convolution do. */
+static int64_t rows_along(const packing *k, uint32_t axis, int64_t step) {
+  const pass_contraction *c = k->c;
+  int64_t rows = c->size[axis];
+  for (uint32_t i = axis; i-- > 0 && step < INT32_MAX;) {
+    if (c->size[i] == 1) continue;
+    if (has_axis(c->reduced, i) || !has_axis(k->rows->varies, i) || has_axis(k->columns->varies, i) ||
+        pack_axis_stride(c, k->rows, i) != pass_times(step, rows))
+      break;
+    rows = pass_times(rows, c->size[i]);
+  }
+  return rows;
+}
+
 /* What panels are chosen for. */
 static pass_product product_of(const packing *k) {
   const pass_contraction *c = k->c;
@@ -442,8 +457,8 @@ static pass_product product_of(const packing *k) {
                     .columns = c->size[k->column]};
   uint32_t axis = tile_axis(k);
   if (axis == IR_MAX_RANK) return p;
-  p.rows = c->size[axis];
   int64_t step = pack_axis_stride(c, k->rows, axis);
+  p.rows = rows_along(k, axis, step);
   for (uint32_t i = 0; i < c->rank && p.terms; i++)
     if (has_axis(c->reduced, i) && c->size[i] > 1 && pack_axis_stride(c, k->rows, i) == step)
       p.window = c->size[i];

@@ -33,12 +33,21 @@ static uint8_t kind_of(const pass_constant_values *v, const ir_graph *g, ir_ref 
   return kind;
 }
 
-bool pass_is_constant_value(pass_constant_values *v, const ir_graph *g, ir_ref node) {
-  if (!IR_RESERVE(g->mem, v->kinds, v->cap, (size_t)node + 1)) return false;
+/* OTHERS when memory is short. */
+static uint8_t found_kind(pass_constant_values *v, const ir_graph *g, ir_ref node) {
+  if (!IR_RESERVE(g->mem, v->kinds, v->cap, (size_t)node + 1)) return OTHERS;
   if (!v->count) v->kinds[v->count++] = LITERALS; /* no node */
   for (; v->count <= node; v->count++)            /* sources are older */
     v->kinds[v->count] = kind_of(v, g, (ir_ref)v->count);
-  return v->kinds[node] == CONSTANTS;
+  return v->kinds[node];
+}
+
+bool pass_is_constant_value(pass_constant_values *v, const ir_graph *g, ir_ref node) {
+  return found_kind(v, g, node) == CONSTANTS;
+}
+
+bool pass_is_known_value(pass_constant_values *v, const ir_graph *g, ir_ref node) {
+  return found_kind(v, g, node) != OTHERS;
 }
 
 int64_t pass_constant_bytes(pass_constant_values *v, const ir_graph *g, ir_ref node) {

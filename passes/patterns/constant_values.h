@@ -15,6 +15,8 @@ typedef struct pass_constant_values {
 /* Does the node depend on at least one constant, and besides on literals alone? False also where memory is
  * short. */
 bool pass_is_constant_value(pass_constant_values *values, const ir_graph *graph, ir_ref node);
+/* Does it depend on literals and constants at most? */
+bool pass_is_known_value(pass_constant_values *values, const ir_graph *graph, ir_ref node);
 /* The bytes of all constants that such a node depends on, each counted once; 0 for other nodes, and where
  * memory is short. Takes time for each node below it. */
 int64_t pass_constant_bytes(pass_constant_values *values, const ir_graph *graph, ir_ref node);

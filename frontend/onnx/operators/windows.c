@@ -289,11 +289,14 @@ static bool average_pool(onnx_node *n) {
   ir_ref ones = onnx_full(n, x, 1);
   if (count_pads) { /* then what ceil_mode adds alone does not count */
     op_window more[IR_MAX_RANK];
+    bool all = true;
     for (int i = 0; i < axes; i++) {
       more[i] = w[i];
       more[i].before = 0;
       more[i].after = w[i].after - own[i].after;
+      all = all && more[i].after == 0;
     }
+    if (all) return onnx_put(n, 0, y);
     ones = onnx_full(n, pad_windows(n, x, axes, own, 0), 1);
     memcpy(w, more, sizeof w);
   }

@@ -32,7 +32,7 @@ static tile tile_for(const ir_target *target, ir_dtype dtype, int64_t terms) {
 }
 
 /* Are there registers for the columns of all terms of a window, so that an element of the rows is loaded once
- * for all rows that have it in theirs (codegen/emit/emission_order.c)? */
+ * for all rows that have it in theirs (codegen/emit/listed.c)? */
 static bool shares_window(const tile *t, int rows, int columns) {
   return t->window > 1 && (rows + t->window) * columns + IR_SHARED_REGISTERS <= (int64_t)t->target->registers;
 }
@@ -385,6 +385,8 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   bool once = row && ir_bounds_of(n->g, row->extent).hi <= row->unroll,
        fetches = row && (once || !fits_l1(&whole, columns));
   ir_ref ahead = fetches ? fetch_columns(n, vector, reduce, loads, count) : n->store;
+  if (row && !(once && n->axis_count == 2))
+    ahead = loop_prefetch_epilogue(n, vector, row, ahead, loads, count);
   if (row && !panel && is_box(n)) block_columns(n, vector, row, reduce, whole.terms);
   int64_t bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
   bool blocks = row && panel && is_box(n) && block_rows(n, vector, row, bytes, whole.terms);

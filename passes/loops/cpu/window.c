@@ -3,6 +3,8 @@
  * window slides, results load what they share once. */
 #include "cpu.h"
 
+#include "passes/index/index.h"
+
 /* Has a load a mask that depends on the range and on the vector's? Unrolled, each of its values is tested.
  * Masks that are the same for all lanes cost next to nothing. */
 static bool is_masked_along(loop_nest *n, const ir_ref *loads, uint32_t count, const loop_axis *vector,
@@ -60,6 +62,29 @@ static int64_t few_terms(loop_nest *n, ir_ref reduce) {
   return terms <= PASS_FEW_TERMS ? terms : 0;
 }
 
+/* The store, in which loads of the window prefetch what the next unrolled elements of the axis read.
+ * Positions of an image with its channels last are read line by line in as many places as windows have
+ * elements, which hardware prefetchers do not follow. */
+static ir_ref fetch_next(loop_nest *n, const loop_axis *vector, const loop_axis *rows, const ir_ref *loads,
+                         uint32_t count) {
+  ir_graph *g = n->g;
+  ir_ref from[LOOP_MAX_TERM_LOADS], to[LOOP_MAX_TERM_LOADS];
+  uint32_t used = 0;
+  int64_t step, lane;
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *l = ir_get(g, loads[i]);
+    int64_t bytes = ir_dtypes[l->dtype].bytes;
+    if (ir_op_of(g, l->src[0]) != IR_OP_PARAM || l->arg != 0 ||
+        ir_bounds_of(g, ir_src(g, l->src[0], 0)).lo <= n->target->l2_bytes / bytes ||
+        !affine_stride(g, l->src[1], rows->range, &step) ||
+        !affine_stride(g, l->src[1], vector->range, &lane) || lane != 1 ||
+        step < IR_CACHE_LINE_BYTES / bytes || step > INT32_MAX / rows->unroll)
+      continue;
+    from[used] = loads[i], to[used++] = loop_load_ahead(g, loads[i], step * rows->unroll, IR_NO_STREAM);
+  }
+  return used ? pass_substitute(g, n->store, from, to, used) : n->store;
+}
+
 void loop_choose_window(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   ir_ref loads[LOOP_MAX_TERM_LOADS];
   uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS);
@@ -71,6 +96,7 @@ void loop_choose_window(loop_nest *n, loop_axis *vector, ir_ref reduce) {
     int64_t height = ir_bounds_of(n->g, rows->extent).hi;
     rows->unroll = height < LOOP_WINDOW_ROWS ? (int)height : LOOP_WINDOW_ROWS;
     rows->overlaps = repeatable, vector->unroll = 1;
+    n->store = fetch_next(n, vector, rows, loads, count);
   }
   vector->overlaps = repeatable && overlap_saves(n, vector);
 }

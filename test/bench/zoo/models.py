@@ -47,7 +47,8 @@ def minilm(rows, columns):
 
 def gpt2():
     config = transformers.GPT2Config(attn_implementation="eager", use_cache=False)
-    return First(transformers.GPT2Model(config), ["input_ids"]), {"input_ids": tokens(1, 256)}
+    given = {"input_ids": tokens(1, 256), "attention_mask": torch.ones(1, 256, dtype=torch.int64)}
+    return First(transformers.GPT2Model(config), list(given)), given  # without a mask it cannot be traced
 
 
 def vit_tiny():
@@ -109,6 +110,7 @@ MORE = {
         "alexnet", "convnext_tiny", "densenet121", "efficientnet_b0", "efficientnet_v2_s", "googlenet", "mnasnet1_0",
         "mobilenet_v3_large", "mobilenet_v3_small", "regnet_x_400mf", "regnet_y_400mf", "resnet34", "resnext50_32x4d",
         "shufflenet_v2_x1_0", "squeezenet1_1", "swin_t", "vgg11", "wide_resnet50_2")},
+    "inception_v3": vision("inception_v3", 299),
     "bert_base_1x64": encoder("BertConfig", "BertModel", 1, 64),
     "distilbert_1x128": encoder("DistilBertConfig", "DistilBertModel", 1, 128),
     "electra_small_1x128": encoder("ElectraConfig", "ElectraModel", 1, 128),

@@ -44,6 +44,17 @@ graph @pooled(%x: f32[1,3,15,15], %v: f32[24,3,3,3], %w: f32[16,48,1,1]) {
   %y = conv %j, %w
   return %y
 }
+graph @counted(%x: f32[1,24,13,13], %w: f32[24,24,1,1], %v: f32[24,24,1,1]) {
+  %c = conv %x, %w
+  %r = relu %c
+  %s = avg_pool %r kernel=[3,3] stride=[1,1] padding=[1,1]
+  %one = const value=1.0 dtype=f32
+  %e = expand %one shape=[1,24,13,13]
+  %n = avg_pool %e kernel=[3,3] stride=[1,1] padding=[1,1]
+  %d = div %s, %n
+  %y = conv %d, %v
+  return %y
+}
 graph @signal(%x: f32[2,4,40], %v: f32[16,4,3], %w: f32[16,16,3]) {
   %c = conv %x, %v padding=1
   %r = relu %c
@@ -113,6 +124,9 @@ $ sh layout.sh pooled
 f32[1,13,13,24]
 f32[1,7,7,24]
 f32[1,7,7,24]
+$ sh layout.sh counted
+f32[1,13,13,24]
+f32[1,13,13,24]
 $ sh layout.sh signal
 f32[2,40,16]
 

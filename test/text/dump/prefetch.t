@@ -166,3 +166,34 @@ kernel @k(p0: f32[4], p1: f32[4]) {
 }
 ! [..]error: [..]
 ? 2
+
+== a tile prefetches what the epilogue reads for the next one along the rows, and for no row of weights that all share
+<<< residual.vf
+graph @residual(%x: f32[96,64], %w: f32[64,128], %r: f32[96,128], %b: f32[128]) {
+  %p = matmul %x, %w
+  %a = add %p, %b
+  %y = add %a, %r
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' residual.vf | grep -o 'load p[12].*'
+load p2[[..]] : f32
+load p1[[..]] ahead 768 : f32
+
+== a window of an image that exceeds the L2 cache prefetches what the next four results read, before all loads, which have no branches
+<<< pool.vf
+graph @pool(%x: f32[1,128,128,64]) {
+  %i = permute %x order=[0,3,1,2]
+  %p = max_pool %i kernel=[3,3] stride=[2,2] padding=[1,1]
+  %y = permute %p order=[0,2,3,1]
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' pool.vf | grep -c 'load p1.* if .* else f32(-inf) ahead 512'
+3
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=8388608' pool.vf | grep -c ahead
+0
+? 1
+$ viewfold dump --stage=llvm --target 'vector_bytes=64 registers=32 l2=1048576' pool.vf | grep -oE 'call void @llvm.prefetch|load <16 x float>' | uniq -c
+[..]12 call void @llvm.prefetch
+[..]12 load <16 x float>

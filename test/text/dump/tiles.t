@@ -55,7 +55,7 @@ $ viewfold dump --graph power --stage=loops tiles.vf | grep -c 'where .*, f32(0.
 
 == of vectors of 16 bytes a panel has an even number, or else its columns are not known as such
 <<< rows.vf
-graph @rows(%x: f32[8,128,384], %w: f32[384,1152]) {
+graph @rows(%x: f32[128,384], %w: f32[384,1152]) {
   %y = matmul %x, %w
   return %y
 }
