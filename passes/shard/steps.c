@@ -14,10 +14,13 @@ static int64_t planned_size(shard_state *s, ir_ref dim) {
 }
 
 bool shard_mesh_is_calibrated(const ir_mesh *mesh) {
-  bool known = mesh->axis_count > 0;
-  for (uint32_t i = 0; i < mesh->axis_count; i++)
+  bool known = true, any = false; /* along an axis of one device nothing moves */
+  for (uint32_t i = 0; i < mesh->axis_count; i++) {
+    if (mesh->axes[i].size == 1) continue;
     known &= mesh->axes[i].latency > 0 && mesh->axes[i].bandwidth > 0;
-  return known;
+    any = true;
+  }
+  return known && any;
 }
 
 /* Where the planner has no digits for both specs: one exchange. */

@@ -3,8 +3,8 @@
  *   auto_problem FILE.vf [LIMIT]
  *
  * A line `found COST BOUND EXACT SECONDS PEAK`; without a limit, in bytes, one `cost VARIABLE NUMBERS...` for
- * each variable, and one `pair A B NUMBERS...` for each pair, row by row; -1 stands for what cannot be. SECONDS
- * are of the processor. A result `next_w` is the new value of the input `w`. A limit of 0: none. */
+ * each variable, `table NUMBERS...`, row by row, and `pair A B TABLE` for each pair, the number of its table from
+ * 0; -1 stands for what cannot be. SECONDS are of the processor. A result `next_w` is the new value of the input `w`. A limit of 0: none. */
 #include "frontend/text/reader.h"
 #include "passes/autoshard/impl.h"
 
@@ -29,12 +29,21 @@ static void put_problem(const choice_problem *p) {
     for (uint32_t i = 0; i < p->counts[v]; i++) put(p->cost[v][i]);
     puts("");
   }
-  for (size_t e = 0; e < p->pair_count; e++) {
+  size_t tables = 0;
+  const double **table = malloc(p->pair_count * sizeof *table);
+  for (size_t e = 0; e < p->pair_count && table; e++) {
     const choice_pair *pair = &p->pairs[e];
-    printf("pair %u %u", pair->a, pair->b);
-    for (size_t i = 0; i < (size_t)p->counts[pair->a] * p->counts[pair->b]; i++) put(pair->cost[i]);
-    puts("");
+    size_t known = 0;
+    while (known < tables && table[known] != pair->cost) known++;
+    if (known == tables) {
+      table[tables++] = pair->cost;
+      printf("table");
+      for (size_t i = 0; i < (size_t)p->counts[pair->a] * p->counts[pair->b]; i++) put(pair->cost[i]);
+      puts("");
+    }
+    printf("pair %u %u %zu\n", pair->a, pair->b, known);
   }
+  free(table);
 }
 
 /* Results next_NAME are divided as inputs NAME. */
