@@ -37,7 +37,8 @@ ir_status fe_first_row(rt_context *context, rt_mesh *mesh, const ir_mem *mem, vo
   return status;
 }
 
-ir_status fe_mesh_agree(rt_context *context, const ir_mesh *mesh, void *bytes, size_t count, ir_error *error) {
+ir_status fe_mesh_agree(rt_context *context, const ir_mesh *mesh, void *bytes, size_t count,
+                        ir_error *error) {
   rt_mesh *devices = NULL;
   rt_post *post = rt_context_post(context);
   if (!post) return IR_OK;

@@ -5,8 +5,8 @@
 #include "runtime/context.h"
 #include "runtime/mesh_run.h"
 
-/* Rows of so many bytes, one of each device, in *all, which is freed with ir_free(mem, *all, devices * count):
- * the devices of this process have `own`. All processes call it alike. */
+/* Rows of so many bytes, one of each device, in *all, which is freed with ir_free(mem, *all, devices *
+ * count): the devices of this process have `own`. All processes call it alike. */
 ir_status fe_gather_rows(rt_mesh *mesh, const ir_mem *mem, void *own, size_t count, unsigned char **all,
                          ir_error *error);
 /* Gives each process the bytes that process 0 has. All processes call it alike. */

@@ -44,7 +44,8 @@ void fe_mesh_keep(rt_context *c, const ir_mesh *m) {
 static bool read_costs(const char *text, const ir_mesh *m, costs *out) {
   for (uint32_t a = 0; a < m->axis_count; a++) {
     int length = 0;
-    if (sscanf(text, "%lf %lf\n%n", &out->latency[a], &out->bandwidth[a], &length) != 2 || !length) return false;
+    if (sscanf(text, "%lf %lf\n%n", &out->latency[a], &out->bandwidth[a], &length) != 2 || !length)
+      return false;
     if (!(out->latency[a] >= 0) || !(out->bandwidth[a] >= 0)) return false;
     text += length;
   }

@@ -8,12 +8,13 @@
 #include <string.h>
 
 enum {
-  PLACES = 8,     /* of too much at a time: one for each phase of a program, of which there are few */
+  PLACES = 8,  /* of too much at a time: one for each phase of a program, of which there are few */
   RAISES = 24, /* of the price, by 8: from nothing to more than any time */
   STEADY = 3,  /* raises after which as much is held as before: nothing holds less */
   HALVINGS = 6 /* of the power of 8 in between: to a thirtieth of the price */
 };
-static const double enough = 1.01; /* above the bound: where solving takes long, prices are not refined below */
+static const double enough =
+    1.01; /* above the bound: where solving takes long, prices are not refined below */
 
 typedef struct budget {
   auto_model *m;

@@ -27,7 +27,7 @@ typedef struct step {
 typedef struct elimination {
   const ir_mem *mem;
   const uint32_t *sizes; /* strategies that are alive */
-  bool counting; /* scopes of tables alone, to find an order */
+  bool counting;         /* scopes of tables alone, to find an order */
   table *tables;
   size_t table_count, table_cap;
   uint32_t **of; /* by variable: the tables that have it */

@@ -8,7 +8,7 @@
 
 enum {
   AUTO_STRATEGIES = 1 << 10, /* of one operation; of more, those that divide it most are kept */
-  AUTO_PLANNED = 8, /* devices of a redistribution that is planned: a millisecond; there are thousands */
+  AUTO_PLANNED = 8,      /* devices of a redistribution that is planned: a millisecond; there are thousands */
   AUTO_PLANNED_AXES = 2, /* axes of the mesh that take part in one: three have ten times as many places */
   AUTO_TERMS = OP_SHARDING_OPERANDS + 1 /* operands and the result */
 };
@@ -69,15 +69,15 @@ typedef struct auto_model {
   choice_pair *pairs;
   size_t pair_count, pair_cap;
   choice_store lists, classes; /* tables by lists of specs; numbers of variables by all that they depend on */
-  ir_ref *live; /* in order, sources first */
+  ir_ref *live;                /* in order, sources first */
   size_t live_count, live_cap, nodes;
   uint32_t *operation, *stored; /* by node: its variable + 1; 0: none */
   uint32_t *reader;             /* by node: where those that read it begin in: */
   ir_ref *read_by;              /* one that reads it twice stands there twice */
   size_t read_count;
-  auto_life *lives;             /* of the values, in the order of `live` */
-  uint32_t *place;              /* by node: where it is in that order */
-  bool truncated;               /* an operation has more strategies than are considered */
+  auto_life *lives; /* of the values, in the order of `live` */
+  uint32_t *place;  /* by node: where it is in that order */
+  bool truncated;   /* an operation has more strategies than are considered */
 } auto_model;
 
 bool auto_no_memory(auto_model *m); /* false */

@@ -23,7 +23,8 @@ static void costs_of(const improving *s, uint32_t v, uint32_t except, double *ou
     uint32_t other = choice_other(pair, v);
     if (other == except) continue;
     size_t step = pair->a == v ? p->counts[pair->b] : 1;
-    const double *at = pair->a == v ? pair->cost + s->chosen[other] : pair->cost + (size_t)s->chosen[other] * count;
+    const double *at =
+        pair->a == v ? pair->cost + s->chosen[other] : pair->cost + (size_t)s->chosen[other] * count;
     for (uint32_t i = 0; i < count; i++) out[i] += at[i * step];
   }
 }
@@ -55,7 +56,8 @@ static void improve_two(improving *s, const choice_pair *pair) {
     const double *row = pair->cost + (size_t)r * columns;
     if (!is_less(s->first[r], now)) continue;
     for (uint32_t c = 0; c < columns; c++)
-      if (is_less(s->first[r] + s->second[c] + row[c], now)) i = r, k = c, now = s->first[r] + s->second[c] + row[c];
+      if (is_less(s->first[r] + s->second[c] + row[c], now))
+        i = r, k = c, now = s->first[r] + s->second[c] + row[c];
   }
   if (i == s->chosen[a] && k == s->chosen[b]) return;
   s->chosen[a] = i, s->chosen[b] = k;

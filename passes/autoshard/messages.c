@@ -64,7 +64,8 @@ static void least_over(const choice_problem *p, const choice_pair *pair, uint32_
     return;
   }
   for (uint32_t i = 0; i < rows; i++, row += columns) {
-    double least[4] = {CHOICE_NEVER, CHOICE_NEVER, CHOICE_NEVER, CHOICE_NEVER}; /* do not wait for one another */
+    double least[4] = {CHOICE_NEVER, CHOICE_NEVER, CHOICE_NEVER,
+                       CHOICE_NEVER}; /* do not wait for one another */
     uint32_t k = 0;
     for (; k + 4 <= columns; k += 4)
       for (uint32_t j = 0; j < 4; j++) {
@@ -78,7 +79,8 @@ static void least_over(const choice_problem *p, const choice_pair *pair, uint32_
   }
 }
 
-/* Hands the share of v to the pair, and its least to the other variable. Returns what every strategy costs. */
+/* Hands the share of v to the pair, and its least to the other variable. Returns what every strategy costs.
+ */
 static double send(passing *s, uint32_t number, uint32_t v, const double *has, double share) {
   const choice_problem *p = s->p;
   const choice_pair *pair = &p->pairs[number];
@@ -101,7 +103,8 @@ static uint32_t choose(const passing *s, uint32_t v, const uint32_t *chosen) {
     const choice_pair *pair = &p->pairs[number];
     uint32_t other = choice_other(pair, v);
     for (uint32_t i = 0; i < count; i++)
-      s->most[i] += is_later(pair, v) ? s->to[pair->b == v][number][i] : choice_pair_cost(p, pair, v, i, chosen[other]);
+      s->most[i] +=
+          is_later(pair, v) ? s->to[pair->b == v][number][i] : choice_pair_cost(p, pair, v, i, chosen[other]);
   }
   for (uint32_t i = 1; i < count; i++)
     if (s->most[i] < s->most[best]) best = i;
@@ -149,7 +152,8 @@ static void find_least(passing *s, choice_messages *m) {
       uint32_t other = choice_other(pair, v);
       const double *theirs = s->to[pair->b == other][number], *own = s->to[pair->b == v][number];
       earlier++;
-      for (uint32_t k = 0; k < p->counts[other]; k++) s->share[k] = theirs[k] > CHOICE_NEVER / 2 ? CHOICE_NEVER : -theirs[k];
+      for (uint32_t k = 0; k < p->counts[other]; k++)
+        s->share[k] = theirs[k] > CHOICE_NEVER / 2 ? CHOICE_NEVER : -theirs[k];
       least_over(p, pair, other, s->share, s->least);
       for (uint32_t i = 0; i < p->counts[v]; i++)
         m->least[v][i] += s->least[i] - own[i] + s->most[i] / shares - s->behind[number];
@@ -174,8 +178,8 @@ static bool begin(passing *s, choice_messages *m) {
   m->least = ir_alloc(p->mem, p->count * sizeof *m->least);
   m->numbers = ir_alloc(p->mem, m->total * sizeof *m->numbers);
   m->chosen = ir_alloc(p->mem, p->count * sizeof *m->chosen);
-  if (!choice_neighbours_make(p, &s->near) || !s->numbers || !s->to[0] || !s->to[1] || !s->behind || !m->least ||
-      !m->numbers || !m->chosen)
+  if (!choice_neighbours_make(p, &s->near) || !s->numbers || !s->to[0] || !s->to[1] || !s->behind ||
+      !m->least || !m->numbers || !m->chosen)
     return false;
   memset(s->numbers, 0, s->total * sizeof *s->numbers);
   double *at = s->numbers;

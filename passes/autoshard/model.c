@@ -84,7 +84,8 @@ static bool add_store(auto_model *m, ir_ref node, bool result) {
   const ir_spec *given = ir_spec_of(m->g, node);
   if (ir_only_divides(ir_op_of(m->g, node))) given = NULL; /* its strategies say so */
   bool leaf = is_leaf(m, node);
-  if (!ir_shape(m->g, node) || (!leaf && !given && !result && m->reader[node + 1] - m->reader[node] < 2)) return true;
+  if (!ir_shape(m->g, node) || (!leaf && !given && !result && m->reader[node + 1] - m->reader[node] < 2))
+    return true;
   if (!add_variable(m, node, true, 1)) return false;
   uint32_t number = (uint32_t)m->variable_count - 1;
   storing s = {m, &m->variables[number]};

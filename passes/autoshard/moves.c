@@ -155,7 +155,8 @@ const double *auto_move_table(auto_model *m, uint32_t array, const uint32_t *row
   double *cost = m->lists.items[entry].value;
   for (uint32_t i = 0; i < row_count && fresh; i++)
     for (uint32_t k = 0; k < column_count; k++)
-      if ((cost[(size_t)i * column_count + k] = auto_move_time(m, array, rows[i], columns[k])) < 0) return NULL;
+      if ((cost[(size_t)i * column_count + k] = auto_move_time(m, array, rows[i], columns[k])) < 0)
+        return NULL;
   return cost;
 }
 

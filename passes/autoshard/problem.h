@@ -32,7 +32,8 @@ typedef struct choice_result {
  * beyond that a good one, with a bound. False: no memory. */
 bool choice_solve(const choice_problem *p, size_t entries, uint32_t *chosen, choice_result *result);
 
-/* made.c: what was made, by its key, a list of words: kinds, addresses of tables, numbers of other entries. */
+/* made.c: what was made, by its key, a list of words: kinds, addresses of tables, numbers of other entries.
+ */
 typedef struct choice_made {
   uint64_t *key;
   size_t words;
@@ -83,7 +84,8 @@ typedef struct choice_reduced {
   size_t step_count, step_cap, pair_cap, variables; /* variables: of the original */
   double constant;                                  /* to be added to costs of the problem */
 } choice_reduced;
-bool choice_reduce(const choice_problem *p, choice_store *store, const choice_alive *alive, choice_reduced *out);
+bool choice_reduce(const choice_problem *p, choice_store *store, const choice_alive *alive,
+                   choice_reduced *out);
 /* From an assignment of the reduced problem to one of the original. */
 bool choice_expand(const choice_reduced *r, const choice_alive *alive, const uint32_t *chosen, uint32_t *out);
 void choice_reduced_free(choice_reduced *r);

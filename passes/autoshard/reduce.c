@@ -37,7 +37,8 @@ static uint32_t take_costs(reducing *s, const choice_problem *p, const choice_al
   bool fresh, good = choice_word(s->store, 'c');
   for (uint32_t i = 0; i < count && good; i++) good = choice_words_of(s->store, &p->cost[v][of[i]], 1);
   uint32_t entry = good ? choice_make(s->store, count * sizeof(double), &fresh) : UINT32_MAX;
-  for (uint32_t i = 0; entry != UINT32_MAX && fresh && i < count; i++) value_of(s, entry)[i] = p->cost[v][of[i]];
+  for (uint32_t i = 0; entry != UINT32_MAX && fresh && i < count; i++)
+    value_of(s, entry)[i] = p->cost[v][of[i]];
   return entry;
 }
 
@@ -87,10 +88,12 @@ static bool add_table(reducing *s, uint32_t a, uint32_t b, uint32_t table) {
   }
   bool fresh;
   size_t entries = (size_t)s->sizes[a] * s->sizes[b];
-  if (!choice_word(s->store, '+') || !choice_word(s->store, e->table) || !choice_word(s->store, table)) return false;
+  if (!choice_word(s->store, '+') || !choice_word(s->store, e->table) || !choice_word(s->store, table))
+    return false;
   uint32_t sum = choice_make(s->store, entries * sizeof(double), &fresh);
   if (sum == UINT32_MAX) return false;
-  for (size_t i = 0; i < entries && fresh; i++) value_of(s, sum)[i] = value_of(s, e->table)[i] + value_of(s, table)[i];
+  for (size_t i = 0; i < entries && fresh; i++)
+    value_of(s, sum)[i] = value_of(s, e->table)[i] + value_of(s, table)[i];
   e->table = sum;
   return true;
 }
@@ -128,9 +131,7 @@ static void copy_rows(const reducing *s, const edge *e, uint32_t v, double *out)
     for (uint32_t k = 0; k < columns; k++) out[(size_t)i * columns + k] = table[(size_t)k * rows + i];
 }
 
-static bool has_room(reducing *s, size_t entries) {
-  return IR_RESERVE(s->mem, s->rows, s->room, entries);
-}
+static bool has_room(reducing *s, size_t entries) { return IR_RESERVE(s->mem, s->rows, s->room, entries); }
 
 static double least_of(double x) { return x < CHOICE_NEVER ? x : CHOICE_NEVER; }
 
@@ -266,7 +267,8 @@ static bool write_problem(reducing *s) {
   return good;
 }
 
-bool choice_reduce(const choice_problem *p, choice_store *store, const choice_alive *alive, choice_reduced *out) {
+bool choice_reduce(const choice_problem *p, choice_store *store, const choice_alive *alive,
+                   choice_reduced *out) {
   reducing s = {.mem = p->mem, .store = store, .count = p->count, .out = out};
   *out = (choice_reduced){.problem = {.mem = p->mem}, .variables = p->count};
   s.sizes = ir_alloc(s.mem, s.count * sizeof *s.sizes);
@@ -319,10 +321,12 @@ static uint32_t least_step(const choice_step *step, const uint32_t *sizes, const
   return best;
 }
 
-bool choice_expand(const choice_reduced *r, const choice_alive *alive, const uint32_t *chosen, uint32_t *out) {
+bool choice_expand(const choice_reduced *r, const choice_alive *alive, const uint32_t *chosen,
+                   uint32_t *out) {
   for (size_t v = 0; v < r->variables; v++) out[v] = 0;
   for (size_t n = 0; n < r->problem.count; n++) out[r->of[n]] = chosen[n];
-  for (size_t i = r->step_count; i-- > 0;) out[r->steps[i].variable] = least_step(&r->steps[i], alive->count, out);
+  for (size_t i = r->step_count; i-- > 0;)
+    out[r->steps[i].variable] = least_step(&r->steps[i], alive->count, out);
   for (size_t v = 0; v < r->variables; v++) out[v] = alive->of[v][out[v]];
   return true;
 }

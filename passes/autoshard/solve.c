@@ -95,7 +95,8 @@ static bool solve(solving *s, bool *exact) {
 }
 
 bool choice_solve(const choice_problem *p, size_t entries, uint32_t *chosen, choice_result *out) {
-  solving s = {.p = p, .entries = entries, .store = {.mem = p->mem}, .best = chosen, .cost = 2 * CHOICE_NEVER};
+  solving s = {
+      .p = p, .entries = entries, .store = {.mem = p->mem}, .best = chosen, .cost = 2 * CHOICE_NEVER};
   bool exact = false;
   memset(chosen, 0, p->count * sizeof *chosen);
   s.now = ir_alloc(p->mem, p->count * sizeof *s.now);

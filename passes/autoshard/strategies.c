@@ -175,7 +175,8 @@ static bool write_operand(auto_model *m, ir_ref x) {
   if (!ir_shape(g, x)) return choice_word(c, x);
   ir_spec_init(&whole, ir_rank(g, x));
   double bytes = auto_part_bytes(m, x, &whole);
-  bool good = choice_word(c, ir_shape(g, x)) && choice_word(c, ir_dtype_of(g, x)) && choice_words_of(c, &bytes, 1);
+  bool good =
+      choice_word(c, ir_shape(g, x)) && choice_word(c, ir_dtype_of(g, x)) && choice_words_of(c, &bytes, 1);
   while (ir_op_of(g, x) == IR_OP_RESHAPE || ir_op_of(g, x) == IR_OP_EXPAND) x = ir_src(g, x, 0);
   return good && choice_word(c, ir_op_of(g, x) == IR_OP_CONST ? x : 0);
 }
@@ -184,7 +185,8 @@ static bool write_operand(auto_model *m, ir_ref x) {
 static bool divide_once(auto_model *m, auto_variable *v) {
   const ir_node *n = ir_get(m->g, v->node);
   bool good = choice_word(&m->classes, n->op) && choice_word(&m->classes, (uint64_t)n->arg) &&
-              write_operand(m, v->node), fresh;
+              write_operand(m, v->node),
+       fresh;
   for (uint32_t i = 0; i < n->nsrc && good; i++) good = write_operand(m, n->src[i]);
   uint32_t entry = good ? choice_make(&m->classes, sizeof v->node, &fresh) : UINT32_MAX;
   if (entry == UINT32_MAX) return auto_no_memory(m);

@@ -3,8 +3,9 @@
  *   auto_problem FILE.vf [LIMIT]
  *
  * A line `found COST BOUND EXACT SECONDS PEAK`; without a limit, in bytes, one `cost VARIABLE NUMBERS...` for
- * each variable, `table NUMBERS...`, row by row, and `pair A B TABLE` for each pair, the number of its table from
- * 0; -1 stands for what cannot be. SECONDS are of the processor. A result `next_w` is the new value of the input `w`. A limit of 0: none. */
+ * each variable, `table NUMBERS...`, row by row, and `pair A B TABLE` for each pair, the number of its table
+ * from 0; -1 stands for what cannot be. SECONDS are of the processor. A result `next_w` is the new value of
+ * the input `w`. A limit of 0: none. */
 #include "frontend/text/reader.h"
 #include "passes/autoshard/impl.h"
 
@@ -54,7 +55,8 @@ static void read_references(const ir_graph *g, const ir_parsed_graph *b, autosha
   for (size_t i = 0; i < b->param_count && i < MOST; i++) {
     char name[64];
     inputs[i] = b->params[i].ref;
-    size_t length = (size_t)snprintf(name, sizeof name, "next_%.*s", (int)b->params[i].length, b->params[i].name);
+    size_t length =
+        (size_t)snprintf(name, sizeof name, "next_%.*s", (int)b->params[i].length, b->params[i].name);
     const ir_defined *d = ir_defined_find(b, name, length);
     for (uint32_t k = 0; d && k < root->nsrc; k++)
       if (root->src[k] == d->ref) references[request->reference_count++] = (pass_reference){(uint32_t)i, k};

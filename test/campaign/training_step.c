@@ -3,7 +3,8 @@
  *
  *   training_step FILE.vf
  *
- * Prints the graph. The new value of input `w` is the result `next_w`; `mean_w` and `square_w` are likewise. */
+ * Prints the graph. The new value of input `w` is the result `next_w`; `mean_w` and `square_w` are likewise.
+ */
 #include "frontend/viewfold.h"
 #include "frontend/viewfold_model.h"
 #include "frontend/viewfold_operations.h"

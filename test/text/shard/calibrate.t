@@ -25,7 +25,7 @@ graph @g on mesh @m [x=2,y=1]: 1 collective; a device receives 4 bytes at most, 
 $ sed 's/y=1\]/& latency=[1e-6,0] bandwidth=[1e9,0]/' kept.vf > given.vf && viewfold explain --mesh given.vf | sed -n '1p;/measured/p'
 graph @g on mesh @m [x=2,y=1] latency=[1e-06,0.0] bandwidth=[1000000000.0,0.0]: 1 collective; a device receives 4 bytes at most, all of them 8
 $ sed 's/x=2/x=4/' kept.vf > other.vf && viewfold explain --mesh other.vf | head -1
-graph @g on mesh @m [x=4,y=1]: 1 collective; a device receives 6 bytes at most, all of them 24
+graph @g on mesh @m [x=4,y=1]: 1 collective; a device receives 12 bytes at most, all of them 24
 $ viewfold run kept.vf --mesh x=2,y=1 --auto --in a=[1,2,3,4] --check
 b: f32[] = 10.0
 check b: 1 elements, bit-equal
