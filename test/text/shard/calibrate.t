@@ -28,7 +28,7 @@ $ sed 's/x=2/x=4/' kept.vf > other.vf && viewfold explain --mesh other.vf | head
 graph @g on mesh @m [x=4,y=1]: 1 collective; a device receives 12 bytes at most, all of them 24
 $ viewfold run kept.vf --mesh x=2,y=1 --auto --in a=[1,2,3,4] --check
 b: f32[] = 10.0
-check b: 1 elements, bit-equal
+check b: 1 element, bit-equal
 
 == what is wrong with the mesh
 $ viewfold mesh
