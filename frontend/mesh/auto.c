@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "frontend/mesh/agree.h"
-#include "frontend/mesh/kept.h"
+#include "frontend/machine/agree.h"
+#include "frontend/machine/mesh_costs.h"
 #include "passes/batch/batch.h"
 
 typedef struct choosing {

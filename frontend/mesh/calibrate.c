@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "frontend/machine/machine.h"
-#include "frontend/mesh/agree.h"
-#include "frontend/mesh/kept.h"
+#include "frontend/machine/agree.h"
+#include "frontend/machine/mesh_costs.h"
 #include "frontend/mesh/sharded.h"
 #include "frontend/report/dump_graph.h"
 #include "frontend/text/reader.h"

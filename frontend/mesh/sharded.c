@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "frontend/mesh/kept.h"
+#include "frontend/machine/mesh_costs.h"
 #include "passes/batch/batch.h"
 
 static ir_status no_memory(const fe_request *r, ir_error *error) {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "frontend/mesh/kept.h"
+#include "frontend/machine/mesh_costs.h"
 #include "frontend/report/dump_graph.h"
 #include "ir/print/print.h"
 #include "ir/verify/verify.h"

@@ -12,7 +12,8 @@ typedef struct fe_divided {
   ir_ref *refs, *map; /* the results, then the inputs; map: of the original's nodes */
   size_t count, map_size;
   shard_program program; /* its inputs and results are in the order of the block */
-  bool kept; /* latency and bandwidth of the mesh are those that were measured before (mesh/kept.h) */
+  bool
+      kept; /* latency and bandwidth of the mesh are those that were measured before (machine/mesh_costs.h) */
 } fe_divided;
 
 /* Runs the pass on a copy of the graph. device: as in shard_request. False after failing, also where there is

@@ -13,8 +13,8 @@ enum {
   STEADY = 3,  /* raises after which as much is held as before: nothing holds less */
   HALVINGS = 6 /* of the power of 8 in between: to a thirtieth of the price */
 };
-static const double enough =
-    1.01; /* above the bound: where solving takes long, prices are not refined below */
+/* Times the bound: where solving takes long, prices are not refined below one hundredth above it. */
+static const double enough = 1.01;
 
 typedef struct budget {
   auto_model *m;

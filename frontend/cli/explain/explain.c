@@ -154,7 +154,7 @@ static int explain_file(explainer *x) {
   return status;
 }
 
-/* The context is asked what messages cost (frontend/mesh/kept.h); nothing is compiled. */
+/* The context is asked what messages cost (frontend/machine/mesh_costs.h); nothing is compiled. */
 static int explain_on_mesh(explainer *x) {
   rt_options options;
   ir_error error = {0};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/mesh/agree.h"
+#include "frontend/machine/agree.h"
 #include "frontend/mesh/processes.h"
 #include "runtime/mesh/ranks.h"
 #include "runtime/mpi/mpi.h"

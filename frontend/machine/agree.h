@@ -1,6 +1,6 @@
 /* What several processes have to agree about before they make one program. */
-#ifndef VIEWFOLD_FRONTEND_MESH_AGREE_H
-#define VIEWFOLD_FRONTEND_MESH_AGREE_H
+#ifndef VIEWFOLD_FRONTEND_MACHINE_AGREE_H
+#define VIEWFOLD_FRONTEND_MACHINE_AGREE_H
 
 #include "runtime/context.h"
 #include "runtime/mesh_run.h"

@@ -1,10 +1,10 @@
-#include "frontend/mesh/kept.h"
+#include "frontend/machine/mesh_costs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/mesh/agree.h"
+#include "frontend/machine/agree.h"
 #include "runtime/mesh/ranks.h"
 
 static const char kind[] = "mesh";

@@ -1,7 +1,7 @@
 /* Latency and bandwidth of meshes, as `viewfold mesh calibrate` measured them, kept on disk (kind "mesh") by
  * the machine, the processes, and the axes and devices of the mesh. */
-#ifndef VIEWFOLD_FRONTEND_MESH_KEPT_H
-#define VIEWFOLD_FRONTEND_MESH_KEPT_H
+#ifndef VIEWFOLD_FRONTEND_MACHINE_MESH_COSTS_H
+#define VIEWFOLD_FRONTEND_MACHINE_MESH_COSTS_H
 
 #include "ir/mesh/sharding.h"
 #include "runtime/context.h"

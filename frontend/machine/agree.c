@@ -1,4 +1,4 @@
-#include "frontend/mesh/agree.h"
+#include "frontend/machine/agree.h"
 
 #include <string.h>
 
