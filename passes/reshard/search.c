@@ -147,7 +147,8 @@ static bool run(search *s, bool *exact) {
   if (s->p->limit && kept.peak / 2 > s->p->limit) return true;
   s->nodes[start].effort = 0;
   s->current = start;
-  if (start != s->target && !relax(s, &s->p->to, false)) return false;
+  if (start != s->target) relax(s, &s->p->to, false); /* false also where that is all there is time for */
+  if (s->failed) return false;
   const node *end = &s->nodes[s->target];
   reshard_rank least = reshard_rank_of(s->p, &s->nodes[start].estimate, 0);
   reshard_rank direct = reshard_rank_of(s->p, &end->cost, 0);

@@ -6,7 +6,7 @@
 enum {
   USUAL = 4096,        /* elements of a dimension of any size, that all devices divide */
   WORK = 1 << 24,      /* of a plan, over the devices: as the planner by itself on one */
-  LEAST_WORK = 1 << 14 /* a few steps on 4096 devices: a millisecond, as a graph has hundreds of plans */
+  LEAST_WORK = 1 << 12 /* one exchange of uneven parts on 4096 devices: as a graph has hundreds of plans */
 };
 
 /* A size to plan for: the size, or one that a variable may have. */
