@@ -29,7 +29,9 @@ VF_API int64_t vf_mesh_coordinate(const vf_mesh *mesh, int64_t device, const cha
 /* Measures what a message between neighbouring devices takes along each axis of more than one device, on the
  * devices of the mesh, in about 0.1 seconds for each: its latency and bandwidth are these from then on. With
  * both known for all axes, exchanges take the least time; without, they move the fewest bytes. Results have
- * the same bits. Several processes call it alike. Fails as vf_compile_on, and leaves the mesh as it was. */
+ * the same bits. They are kept in the cache, for meshes of these sizes that declare neither. Several
+ * processes call it alike, and get what process 0 measured. Fails as vf_compile_on, and leaves the mesh as it
+ * was. */
 VF_API vf_status vf_mesh_calibrate(vf_mesh *mesh, vf_error *error);
 /* Of an axis: seconds that a message takes, and bytes in a second; 0: not known; -1: no axis has that name.
  */

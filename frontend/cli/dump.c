@@ -70,7 +70,7 @@ typedef struct dump {
 
 /* d->out holds the text that was made before a failure too. */
 static int one_graph(dump *d, const ir_parsed_graph *block) {
-  int chosen = d->choose ? cli_mesh_auto(&d->s, block, NULL) : CLI_OK;
+  int chosen = d->choose ? cli_mesh_auto(&d->s, d->context, block, NULL) : CLI_OK;
   if (chosen) return chosen;
   d->options.statements = d->s.statements;
   ir_status status = fe_dump(&d->s.g, block, &d->options, &d->out, &d->s.error);

@@ -167,6 +167,7 @@ static int compile_graph(runner *r) {
   if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK &&
       (!r->target || rt_context_runs_here(r->context, &r->s.error) == IR_OK) &&
       (!r->mesh || cli_processes_join(r->context, &r->s.error) == IR_OK)) {
+    if (r->choose && (status = cli_mesh_auto(&r->s, r->context, r->block, NULL))) return status;
     if (!r->mesh) fe_compile(r->context, &request, &r->program, &r->s.error);
     else if (fe_sharded_make(r->context, &request, r->wire != NULL, &r->sharded, &r->s.error) == IR_OK)
       rt_program_retain(r->program = r->sharded.program);
@@ -376,7 +377,6 @@ static int run_command(runner *r) {
   if (!status && r->schedule_file && fe_schedule_load(r->schedule_file, &r->schedule, &r->s.error) != IR_OK)
     status = fail_run(r);
   if (!status && r->mesh) status = cli_mesh_declare(&r->s, r->block, r->mesh, &r->specs);
-  if (!status && r->choose) status = cli_mesh_auto(&r->s, r->block, NULL);
   if (!status)
     status =
         (r->mesh ? cli_bind_mapped : cli_bind)(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "frontend/machine/agree.h"
+#include "frontend/machine/mesh_costs.h"
 #include "passes/batch/batch.h"
 
 typedef struct choosing {
@@ -48,14 +50,18 @@ ir_status fe_shard_auto(const fe_request *r, const fe_auto *with, autoshard_repo
     return ir_fail(error, IR_ERR_INVALID,
                    "graph @%.60s has no mesh; a text declares one, as in mesh @m [x=2,y=4]", r->name);
   if (!(c.refs = ir_alloc(mem, c.count * sizeof *c.refs))) return no_memory(&c, error);
+  autoshard_rates rates = with->rates;
   ir_status status = copy_graph(&c, error);
+  if (!status) status = fe_mesh_take_kept(with->context, &c.copy, NULL, error);
+  if (!status && with->context)
+    status = fe_mesh_agree(with->context, ir_graph_mesh(r->graph), &rates, sizeof rates, error);
   if (!status) {
     autoshard_request of = {.root = c.refs[0],
                             .inputs = c.refs + 1,
                             .input_count = r->input_count,
                             .references = r->references,
                             .reference_count = r->reference_count,
-                            .rates = with->rates,
+                            .rates = rates,
                             .memory = with->memory};
     if (!pass_autoshard(&c.copy, &of, report)) status = error->status ? error->status : no_memory(&c, error);
   }

@@ -4,10 +4,13 @@
 
 #include "frontend/api/compile.h"
 #include "passes/autoshard/autoshard.h"
+#include "runtime/context.h"
 
 typedef struct fe_auto {
   autoshard_rates rates; /* of a device; zeros: the defaults of passes/autoshard */
   double memory;         /* bytes of a device; 0: as the mesh says */
+  rt_context *context;   /* whose kept costs of messages count (machine/mesh_costs.h), and whose processes
+                            choose alike; or NULL */
 } fe_auto;
 
 /* Gives values of the request's graph that are open the specs that pass_autoshard chooses. Values of vmapped

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "frontend/machine/machine.h"
+#include "frontend/machine/agree.h"
+#include "frontend/machine/mesh_costs.h"
 #include "frontend/mesh/sharded.h"
 #include "frontend/report/dump_graph.h"
 #include "frontend/text/reader.h"
@@ -122,9 +124,13 @@ ir_status fe_mesh_calibrate(rt_context *context, ir_mesh *mesh, ir_error *error)
     bandwidth[a] =
         (double)((LARGE - SMALL) * sizeof(float)) / (large - small > least ? large - small : least);
   }
+  if (fe_mesh_agree(context, mesh, latency, sizeof latency, error) != IR_OK ||
+      fe_mesh_agree(context, mesh, bandwidth, sizeof bandwidth, error) != IR_OK)
+    return error->status;
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     mesh->axes[a].latency = fe_two_digits(latency[a]);
     mesh->axes[a].bandwidth = fe_two_digits(bandwidth[a]);
   }
+  fe_mesh_keep(context, mesh);
   return IR_OK;
 }

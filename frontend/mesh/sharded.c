@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "frontend/machine/mesh_costs.h"
 #include "passes/batch/batch.h"
 
 static ir_status no_memory(const fe_request *r, ir_error *error) {
@@ -60,6 +61,7 @@ static ir_status make_program(fe_sharded *s, const fe_request *r, ir_error *erro
   if (r->input_count) memcpy(s->refs + 1, r->inputs, r->input_count * sizeof *s->refs);
   if (r->var_count) memcpy(s->refs + 1 + r->input_count, r->vars, r->var_count * sizeof *s->refs);
   if (ir_graph_copy(&s->graph, r->graph, s->refs, s->ref_count, NULL) != IR_OK) return no_memory(r, error);
+  if (fe_mesh_take_kept(s->context, &s->graph, NULL, error) != IR_OK) return error->status;
   bool good = pass_physicalize(&s->graph, s->refs, 1 + s->input_count);
   shard_request of = {.root = s->refs[0],
                       .inputs = s->refs + 1,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "frontend/machine/mesh_costs.h"
 #include "frontend/report/dump_graph.h"
 #include "ir/print/print.h"
 #include "ir/verify/verify.h"
@@ -18,7 +19,8 @@ static bool copy_graph(fe_divided *d, ir_graph *g, const ir_parsed_graph *b, ir_
   return ir_graph_copy(&d->g, g, d->refs, d->count, &d->map) == IR_OK;
 }
 
-bool fe_divided_make(fe_divided *d, ir_graph *g, const ir_parsed_graph *b, int64_t device, ir_error *error) {
+bool fe_divided_make(fe_divided *d, ir_graph *g, const ir_parsed_graph *b, int64_t device,
+                     rt_context *context, ir_error *error) {
   fe_request request;
   *d = (fe_divided){0};
   if (!ir_graph_mesh(g))
@@ -27,6 +29,7 @@ bool fe_divided_make(fe_divided *d, ir_graph *g, const ir_parsed_graph *b, int64
                    b->name) == IR_OK;
   if (ir_graph_init(&d->g, g->mem, error) != IR_OK) return false;
   bool good = fe_block_request(g, b, NULL, &request) && copy_graph(d, g, b, request.results, error) &&
+              fe_mesh_take_kept(context, &d->g, &d->kept, error) == IR_OK &&
               pass_physicalize(&d->g, d->refs, d->count);
   shard_request of = {.inputs = d->refs + 1,
                       .input_count = b->param_count,

@@ -120,6 +120,7 @@ static void put_collectives(const sharded *s) {
   ir_mesh_print(ir_graph_mesh(&s->d.g), s->out);
   ir_textf(s->out, ": %llu collective%s; a device receives %llu bytes at most, all of them %llu\n", count,
            count == 1 ? "" : "s", recv, total);
+  if (s->d.kept) ir_text_str(s->out, "latency and bandwidth as viewfold mesh calibrate measured them\n");
   for (size_t i = 0, k = 0; i < p->note_count; i++) {
     ir_text_str(s->out, "\n"), put_note(s, &p->notes[i]);
     ir_textf(s->out, ": %s\n", reasons[p->notes[i].reason]);
@@ -178,7 +179,7 @@ static bool make(sharded *s, ir_graph *g, const fe_dump_options *o, ir_error *er
             mesh->name, (unsigned)mesh->device_count - 1);
     return false;
   }
-  return fe_divided_make(&s->d, g, s->block, one ? o->device : SHARD_ALL, error);
+  return fe_divided_make(&s->d, g, s->block, one ? o->device : SHARD_ALL, o->context, error);
 }
 
 void fe_dump_shard(ir_graph *g, const ir_parsed_graph *block, const fe_dump_options *options, ir_text *out,

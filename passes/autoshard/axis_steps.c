@@ -83,13 +83,14 @@ static void find_all(const steps *s, uint32_t from, double *least) {
   }
 }
 
-/* How many devices take part. */
-static int64_t devices_of(const steps *s, const ir_spec *from, const ir_spec *to) {
+/* Do few devices along few axes take part? */
+static bool are_few(const steps *s, const ir_spec *from, const ir_spec *to) {
   int64_t devices = 1;
+  uint32_t axes = 0;
   for (uint32_t i = 0; i < s->axes; i++)
-    if (place_in(s, from, s->axis[i]) < s->places - 1 || place_in(s, to, s->axis[i]) < s->places - 1)
-      devices *= s->mesh->axes[s->axis[i]].size;
-  return devices;
+    if (auto_is_named(from, s->axis[i]) || auto_is_named(to, s->axis[i]))
+      devices *= s->mesh->axes[s->axis[i]].size, axes++;
+  return devices <= AUTO_PLANNED && axes <= AUTO_PLANNED_AXES;
 }
 
 int auto_axis_steps(auto_model *m, uint32_t array, const ir_spec *from, const ir_spec *to, double *seconds) {
@@ -102,7 +103,7 @@ int auto_axis_steps(auto_model *m, uint32_t array, const ir_spec *from, const ir
     if ((uint64_t)s.count * s.places > STATES) return 0;
     s.axis[s.axes++] = i, s.count *= s.places;
   }
-  if (devices_of(&s, from, to) <= AUTO_PLANNED) return 0;
+  if (are_few(&s, from, to)) return 0;
   if (!a->ways) {
     if (!(a->ways = ir_alloc(mem, s.count * sizeof *a->ways))) return auto_no_memory(m) - 1;
     memset(a->ways, 0, s.count * sizeof *a->ways);

@@ -8,10 +8,13 @@
 #include <string.h>
 
 enum {
-  PLACES = 8,     /* of too much at a time: one for each phase of a program, of which there are few */
-  DOUBLINGS = 60, /* of the price: from nothing to more than any time */
-  HALVINGS = 10   /* to a thousandth of the price */
+  PLACES = 8,  /* of too much at a time: one for each phase of a program, of which there are few */
+  RAISES = 24, /* of the price, by 8: from nothing to more than any time */
+  STEADY = 3,  /* raises after which as much is held as before: nothing holds less */
+  HALVINGS = 6 /* of the power of 8 in between: to a thirtieth of the price */
 };
+/* Times the bound: where solving takes long, prices are not refined below one hundredth above it. */
+static const double enough = 1.01;
 
 typedef struct budget {
   auto_model *m;
@@ -22,6 +25,8 @@ typedef struct budget {
   uint32_t *chosen, *best;
   choice_pair *pairs;  /* those of the problem, some with tables of their own */
   double least, bound; /* of what fits */
+  double peak;         /* of what was chosen last */
+  bool exact;          /* so it was solved */
   double smallest;     /* peak so far, and where it was reached: */
   ir_ref largest;      /* the value of most bytes there */
   double largest_bytes;
@@ -101,7 +106,8 @@ static bool try_price(budget *b, double price, bool *fits, bool *again) {
   if (!good) return auto_no_memory(b->m);
   double bound = result.bound - price * (double)b->place_count * b->limit;
   if (bound > b->bound) b->bound = bound;
-  double peak = auto_peak(b->m, b->chosen, b->room, &worst), cost = choice_cost(b->p, b->chosen);
+  b->exact = result.exact;
+  double peak = b->peak = auto_peak(b->m, b->chosen, b->room, &worst), cost = choice_cost(b->p, b->chosen);
   if (peak < b->smallest) b->smallest = peak, note_largest(b, worst);
   *fits = peak <= b->limit;
   for (size_t i = 0; i < b->place_count; i++) known |= b->places[i] == worst;
@@ -112,14 +118,17 @@ static bool try_price(budget *b, double price, bool *fits, bool *again) {
 }
 
 static bool find_price(budget *b, double seconds) {
-  double high = seconds / b->limit / 1024, low = 0;
+  double high = seconds / b->limit / 1024, low = high / 8, last = 0;
   bool fits = false, again = false;
-  for (int i = 0; i < DOUBLINGS && !fits; i++) {
+  for (int i = 0, steady = 0; i < RAISES && !fits && steady < STEADY; i++) {
     if (!try_price(b, high, &fits, &again)) return false;
-    if (!fits && !again) low = high, high *= 2;
+    steady = b->peak == last && !again ? steady + 1 : 0;
+    last = b->peak;
+    if (!fits && !again) low = high, high *= 8;
   }
   for (int i = 0; i < HALVINGS && b->least < CHOICE_NEVER; i++) {
-    double price = (low + high) / 2;
+    if (!b->exact && b->least <= enough * b->bound) break;
+    double price = sqrt(low * high);
     if (!try_price(b, price, &fits, &again)) return false;
     if (fits) high = price;
     else low = price;

@@ -1,21 +1,21 @@
 /* Elimination of variables: all tables that have a variable are added up, and the least over its strategies
  * is a table of the variables that it had to do with. Backwards, each variable takes its least, since those
- * that its tables have are known then. The variable whose sum is smallest goes first.
- *
- * Where a sum would be too large, the tables are put into several groups, and each group gives a table of its
- * own: as if the variable could choose for each. So the total becomes a bound, and what is chosen backwards
- * is good, but need not be the best. */
+ * that its tables have are known then. The variable whose sum is smallest goes first; the order is found
+ * before anything is computed, and where a sum would be too large, nothing is. */
 #include "problem.h"
 
 #include <string.h>
 
-enum { MOST_SCOPE = 32 }; /* never met, because a table has 2^22 entries at most: 22 variables */
+enum {
+  MOST_SCOPE = 32, /* never met, because a table has 2^22 entries at most: 22 variables */
+  TABLES = 8       /* times the numbers of the largest table: 256 MB of all together */
+};
 
 typedef struct table {
   uint32_t count, *vars; /* ascending */
   double *cost;          /* the last variable varies fastest */
   size_t entries;
-  int64_t gone; /* the step that has added it up; -1: none so far */
+  bool gone; /* added up */
 } table;
 
 /* A variable that is eliminated: its tables are used[first .. first + count). */
@@ -27,7 +27,7 @@ typedef struct step {
 typedef struct elimination {
   const ir_mem *mem;
   const uint32_t *sizes; /* strategies that are alive */
-  size_t limit;
+  bool counting;         /* scopes of tables alone, to find an order */
   table *tables;
   size_t table_count, table_cap;
   uint32_t **of; /* by variable: the tables that have it */
@@ -36,14 +36,12 @@ typedef struct elimination {
   size_t step_count, *used, used_count, used_cap;
   double *weight; /* by variable: numbers in its sum */
   uint8_t *known; /* is the weight up to date? */
-  double constant;
-  bool exact;
 } elimination;
 
 static bool attach(elimination *s, uint32_t v, size_t number) {
   size_t kept = 0;
   for (size_t i = 0; i < s->of_count[v]; i++)
-    if (s->tables[s->of[v][i]].gone < 0) s->of[v][kept++] = s->of[v][i];
+    if (!s->tables[s->of[v][i]].gone) s->of[v][kept++] = s->of[v][i];
   s->of_count[v] = kept;
   if (!IR_RESERVE(s->mem, s->of[v], s->of_cap[v], kept + 1)) return false;
   s->of[v][s->of_count[v]++] = (uint32_t)number;
@@ -54,9 +52,10 @@ static bool attach(elimination *s, uint32_t v, size_t number) {
 static table *add_table(elimination *s, const uint32_t *vars, uint32_t count) {
   if (!IR_RESERVE(s->mem, s->tables, s->table_cap, s->table_count + 1)) return NULL;
   table *t = &s->tables[s->table_count];
-  *t = (table){.count = count, .entries = 1, .gone = -1};
+  *t = (table){.count = count, .entries = 1};
   for (uint32_t i = 0; i < count; i++) t->entries *= s->sizes[vars[i]];
   t->vars = ir_alloc(s->mem, count * sizeof *t->vars);
+  if (s->counting) t->entries = 0;
   t->cost = ir_alloc(s->mem, t->entries * sizeof *t->cost);
   s->table_count++;
   if (!t->vars || !t->cost) return NULL;
@@ -98,7 +97,7 @@ static double weight_of(elimination *s, uint32_t v) {
   if (s->known[v]) return s->weight[v];
   bool fits = true;
   for (size_t i = 0; i < s->of_count[v] && fits; i++)
-    if (s->tables[s->of[v][i]].gone < 0) fits = join(&all, &s->tables[s->of[v][i]]);
+    if (!s->tables[s->of[v][i]].gone) fits = join(&all, &s->tables[s->of[v][i]]);
   s->known[v] = 1;
   return s->weight[v] = fits ? size_of(s, &all) : 1e300;
 }
@@ -131,93 +130,67 @@ static void add_to(const elimination *s, double *sum, size_t entries, const tabl
   }
 }
 
-/* The least over v of the sum of some of its tables. */
-static bool take_least(elimination *s, uint32_t v, const size_t *group, size_t count) {
+/* The least over v of the sum of its tables, used[first ..]. */
+static bool take_least(elimination *s, uint32_t v, size_t first, double size) {
   scope others = {0}, all;
-  for (size_t i = 0; i < count; i++) join(&others, &s->tables[group[i]]);
+  for (size_t i = first; i < s->used_count; i++) join(&others, &s->tables[s->used[i]]);
   uint32_t n = 0;
   for (uint32_t i = 0; i < others.count; i++)
     if (others.vars[i] != v) others.vars[n++] = others.vars[i];
   others.count = n;
+  if (!n) return true;
   all = others;
   all.vars[all.count++] = v; /* the fastest */
-  size_t entries = (size_t)size_of(s, &all), own = s->sizes[v];
+  table *t = add_table(s, others.vars, others.count);
+  if (!t || s->counting) return t != NULL;
+  size_t entries = (size_t)size, own = s->sizes[v];
   double *sum = ir_alloc(s->mem, entries * sizeof *sum);
   if (!sum) return false;
   memset(sum, 0, entries * sizeof *sum);
-  for (size_t i = 0; i < count; i++) add_to(s, sum, entries, &s->tables[group[i]], &all);
-  table *t = others.count ? add_table(s, others.vars, others.count) : NULL;
-  bool good = t || !others.count;
-  for (size_t i = 0; i < entries && good; i += own) {
+  for (size_t i = first; i < s->used_count; i++) add_to(s, sum, entries, &s->tables[s->used[i]], &all);
+  for (size_t i = 0; i < entries; i += own) {
     double least = sum[i];
     for (size_t k = 1; k < own; k++)
       if (sum[i + k] < least) least = sum[i + k];
-    if (t) t->cost[i / own] = least < CHOICE_NEVER ? least : CHOICE_NEVER;
-    else s->constant += least;
+    t->cost[i / own] = least < CHOICE_NEVER ? least : CHOICE_NEVER;
   }
   ir_free(s->mem, sum, entries * sizeof *sum);
-  return good;
+  return true;
 }
 
 /* ---- the steps */
 
-/* Tables of v into groups whose sums keep the limit, the largest tables first. */
-static bool put_groups(elimination *s, uint32_t v, size_t first, size_t count) {
-  size_t left = count, *group = ir_alloc(s->mem, count * sizeof *group);
-  bool good = group != NULL;
-  for (size_t i = 1; i < count; i++) /* by size; few of them */
-    for (size_t k = first + i; k > first; k--) {
-      size_t a = s->used[k - 1], b = s->used[k];
-      if (s->tables[a].entries >= s->tables[b].entries) break;
-      s->used[k - 1] = b, s->used[k] = a;
-    }
-  for (size_t i = 0; i < count; i++) s->tables[s->used[first + i]].gone = -2;
-  while (left && good) {
-    scope all = {.count = 1, .vars = {v}};
-    size_t taken = 0;
-    for (size_t i = first; i < first + count; i++) {
-      scope more = all;
-      if (s->tables[s->used[i]].gone != -2 || !join(&more, &s->tables[s->used[i]])) continue;
-      if (taken && size_of(s, &more) > (double)s->limit) continue;
-      all = more;
-      group[taken++] = s->used[i];
-      s->tables[s->used[i]].gone = (int64_t)s->step_count;
-    }
-    left -= taken;
-    s->exact &= left == 0;
-    good = take_least(s, v, group, taken);
-  }
-  ir_free(s->mem, group, count * sizeof *group);
-  return good;
-}
-
-static bool eliminate(elimination *s, uint32_t v) {
+static bool eliminate(elimination *s, uint32_t v, double size) {
   size_t first = s->used_count;
   if (!IR_RESERVE(s->mem, s->used, s->used_cap, first + s->of_count[v])) return false;
   for (size_t i = 0; i < s->of_count[v]; i++) {
-    const table *t = &s->tables[s->of[v][i]];
-    if (t->gone >= 0) continue;
+    table *t = &s->tables[s->of[v][i]];
+    if (t->gone) continue;
     s->used[s->used_count++] = s->of[v][i];
+    t->gone = true;
     for (uint32_t k = 0; k < t->count; k++) s->known[t->vars[k]] = 0;
   }
-  step *at = &s->steps[s->step_count];
-  *at = (step){v, first, s->used_count - first};
-  bool good = put_groups(s, v, first, at->count);
-  s->step_count++;
-  return good;
+  s->steps[s->step_count++] = (step){v, first, s->used_count - first};
+  return take_least(s, v, first, size);
 }
 
-static bool run(elimination *s) {
+/* In the order of the sizes of sums; *fits: they keep the limit. Without a limit, in the order given. */
+static bool run(elimination *s, uint32_t *order, double limit, bool *fits) {
   uint8_t *done = ir_alloc(s->mem, s->count);
+  double total = 0;
   bool good = done != NULL;
   if (good) memset(done, 0, s->count);
-  for (size_t i = 0; i < s->count && good; i++) {
+  for (size_t i = 0; i < s->count && good && *fits; i++) {
     uint32_t best = 0;
     double least = -1;
-    for (uint32_t v = 0; v < s->count; v++)
+    for (uint32_t v = 0; v < s->count && s->counting; v++)
       if (!done[v] && (least < 0 || weight_of(s, v) < least)) best = v, least = weight_of(s, v);
+    if (s->counting) order[i] = best;
+    else least = weight_of(s, best = order[i]);
+    total += least;
+    *fits = !s->counting || (least <= limit && total <= TABLES * limit);
     done[best] = 1;
-    good = eliminate(s, best);
+    good = !*fits || eliminate(s, best, least);
   }
   ir_free(s->mem, done, s->count);
   return good;
@@ -234,7 +207,7 @@ static void add_row(const elimination *s, const table *t, uint32_t v, const uint
   for (uint32_t i = 0; i < s->sizes[v]; i++) sum[i] += t->cost[at + i * own];
 }
 
-static bool decode(elimination *s, uint32_t *const *alive, uint32_t *chosen) {
+static bool decode(elimination *s, uint32_t *chosen) {
   uint32_t most = 1;
   for (size_t v = 0; v < s->count; v++) most = s->sizes[v] > most ? s->sizes[v] : most;
   double *sum = ir_alloc(s->mem, most * sizeof *sum);
@@ -249,28 +222,26 @@ static bool decode(elimination *s, uint32_t *const *alive, uint32_t *chosen) {
     chosen[at->var] = best;
   }
   ir_free(s->mem, sum, most * sizeof *sum);
-  for (size_t v = 0; v < s->count && sum; v++) chosen[v] = alive[v][chosen[v]];
   return sum != NULL;
 }
 
 /* ---- beginning and end */
 
-static bool begin(elimination *s, const choice_problem *p, uint32_t *const *alive) {
+static bool begin(elimination *s, const choice_problem *p) {
   for (uint32_t v = 0; v < p->count; v++) {
     table *t = add_table(s, &v, 1);
-    for (uint32_t i = 0; t && i < s->sizes[v]; i++) t->cost[i] = p->cost[v][alive[v][i]];
     if (!t) return false;
+    if (t->entries) memcpy(t->cost, p->cost[v], t->entries * sizeof *t->cost);
   }
   for (size_t e = 0; e < p->pair_count; e++) {
     const choice_pair *pair = &p->pairs[e];
     bool swapped = pair->a > pair->b;
     uint32_t vars[2] = {swapped ? pair->b : pair->a, swapped ? pair->a : pair->b};
     table *t = add_table(s, vars, 2);
-    size_t at = 0;
-    for (uint32_t i = 0; t && i < s->sizes[vars[0]]; i++)
-      for (uint32_t k = 0; k < s->sizes[vars[1]]; k++)
-        t->cost[at++] = choice_pair_cost(p, pair, vars[0], alive[vars[0]][i], alive[vars[1]][k]);
     if (!t) return false;
+    for (size_t i = 0, at = 0; i < s->sizes[vars[0]] && !s->counting; i++)
+      for (uint32_t k = 0; k < s->sizes[vars[1]]; k++)
+        t->cost[at++] = choice_pair_cost(p, pair, vars[0], (uint32_t)i, k);
   }
   return true;
 }
@@ -293,9 +264,10 @@ static void end(elimination *s) {
   ir_free(mem, s->known, s->count);
 }
 
-bool choice_eliminate(const choice_problem *p, uint32_t *const *alive, const uint32_t *alive_count,
-                      size_t entries, uint32_t *chosen, choice_result *out) {
-  elimination s = {.mem = p->mem, .sizes = alive_count, .limit = entries, .count = p->count, .exact = true};
+/* With the order, or to find it. */
+static bool run_all(const choice_problem *p, bool counting, double limit, uint32_t *order, uint32_t *chosen,
+                    bool *fits) {
+  elimination s = {.mem = p->mem, .sizes = p->counts, .counting = counting, .count = p->count};
   s.of = ir_alloc(p->mem, p->count * sizeof *s.of);
   s.of_count = ir_alloc(p->mem, p->count * sizeof *s.of_count);
   s.of_cap = ir_alloc(p->mem, p->count * sizeof *s.of_cap);
@@ -309,8 +281,17 @@ bool choice_eliminate(const choice_problem *p, uint32_t *const *alive, const uin
     memset(s.of_cap, 0, p->count * sizeof *s.of_cap);
     memset(s.known, 0, p->count);
   }
-  good = good && begin(&s, p, alive) && run(&s) && decode(&s, alive, chosen);
-  *out = (choice_result){.cost = good ? choice_cost(p, chosen) : 0, .bound = s.constant, .exact = s.exact};
+  good = good && begin(&s, p) && run(&s, order, limit, fits);
+  good = good && (counting || decode(&s, chosen));
   end(&s);
+  return good;
+}
+
+bool choice_eliminate(const choice_problem *p, size_t entries, uint32_t *chosen, bool *fits) {
+  uint32_t *order = ir_alloc(p->mem, p->count * sizeof *order);
+  *fits = true;
+  bool good = order && run_all(p, true, (double)entries, order, chosen, fits);
+  if (good && *fits) good = run_all(p, false, 0, order, chosen, fits);
+  ir_free(p->mem, order, p->count * sizeof *order);
   return good;
 }

@@ -1,7 +1,8 @@
 /* Redistributions that cost the same. Where all sizes divide, what counts are the number of elements and
  * which axes of the mesh go from where to where, not which dimension of which size that is. So dimensions
  * that nothing goes to or from are one, which nothing divides; axes that stay in front are gone; and the
- * others are numbered in the order of their appearance. Layers of many shapes have few such questions. */
+ * others are numbered in the order of their appearance. Of axes of the mesh that are alike the first ones
+ * take part. Layers of many shapes have few such questions. */
 #include "impl.h"
 
 #include <string.h>
@@ -36,6 +37,35 @@ static void put_axes(const ir_spec *spec, uint32_t place, uint32_t skipped, ir_s
   for (uint32_t i = skipped; i < n; i++) ir_spec_push(out, to, x[i]);
 }
 
+static bool alike(const ir_mesh_axis *a, const ir_mesh_axis *b) {
+  return a->size == b->size && a->latency == b->latency && a->bandwidth == b->bandwidth;
+}
+
+/* Which axis of the mesh takes the place of each, from 1, in the order of their appearance. */
+static void rename_axes(const ir_mesh *mesh, const ir_spec *spec, uint32_t *name, uint32_t *taken) {
+  for (uint32_t p = 0; p < IR_PLACES; p++) {
+    uint32_t n, first = 0;
+    const ir_subaxis *x = ir_spec_axes(spec, p, &n);
+    for (uint32_t i = 0; i < n; i++, first = 0) {
+      if (name[x[i].axis]) continue;
+      while (taken[first] || !alike(&mesh->axes[first], &mesh->axes[x[i].axis])) first++;
+      taken[first] = 1, name[x[i].axis] = first + 1;
+    }
+  }
+}
+
+static void put_renamed(ir_spec *spec, const uint32_t *name) {
+  ir_spec old = *spec;
+  ir_spec_init(spec, old.rank);
+  spec->joined_by = old.joined_by;
+  for (uint32_t p = 0; p < IR_PLACES; p++) {
+    uint32_t n;
+    const ir_subaxis *x = ir_spec_axes(&old, p, &n);
+    for (uint32_t i = 0; i < n; i++)
+      ir_spec_push(spec, p, (ir_subaxis){(uint8_t)(name[x[i].axis] - 1), x[i].pre, x[i].size});
+  }
+}
+
 bool auto_equivalent(const auto_model *m, const auto_array *a, const ir_spec *from, const ir_spec *to,
                      auto_array *array, ir_spec *specs) {
   int64_t product = named(m, from, to), elements = 1;
@@ -65,5 +95,8 @@ bool auto_equivalent(const auto_model *m, const auto_array *a, const ir_spec *fr
   put_axes(from, IR_PLACE_PENDING, 0, &specs[0], IR_PLACE_PENDING);
   put_axes(to, IR_PLACE_PENDING, 0, &specs[1], IR_PLACE_PENDING);
   specs[0].joined_by = from->joined_by, specs[1].joined_by = to->joined_by;
+  uint32_t name[IR_MESH_AXES] = {0}, taken[IR_MESH_AXES] = {0};
+  rename_axes(m->mesh, &specs[0], name, taken), rename_axes(m->mesh, &specs[1], name, taken);
+  put_renamed(&specs[0], name), put_renamed(&specs[1], name);
   return true;
 }

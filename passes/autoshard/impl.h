@@ -8,7 +8,8 @@
 
 enum {
   AUTO_STRATEGIES = 1 << 10, /* of one operation; of more, those that divide it most are kept */
-  AUTO_PLANNED = 8, /* devices of a redistribution that is planned: a millisecond; there are thousands */
+  AUTO_PLANNED = 8,      /* devices of a redistribution that is planned: a millisecond; there are thousands */
+  AUTO_PLANNED_AXES = 2, /* axes of the mesh that take part in one: three have ten times as many places */
   AUTO_TERMS = OP_SHARDING_OPERANDS + 1 /* operands and the result */
 };
 
@@ -47,12 +48,6 @@ typedef struct auto_variable {
   size_t cap, cost_cap;
 } auto_variable;
 
-/* A table of costs for pairs of lists of specs. */
-typedef struct auto_table {
-  uint32_t array, rows, columns, *lists; /* the specs of rows, then those of columns */
-  double *cost;
-} auto_table;
-
 /* A value is there at the places first <= place < behind of the order. */
 typedef struct auto_life {
   ir_ref node;
@@ -73,15 +68,16 @@ typedef struct auto_model {
   size_t variable_count, variable_cap;
   choice_pair *pairs;
   size_t pair_count, pair_cap;
-  auto_table *tables;
-  size_t table_count, table_cap;
-  ir_ref *live; /* in order, sources first */
+  choice_store lists, classes; /* tables by lists of specs; numbers of variables by all that they depend on */
+  ir_ref *live;                /* in order, sources first */
   size_t live_count, live_cap, nodes;
   uint32_t *operation, *stored; /* by node: its variable + 1; 0: none */
-  uint32_t *readers;            /* by node: how often it is an operand or a result */
-  auto_life *lives;             /* of the values, in the order of `live` */
-  uint32_t *place;              /* by node: where it is in that order */
-  bool truncated;               /* an operation has more strategies than are considered */
+  uint32_t *reader;             /* by node: where those that read it begin in: */
+  ir_ref *read_by;              /* one that reads it twice stands there twice */
+  size_t read_count;
+  auto_life *lives; /* of the values, in the order of `live` */
+  uint32_t *place;  /* by node: where it is in that order */
+  bool truncated;   /* an operation has more strategies than are considered */
 } auto_model;
 
 bool auto_no_memory(auto_model *m); /* false */
@@ -94,6 +90,8 @@ uint32_t auto_finished(auto_model *m, uint32_t spec);
  * may also be pending sums. Calls back for each; false as soon as that is. */
 typedef bool auto_visit(void *user, const ir_spec *spec);
 bool auto_each_spec(auto_model *m, const ir_spec *given, bool pending, auto_visit *visit, void *user);
+/* Is the axis of the mesh, or a part of it, named in the spec? */
+bool auto_is_named(const ir_spec *spec, uint32_t axis);
 void auto_specs_free(auto_model *m);
 
 /* sizes.c: a size, or one that a variable may have; arrays by number, UINT32_MAX after failing. */
@@ -108,14 +106,14 @@ double auto_part_bytes(const auto_model *m, ir_ref node, const ir_spec *spec);
 bool auto_equivalent(const auto_model *m, const auto_array *a, const ir_spec *from, const ir_spec *to,
                      auto_array *array, ir_spec *specs);
 
-/* axis_steps.c: the time about, for more than AUTO_PLANNED devices that take part. 0: for fewer, or where
- * there are too many places. Negative after failing. */
+/* axis_steps.c: the time about, for more than AUTO_PLANNED devices, or AUTO_PLANNED_AXES, that take part. 0:
+ * for fewer, or where there are too many places. Negative after failing. */
 int auto_axis_steps(auto_model *m, uint32_t array, const ir_spec *from, const ir_spec *to, double *seconds);
 void auto_axis_steps_free(auto_model *m);
 
 /* moves.c: seconds of a redistribution; CHOICE_NEVER: there is none. Negative after failing. */
 double auto_move_time(auto_model *m, uint32_t array, uint32_t from, uint32_t to);
-/* The costs from each spec of one list to each of another, kept. NULL after failing. */
+/* The costs from each spec of one list to each of another: one table for equal lists. NULL after failing. */
 const double *auto_move_table(auto_model *m, uint32_t array, const uint32_t *rows, uint32_t row_count,
                               const uint32_t *columns, uint32_t column_count);
 void auto_moves_free(auto_model *m);

@@ -58,13 +58,15 @@ static bool add_stored(void *user, const ir_spec *spec) {
 /* Whole, as the operation leaves it, and as its readers want it. */
 static bool add_wanted(auto_model *m, ir_ref node, uint32_t number, bool complete) {
   uint32_t own = m->operation[node];
-  for (size_t i = 0; i < m->variable_count; i++) {
+  for (uint32_t r = m->reader[node]; r <= m->reader[node + 1]; r++) {
+    bool last = r == m->reader[node + 1]; /* the operation that makes it, behind those that read it */
+    uint32_t i = last ? own - 1 : m->operation[m->read_by[r]] - 1;
+    if (i == UINT32_MAX) continue;
     const auto_variable *o = &m->variables[i];
     const ir_node *n = ir_get(m->g, o->node);
-    if (o->stored) break; /* operations come first */
     for (uint32_t t = 0; t < o->terms; t++) {
       bool result = t + 1 == o->terms;
-      if (result ? i + 1 != own : n->src[t] != node) continue;
+      if (result != last || (!result && n->src[t] != node)) continue;
       for (uint32_t k = 0; k < m->variables[i].count; k++) {
         uint32_t spec = m->variables[i].specs[(size_t)k * o->terms + t];
         if (complete && ir_spec_count(&m->specs.items[spec], IR_PLACE_PENDING)) spec = auto_finished(m, spec);
@@ -82,7 +84,8 @@ static bool add_store(auto_model *m, ir_ref node, bool result) {
   const ir_spec *given = ir_spec_of(m->g, node);
   if (ir_only_divides(ir_op_of(m->g, node))) given = NULL; /* its strategies say so */
   bool leaf = is_leaf(m, node);
-  if (!ir_shape(m->g, node) || (!leaf && !given && !result && m->readers[node] < 2)) return true;
+  if (!ir_shape(m->g, node) || (!leaf && !given && !result && m->reader[node + 1] - m->reader[node] < 2))
+    return true;
   if (!add_variable(m, node, true, 1)) return false;
   uint32_t number = (uint32_t)m->variable_count - 1;
   storing s = {m, &m->variables[number]};
@@ -148,11 +151,20 @@ static bool add_pairs(auto_model *m) {
 
 /* ---- the model */
 
-static bool count_readers(auto_model *m) {
+/* reader[x]: where the readers of node x begin in read_by; one that reads it twice stands there twice. */
+static bool find_readers(auto_model *m) {
   if (ir_reachable(m->g, &m->request->root, 1, &m->live, &m->live_count, &m->live_cap) != IR_OK) return false;
   for (size_t i = 0; i < m->live_count; i++) {
     const ir_node *n = ir_get(m->g, m->live[i]);
-    for (uint32_t k = 0; k < n->nsrc; k++) m->readers[n->src[k]]++;
+    for (uint32_t k = 0; k < n->nsrc; k++) m->reader[n->src[k] + 2]++;
+    m->read_count += n->nsrc;
+  }
+  m->read_by = ir_alloc(m->g->mem, m->read_count * sizeof *m->read_by);
+  if (!m->read_by) return auto_no_memory(m);
+  for (size_t i = 2; i < m->nodes + 2; i++) m->reader[i] += m->reader[i - 1];
+  for (size_t i = 0; i < m->live_count; i++) {
+    const ir_node *n = ir_get(m->g, m->live[i]);
+    for (uint32_t k = 0; k < n->nsrc; k++) m->read_by[m->reader[n->src[k] + 1]++] = m->live[i];
   }
   return true;
 }
@@ -170,17 +182,18 @@ static bool is_result(const auto_model *m, ir_ref node) {
 
 bool auto_model_make(auto_model *m, ir_graph *g, const autoshard_request *request) {
   *m = (auto_model){.g = g, .mesh = ir_graph_mesh(g), .request = request, .nodes = (size_t)request->root + 1};
+  m->lists.mem = m->classes.mem = g->mem;
   m->rates =
       (autoshard_rates){request->rates.flops > 0 ? request->rates.flops : autoshard_default_rates.flops,
                         request->rates.bytes > 0 ? request->rates.bytes : autoshard_default_rates.bytes};
   m->operation = ir_alloc(g->mem, m->nodes * sizeof *m->operation);
   m->stored = ir_alloc(g->mem, m->nodes * sizeof *m->stored);
-  m->readers = ir_alloc(g->mem, m->nodes * sizeof *m->readers);
-  if (!m->operation || !m->stored || !m->readers) return auto_no_memory(m);
+  m->reader = ir_alloc(g->mem, (m->nodes + 2) * sizeof *m->reader);
+  if (!m->operation || !m->stored || !m->reader) return auto_no_memory(m);
   memset(m->operation, 0, m->nodes * sizeof *m->operation);
   memset(m->stored, 0, m->nodes * sizeof *m->stored);
-  memset(m->readers, 0, m->nodes * sizeof *m->readers);
-  bool good = count_readers(m);
+  memset(m->reader, 0, (m->nodes + 2) * sizeof *m->reader);
+  bool good = find_readers(m);
   for (size_t i = 0; i < m->live_count && good; i++)
     if (is_value(m, m->live[i]) && !is_leaf(m, m->live[i])) good = add_operation(m, m->live[i]);
   for (size_t i = 0; i < m->live_count && good; i++)
@@ -196,6 +209,7 @@ void auto_model_free(auto_model *m) {
   }
   auto_moves_free(m);
   auto_axis_steps_free(m);
+  choice_store_free(&m->classes);
   auto_specs_free(m);
   ir_free(mem, m->variables, m->variable_cap * sizeof *m->variables);
   ir_free(mem, m->pairs, m->pair_cap * sizeof *m->pairs);
@@ -205,5 +219,6 @@ void auto_model_free(auto_model *m) {
   ir_free(mem, m->live, m->live_cap * sizeof *m->live);
   if (m->operation) ir_free(mem, m->operation, m->nodes * sizeof *m->operation);
   if (m->stored) ir_free(mem, m->stored, m->nodes * sizeof *m->stored);
-  if (m->readers) ir_free(mem, m->readers, m->nodes * sizeof *m->readers);
+  if (m->reader) ir_free(mem, m->reader, (m->nodes + 2) * sizeof *m->reader);
+  ir_free(mem, m->read_by, m->read_count * sizeof *m->read_by);
 }

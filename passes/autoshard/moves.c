@@ -62,6 +62,31 @@ static double one_exchange(const auto_model *m, const auto_array *a, const ir_sp
   return latency + bytes * slowest;
 }
 
+/* The spec on a mesh of those axes alone that are `kept`; others are in none of the specs. */
+static void put_kept(const ir_spec *spec, const uint8_t *kept, ir_spec *out) {
+  ir_spec_init(out, spec->rank);
+  out->joined_by = spec->joined_by;
+  for (uint32_t p = 0; p < IR_PLACES; p++) {
+    uint32_t n;
+    const ir_subaxis *x = ir_spec_axes(spec, p, &n);
+    for (uint32_t i = 0; i < n; i++) ir_spec_push(out, p, (ir_subaxis){kept[x[i].axis], x[i].pre, x[i].size});
+  }
+}
+
+/* On large meshes devices along axes that no spec names do the same, each group by itself. */
+static void leave_axes(const ir_mesh *mesh, const ir_spec *from, const ir_spec *to, ir_mesh *small,
+                       ir_spec *specs) {
+  uint8_t kept[IR_MESH_AXES] = {0};
+  ir_mesh_init(small, mesh->mem);
+  for (uint32_t i = 0; i < mesh->axis_count; i++) {
+    if (mesh->device_count > AUTO_PLANNED && !auto_is_named(from, i) && !auto_is_named(to, i)) continue;
+    kept[i] = (uint8_t)small->axis_count;
+    small->axes[small->axis_count++] = mesh->axes[i];
+    small->device_count *= (uint32_t)mesh->axes[i].size;
+  }
+  put_kept(from, kept, &specs[0]), put_kept(to, kept, &specs[1]);
+}
+
 static double plan(auto_model *m, uint32_t array, const ir_spec *from, const ir_spec *asked) {
   const auto_array *a = &m->arrays[array];
   pass_reshard_plan plan;
@@ -71,12 +96,15 @@ static double plan(auto_model *m, uint32_t array, const ir_spec *from, const ir_
   double seconds;
   int rough = auto_axis_steps(m, array, from, to, &seconds);
   if (rough) return rough < 0 ? -1 : seconds;
+  ir_mesh small;
+  ir_spec specs[2];
+  leave_axes(m->mesh, from, to, &small, specs);
   bool sums = from->joined_by == IR_OP_ADD || from->joined_by == IR_OP_MUL;
-  pass_reshard_ask ask = {.mesh = m->mesh,
+  pass_reshard_ask ask = {.mesh = &small,
                           .shape = a->shape,
                           .item = a->item,
-                          .from = from,
-                          .to = to,
+                          .from = &specs[0],
+                          .to = &specs[1],
                           .mode = PASS_RESHARD_TIME,
                           .at_once = a->rounds && sums};
   ir_status status = pass_reshard(m->g->mem, &ask, &plan, m->g->error);
@@ -111,37 +139,29 @@ double auto_move_time(auto_model *m, uint32_t array, uint32_t from, uint32_t to)
   return seconds;
 }
 
+static bool write_list(auto_model *m, const uint32_t *specs, uint32_t count) {
+  bool good = choice_word(&m->lists, count);
+  for (uint32_t i = 0; i < count && good; i++) good = choice_word(&m->lists, specs[i]);
+  return good;
+}
+
 const double *auto_move_table(auto_model *m, uint32_t array, const uint32_t *rows, uint32_t row_count,
                               const uint32_t *columns, uint32_t column_count) {
-  for (size_t i = 0; i < m->table_count; i++) {
-    const auto_table *t = &m->tables[i];
-    if (t->array == array && t->rows == row_count && t->columns == column_count &&
-        !memcmp(t->lists, rows, row_count * sizeof *rows) &&
-        !memcmp(t->lists + row_count, columns, column_count * sizeof *columns))
-      return t->cost;
-  }
-  size_t lists = (size_t)row_count + column_count, entries = (size_t)row_count * column_count;
-  if (!IR_RESERVE(m->g->mem, m->tables, m->table_cap, m->table_count + 1)) return auto_no_memory(m), NULL;
-  auto_table *t = &m->tables[m->table_count++];
-  *t = (auto_table){array, row_count, column_count, ir_alloc(m->g->mem, lists * sizeof *t->lists),
-                    ir_alloc(m->g->mem, entries * sizeof *t->cost)};
-  if (!t->lists || !t->cost) return auto_no_memory(m), NULL;
-  memcpy(t->lists, rows, row_count * sizeof *rows);
-  memcpy(t->lists + row_count, columns, column_count * sizeof *columns);
-  for (uint32_t i = 0; i < row_count; i++)
+  bool fresh, good = choice_word(&m->lists, array) && write_list(m, rows, row_count) &&
+                     write_list(m, columns, column_count);
+  size_t entries = (size_t)row_count * column_count;
+  uint32_t entry = good ? choice_make(&m->lists, entries * sizeof(double), &fresh) : UINT32_MAX;
+  if (entry == UINT32_MAX) return auto_no_memory(m), NULL;
+  double *cost = m->lists.items[entry].value;
+  for (uint32_t i = 0; i < row_count && fresh; i++)
     for (uint32_t k = 0; k < column_count; k++)
-      if ((t->cost[(size_t)i * column_count + k] = auto_move_time(m, array, rows[i], columns[k])) < 0)
+      if ((cost[(size_t)i * column_count + k] = auto_move_time(m, array, rows[i], columns[k])) < 0)
         return NULL;
-  return t->cost;
+  return cost;
 }
 
 void auto_moves_free(auto_model *m) {
   const ir_mem *mem = m->g->mem;
-  for (size_t i = 0; i < m->table_count; i++) {
-    const auto_table *t = &m->tables[i];
-    ir_free(mem, t->lists, ((size_t)t->rows + t->columns) * sizeof *t->lists);
-    ir_free(mem, t->cost, (size_t)t->rows * t->columns * sizeof *t->cost);
-  }
-  ir_free(mem, m->tables, m->table_cap * sizeof *m->tables);
+  choice_store_free(&m->lists);
   ir_free(mem, m->moves, m->move_cap * sizeof *m->moves);
 }

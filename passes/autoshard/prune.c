@@ -3,12 +3,34 @@
 
 #include <string.h>
 
+bool choice_alive_make(const choice_problem *p, choice_alive *out) {
+  *out = (choice_alive){.variables = p->count};
+  for (size_t v = 0; v < p->count; v++) out->total += p->counts[v];
+  out->of = ir_alloc(p->mem, p->count * sizeof *out->of);
+  out->count = ir_alloc(p->mem, p->count * sizeof *out->count);
+  out->numbers = ir_alloc(p->mem, out->total * sizeof *out->numbers);
+  if (!out->of || !out->count || !out->numbers) return false;
+  for (size_t v = 0, at = 0; v < p->count; v++) {
+    out->of[v] = out->numbers + at, out->count[v] = p->counts[v];
+    for (uint32_t i = 0; i < p->counts[v]; i++) out->numbers[at++] = i;
+  }
+  return true;
+}
+
+void choice_alive_free(const choice_problem *p, choice_alive *a) {
+  ir_free(p->mem, a->of, a->variables * sizeof *a->of);
+  ir_free(p->mem, a->count, a->variables * sizeof *a->count);
+  ir_free(p->mem, a->numbers, a->total * sizeof *a->numbers);
+  *a = (choice_alive){0};
+}
+
 typedef struct pruning {
   const choice_problem *p;
   choice_neighbours near;
-  uint32_t *const *alive;
-  uint32_t *alive_count;
-  uint8_t *queued;
+  choice_store *store;
+  choice_alive *alive;
+  uint32_t *list; /* by variable: the entry of the store that stands for what is alive of it */
+  uint8_t *queued, *gone;
 } pruning;
 
 /* Does strategy i cost at least as much as k, whatever the others choose? Those of equal cost: the first one
@@ -21,9 +43,9 @@ static bool is_useless(const pruning *s, uint32_t v, uint32_t i, uint32_t k) {
     const choice_pair *pair = &p->pairs[s->near.list[e]];
     uint32_t other = choice_other(pair, v);
     double least = CHOICE_NEVER;
-    for (uint32_t j = 0; j < s->alive_count[other]; j++) {
-      double ours = choice_pair_cost(p, pair, v, i, s->alive[other][j]);
-      double theirs = choice_pair_cost(p, pair, v, k, s->alive[other][j]);
+    for (uint32_t j = 0; j < s->alive->count[other]; j++) {
+      double ours = choice_pair_cost(p, pair, v, i, s->alive->of[other][j]);
+      double theirs = choice_pair_cost(p, pair, v, k, s->alive->of[other][j]);
       if (ours >= CHOICE_NEVER) continue;
       if (ours - theirs < least) least = ours - theirs;
       if (theirs >= CHOICE_NEVER) return false;
@@ -34,38 +56,79 @@ static bool is_useless(const pruning *s, uint32_t v, uint32_t i, uint32_t k) {
   return more > 0 || (more == 0 && k < i);
 }
 
-/* Order of tests: those that help most often first. True: some went. */
-static bool prune_variable(pruning *s, uint32_t v) {
-  uint32_t *alive = s->alive[v], kept = 0, count = s->alive_count[v];
-  uint8_t gone[1 << 12];
-  if (count > sizeof gone) return false;
-  memset(gone, 0, count);
+static void find_useless(pruning *s, uint32_t v) {
+  const uint32_t *alive = s->alive->of[v];
+  uint32_t count = s->alive->count[v];
+  memset(s->gone, 0, count);
   for (uint32_t i = 0; i < count; i++)
-    for (uint32_t k = 0; k < count && !gone[i]; k++)
-      if (k != i && !gone[k] && is_useless(s, v, alive[i], alive[k])) gone[i] = 1;
-  for (uint32_t i = 0; i < count; i++)
-    if (!gone[i]) alive[kept++] = alive[i];
-  s->alive_count[v] = kept;
-  return kept < count;
+    for (uint32_t k = 0; k < count && !s->gone[i]; k++)
+      if (k != i && !s->gone[k] && is_useless(s, v, alive[i], alive[k])) s->gone[i] = 1;
 }
 
-bool choice_prune(const choice_problem *p, uint32_t *const *alive, uint32_t *alive_count) {
-  pruning s = {.p = p, .alive = alive, .alive_count = alive_count};
+/* What is alive of the variable, as an entry of the store. */
+static bool note_alive(pruning *s, uint32_t v) {
+  bool fresh, good = choice_word(s->store, 'l');
+  for (uint32_t i = 0; i < s->alive->count[v] && good; i++) good = choice_word(s->store, s->alive->of[v][i]);
+  s->list[v] = good ? choice_make(s->store, 0, &fresh) : UINT32_MAX;
+  return s->list[v] != UINT32_MAX;
+}
+
+/* All that the answer depends on: what is alive here and at the neighbours, and the costs. */
+static bool write_key(const pruning *s, uint32_t v) {
+  bool good = choice_word(s->store, 'p') && choice_word(s->store, s->list[v]) &&
+              choice_word(s->store, s->p->counts[v]) &&
+              choice_words_of(s->store, s->p->cost[v], s->p->counts[v]);
+  for (uint32_t e = s->near.first[v]; e < s->near.first[v + 1] && good; e++) {
+    const choice_pair *pair = &s->p->pairs[s->near.list[e]];
+    good = choice_word(s->store, (uintptr_t)pair->cost) && choice_word(s->store, pair->a == v) &&
+           choice_word(s->store, s->list[choice_other(pair, v)]);
+  }
+  return good;
+}
+
+/* *some: of the variable went. False: no memory. */
+static bool prune_variable(pruning *s, uint32_t v, bool *some) {
+  uint32_t kept = 0, count = s->alive->count[v], *alive = s->alive->of[v];
+  bool fresh;
+  *some = false;
+  if (count < 2) return true;
+  uint32_t entry = write_key(s, v) ? choice_make(s->store, count, &fresh) : UINT32_MAX;
+  if (entry == UINT32_MAX) return false;
+  uint8_t *known = s->store->items[entry].value;
+  if (fresh) find_useless(s, v), memcpy(known, s->gone, count);
+  for (uint32_t i = 0; i < count; i++)
+    if (!known[i]) alive[kept++] = alive[i];
+  s->alive->count[v] = kept;
+  *some = kept < count;
+  return !*some || note_alive(s, v);
+}
+
+bool choice_prune(const choice_problem *p, choice_store *store, choice_alive *alive) {
+  pruning s = {.p = p, .store = store, .alive = alive};
+  uint32_t most = 1;
+  for (size_t v = 0; v < p->count; v++) most = alive->count[v] > most ? alive->count[v] : most;
   s.queued = ir_alloc(p->mem, p->count);
-  bool good = choice_neighbours_make(p, &s.near) && s.queued, more = good;
+  s.gone = ir_alloc(p->mem, most);
+  s.list = ir_alloc(p->mem, p->count * sizeof *s.list);
+  bool good = choice_neighbours_make(p, &s.near) && s.queued && s.gone && s.list, more = good;
   if (good) memset(s.queued, 1, p->count);
-  while (more) {
+  for (uint32_t v = 0; v < p->count && good; v++) good = note_alive(&s, v);
+  while (more && good) {
     more = false;
-    for (uint32_t v = 0; v < p->count; v++) {
+    for (uint32_t v = 0; v < p->count && good; v++) {
+      bool some = false;
       if (!s.queued[v]) continue;
       s.queued[v] = 0;
-      if (!prune_variable(&s, v)) continue;
+      good = prune_variable(&s, v, &some);
+      if (!good || !some) continue;
       more = true;
       for (uint32_t e = s.near.first[v]; e < s.near.first[v + 1]; e++)
         s.queued[choice_other(&p->pairs[s.near.list[e]], v)] = 1;
     }
   }
   ir_free(p->mem, s.queued, p->count);
+  ir_free(p->mem, s.gone, most);
+  ir_free(p->mem, s.list, p->count * sizeof *s.list);
   choice_neighbours_free(p, &s.near);
   return good;
 }

@@ -70,8 +70,7 @@ void auto_specs_free(auto_model *m) {
   ir_free(m->g->mem, m->specs.table, m->specs.table_cap * sizeof *m->specs.table);
 }
 
-/* Is the axis of the mesh, or a part of it, named in the spec? */
-static bool is_named(const ir_spec *spec, uint32_t axis) {
+bool auto_is_named(const ir_spec *spec, uint32_t axis) {
   for (uint32_t p = 0; p < IR_PLACES; p++) {
     uint32_t n;
     const ir_subaxis *x = ir_spec_axes(spec, p, &n);
@@ -83,7 +82,7 @@ static bool is_named(const ir_spec *spec, uint32_t axis) {
 
 static bool each_from(auto_model *m, const ir_spec *spec, uint32_t axis, bool pending, auto_visit *visit,
                       void *user) {
-  while (axis < m->mesh->axis_count && is_named(spec, axis)) axis++;
+  while (axis < m->mesh->axis_count && auto_is_named(spec, axis)) axis++;
   if (axis == m->mesh->axis_count) return visit(user, spec);
   ir_subaxis x = ir_whole_axis(m->mesh, axis);
   for (uint32_t place = 0; place <= spec->rank; place++) {

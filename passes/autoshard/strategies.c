@@ -164,12 +164,60 @@ static bool constrain(auto_model *m, auto_variable *v) {
   return auto_each_spec(m, &given, true, add_collective, &c);
 }
 
+/* ---- operations that are alike */
+
+/* All of an operand that strategies and their costs depend on: its type, the smallest array that it is a
+ * view of, and the constant that it is (shard_choose_pending). */
+static bool write_operand(auto_model *m, ir_ref x) {
+  ir_graph *g = m->g;
+  choice_store *c = &m->classes;
+  ir_spec whole;
+  if (!ir_shape(g, x)) return choice_word(c, x);
+  ir_spec_init(&whole, ir_rank(g, x));
+  double bytes = auto_part_bytes(m, x, &whole);
+  bool good =
+      choice_word(c, ir_shape(g, x)) && choice_word(c, ir_dtype_of(g, x)) && choice_words_of(c, &bytes, 1);
+  while (ir_op_of(g, x) == IR_OP_RESHAPE || ir_op_of(g, x) == IR_OP_EXPAND) x = ir_src(g, x, 0);
+  return good && choice_word(c, ir_op_of(g, x) == IR_OP_CONST ? x : 0);
+}
+
+/* The strategies of an operation, or those of one that is alike. */
+static bool divide_once(auto_model *m, auto_variable *v) {
+  const ir_node *n = ir_get(m->g, v->node);
+  bool good = choice_word(&m->classes, n->op) && choice_word(&m->classes, (uint64_t)n->arg) &&
+              write_operand(m, v->node),
+       fresh;
+  for (uint32_t i = 0; i < n->nsrc && good; i++) good = write_operand(m, n->src[i]);
+  uint32_t entry = good ? choice_make(&m->classes, sizeof v->node, &fresh) : UINT32_MAX;
+  if (entry == UINT32_MAX) return auto_no_memory(m);
+  if (fresh) {
+    op_sharding rule;
+    uint32_t number = (uint32_t)(v - m->variables);
+    memcpy(m->classes.items[entry].value, &number, sizeof number);
+    if (!op_sharding_of(m->g, v->node, &rule)) return false;
+    good = divide(m, v, &rule);
+    op_sharding_free(&rule);
+    return good;
+  }
+  uint32_t number;
+  memcpy(&number, m->classes.items[entry].value, sizeof number);
+  const auto_variable *same = &m->variables[number];
+  if (!IR_RESERVE(m->g->mem, v->specs, v->cap, (size_t)same->count * v->terms) ||
+      !IR_RESERVE(m->g->mem, v->cost, v->cost_cap, same->count))
+    return auto_no_memory(m);
+  memcpy(v->specs, same->specs, (size_t)same->count * v->terms * sizeof *v->specs);
+  memcpy(v->cost, same->cost, same->count * sizeof *v->cost);
+  v->count = same->count;
+  return true;
+}
+
 bool auto_strategies(auto_model *m, auto_variable *v) {
   ir_graph *g = m->g;
-  op_sharding rule;
   const ir_node *n = ir_get(g, v->node);
   if (ir_only_divides((ir_op)n->op)) return constrain(m, v);
   if (!op_sharding_known(g, v->node) || v->terms != ir_operand_count(n) + 1) return all_whole(m, v);
+  if (n->op != IR_OP_ASSIGN) return divide_once(m, v);
+  op_sharding rule; /* of a write the rule follows the chain of its target */
   if (!op_sharding_of(g, v->node, &rule)) return false;
   bool good = divide(m, v, &rule);
   op_sharding_free(&rule);

@@ -6,6 +6,7 @@
 enum {
   LATENCY = 1000000, /* picoseconds of a message, where the mesh does not say: 1 microsecond */
   PER_BYTE = 100,    /* picoseconds, likewise: 10 GB/s */
+  MOST_APART = 64,   /* devices that are looked at one by one for each of thousands of ways: milliseconds */
   COARSE = 6 /* digits in mode time, where primes are too many: 4 or 5 steps are what the bound asks for */
 };
 static const double picoseconds = 1e12; /* of a second */
@@ -75,6 +76,20 @@ static uint32_t common(const segments *s, const pass_reshard_ask *ask, uint32_t 
   if (ask->shape[dim] % ask->mesh->device_count) return 0;
   while (same < n && same < m && a[same] == b[same]) same++;
   return same;
+}
+
+/* Where all devices divide one dimension evenly, others that they do not divide are no better on the way:
+ * those of size 1, as one device would have all; and with many devices, whose bytes would have to be found
+ * one by one, all of them. What the specs ask for stays. */
+static uint32_t passed_over(const pass_reshard_ask *ask) {
+  uint32_t uneven = 0, even = 0;
+  for (uint32_t d = 0; d < ask->from->rank; d++) {
+    bool divides = ask->shape[d] > 0 && ask->shape[d] % ask->mesh->device_count == 0;
+    even |= (uint32_t)divides << d;
+    if (divides || ir_spec_count(ask->to, d) || ir_spec_count(ask->from, d)) continue;
+    if (ask->shape[d] == 1 || ask->mesh->device_count > MOST_APART) uneven |= 1u << d;
+  }
+  return even ? uneven : 0;
 }
 
 static void costs_of(const pass_reshard_ask *ask, reshard_problem *p, uint32_t segments_used,
@@ -203,7 +218,7 @@ bool reshard_problem_make(const ir_mem *mem, const pass_reshard_ask *ask, bool s
     return false;
   }
   memset(p, 0, sizeof *p);
-  p->mem = mem, p->rank = ask->from->rank, p->item = ask->item, p->limit = ask->limit;
+  p->mem = mem, p->rank = ask->from->rank, p->item = ask->item, p->limit = ask->limit, p->work = ask->work;
   p->mode = ask->mode, p->at_once = ask->at_once;
   p->devices = ask->mesh->device_count, p->apart = 1;
   ir_spec_init(&p->prefix, p->rank);
@@ -236,6 +251,7 @@ bool reshard_problem_make(const ir_mem *mem, const pass_reshard_ask *ask, bool s
   costs_of(ask, p, used, &s);
   divide_segments(p, &s, used, small_first, first);
   p->even = is_even(p);
+  p->passed_over = passed_over(ask);
   layout_of(p, &s, first, ask->from, before & ~after, skip, &p->from);
   layout_of(p, &s, first, ask->to, 0, skip, &p->to);
   return true;

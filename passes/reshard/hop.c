@@ -242,7 +242,9 @@ static void add_flat(void *user, const uint32_t *at) {
 
 void reshard_flat(const reshard_problem *p, const reshard_layout *from, const reshard_layout *to,
                   pass_reshard_cost *out) {
-  uint32_t digits = reshard_used(from, p->rank);
+  pass_reshard_cost even;
+  bool alike = reshard_hop_evenly(p, from, from, &even); /* all devices have parts of one size */
+  uint32_t digits = alike ? 0 : reshard_used(from, p->rank);
   sum s = {.p = p, .from = from, .to = to, .summands = summands_of(p, from, to)};
   reshard_each_device(p, digits, add_flat, &s);
   *out = s.cost;

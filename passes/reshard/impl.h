@@ -23,17 +23,18 @@ typedef struct reshard_problem {
   const ir_mem *mem;
   uint32_t rank, digit_count;
   int64_t shape[IR_MAX_RANK];
-  uint64_t item, limit, devices;
+  uint64_t item, limit, devices, work;
   uint64_t apart; /* so many arrays of that shape, each on some of the devices, do not depend on each other */
   pass_reshard_mode mode;
   bool at_once;
   ir_subaxis digits[RESHARD_DIGITS];
   double latency[IR_MESH_AXES], per_byte[IR_MESH_AXES]; /* picoseconds */
   double least_latency, least_per_byte;                 /* of the axes of the digits */
-  bool uniform; /* all digits are of axes of the same latency and bandwidth */
-  bool prime;   /* all digits have prime sizes */
-  bool even;    /* all have one size, and all together divide each dimension: every hop is even */
-  bool ordered; /* the primes of each sub-axis are equal: there is no other order of its digits */
+  bool uniform;         /* all digits are of axes of the same latency and bandwidth */
+  bool prime;           /* all digits have prime sizes */
+  bool even;            /* all have one size, and all together divide each dimension: every hop is even */
+  bool ordered;         /* the primes of each sub-axis are equal: there is no other order of its digits */
+  uint32_t passed_over; /* dimensions that no digit is put to, as bits: see digits.c */
   reshard_layout from, to;
   const pass_reshard_cost *below; /* ways that cost as much are of no use; NULL: all are */
   ir_spec prefix; /* the digits that are gone, of each dimension; and what else both specs have in common */

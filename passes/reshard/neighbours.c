@@ -34,7 +34,8 @@ static bool give_all(const emitting *e, const reshard_layout *partial, uint32_t 
   next.pending |= e->from->pending & 1u << digit;
   if (next.pending != partial->pending && !give_all(e, &next, left)) return false;
   for (uint32_t d = 0; d < e->p->rank; d++)
-    for (uint32_t at = reshard_first(partial, d); at <= partial->ends[d]; at++) {
+    for (uint32_t at = reshard_first(partial, d); at <= partial->ends[d] && !(e->p->passed_over >> d & 1);
+         at++) {
       next = *partial;
       reshard_append(&next, e->p->rank, d, digit);
       for (uint32_t i = partial->ends[d]; i > at; i--) next.order[i] = next.order[i - 1];
@@ -48,6 +49,7 @@ static bool give_all(const emitting *e, const reshard_layout *partial, uint32_t 
 static bool give_appended(const emitting *e, uint32_t used) {
   for (uint32_t k = 0; k < e->p->digit_count; k++)
     for (uint32_t d = 0; d < e->p->rank && !(used >> k & 1); d++) {
+      if (e->p->passed_over >> d & 1) continue;
       reshard_layout next = *e->from;
       next.pending &= ~(1u << k);
       reshard_append(&next, e->p->rank, d, k);
@@ -65,7 +67,7 @@ static bool give_moved(const emitting *e) {
       reshard_cut(&cut, e->p->rank, d, n);
       if (!give(e, &cut)) return false;
       for (uint32_t other = 0; other < e->p->rank; other++) {
-        if (other == d) continue;
+        if (other == d || e->p->passed_over >> other & 1) continue;
         reshard_layout next = cut;
         for (uint32_t i = from->ends[d] - n; i < from->ends[d]; i++)
           reshard_append(&next, e->p->rank, other, from->order[i]);
@@ -84,6 +86,7 @@ static bool give_reduced(const emitting *e) {
     if (some && !give(e, &next)) return false;
   }
   for (uint32_t d = 0; d < e->p->rank && pending && e->p->at_once; d++) {
+    if (e->p->passed_over >> d & 1) continue;
     reshard_layout next = *e->from;
     next.pending = 0;
     for (uint32_t k = 0; k < e->p->digit_count; k++)

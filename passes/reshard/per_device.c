@@ -71,12 +71,14 @@ uint64_t reshard_path_received(const reshard_problem *p, const reshard_path *pat
     used |= path->at[i].pending | reshard_used(&path->at[i], p->rank);
   for (uint32_t k = 0; k < p->digit_count; k++)
     if (used >> k & 1) devices *= (uint64_t)p->digits[k].size;
+  bool alike = true; /* all devices receive the same */
   for (uint32_t i = 1; i < path->count; i++) {
     pass_reshard_cost cost;
     reshard_path_cost(p, path, i, &cost);
     sum += cost.recv;
+    alike &= cost.total == cost.recv * p->devices;
   }
-  if (path->count <= 2 || devices > RESHARD_COUNTED) return sum;
+  if (path->count <= 2 || alike || devices > RESHARD_COUNTED) return sum;
   reshard_each_device(p, used, add_path, &r);
   return r.most;
 }

@@ -69,6 +69,7 @@ typedef struct pass_reshard_ask {
   pass_reshard_mode mode;
   uint64_t limit; /* bytes that a device may hold; 0: any number */
   bool at_once;   /* one step joins all summands, in the order of the mesh, and rounds once */
+  uint64_t work;  /* devices and messages to be looked at where sizes are uneven; 0: about a second's */
 } pass_reshard_ask;
 
 typedef struct pass_reshard_plan {

@@ -26,6 +26,8 @@ typedef struct search {
   bool failed;
 } search;
 
+static uint64_t most_work(const reshard_problem *p) { return p->work ? p->work : MOST_WORK; }
+
 reshard_rank reshard_rank_of(const reshard_problem *p, const pass_reshard_cost *cost, uint64_t effort) {
   return (reshard_rank){p->mode == PASS_RESHARD_TIME ? cost->time : cost->recv, cost->total, effort};
 }
@@ -132,7 +134,7 @@ static bool relax(void *user, const reshard_layout *to, bool flat) {
   if (!improves(s, n, &cost, effort) || too_dear(s, &whole, effort)) return true;
   n->cost = cost, n->parent = s->current, n->effort = effort, n->flat = flat, n->depth = from->depth + 1;
   s->failed = !reshard_heap_push(s->p->mem, &s->heap, reshard_rank_of(s->p, &whole, effort), index);
-  return !s->failed && s->work < MOST_WORK;
+  return !s->failed && s->work < most_work(s->p);
 }
 
 static bool run(search *s, bool *exact) {
@@ -145,7 +147,8 @@ static bool run(search *s, bool *exact) {
   if (s->p->limit && kept.peak / 2 > s->p->limit) return true;
   s->nodes[start].effort = 0;
   s->current = start;
-  if (start != s->target && !relax(s, &s->p->to, false)) return false;
+  if (start != s->target) relax(s, &s->p->to, false); /* false also where that is all there is time for */
+  if (s->failed) return false;
   const node *end = &s->nodes[s->target];
   reshard_rank least = reshard_rank_of(s->p, &s->nodes[start].estimate, 0);
   reshard_rank direct = reshard_rank_of(s->p, &end->cost, 0);
@@ -159,7 +162,7 @@ static bool run(search *s, bool *exact) {
     n->done = true;
     reshard_layout at = n->at; /* nodes may move */
     reshard_neighbours(s->p, &at, relax, s);
-    if (s->work < MOST_WORK) continue;
+    if (s->work < most_work(s->p)) continue;
     *exact = false;
     break;
   }

@@ -3,7 +3,11 @@
 
 #include <string.h>
 
-enum { USUAL = 4096 /* elements of a dimension of any size, that all devices divide */ };
+enum {
+  USUAL = 4096,        /* elements of a dimension of any size, that all devices divide */
+  WORK = 1 << 24,      /* of a plan, over the devices: as the planner by itself on one */
+  LEAST_WORK = 1 << 12 /* one exchange of uneven parts on 4096 devices: as a graph has hundreds of plans */
+};
 
 /* A size to plan for: the size, or one that a variable may have. */
 static int64_t planned_size(shard_state *s, ir_ref dim) {
@@ -14,10 +18,13 @@ static int64_t planned_size(shard_state *s, ir_ref dim) {
 }
 
 bool shard_mesh_is_calibrated(const ir_mesh *mesh) {
-  bool known = mesh->axis_count > 0;
-  for (uint32_t i = 0; i < mesh->axis_count; i++)
+  bool known = true, any = false; /* along an axis of one device nothing moves */
+  for (uint32_t i = 0; i < mesh->axis_count; i++) {
+    if (mesh->axes[i].size == 1) continue;
     known &= mesh->axes[i].latency > 0 && mesh->axes[i].bandwidth > 0;
-  return known;
+    any = true;
+  }
+  return known && any;
 }
 
 /* Where the planner has no digits for both specs: one exchange. */
@@ -74,6 +81,8 @@ static bool plan(shard_state *s, ir_dtype dtype, const ir_ref *dims, const ir_sp
                           .from = from,
                           .to = to,
                           .at_once = rounds,
+                          .work = s->mesh->device_count < WORK / LEAST_WORK ? WORK / s->mesh->device_count
+                                                                            : LEAST_WORK,
                           .mode = shard_mesh_is_calibrated(s->mesh) ? PASS_RESHARD_TIME : PASS_RESHARD_BYTES};
   const pass_reshard_plan *known = planned(s, &ask);
   if (known) return *out = *known, true;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The automatic choice of shardings of 24 transformer blocks against the bound of an integer program.
+# The automatic choice of shardings of 24 transformer blocks against bounds of an integer program.
 #
 #   sh test/campaign/auto_bound.sh BUILD_DIR LEVEL SEED
 #
@@ -11,4 +11,4 @@ cd "$(dirname "$0")/../.." || exit 2
 . test/python.sh
 python=$(python_with scipy)
 [ -n "$python" ] || { echo "skip: needs Python with scipy (package python3-scipy)"; exit 77; }
-exec "$python" test/campaign/auto_bound.py "$1/campaign/auto_problem"
+exec "$python" test/campaign/auto_bound.py "$1/campaign/auto_problem" "$1/campaign/training_step"

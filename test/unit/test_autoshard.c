@@ -201,6 +201,108 @@ static void test_optimizer(void **state) {
   assert_spec(c, "m", "[x,-]"), assert_spec(c, "n", "[x,-]");
 }
 
+/* Two blocks of a transformer of few rows, where weights are most of what is read: columns of what reads the
+ * stream are divided, rows of what is added to it, and each half of a block has one sum, of the whole mesh.
+ */
+static void test_blocks(void **state) {
+  (void)state;
+  char text[8000];
+  size_t at = (size_t)snprintf(text, sizeof text, "mesh @m [x=4]\ngraph @g(%%z0: f32[16,256] @m[-,-]");
+  for (int k = 1; k <= 2; k++)
+    at += (size_t)snprintf(
+        text + at, sizeof text - at,
+        ", %%q%d: f32[256,256], %%k%d: f32[256,256], %%v%d: f32[256,256], %%o%d: f32[256,256], "
+        "%%u%d: f32[256,1024], %%d%d: f32[1024,256]",
+        k, k, k, k, k, k);
+  at += (size_t)snprintf(text + at, sizeof text - at, ") {\n");
+  for (int k = 1; k <= 2; k++) {
+    at += (size_t)snprintf(text + at, sizeof text - at, "%%n%d = softmax %%z%d axis=1\n", k, k - 1);
+    for (const char *c = "qkv"; *c; c++)
+      at += (size_t)snprintf(text + at, sizeof text - at,
+                             "%%%cm%d = matmul %%n%d, %%%c%d\n%%%cr%d = reshape %%%cm%d shape=[16,8,32]\n"
+                             "%%%cp%d = permute %%%cr%d order=[1,%s]\n",
+                             *c, k, k, *c, k, *c, k, *c, k, *c, k, *c, k, *c == 'k' ? "2,0" : "0,2");
+    at += (size_t)snprintf(
+        text + at, sizeof text - at,
+        "%%s%d = matmul %%qp%d, %%kp%d\n%%t%d = softmax %%s%d axis=2\n%%a%d = matmul %%t%d, %%vp%d\n"
+        "%%ap%d = permute %%a%d order=[1,0,2]\n%%ar%d = reshape %%ap%d shape=[16,256]\n"
+        "%%om%d = matmul %%ar%d, %%o%d\n%%y%d = add %%z%d, %%om%d\n%%l%d = softmax %%y%d axis=1\n"
+        "%%um%d = matmul %%l%d, %%u%d\n%%h%d = relu %%um%d\n%%dm%d = matmul %%h%d, %%d%d\n%%z%d = add %%y%d, "
+        "%%dm%d\n",
+        k, k, k, k, k, k, k, k, k, k, k, k, k, k, k, k, k - 1, k, k, k, k, k, k, k, k, k, k, k, k, k, k);
+  }
+  snprintf(text + at, sizeof text - at, "return %%z2\n}");
+  chosen *c = choose(text, (autoshard_rates){.flops = 1e11, .bytes = 1e8}, 0);
+  assert_true(c->report.exact);
+  for (int k = 1; k <= 2; k++) {
+    static const char *const names[] = {"q", "k", "v", "u", "o", "d"};
+    for (int i = 0; i < 6; i++) {
+      char name[8];
+      snprintf(name, sizeof name, "%s%d", names[i], k);
+      assert_spec(c, name, i < 4 ? "[-,x]" : "[x,-]");
+    }
+  }
+  shard_program program;
+  shard_request request = {.root = c->request.root, .device = SHARD_ALL};
+  ir_ref inputs[13];
+  for (request.input_count = 0; request.input_count < 13; request.input_count++)
+    inputs[request.input_count] = c->module.graphs[0].params[request.input_count].ref;
+  request.inputs = inputs;
+  assert_true(pass_shard(c->g, &request, &program));
+  int sums = 0;
+  for (size_t i = 0; i < program.note_count; i++)
+    sums += ir_spec_count(&program.notes[i].from, IR_PLACE_PENDING) > 0;
+  shard_program_free(&program);
+  assert_int_equal(sums, 4);
+}
+
+/* Weights and two moments of their gradients, where rows are divided: with less memory than all of them take
+ * when they are whole, the moments are divided, which nothing else reads. */
+static void test_state(void **state) {
+  (void)state;
+  static const char text[] =
+      "mesh @m [x=4]\ngraph @g(%%h: f32[64,256] @m[x,-], %%d: f32[64,256] @m[x,-], %%w: f32[256,256] "
+      "@m[-,-], "
+      "%%m: f32[256,256] %1$s, %%s: f32[256,256] %1$s) {\n%%y = matmul %%h, %%w\n%%e = sub %%y, %%d\n"
+      "%%t = permute %%h order=[1,0]\n%%g = matmul %%t, %%e\n%%m9 = mul %%m, 0.9\n%%m1 = add %%m9, %%g %2$s\n"
+      "%%q = mul %%g, %%g\n%%s9 = mul %%s, 0.99\n%%s1 = add %%s9, %%q %2$s\n%%r = sqrt %%s1\n%%v = div %%m1, "
+      "%%r\n"
+      "%%n = sub %%w, %%v : f32[256,256] @m[-,-]\nreturn %%n, %%m1, %%s1\n}";
+  char given[2000];
+  snprintf(given, sizeof given, text, "@m[-,-]", ": f32[256,256] @m[-,-]");
+  double whole = choose(given, (autoshard_rates){0}, 0)->report.memory;
+  snprintf(given, sizeof given, text, "@m[?,?]", "");
+  chosen *c = choose(given, (autoshard_rates){0}, 0.6 * whole);
+  assert_true(c->report.memory <= 0.6 * whole && c->report.bound <= c->report.seconds);
+  assert_false(ir_spec_is_whole(ir_spec_of(c->g, value(c, "m"))));
+  assert_false(ir_spec_is_whole(ir_spec_of(c->g, value(c, "s"))));
+}
+
+/* With tables of a few numbers nothing can be eliminated: messages give a bound, and what is found lies
+ * between the least and 2 % above it. */
+static void test_messages(void **state) {
+  (void)state;
+  char text[4000];
+  size_t at = (size_t)snprintf(text, sizeof text, "mesh @m [x=2,y=2]\ngraph @g(%%z0: f32[64,64] @m[-,-]");
+  for (int k = 1; k <= 6; k++)
+    at += (size_t)snprintf(text + at, sizeof text - at, ", %%u%d: f32[64,64], %%d%d: f32[64,64]", k, k);
+  at += (size_t)snprintf(text + at, sizeof text - at, ") {\n");
+  for (int k = 1; k <= 6; k++)
+    at += (size_t)snprintf(text + at, sizeof text - at,
+                           "%%i%d = matmul %%z%d, %%u%d\n%%r%d = relu %%i%d\n%%o%d = matmul %%r%d, %%d%d\n"
+                           "%%y%d = add %%z%d, %%o%d\n%%z%d = add %%y%d, %%z%d\n",
+                           k, k - 1, k, k, k, k, k, k, k, k - 1, k, k, k, k / 2);
+  snprintf(text + at, sizeof text - at, "return %%z6\n}");
+  chosen *best = choose(text, (autoshard_rates){.flops = 1e9, .bytes = 1e9}, 0);
+  assert_true(best->report.exact);
+  chosen *c = read_graph(text);
+  c->request.rates = (autoshard_rates){.flops = 1e9, .bytes = 1e9}, c->request.entries = 4;
+  assert_true(pass_autoshard(c->g, &c->request, &c->report));
+  assert_true(c->report.bound <= best->report.seconds * (1 + 1e-9));
+  assert_true(c->report.seconds >= best->report.seconds * (1 - 1e-9));
+  assert_true(c->report.seconds <= 1.02 * c->report.bound);
+}
+
 /* Each allocation may fail: that is an error, and nothing leaks. */
 static void test_short_memory(void **state) {
   (void)state;
@@ -239,4 +341,4 @@ static void test_refused(void **state) {
 }
 
 UNIT_TESTS(test_rows, test_contracted, test_every_axis, test_bytes_held, test_same_results, test_limit,
-           test_optimizer, test_short_memory, test_refused)
+           test_optimizer, test_blocks, test_state, test_messages, test_short_memory, test_refused)

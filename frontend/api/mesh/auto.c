@@ -44,7 +44,7 @@ vf_status vf_shard_auto(vf_graph *g, const vf_shard_auto_options *given, vf_shar
   } else if (read_options(given, &options, &failure) && fe_graph_request(g, &request, &failure)) {
     unsigned failures = fe_failures(g->context);
     const ir_target *target = rt_context_target(g->context->runtime, &failure);
-    fe_auto with = {.memory = options.memory};
+    fe_auto with = {.memory = options.memory, .context = g->context->runtime};
     if (target) with.rates = autoshard_rates_of(target);
     if (options.flops > 0) with.rates.flops = options.flops;
     if (options.bytes > 0) with.rates.bytes = options.bytes;

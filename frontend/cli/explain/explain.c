@@ -121,10 +121,10 @@ static int explain_one(explainer *x, const ir_parsed_graph *block) {
 
 /* What moves between the devices of a mesh. */
 static int explain_mesh(explainer *x, const ir_parsed_graph *block) {
-  fe_dump_options options = {.stage = FE_STAGE_SHARD, .why = true};
+  fe_dump_options options = {.stage = FE_STAGE_SHARD, .context = x->context, .why = true};
   ir_text predicted;
   ir_text_init(&predicted, x->s.g.mem);
-  int status = x->choose ? cli_mesh_auto(&x->s, block, &predicted) : CLI_OK;
+  int status = x->choose ? cli_mesh_auto(&x->s, x->context, block, &predicted) : CLI_OK;
   if (!status && fe_dump(&x->s.g, block, &options, &x->out, &x->s.error) != IR_OK)
     status = cli_failure("explain", &x->s.error);
   if (!status) ir_text_add(&x->out, ir_text_get(&predicted), predicted.len);
@@ -152,6 +152,17 @@ static int explain_file(explainer *x) {
   int status = cli_graph_open(&x->s, "explain", x->word, false, &x->in);
   if (!status) status = explain_all(x);
   return status;
+}
+
+/* The context is asked what messages cost (frontend/machine/mesh_costs.h); nothing is compiled. */
+static int explain_on_mesh(explainer *x) {
+  rt_options options;
+  ir_error error = {0};
+  int status = cli_context_options("explain", x->threads, x->device, &options);
+  if (status) return status;
+  if (rt_context_create(&ir_mem_libc, &options, &x->context, &error) != IR_OK)
+    return cli_failure("explain", &error);
+  return explain_file(x);
 }
 
 static int explain(explainer *x) {
@@ -206,7 +217,7 @@ int cli_explain(int argc, char **argv) {
   x.s.module.mem = x.s.g.mem = &ir_mem_libc;
   ir_text_init(&x.out, &ir_mem_libc);
   int status = read_options(&x, argc, argv);
-  if (status == CLI_END) status = x.mesh ? explain_file(&x) : explain(&x);
+  if (status == CLI_END) status = x.mesh ? explain_on_mesh(&x) : explain(&x);
   if (x.out.len) fwrite(x.out.data, 1, x.out.len, stdout);
   ir_text_free(&x.out);
   rt_context_destroy(x.context);

@@ -12,10 +12,10 @@ static void put_report(const ir_parsed_graph *block, const autoshard_report *r, 
   ir_textf(out, "; a device holds %.0f bytes\n", r->memory);
 }
 
-int cli_mesh_auto(cli_graph *s, const ir_parsed_graph *block, ir_text *out) {
+int cli_mesh_auto(cli_graph *s, rt_context *context, const ir_parsed_graph *block, ir_text *out) {
   fe_request request;
   autoshard_report report;
-  fe_auto with = {0};
+  fe_auto with = {.context = context};
   ir_error *noted = s->g.error;
   s->g.error = &s->error;
   if (fe_block_request(&s->g, block, NULL, &request)) fe_shard_auto(&request, &with, &report, &s->error);

@@ -8,6 +8,6 @@
  * all commands choose alike. Appends a line of what is predicted to `out`, which may be NULL. The exit
  * status.
  */
-int cli_mesh_auto(cli_graph *s, const ir_parsed_graph *block, ir_text *out);
+int cli_mesh_auto(cli_graph *s, rt_context *context, const ir_parsed_graph *block, ir_text *out);
 
 #endif

@@ -105,7 +105,7 @@ json_t *show_mesh(show *s, const ir_parsed_graph *block) {
   show_set(s, made, "count", json_integer(mesh->device_count));
   show_set(s, made, "devices", devices_of(s, mesh));
   s->s.g.error = &error;
-  if (fe_divided_make(&d, &s->s.g, block, SHARD_ALL, &error)) {
+  if (fe_divided_make(&d, &s->s.g, block, SHARD_ALL, NULL, &error)) {
     for (size_t i = 0; i < block->param_count; i++)
       add_named(&r, "input", &block->params[i], &d.program.inputs[i]);
     add_constants(&r);
