@@ -1,7 +1,7 @@
 #!/bin/sh
 # Device c, whose kernels the C compiler compiles: text tests, and property tests with the oracles that they
 # have. Random graphs are compared with the evaluator bit for bit, as LLVM's are; prop_object compares models
-# as C files with programs. c_functions.c compares the functions of vectors with those of scalars, by each compiler that
+# as C files with programs. c_functions.inc compares the functions of vectors with those of scalars, by each compiler that
 # is here, for this processor and for older ones, and without vectors.
 . test/campaign/common.sh
 command -v "${CC:-cc}" >/dev/null || skip "there is no C compiler"
@@ -27,7 +27,7 @@ for compiler in $compilers; do
   command -v "$compiler" >/dev/null || continue
   for options in -march=native -march=x86-64-v3 -march=x86-64 '-march=native -DVF_SCALAR'; do
     # shellcheck disable=SC2086  # lists of words
-    (cd codegen/c && cat prelude.inc vectors.inc memory.inc arithmetic.inc hardware.inc) | cat - test/campaign/c_functions.c >"$work/functions.c" &&
+    (cd codegen/c && cat prelude.inc vectors.inc memory.inc arithmetic.inc hardware.inc) | cat - test/campaign/c_functions.inc >"$work/functions.c" &&
       "$compiler" -std=c11 -O1 -Wall -Wextra -pedantic -ffp-contract=off $options "$work/functions.c" -lm -o "$work/functions" >"$work/log" 2>&1 &&
       ! grep 'warning:' "$work/log" && "$work/functions" >"$work/log" || { head -20 "$work/log"; echo "FAIL functions of vectors by $compiler $options"; failed=1; }
   done
