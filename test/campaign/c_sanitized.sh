@@ -44,7 +44,7 @@ compile() { # OUTPUT FILES AND OPTIONS
   shift
   # shellcheck disable=SC2086  # lists of words
   (cd "$root" && ${CC:-cc} -std=gnu17 -O1 -g -march=native -ffp-contract=off -pthread -w -I. -Ifrontend -I"$work/one" \
-    -DVIEWFOLD_VERSION='"0"' -DVF_NO_PLACES "$@" $pool -o "$output" 2>"$work/log") || { tail -5 "$work/log"; return 1; }
+    -DVIEWFOLD_VERSION='"0"' -DVF_NO_PLACES "$@" $pool -lm -o "$output" 2>"$work/log") || { tail -5 "$work/log"; return 1; }
 }
 
 for name in $workloads; do
