@@ -197,7 +197,8 @@ no-module: | tools
 # masked loads and stores in another form.
 .PHONY: llvm-version
 llvm-version: | tools
-	@version=$$($(LLVM_CONFIG) --version); case ' $(LLVM_VERSIONS) ' in *" $${version%%.*} "*) ;; *) \
+	@version=$$($(LLVM_CONFIG) --version 2>/dev/null) || { echo "$(LLVM_CONFIG) --version cannot be run; name another by LLVM_CONFIG, or none: LLVM_CONFIG=none" >&2; exit 2; }; \
+	case ' $(LLVM_VERSIONS) ' in *" $${version%%.*} "*) ;; *) \
 	  echo "$(LLVM_CONFIG) is of LLVM $$version; viewfold takes $(sort $(LLVM_VERSIONS)): older ones lack what it needs (before 15" \
 	    "opaque pointers, before 17 LLVMSetNUW and minima of floats), younger ones were not tried. Name another by LLVM_CONFIG, or none: LLVM_CONFIG=none" >&2; \
 	  exit 2;; esac

@@ -231,9 +231,24 @@ static tx_value any(tx_emitter *e, tx_value condition) {
 
 /* kinds */
 
+/* The integers between two kinds of vectors: sizes change by a factor of two at a time, and integers of 32
+ * bits become floats, since GCC before 14 converts elements one by one otherwise. `kind` itself where there
+ * is none. */
+static unsigned step_between(unsigned from, unsigned kind) {
+  static const uint8_t kinds[][2] = {[2] = {TX_I16, TX_U16}, [4] = {TX_I32, TX_U32}};
+  if (tx_is_real(from)) return kind;
+  bool is_unsigned = from == tx_unsigned(from);
+  unsigned have = tx_bytes(from), want = tx_is_real(kind) && have < 4 ? 4 : tx_bytes(kind);
+  if (have * 2 < want) return kinds[have * 2][is_unsigned];
+  if (want * 2 < have) return kinds[have / 2][is_unsigned];
+  return tx_is_real(kind) && have < 4 ? TX_I32 : kind;
+}
+
 static tx_value convert(tx_emitter *e, tx_value v, unsigned kind) {
   if (v.width == 1)
     return tx_make(e, kind, 1, TX_UNARY, "(%s)%s", name_of(e, kind), tx_parenthesised(e, v, TX_UNARY));
+  unsigned between = step_between(v.kind, kind);
+  if (between != kind) return convert(e, convert(e, v, between), kind);
   cc_use_type(e, kind, v.width);
   cc_use_type(e, v.kind, v.width);
   cc_define(e, "VF_convert(%s, %s, %u)", name_of(e, kind), name_of(e, v.kind), cc_padded(v.width));
@@ -253,7 +268,14 @@ static tx_value reinterpret(tx_emitter *e, tx_value v, unsigned kind) {
 
 static tx_value to_integer(tx_emitter *e, unsigned kind, tx_value v) {
   if (!tx_is_real(v.kind)) return tx_convert(e, v, kind);
-  return to_kind(e, tx_text(e, "saturate_%s", name_of(e, kind)), kind, v);
+  if (v.width > 1) {
+    cc_use_type(e, kind, v.width);
+    cc_use_type(e, v.kind, v.width);
+    cc_define(e, "VF_saturate(%s, %s, %s, %u)", name_of(e, kind), name_of(e, v.kind),
+              name_of(e, tx_signed(v.kind)), cc_padded(v.width));
+  }
+  return tx_make(e, kind, v.width, TX_ATOM, "saturate_%s_%s(%s)", name_of(e, kind),
+                 tx_type(e, v.kind, v.width), v.text);
 }
 
 /* From an f64, which holds integers of 32 bits; those of 64 are rounded to odd. */

@@ -63,10 +63,17 @@ tx_value cc_load_scalar(tx_emitter *e, const tx_place *a, tx_value valid, tx_val
   return tx_select(e, valid, tx_temporary(e, some), other);
 }
 
-/* Does the store bypass the caches? Only vectors that fill a register and cache lines gain by it. */
+/* Does the store bypass the caches? Only vectors that fill a register and cache lines gain by it, and all
+ * unrolled ones of a store do or none: a line of which a part was streamed is fetched again for the other. */
 static bool streams(const tx_emitter *e, ir_ref ref, const tx_place *a) {
-  return ref && ir_arg_mode(ir_get(e->g, ref)) != IR_NO_STREAM &&
-         a->width * tx_bytes(a->kind) == (uint32_t)e->target->vector_bytes && cc_padded(a->width) == a->width;
+  uint32_t bytes = a->width * tx_bytes(a->kind);
+  if (!ref || ir_arg_mode(ir_get(e->g, ref)) == IR_NO_STREAM || bytes != (uint32_t)e->target->vector_bytes ||
+      cc_padded(a->width) != a->width)
+    return false;
+  int64_t alternating = cg_alternating_loop(e->nest, ref, IR_MAX_INTERLEAVED);
+  bool fills = bytes % IR_CACHE_LINE_BYTES == 0 || cg_unroll_count(&e->order, cg_lanes(e->nest, ref)) == 1 ||
+               (alternating >= 0 && e->nest->loops[alternating].extent * bytes % IR_CACHE_LINE_BYTES == 0);
+  return fills && cg_aligned_together(e->nest, ref, alternating, tx_bytes(a->kind), bytes);
 }
 
 void cc_write_whole(tx_emitter *e, ir_ref ref, const tx_place *a, tx_value stored) {

@@ -10,12 +10,12 @@ static const char helpers[] =
     "/* the address of an array of the caller's struct; bytes copied, unless they are there already */\n"
     "VF_FUNCTION u8 *vf_array(const void *arrays, size_t number) {\n"
     "  void *address;\n"
-    "  memcpy(&address, (const char *)arrays + number * sizeof address, sizeof address);\n"
+    "  VF_COPY(&address, (const char *)arrays + number * sizeof address, sizeof address);\n"
     "  return address;\n"
     "}\n"
     "VF_FUNCTION void vf_copy(u8 *to, const u8 *from, i64 bytes) {\n"
     "  i64 at = 0;\n"
-    "  for (; to != from && at + 64 <= bytes; at += 64) memcpy(to + at, from + at, 64);\n"
+    "  for (; to != from && at + 64 <= bytes; at += 64) VF_COPY(to + at, from + at, 64);\n"
     "  for (; to != from && at < bytes; at++) to[at] = from[at];\n"
     "}\n";
 static const char size_helpers[] =

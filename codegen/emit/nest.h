@@ -129,6 +129,11 @@ bool cg_tile_of(const cg_nest *nest, ir_ref load, int vector_bytes, int64_t smal
  * i of value k goes to element count*i + k, where count is the loop's extent. -1 where there is none. */
 int64_t cg_alternating_loop(const cg_nest *nest, ir_ref store, int64_t most);
 
+/* Are all unrolled vectors of a store aligned to vector_bytes if the first one is? Along `alternating` (-1:
+ * no loop) they follow one another. `bytes` are those of an element. False where a distance is not known. */
+bool cg_aligned_together(const cg_nest *nest, ir_ref store, int64_t alternating, int64_t bytes,
+                         int64_t vector_bytes);
+
 /* Calls visit for each operand that must have a value before ref can be computed. If `inside`, that includes
  * what the body of a loop that runs needs, and the first value of a RARE, which otherwise is needed only
  * behind its branch. */

@@ -71,19 +71,6 @@ static void store_alternating(cg_emitter *e, ir_ref ref, uint32_t loop, writes *
   }
 }
 
-/* Are all vectors aligned if the first one is? */
-static bool are_aligned_together(const cg_emitter *e, ir_ref ref, int64_t alternating, int64_t bytes,
-                                 int64_t vector_bytes) {
-  const uint64_t *lanes = cg_lanes(e->nest, ref);
-  for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
-    int64_t step;
-    if (e->nest->loops[l].binding != IR_UNROLL || l == alternating) continue;
-    if (!cg_stride(e->nest, ir_src(e->g, ref, 1), (uint32_t)l, &step) || step * bytes % vector_bytes != 0)
-      return false;
-  }
-  return true;
-}
-
 static void write_all(cg_emitter *e, const writes *w, unsigned streaming) {
   LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(LLVMInt32TypeInContext(e->context), 1, 0));
   for (size_t i = 0; i < w->count; i++) {
@@ -167,7 +154,7 @@ void cg_emit_store(void *emitter, ir_ref ref) {
                  fills_lines(&w, bytes, alternating);
   if (e->aligned.masked && e->aligned.end) cg_write_end(e, &w.place, w.value[0], w.to[0]);
   else if (streams)
-    stream(e, &w, mode, are_aligned_together(e, ref, alternating, w.place.bytes, bytes), bytes);
+    stream(e, &w, mode, cg_aligned_together(e->nest, ref, alternating, w.place.bytes, bytes), bytes);
   else write_all(e, &w, 0);
 }
 

@@ -91,10 +91,14 @@ dist:
 	  --transform='s|^[.]|$(DIST)|' -cf - .; fi | gzip -9n > build/$(DIST).tar.gz
 	@echo build/$(DIST).tar.gz
 
-# Packages of Debian, from that archive: build/deb/*.deb. Signing and checking them (debuild, lintian) is up to who releases them.
+# Packages of Debian, from that archive: build/deb/*.deb. Signing and checking them (debuild, lintian) is up to who releases them;
+# so is answering for them: DEBFULLNAME and DEBEMAIL, where set, take the place of the maintainer, whose address is nobody's.
 .PHONY: deb
 deb: dist
 	@sh .ci/deps install build llvm pages deb
 	$(Q)rm -rf build/deb && mkdir build/deb && tar -xzf build/$(DIST).tar.gz -C build/deb && \
-	  cd build/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL dpkg-buildpackage -us -uc
+	  cd build/deb/$(DIST) && if [ -n "$$DEBEMAIL" ]; then \
+	    who="$${DEBFULLNAME:-$$DEBEMAIL} <$$DEBEMAIL>" && sed -i "s|^Maintainer: .*|Maintainer: $$who|" debian/control && \
+	    sed -i "s|^ -- .*>  | -- $$who  |" debian/changelog; fi && \
+	  env -u MAKEFLAGS -u MAKELEVEL dpkg-buildpackage -us -uc
 	@ls build/deb/*.deb

@@ -63,7 +63,7 @@ cat >"$work/expected" <<'LINES'
 10 11 12
 20 21 22
 10 10.5 11
-(((ridx0+ridx1)+-2)+(((ridx1-(ridx0*2))+3)%5))
+(ridx1+(((ridx1-ridx0)+1)%5))
 valid: (ridx0>=1)
 5 10 20 10
 5.5 11 21 10.5
