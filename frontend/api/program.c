@@ -23,7 +23,8 @@ static bool allocate_arrays(vf_program *p) {
   p->constants = ir_alloc(mem, p->constant_count * sizeof *p->constants);
   p->bytes = ir_alloc(mem, port_count(p) * sizeof *p->bytes);
   p->references = ir_alloc(mem, p->counts[VF_INPUT] * sizeof *p->references);
-  return p->references && p->bytes && p->constants && p->ports && p->variables && p->inputs_from &&
+  p->good = fe_good_lists_make(mem, port_count(p));
+  return p->good && p->references && p->bytes && p->constants && p->ports && p->variables && p->inputs_from &&
          p->variables_from && p->dims && p->names;
 }
 
@@ -32,6 +33,7 @@ static void free_program(vf_program *p) {
   ir_free(mem, p->ports, port_count(p) * sizeof *p->ports);
   ir_free(mem, p->bytes, port_count(p) * sizeof *p->bytes);
   ir_free(mem, p->references, p->counts[VF_INPUT] * sizeof *p->references);
+  fe_good_lists_free(p->good, mem, port_count(p));
   ir_free(mem, p->variables, p->variable_count * sizeof *p->variables);
   ir_free(mem, p->inputs_from, p->runtime_inputs * sizeof *p->inputs_from);
   ir_free(mem, p->variables_from, p->runtime_variables * sizeof *p->variables_from);
@@ -469,13 +471,24 @@ ir_status fe_program_run_placed(const vf_program *p, const void *const *inputs, 
   return error->status;
 }
 
+/* Of a direct program: do no buffers overlap, of which none is NULL? */
+static bool check_direct(const vf_program *p, const void *const *inputs, void *const *outputs,
+                         ir_error *error) {
+  if (!check_overlaps(p, inputs, outputs, p->bytes, error)) return false;
+  fe_good_lists_note(p->good, inputs, p->counts[VF_INPUT], outputs, p->counts[VF_OUTPUT]);
+  return true;
+}
+
 vf_status vf_program_run(const vf_program *p, const void *const *inputs, void *const *outputs,
                          const int64_t *variables, vf_error *error) {
   ir_error failure;
   failure.status = IR_OK; /* the text is written only when something failed */
-  if (p && p->direct && inputs && outputs && !any_null(inputs, p->counts[VF_INPUT]) &&
-      !any_null((const void *const *)outputs, p->counts[VF_OUTPUT])) {
-    if (check_overlaps(p, inputs, outputs, p->bytes, &failure))
+  bool direct = p && p->direct && inputs && outputs,
+       known =
+           direct && fe_good_lists_know(p->good, inputs, p->counts[VF_INPUT], outputs, p->counts[VF_OUTPUT]);
+  if (known || (direct && !any_null(inputs, p->counts[VF_INPUT]) &&
+                !any_null((const void *const *)outputs, p->counts[VF_OUTPUT]))) {
+    if (known || check_direct(p, inputs, outputs, &failure))
       rt_program_run(p->program, (void *const *)(uintptr_t)inputs, outputs, NULL, &failure);
     if (failure.status == IR_ERR_RANGE && p->witness)
       fe_witness_blame(p->witness, inputs, variables, &failure);
