@@ -103,8 +103,8 @@ static bool is_current(vf_value x) {
 }
 
 vf_value vf_at(vf_value x, const char *file, int line) {
-  if (!is_current(x)) vf_call_place(x.graph, file, line);
-  else if (file) fe_statements_place(&x.graph->statements, &x.graph->ir, x.graph->ended, file, line);
+  if (x.id && file) fe_statements_place(&x.graph->statements, &x.graph->ir, x.graph->ended, file, line);
+  else vf_call_place(x.graph, file, line);
   return x;
 }
 
@@ -130,8 +130,7 @@ vf_value fe_end(fe_call *c, ir_ref made) {
   if (!made && !g->error.status) ir_fail(&g->error, IR_ERR_MEMORY, "%s: out of memory", c->who);
   if (!c->failed_before) fe_report_as_memory(g->context, c->failures, &g->error);
   if (g->error.status && !ir_gives_up(g->error.status) && !c->failed_before && !g->said_call) say_call(c);
-  fe_statements_end(&g->statements, c->ir, c->statement, c->who, made, c->given, c->given_count);
-  g->ended = c->statement;
+  g->ended = fe_statements_end(&g->statements, c->ir, c->statement, c->who, made, c->given, c->given_count);
   if (g->ir.batches_cap && !has_batch_of_others(c)) fe_graph_note_batch(g, made);
   return g->error.status ? (vf_value){g, 0, g->epoch} : fe_vmap_value(g, made);
 }
