@@ -256,6 +256,17 @@ static bool read_leaf(ir_parser *p, const ir_token *op, ir_ref *made) {
   return !p->lex.error->status;
 }
 
+/* np.exp: the builder refuses the whole name. */
+static ir_ref refuse_prefix(ir_parser *p, const ir_token *op) {
+  const char *end = op->text + op->length, *last = p->lex.text + p->lex.length;
+  while (end < last && (*end == '.' || *end == '_' || (*end >= '0' && *end <= '9') ||
+                        ((*end | 32) >= 'a' && (*end | 32) <= 'z')))
+    end++;
+  p->builder->apply(p->builder->user, p->graph, op->text, (size_t)(end - op->text), NULL, 0, NULL, 0,
+                    op->line, op->column);
+  return ir_lex_prefix_error(&p->lex, op->line, op->column);
+}
+
 static ir_ref parse_operation(ir_parser *p, statement *s) {
   ir_token op = p->lex.token;
   const ir_token *first = s->name_count ? &s->names[0] : &op;
@@ -268,6 +279,8 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
   if (op.kind != IR_TOKEN_WORD || op.first)
     return ir_lex_fail(&p->lex, "bad statement", "the name of an operation");
   ir_lex_next(&p->lex);
+  if (ir_lex_is(&p->lex, '.') && p->lex.token.text == op.text + op.length && p->builder->apply)
+    return refuse_prefix(p, &op);
   if (ir_parse_is_leaf(&op) && !read_leaf(p, &op, &made)) return 0;
   if (made) return made;
   if (!ir_parse_operands(p) || !ir_parse_attributes(p, &s->attrs, &s->attr_count, &s->attr_cap) ||
@@ -469,9 +482,13 @@ static bool parse_graph(ir_parser *p, ir_parsed_graph *out) {
   statement s = {0};
   bool ok = ir_lex_expect(&p->lex, '(', "missing parameters"), first = true;
   for (; ok && !ir_lex_is(&p->lex, ')'); first = false)
-    ok = (first || ir_lex_expect(&p->lex, ',', "bad parameters")) && parse_param(p, out);
-  ok = ok && ir_lex_expect(&p->lex, ')', "bad parameters") &&
-       ir_lex_expect(&p->lex, '{', "missing body of the graph");
+    ok = (first || ir_lex_accept(&p->lex, ',') ||
+          ir_lex_fail(&p->lex, "bad parameters", "',' and another one, or ')'")) &&
+         parse_param(p, out);
+  ok = ok && ir_lex_expect(&p->lex, ')', "bad parameters");
+  if (ok && ir_lex_is(&p->lex, '-'))
+    ok = ir_lex_fail(&p->lex, "missing body of the graph", "'{'; what a graph returns follows from its body");
+  ok = ok && ir_lex_expect(&p->lex, '{', "missing body of the graph");
   while (ok && (ir_lex_is(&p->lex, '%') || at_call(p))) ok = parse_statement(p, &s, out);
   if (ok && !ir_lex_is_word(&p->lex, "return"))
     ok = ir_lex_fail(&p->lex, ir_lex_is(&p->lex, '}') ? "missing return" : "bad statement",

@@ -17,9 +17,19 @@ bool ir_parse_statement_end(ir_parser *p) {
          ir_lex_fail(&p->lex, "unexpected text after a statement", "the end of the line");
 }
 
+/* Does a word with "->" in it stand around the token? */
+static bool in_equation(const ir_parser *p) {
+  const char *at = p->lex.token.text, *end = p->lex.text + p->lex.length;
+  for (; end - at >= 2 && *at != ' ' && *at != '\n'; at++)
+    if (at[0] == '-' && at[1] == '>') return true;
+  return false;
+}
+
 bool ir_parse_after_attributes(ir_parser *p, bool attributes) {
   const ir_token *t = &p->lex.token;
   if (t->first || ir_lex_is(&p->lex, ':') || ir_lex_is(&p->lex, '}')) return true;
+  if (attributes && in_equation(p))
+    return ir_lex_fail(&p->lex, "a text without quotes", "quotes around it, as in equation=\"ij,jk->ik\"");
   if (ir_lex_is(&p->lex, ',') && attributes)
     return ir_lex_fail(&p->lex, "bad attribute",
                        "a blank before the next one; several values are a list, as in axes=[0,1]");

@@ -203,7 +203,7 @@ graph @g(%x: float[4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:1:14: error: unknown dtype, found 'float', expected one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+! a.vf:1:14: error: unknown dtype, found 'float', expected f32, as it is called here
 ? 2
 
 == a dtype of another library
@@ -214,7 +214,7 @@ graph @g(%x: float32[4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:1:14: error: unknown dtype, found 'float32', expected one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+! a.vf:1:14: error: unknown dtype, found 'float32', expected f32, as it is called here
 ? 2
 
 == integers in a root
@@ -379,7 +379,7 @@ graph @g(%x: f32[-4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:1:18: error: bad size, found a negative number, expected an index expression that is not negative
+! a.vf:1:18: error: bad size, found a negative number, expected one >= 0; a size that varies is a variable with its bounds, as in n=1..8
 ? 2
 
 == a slice beyond the end
@@ -1288,7 +1288,7 @@ $ viewfold run take.vf --in x=[1,2,3] --in i=[0,7]
 
 == an operation that is none
 $ viewfold ops softmx
-! viewfold ops: no operation 'softmx'; did you mean softmax? `viewfold ops` lists all
+! viewfold ops: no operation 'softmx'; nearest: softmax
 ! Try 'viewfold ops --help'.
 ? 2
 
@@ -1502,12 +1502,12 @@ $ viewfold dump --stage=graph a.vf
 == an operation that is nowhere near
 <<< a.vf
 graph @g(%x: f32[4,3]) {
-  %y = dropout %x p=0.5
+  %y = toaster %x p=0.5
   return %y
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: dropout: there is no such operation; docs/operations.md and `viewfold ops` list them
+! a.vf:2:3: error: toaster: there is no such operation; docs/operations.md and `viewfold ops` list them
 ? 2
 
 == an operand where attributes belong
