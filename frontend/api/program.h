@@ -18,6 +18,7 @@ typedef struct fe_port {
 } fe_port;
 
 struct vf_program {
+  uint32_t kind;
   vf_context *context;
   rt_program *program;        /* on a mesh: of one device */
   struct fe_sharded *sharded; /* of a mesh (frontend/mesh/sharded.h), which the program owns; or NULL */

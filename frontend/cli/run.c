@@ -367,6 +367,7 @@ static int run_command(runner *r) {
   int status = open_test_data(r);
   if (!status) status = cli_graph_open(&r->s, "run", r->word, false, &r->in);
   if (r->wants_phases) ir_timer_lap(&r->phases.timer, &start, "read", -1, NULL);
+  if (!status) status = cli_files_apart("run", &r->out, &r->in, r->word);
   if (status) return status;
   r->block = cli_graph_pick(&r->s, r->word, r->name);
   if (!r->block || (status = add_wanted(r))) return status ? status : CLI_BAD_INPUT;

@@ -1,6 +1,7 @@
 /* Parsing of literals, and of the operations that consist of literals: const, data, buffer. */
 #include "ir/parse/impl.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,8 +66,12 @@ bool ir_literal_value(ir_parser *p, const ir_literal *l, ir_dtype dtype, ir_valu
     if (l->kind == IR_LITERAL_BOOL) return wrong_literal(p, l, dtype);
     double number = (double)l->magnitude;
     if (l->kind == IR_LITERAL_INT) number = l->negative ? -number : number;
-    *out = ir_value_cast((ir_value){.f = l->kind == IR_LITERAL_FLOAT ? l->number : number}, IR_F64, dtype);
-    return true;
+    if (l->kind == IR_LITERAL_FLOAT) number = l->number;
+    *out = ir_value_cast((ir_value){.f = number}, IR_F64, dtype);
+    if (!isinf(out->f) || isinf(number)) return true;
+    return ir_lex_fail_at(&p->lex, l->line, l->column,
+                          "number out of range, found %g, expected one that %s holds, or inf", number,
+                          ir_dtypes[dtype].name);
   }
   if (dtype == IR_BOOL)
     fits = l->kind == IR_LITERAL_BOOL || (l->kind == IR_LITERAL_INT && !l->negative && l->magnitude < 2);

@@ -1561,7 +1561,7 @@ $ viewfold run good.vf --in x=1,2
 
 == a profile that is not there
 $ viewfold show good.vf -o p.html --profile p.json
-! viewfold show: unable to open p.json: No such file or directory; `viewfold run --profile=json` writes a profile on standard error
+! viewfold show: unable to open p.json: No such file or directory; `viewfold run --profile=json FILE.vf > PROFILE` writes one
 ? 2
 
 == options with names of other commands
@@ -1572,4 +1572,112 @@ $ viewfold check good.vf --seed 1
 $ viewfold tune good.vf --budget 5
 ! viewfold tune: unknown option '--budget'
 ! Try 'viewfold tune --help'.
+? 2
+
+== a file where a chain is expected
+$ viewfold index good.vf
+! viewfold index: takes a chain such as 'f32[3,2].permute(1,0)', found the file 'good.vf'; the index expressions of a graph are printed by `viewfold dump --stage=index good.vf`
+! Try 'viewfold index --help'.
+? 2
+
+== a result over an input of the run, which stays as it is
+$ viewfold run good.vf --in x=[1,2] --out y=x.npy
+$ cp x.npy before.npy; ln -s x.npy link.npy
+> viewfold run good.vf --in x=x.npy --out y=link.npy; status=$?; cmp x.npy before.npy; exit $status
+! viewfold run: --out y=link.npy: the run reads that file, as --in x; write another one
+! Try 'viewfold run --help'.
+? 2
+
+== a result over the graph
+$ cp good.vf own.npy
+> viewfold run own.npy --in x=[1,2] --out y=own.npy; status=$?; cmp own.npy good.vf; exit $status
+! viewfold run: --out y=own.npy: that is the graph's file; write another one
+! Try 'viewfold run --help'.
+? 2
+
+== a parenthesis missing
+<<< a.vf
+graph @g(%x: f32[4] {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:21: error: bad parameters, found '{', expected ',' and another one, or ')'
+? 2
+
+== a size that varies, as a slice
+<<< a.vf
+graph @g(%x: f32[n=1:8]) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:21: error: bad shape, found ':', expected '..' between the bounds of a size that varies, as in n=1..8
+? 2
+
+== a size that varies, as a question mark
+<<< a.vf
+graph @g(%x: f32[?,4]) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:18: error: bad size, found '?', expected a number; a size that varies is a variable with its bounds, as in n=1..8
+? 2
+
+== sizes with an x between them
+<<< a.vf
+graph @g(%x: f32[4x4]) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:18: error: malformed number, found '4' followed by a letter, expected digits and, between sizes, ',', as in f32[4,4]
+? 2
+
+== a head with the type of the result
+<<< a.vf
+graph @g(%x: f32[4]) -> f32[4] {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:22: error: missing body of the graph, found '-', expected '{'; what a graph returns follows from its body
+? 2
+
+== an equation without quotes
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = einsum %x, %x equation=i,i->i
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:32: error: a text without quotes, found ',', expected quotes around it, as in equation="ij,jk->ik"
+? 2
+
+== an equation in single quotes
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = einsum %x, %x equation='i,i->i'
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:31: error: unexpected character, found ''', expected '"', with which a text begins and ends
+? 2
+
+== a number that its dtype does not hold
+<<< a.vf
+graph @g(%x: f16[4]) {
+  %y = mul %x, f16(1e6)
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:20: error: number out of range, found 1e+06, expected one that f16 holds, or inf
+? 2
+$ sed 's/f16(1e6)/1e6/' a.vf > b.vf
+> viewfold dump --stage=graph b.vf
+! b.vf:2:3: error: mul: the value 1000000.0 does not fit f16, which holds -65504..65504; use a value in that range or cast the other operand
 ? 2

@@ -182,6 +182,13 @@ CASE(
                      "x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-"
                      "v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3"},
              e))
+CASE(compile_context, vf_compile((vf_graph *)(void *)m->context, e))
+CASE(compile_session, vf_compile(vf_session(m->context, NULL), e))
+CASE(evaluate_program, vf_evaluate((vf_graph *)(void *)m->program, NULL, NULL, NULL, e))
+CASE(graph_tensor, vf_graph_create((vf_context *)(void *)m->tensor, "g", e))
+CASE(run_graph, vf_program_run((const vf_program *)(void *)m->graph, NULL, NULL, NULL, e))
+CASE(data_graph, vf_tensor_data((vf_tensor *)(void *)m->graph, e))
+CASE(text_view, vf_graph_text((vf_graph *)(void *)m->view, e))
 CASE(build_null, vf_build(NULL, NULL, e))
 CASE(dlpack_null, vf_tensor_from_dlpack(m->context, NULL, e))
 DO(profile, profile_mesh(m, e))
@@ -242,6 +249,15 @@ static const struct {
      "bytes: there is no such port; vf_port_count says how many inputs and outputs a program has"},
     {cost_size, VF_ERR_INVALID, "cost: size is 3; it must be sizeof(vf_cost)"},
     {build_targets, VF_ERR_INVALID, "build: more than 16 targets for one object"},
+    {compile_context, VF_ERR_INVALID, "compile: the graph is a context"},
+    {compile_session, VF_ERR_INVALID,
+     "the session is compiled as its tensors are asked for, by vf_tensor_data or vf_tensor_realise; for a "
+     "program of one's own record into a graph of vf_graph_create"},
+    {evaluate_program, VF_ERR_INVALID, "evaluate: the graph is a program"},
+    {graph_tensor, VF_ERR_INVALID, "graph: the context is a tensor"},
+    {run_graph, VF_ERR_INVALID, "run: the program is a graph"},
+    {data_graph, VF_ERR_INVALID, "data: the tensor is a graph"},
+    {text_view, VF_ERR_INVALID, "text: the graph is no handle of viewfold"},
     {build_null, VF_ERR_INVALID, "build: the graph is NULL"},
     {dlpack_null, VF_ERR_INVALID, "from_dlpack: the array is NULL"},
     {profile, VF_ERR_UNSUPPORTED, "program @meshed: a profile is of one device, not of a mesh"},

@@ -22,8 +22,15 @@ bool fe_refuse(fe_call *c, const char *format, ...) {
 }
 
 bool fe_begin_in(fe_call *c, const char *who, vf_graph *graph) {
-  *c = (fe_call){.graph = graph, .who = who};
-  if (!graph) return false;
+  const char *wrong = fe_not(graph, FE_GRAPH);
+  *c = (fe_call){.graph = wrong ? NULL : graph, .who = who};
+  if (wrong) {
+    const vf_context *context = (const void *)graph;
+    if (!fe_not(context, FE_CONTEXT))
+      ir_say(&context->log, IR_LOG_WARNING, "%s: the graph is a context; takes what vf_graph_create returned",
+             who);
+    return false;
+  }
   c->ir = &graph->ir;
   c->failures = fe_failures(graph->context);
   c->failed_before = graph->error.status != IR_OK;
@@ -90,7 +97,7 @@ static void say_call(const fe_call *c) {
 }
 
 void vf_call_place(vf_graph *g, const char *file, int line) {
-  if (!g || !file) return;
+  if (!file || fe_not(g, FE_GRAPH)) return;
   if (!g->error.status) fe_statements_place(&g->statements, &g->ir, g->ended, file, line);
   if (!g->error_placeable) return;
   size_t at = strlen(g->error.text) - 1; /* of the parenthesis that say_call has written */

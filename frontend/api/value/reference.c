@@ -129,6 +129,7 @@ vf_value vf_ref_update(vf_ref r, vf_value u, vf_write_op op) {
     made = 0;
   }
   if (made) *newest = made;
+  else if (newest && !c.failed_before) op_rename_error(&c.graph->error, "ref_update");
   return fe_end(&c, made);
 }
 
