@@ -440,8 +440,9 @@ static int read_options(runner *r, int argc, char **argv) {
                                 {"--check", "[a folder]", cli_last, &r->check},
                                 {"--time", NULL, cli_last, &r->time},
                                 {"--profile", "[a form]", cli_last, &r->profile}};
-  int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &r->word,
-                             "one graph at a time, found '%s' as well", argc, argv);
+  int status = cli_read_word(
+      help_text, options, sizeof options / sizeof *options, &r->word,
+      "one graph at a time, found '%s' as well; arrays are given by name, as in --in x=x.npy", argc, argv);
   if (status != CLI_END) return status;
   if (r->mesh && r->profile) return cli_usage("run", "--profile: takes one device; leave out --mesh");
   if (!r->mesh && (r->specs.count || r->wire || r->choose))

@@ -231,7 +231,8 @@ static const char *expected_of(const ir_parser *p, const ir_token *word) {
   const char *end = p->lex.text + p->lex.length, *behind = word->text + word->length;
   if (word->text > p->lex.text && word->text[-1] == '%') return "operands before attributes";
   if (end - behind >= 2 && behind[0] == '-' && behind[1] == '>') return "a text in quotes";
-  return "a variable declared before, as in n=1..8";
+  return p->in_sizes ? "a variable declared before, as in n=1..8"
+                     : "a variable declared before, as in n=1..8, or a value with its %, as in %x";
 }
 
 static ir_ref lookup_word(ir_parser *p, const ir_token *word, ir_ref range, bool is_range) {
@@ -399,17 +400,19 @@ ir_ref ir_parse_expression(ir_parser *p) {
 static bool parse_size(ir_parser *p, ir_ref *size) {
   int line = p->lex.token.line, column = p->lex.token.column;
   int64_t value;
-  for (const char *sign = "?:*."; *sign; sign++)
-    if (ir_lex_is(&p->lex, *sign)) return ir_lex_fail(&p->lex, "bad size", "a number; " SIZE_THAT_VARIES);
+  bool wrong = p->lex.token.kind == IR_TOKEN_FLOAT;
+  for (const char *sign = "?:*."; *sign; sign++) wrong |= ir_lex_is(&p->lex, *sign);
+  if (wrong) return ir_lex_fail(&p->lex, "bad size", "a whole number; " SIZE_THAT_VARIES);
   p->in_sizes = true;
   *size = ir_parse_expression(p);
   p->in_sizes = false;
   if (!*size) return false;
   bool is_index = ir_dtype_of(p->graph, *size) == IR_INDEX;
   if (is_index && !(ir_is_const(p->graph, *size, &value) && value < 0)) return true;
-  return ir_lex_fail_at(&p->lex, line, column,
-                        is_index ? "bad size, found a negative number, expected one >= 0; " SIZE_THAT_VARIES
-                                 : "bad size, found another dtype, expected an index expression that is not negative");
+  return ir_lex_fail_at(
+      &p->lex, line, column,
+      is_index ? "bad size, found a negative number, expected one >= 0; " SIZE_THAT_VARIES
+               : "bad size, found another dtype, expected an index expression that is not negative");
 }
 
 /* Is `b=` the letter of an axis, as in `b=8` and `b=n=4..64`, and not a variable, as in `b=4..64`? */

@@ -145,8 +145,12 @@ static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
   ir_ref batch, shape;
   if (name.kind == IR_TOKEN_WORD && is_typed(p))
     return ir_lex_fail(&p->lex, "bad name of a parameter", "one that begins with %, as in %x: f32[2,3]");
+  if (name.kind == IR_TOKEN_WORD && ir_parse_dtype_word(&name) != IR_NONE)
+    return ir_lex_fail(&p->lex, "a type without a name", "the name before it, as in %x: f32[2,3]");
   if (name.kind == IR_TOKEN_WORD) {
+    p->in_sizes = true;
     ir_ref variable = ir_parse_expression(p);
+    p->in_sizes = false;
     if (!variable || ir_op_of(p->graph, variable) == IR_OP_VAR) return variable != 0;
     return ir_lex_fail_at(&p->lex, name.line, name.column,
                           "bad parameters, found an expression, expected a variable as in n=1..8");
@@ -478,6 +482,16 @@ static bool parse_return(ir_parser *p, ir_parsed_graph *out) {
   return out->root && ir_lex_expect(&p->lex, '}', "unexpected text after return");
 }
 
+static const char *expected_statement(const ir_lexer *lex) {
+  if (ir_lex_is(lex, IR_SIGN2('/', '/'))) return "'#', with which a comment begins";
+  if (ir_lex_is_word(lex, "for") || ir_lex_is_word(lex, "while"))
+    return "'%NAME = ...' or 'return'; a loop is %y = scan or %y = while_loop, of graphs above this one";
+  if (ir_lex_is_word(lex, "if"))
+    return "'%NAME = ...' or 'return'; a condition is %y = cond %p, %x then=@f else=@g, or where for each "
+           "element";
+  return "'%NAME = ...' or 'return'";
+}
+
 static bool parse_graph(ir_parser *p, ir_parsed_graph *out) {
   statement s = {0};
   bool ok = ir_lex_expect(&p->lex, '(', "missing parameters"), first = true;
@@ -492,8 +506,7 @@ static bool parse_graph(ir_parser *p, ir_parsed_graph *out) {
   while (ok && (ir_lex_is(&p->lex, '%') || at_call(p))) ok = parse_statement(p, &s, out);
   if (ok && !ir_lex_is_word(&p->lex, "return"))
     ok = ir_lex_fail(&p->lex, ir_lex_is(&p->lex, '}') ? "missing return" : "bad statement",
-                     ir_lex_is(&p->lex, IR_SIGN2('/', '/')) ? "'#', with which a comment begins"
-                                                            : "'%NAME = ...' or 'return'");
+                     expected_statement(&p->lex));
   ok = ok && parse_return(p, out);
   ir_free(p->graph->mem, s.names, s.name_cap * sizeof *s.names);
   ir_free(p->graph->mem, s.attrs, s.attr_cap * sizeof *s.attrs);

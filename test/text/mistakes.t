@@ -1255,7 +1255,7 @@ $ echo tile 8 > s.txt; viewfold run good.vf --in x=[1,2] --schedule s.txt
 
 == a mesh that is none
 $ viewfold run good.vf --in x=[1,2] --mesh 4
-! viewfold run: --mesh 4: mesh:1:1: error: missing axis of a mesh, found '4', expected a name, as in [x=2,y=4]
+! viewfold run: --mesh 4: mesh:1:1: error: missing axis of a mesh, found '4', expected a name, as in [x=2,y=4]; takes axes and their sizes, as in x=2,y=4
 ! Try 'viewfold run --help'.
 ? 2
 
@@ -1535,7 +1535,7 @@ $ viewfold build good.vf -o g.o --in x=[1,2]
 
 == a value behind an option that takes none
 $ viewfold run good.vf --in x=[1,2] --time 5
-! viewfold run: one graph at a time, found '5' as well; --time takes no value
+! viewfold run: one graph at a time, found '5' as well; arrays are given by name, as in --in x=x.npy; --time takes no value
 ! Try 'viewfold run --help'.
 ? 2
 
@@ -1622,7 +1622,7 @@ graph @g(%x: f32[?,4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:1:18: error: bad size, found '?', expected a number; a size that varies is a variable with its bounds, as in n=1..8
+! a.vf:1:18: error: bad size, found '?', expected a whole number; a size that varies is a variable with its bounds, as in n=1..8
 ? 2
 
 == sizes with an x between them

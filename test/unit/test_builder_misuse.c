@@ -217,7 +217,9 @@ static const struct {
      "mul: the value 1000000.0 does not fit f16, which holds -65504..65504; use a value in that range or "
      "cast "
      "the other operand (call 9: mul f16[4], 1000000.0)"},
-    {ref_shape, GRAPH, "ref_update: ?"},
+    {ref_shape, GRAPH,
+     "ref_set: the update has shape f32[5]; x has shape f32[4], of which [4] is replaced; an update "
+     "broadcasts to that (call 8: ref_set i64[4], %five)"},
     {reduction, MESHED,
      "all_reduce: reduce is 'avg'; it is sum, mean, max, min, prod, any or all (call 2: all_reduce %x)"},
     {reduction_none, MESHED,

@@ -267,7 +267,7 @@ static void test_expression_errors(void **state) {
       {"(1+2", "e:1:5: error: bad expression, found the end of the text, expected an operator or ')'"},
       {"1)", "e:1:2: error: trailing text, found ')', expected an operator"},
       {"k+1", "e:1:1: error: unknown name in an expression, found 'k', expected a variable declared before, "
-              "as in n=1..8"},
+              "as in n=1..8, or a value with its %, as in %x"},
       {"ridx0", "e:1:1: error: unknown range, found 'ridx0', expected a range of an enclosing loop"},
       {"9223372036854775808",
        "e:1:1: error: integer out of range, found 9223372036854775808, expected a value of index"},
