@@ -154,13 +154,16 @@ static bool call_function(onnx_node *n, const onnx_function *f) {
   return true;
 }
 
-/* Notes the node as a statement, "%y = Conv 'conv1'", or "%y = Conv node[3]" where it has no name. */
+/* Notes the node as a statement, "%y = Conv 'conv1'", or "%y = Conv of 'y', node[3]" where it has no name. */
 static void note_statement(const onnx_node *n, uint32_t number) {
   fe_statements *s = &n->m->graph->statements;
   char text[420];
   if (n->proto->name.size)
     snprintf(text, sizeof text, "%.*s '%.*s'", WIRE_TEXT(n->proto->op), WIRE_TEXT(n->proto->name));
-  else snprintf(text, sizeof text, "%.*s node[%zu]", WIRE_TEXT(n->proto->op), n->number);
+  else if (n->output_count)
+    snprintf(text, sizeof text, "%.*s of '%.*s', node[%zu]", WIRE_TEXT(n->proto->op),
+             WIRE_TEXT(((const wire_bytes *)n->proto->outputs.items)[0]), n->number);
+  else snprintf(text, sizeof text, "%.*s, node[%zu]", WIRE_TEXT(n->proto->op), n->number);
   int64_t id = ir_name(n->g, text, strlen(text));
   if (id < 0 || !number) return;
   fe_statements_write(s, n->g, number, ir_name_text(n->g, id), n->output_count > 1, NULL, 0);

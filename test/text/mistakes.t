@@ -1204,7 +1204,7 @@ $ viewfold run good.vf --in x=[1,2] --out Y=y.npy
 
 == an output in no folder
 $ viewfold run good.vf --in x=[1,2] --out y=nowhere/y.npy
-! nowhere/y.npy: error: cannot create a temporary file beside it: No such file or directory
+! nowhere/y.npy: error: cannot write to its folder: No such file or directory
 ? 2
 
 == an output of no kind
@@ -1364,7 +1364,7 @@ $ viewfold explain good.vf --kernel 9
 
 == a page in no folder
 $ viewfold show good.vf -o nowhere/page.html
-! nowhere/page.html: error: cannot create a temporary file beside it: No such file or directory
+! nowhere/page.html: error: cannot write to its folder: No such file or directory
 ? 2
 
 == operands without a comma

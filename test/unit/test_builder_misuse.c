@@ -150,8 +150,6 @@ SPLIT(map_realised, vf_value one = vf_full(vf_number(m->session, 1), VF_LIST(3))
 CASE(other_handle,
      vf_output(m->graph, "z", vf_input((vf_graph *)(void *)m->context, "z", VF_F32, VF_LIST(2))))
 CASE(pool_kernel, vf_max_pool(m->x, 1, NULL, NULL, NULL, NULL))
-SPLIT(grad_number, vf_value two = vf_number(m->graph, 2);
-      vf_grad(vf_sum(vf_mul(m->x, two), VF_ALL, false), 1, &two, out))
 CASE(half_number, vf_mul(vf_cast(m->x, VF_F16), vf_number(m->graph, 1e6)))
 CASE(ref_shape, vf_ref_set(m->ref, vf_input(m->graph, "five", VF_F32, VF_LIST(5))))
 CASE(write_batch, vf_ref_update(m->ref, m->batched, VF_WRITE_ADD))
@@ -210,9 +208,6 @@ static const struct {
     {pool_kernel, GRAPH,
      "max_pool: the list of the kernel's sizes is NULL; takes one for each spatial axis (call 7: max_pool "
      "%x)"},
-    {grad_number, GRAPH,
-     "grad: input 1 is the number 2.0, on which nothing depends as on a variable; derive by an input of the "
-     "graph, or an array of vf_data (call 10: grad f32[], 2.0)"},
     {half_number, GRAPH,
      "mul: the value 1000000.0 does not fit f16, which holds -65504..65504; use a value in that range or "
      "cast "

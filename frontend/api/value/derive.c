@@ -1,6 +1,4 @@
 /* Builders of derivatives. */
-#include <string.h>
-
 #include "frontend/api/api.h"
 #include "frontend/api/tree.h"
 #include "frontend/session/lazy.h"
@@ -22,11 +20,6 @@ static bool add_values(fe_call *c, lists *all, const char *what, const vf_value 
   if (count > 0 && !fe_operands(c, values, (size_t)count)) return false;
   for (int i = 0; i < count; i++) {
     ir_ref x = values[i].id;
-    if (strcmp(what, "input") == 0 && ir_op_of(c->ir, x) == IR_OP_CONST)
-      return fe_refuse(c,
-                       "input %d is the number %s, on which nothing depends as on a variable; derive by an "
-                       "input of the graph, or an array of vf_data",
-                       i + 1, fe_words_value(&c->graph->statements, c->ir, x, &(fe_words){{0}}));
     if (!ir_shape(c->ir, x))
       return fe_refuse(c, "%s %d is an expression of sizes, not a tensor", what, i + 1);
     if (firm && !(x = op_default_dtype(c->ir, x))) return false;

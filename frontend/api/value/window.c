@@ -56,7 +56,7 @@ vf_value vf_max_pool(vf_value x, int count, const int64_t *kernel, const int64_t
   fe_call c;
   op_window w[IR_MAX_RANK];
   settings s = {kernel, stride ? stride : kernel, padding, dilation, NULL};
-  bool good = fe_begin(&c, "max_pool", &x, 1) && has_kernel(&c, kernel) && windows(&c, count, &s, w);
+  bool good = fe_begin(&c, "max_pool", &x, 1) && windows(&c, count, &s, w) && has_kernel(&c, kernel);
   return fe_end(&c, good ? op_max_pool(c.ir, x.id, w, (size_t)count) : 0);
 }
 
@@ -65,6 +65,6 @@ vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const int64_t
   fe_call c;
   op_window w[IR_MAX_RANK];
   settings s = {kernel, stride ? stride : kernel, padding, NULL, NULL};
-  bool good = fe_begin(&c, "avg_pool", &x, 1) && has_kernel(&c, kernel) && windows(&c, count, &s, w);
+  bool good = fe_begin(&c, "avg_pool", &x, 1) && windows(&c, count, &s, w) && has_kernel(&c, kernel);
   return fe_end(&c, good ? op_avg_pool(c.ir, x.id, w, (size_t)count, count_pads) : 0);
 }
