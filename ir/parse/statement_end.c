@@ -11,7 +11,7 @@ bool ir_parse_statement_end(ir_parser *p) {
         "one index");
   if (ir_lex_is(&p->lex, IR_SIGN2('/', '/')))
     return ir_lex_fail(&p->lex, "no comment", "'#', with which a comment begins");
-  if (ir_lex_is(&p->lex, '@') && !p->operand_count && !p->lex.token.first)
+  if (ir_lex_is(&p->lex, '@') && p->lex.token.text[1] != ' ' && !p->lex.token.first)
     return ir_lex_fail(&p->lex, "a graph in place of an operand", "operands, and then graphs as in do=@f");
   for (const char *sign = "+-*/<>&|^@"; *sign; sign++)
     if (ir_lex_is(&p->lex, *sign) && !p->lex.token.first)

@@ -1681,3 +1681,94 @@ $ sed 's/f16(1e6)/1e6/' a.vf > b.vf
 > viewfold dump --stage=graph b.vf
 ! b.vf:2:3: error: mul: the value 1000000.0 does not fit f16, which holds -65504..65504; use a value in that range or cast the other operand
 ? 2
+
+== a file in place of a command
+$ viewfold good.vf
+! viewfold: 'good.vf' in place of a command; a command comes first, as in: viewfold run good.vf
+! Try 'viewfold --help'.
+? 2
+
+== an option of one letter
+$ viewfold run good.vf --in x=[1,2] -o y.npy
+! viewfold run: unknown option '-o'; did you mean --out?
+! Try 'viewfold run --help'.
+? 2
+
+== a product as in Python
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = %x @ %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:11: error: an operation is a word before its operands, found '@', expected the end of the line; what is %x + %y elsewhere is add %x, %y
+? 2
+
+== a graph in place of an operand
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = call @f %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:13: error: a graph in place of an operand, found '@', expected operands, and then graphs as in do=@f
+? 2
+
+== a list in place of an operand
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = gather %x, [0,1] axis=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:19: error: a list in place of an operand, found '[', expected %NAME or a number; an array of numbers is %i = data values=[0,2]
+? 2
+
+== a loop of another language
+<<< a.vf
+graph @g(%x: f32[4]) {
+  for i in 0..3 {
+  %y = exp %x
+  }
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: bad statement, found 'for', expected '%NAME = ...' or 'return'; a loop is %y = scan or %y = while_loop, of graphs above this one
+? 2
+$ sed 's/for .*/if %x {/' a.vf > b.vf
+> viewfold dump --stage=graph b.vf
+! b.vf:2:3: error: bad statement, found 'if', expected '%NAME = ...' or 'return'; a condition is %y = cond %p, %x then=@f else=@g, or where for each element
+? 2
+
+== a type before its name
+<<< a.vf
+graph @g(f32[4] %x) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:10: error: a type without a name, found 'f32', expected the name before it, as in %x: f32[2,3]
+? 2
+
+== values returned without a comma
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = exp %x
+  return %y %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:3:13: error: values side by side, found '%', expected ',' between them, or the end of the line
+? 2
+
+== return behind a statement
+<<< a.vf
+graph @g(%x: f32[4]) { %y = exp %x return %y }
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:36: error: return behind a statement, found 'return', expected it on a line of its own
+? 2

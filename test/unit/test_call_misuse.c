@@ -100,6 +100,18 @@ static void call_jit(const made *m, vf_traced f, bool batch, int axis, vf_error 
   vf_jit_destroy(user.jit);
 }
 
+/* A call of one input and one static. */
+static void call_static(const made *m, void *input, int kind, vf_error *e) {
+  vf_error own;
+  const vf_jit_options options = {
+      .size = sizeof options, .function = same, .inputs = 1, .statics = 1, .results = 1};
+  vf_jit *jit = vf_jit_create(m->context, &options, &own);
+  vf_tensor *in = input, *result = NULL;
+  if (!jit) fail_msg("%s", own.message);
+  vf_jit_call(jit, &in, &(vf_static){.kind = (vf_static_kind)kind}, &result, e);
+  vf_jit_destroy(jit);
+}
+
 static void options_of(size_t size, int byte, int64_t compile_bytes, int mode, vf_error *e) {
   union {
     vf_options options;
@@ -200,6 +212,8 @@ CASE(tensor_shape, vf_tensor_create(m->context, VF_F32, 1, NULL, elements, e))
 DO(jit_batch, call_jit(m, same, true, -1, e))
 DO(jit_rank, call_jit(m, same, false, 2, e))
 DO(jit_result, call_jit(m, batched, false, -1, e))
+DO(jit_static, call_static(m, m->tensor, 9, e))
+DO(jit_graph, call_static(m, m->graph, VF_STATIC_INTEGER, e))
 DO(jit_again, call_jit(m, call_again, false, -1, e))
 CASE(view_error, vf_view_real_size((vf_view){.graph = m->graph}, e))
 CASE(view_bits, vf_view_real_size(vf_view_create_sized(m->wide_graph, 1, &m->wide, NULL, m->wide, NULL), e))
@@ -272,6 +286,9 @@ static const struct {
     {jit_rank, VF_ERR_INVALID,
      "jit @jit: input 0 has rank 2; its axis 2 was declared to be dynamic, so it takes rank 3 or more"},
     {jit_result, VF_ERR_INVALID, "jit @jit: result 0 has batch axes; make them ordinary ones (vf_rebatch)"},
+    {jit_static, VF_ERR_INVALID,
+     "jit @jit: static 0 has kind 9; takes VF_STATIC_INTEGER, VF_STATIC_REAL or VF_STATIC_TEXT"},
+    {jit_graph, VF_ERR_INVALID, "jit @jit: input 0 is a graph in place of a tensor"},
     {jit_again, VF_ERR_INVALID, "jit @jit: called while it traces its function; call the function"},
     {view_error, VF_ERR_INVALID, "view: the error value of an earlier failure"},
     {view_bits, VF_ERR_UNSUPPORTED, "view: the size of its buffer exceeds 64 bits"},
