@@ -4,8 +4,8 @@
 
 #include "ir/ir.h"
 
-/* Appends what to write in place of a name that op_apply does not know: how the operation of another system by
- * that name is written here, or the nearest names. */
+/* Appends what to write in place of a name that op_apply does not know: how the operation of another system
+ * by that name is written here, or the nearest names. */
 void op_put_instead(const char *name, size_t length, ir_text *out);
 /* The one operation here that does it; NULL: there is none, or it takes several. */
 const char *op_foreign_operation(const char *name, size_t length, size_t *bytes);

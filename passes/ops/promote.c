@@ -122,8 +122,7 @@ static void print_range(ir_dtype t, char *out, size_t room) {
   if (ir_is_float(t)) {
     const char *most = t == IR_F16 ? "65504" : t == IR_BF16 ? "3.39e38" : "3.4e38";
     snprintf(out, room, "-%s..%s", most, most);
-  }
-  else if (is_signed(t))
+  } else if (is_signed(t))
     snprintf(out, room, "%lld..%lld", (long long)(INT64_MIN >> (64 - bits)),
              (long long)(INT64_MAX >> (64 - bits)));
   else snprintf(out, room, "0..%llu", (unsigned long long)(UINT64_MAX >> (64 - bits)));

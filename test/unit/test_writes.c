@@ -143,7 +143,8 @@ static const refused_case refused[] = {
      "broadcasts to that",
      longer},
     {"ref_update: x has shape f32[4]; op=xor takes integers or truth values", bits},
-    {"ref_update: the target gathers, and may name an element of x, of shape f32[4], several times; op=mul takes "
+    {"ref_update: the target gathers, and may name an element of x, of shape f32[4], several times; op=mul "
+     "takes "
      "a target without a gather; through one, op is set, add or sub",
      repeated},
     {"shrink: bounds [2,6] do not fit axis 0; x has shape i64[4]; takes 0 <= begin <= end <= 4", outside},

@@ -20,7 +20,9 @@ static const foreign_row foreign[] = {
 #undef FOREIGN
 #undef ABSENT
 };
-enum { FOREIGN_COUNT = sizeof foreign / sizeof *foreign, NAME_BYTES = 32, NEAREST_MOST = 4 };
+enum { FOREIGN_COUNT = sizeof foreign / sizeof *foreign };
+enum { NAME_BYTES = 32 };  /* because no name is longer */
+enum { NEAREST_MOST = 4 }; /* because more are no help */
 
 /* names as they are compared */
 
