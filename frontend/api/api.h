@@ -21,7 +21,13 @@
 #include "ir/parse/parse.h"
 #include "ir/resource.h"
 
+/* Which handle it is that a user has given: the first member of each. */
+typedef enum fe_kind { FE_CONTEXT = 0x7666c001, FE_GRAPH, FE_PROGRAM, FE_TENSOR, FE_JIT } fe_kind;
+/* What it is in place of a handle of that kind, such as "NULL" or "a program"; NULL: it is one. */
+const char *fe_not(const void *handle, fe_kind kind);
+
 struct vf_context {
+  uint32_t kind;
   ir_mem mem; /* calls `allocator`, and counts failures */
   vf_allocator allocator;
   void *allocator_user;
@@ -56,6 +62,7 @@ typedef struct fe_vmap_values {
 } fe_vmap_values;
 
 struct vf_graph {
+  uint32_t kind;
   vf_context *context;
   ir_graph ir;
   ir_error error; /* the first failure of a builder */

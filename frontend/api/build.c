@@ -49,8 +49,8 @@ vf_object *vf_build(vf_graph *g, const vf_build_options *options, vf_error *erro
   ir_error failure = {0};
   vf_build_options o;
   vf_object *object = NULL;
-  if (!g) {
-    ir_fail(&failure, IR_ERR_INVALID, "build: the graph is NULL");
+  if (fe_not(g, FE_GRAPH)) {
+    ir_fail(&failure, IR_ERR_INVALID, "build: the graph is %s", fe_not(g, FE_GRAPH));
   } else if (read_options(options, &o, &failure)) {
     unsigned failures = fe_failures(g->context);
     object = ir_alloc(&g->context->mem, sizeof *object);

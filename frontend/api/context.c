@@ -205,7 +205,7 @@ vf_context *fe_context_create(const vf_options *options, const char *target, ir_
     if (!c) ir_fail(&failure, IR_ERR_MEMORY, "out of memory making a context");
   }
   if (c) {
-    *c = (vf_context){.allocator = o.allocator, .allocator_user = o.allocator_user};
+    *c = (vf_context){.kind = FE_CONTEXT, .allocator = o.allocator, .allocator_user = o.allocator_user};
     c->mem = (ir_mem){call_allocator, c};
     atomic_init(&c->failures, 0);
     atomic_init(&c->uses, 1);

@@ -149,7 +149,8 @@ vf_status vf_evaluate(vf_graph *g, const void *const *inputs, void *const *outpu
                       vf_error *error) {
   ir_error failure = {0};
   bindings b = {0};
-  if (!g) ir_fail(&failure, IR_ERR_INVALID, "evaluate: the graph is NULL");
+  const char *wrong = fe_not(g, FE_GRAPH);
+  if (wrong) ir_fail(&failure, IR_ERR_INVALID, "evaluate: the graph is %s", wrong);
   else if (g->error.status) failure = g->error;
   else if (g->is_session || g->output_count + g->reference_count == 0)
     ir_fail(&failure, IR_ERR_INVALID, "graph @%.60s has no outputs; name one with vf_output", g->name);

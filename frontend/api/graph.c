@@ -9,13 +9,22 @@
 #include "ir/print/print.h"
 #include "passes/ops/ops.h"
 
+const char *fe_not(const void *handle, fe_kind kind) {
+  static const char *const names[] = {"a context", "a graph", "a program", "a tensor", "a jit"};
+  if (!handle) return "NULL";
+  uint32_t found = *(const uint32_t *)handle;
+  if (found == (uint32_t)kind) return NULL;
+  return found - FE_CONTEXT < sizeof names / sizeof *names ? names[found - FE_CONTEXT]
+                                                           : "no handle of viewfold";
+}
+
 vf_graph *fe_graph_make(vf_context *c, const char *name, size_t length, ir_error *error) {
   vf_graph *g = ir_alloc(&c->mem, sizeof *g);
   if (!g) {
     ir_fail(error, IR_ERR_MEMORY, "out of memory making a graph");
     return NULL;
   }
-  *g = (vf_graph){.context = c};
+  *g = (vf_graph){.kind = FE_GRAPH, .context = c};
   int64_t id = -1;
   if (ir_graph_init(&g->ir, &c->mem, error) == IR_OK) id = ir_name(&g->ir, name, length);
   if (id < 0) {
@@ -47,7 +56,8 @@ void fe_graph_free(vf_graph *g) {
 vf_graph *vf_graph_create(vf_context *c, const char *name, vf_error *error) {
   ir_error failure = {0};
   vf_graph *g = NULL;
-  if (!c) ir_fail(&failure, IR_ERR_INVALID, "graph: the context is NULL");
+  const char *wrong = fe_not(c, FE_CONTEXT);
+  if (wrong) ir_fail(&failure, IR_ERR_INVALID, "graph: the context is %s", wrong);
   else if ((g = fe_graph_make(c, name ? name : "graph", name ? strlen(name) : 5, &failure)))
     fe_context_retain(c);
   fe_report(error, &failure);
@@ -130,9 +140,12 @@ vf_value vf_graph_find(vf_graph *g, const char *name) {
 
 /* errors */
 
-vf_status vf_graph_status(const vf_graph *g) { return g ? (vf_status)g->error.status : VF_ERR_INVALID; }
+vf_status vf_graph_status(const vf_graph *g) {
+  return fe_not(g, FE_GRAPH) ? VF_ERR_INVALID : (vf_status)g->error.status;
+}
 const char *vf_graph_message(const vf_graph *g) {
-  return !g ? "the graph is NULL" : g->error.status ? g->error.text : "";
+  if (fe_not(g, FE_GRAPH)) return g ? "the graph is another handle" : "the graph is NULL";
+  return g->error.status ? g->error.text : "";
 }
 void vf_graph_clear_error(vf_graph *g) {
   if (!g) return;
@@ -177,7 +190,12 @@ ir_named *fe_graph_results(vf_graph *g, size_t *count) {
 static bool can_compile(const vf_graph *g, ir_error *error) {
   size_t results = result_count(g);
   if (g->error.status) *error = g->error;
-  else if (g->is_session || results == 0 || results > UINT32_MAX)
+  else if (g->is_session)
+    ir_fail(
+        error, IR_ERR_INVALID,
+        "the session is compiled as its tensors are asked for, by vf_tensor_data or vf_tensor_realise; for a "
+        "program of one's own record into a graph of vf_graph_create");
+  else if (results == 0 || results > UINT32_MAX)
     ir_fail(error, IR_ERR_INVALID, "graph @%.60s has no outputs; name one with vf_output", g->name);
   return !error->status;
 }
@@ -342,8 +360,8 @@ vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const c
 char *vf_graph_text(vf_graph *g, vf_error *error) {
   ir_error failure = {0};
   char *made = NULL;
-  if (!g) {
-    ir_fail(&failure, IR_ERR_INVALID, "text: the graph is NULL");
+  if (fe_not(g, FE_GRAPH)) {
+    ir_fail(&failure, IR_ERR_INVALID, "text: the graph is %s", fe_not(g, FE_GRAPH));
   } else if (g->error.status) {
     failure = g->error;
   } else {
@@ -390,8 +408,10 @@ char *vf_graph_dump(vf_graph *g, const char *stage, vf_error *error) {
   if (stage && strcmp(stage, "graph") == 0) return vf_graph_text(g, error);
   ir_error failure = {0};
   char *made = NULL;
-  if (!g || !stage) {
-    ir_fail(&failure, IR_ERR_INVALID, "dump: the %s is NULL", g ? "stage" : "graph");
+  if (fe_not(g, FE_GRAPH)) {
+    ir_fail(&failure, IR_ERR_INVALID, "dump: the graph is %s", fe_not(g, FE_GRAPH));
+  } else if (!stage) {
+    ir_fail(&failure, IR_ERR_INVALID, "dump: the stage is NULL");
   } else if (can_compile(g, &failure)) {
     ir_text text;
     ir_text_init(&text, g->ir.mem);

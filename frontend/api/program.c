@@ -23,7 +23,8 @@ static bool allocate_arrays(vf_program *p) {
   p->constants = ir_alloc(mem, p->constant_count * sizeof *p->constants);
   p->bytes = ir_alloc(mem, port_count(p) * sizeof *p->bytes);
   p->references = ir_alloc(mem, p->counts[VF_INPUT] * sizeof *p->references);
-  return p->references && p->bytes && p->constants && p->ports && p->variables && p->inputs_from &&
+  p->good = fe_good_lists_make(mem, port_count(p));
+  return p->good && p->references && p->bytes && p->constants && p->ports && p->variables && p->inputs_from &&
          p->variables_from && p->dims && p->names;
 }
 
@@ -32,6 +33,7 @@ static void free_program(vf_program *p) {
   ir_free(mem, p->ports, port_count(p) * sizeof *p->ports);
   ir_free(mem, p->bytes, port_count(p) * sizeof *p->bytes);
   ir_free(mem, p->references, p->counts[VF_INPUT] * sizeof *p->references);
+  fe_good_lists_free(p->good, mem, port_count(p));
   ir_free(mem, p->variables, p->variable_count * sizeof *p->variables);
   ir_free(mem, p->inputs_from, p->runtime_inputs * sizeof *p->inputs_from);
   ir_free(mem, p->variables_from, p->runtime_variables * sizeof *p->variables_from);
@@ -194,7 +196,8 @@ vf_program *fe_program_make(vf_graph *g, const fe_request *request, rt_program *
     ir_fail(error, IR_ERR_MEMORY, "out of memory making program @%.60s", g->name);
     return NULL;
   }
-  *p = (vf_program){.context = g->context,
+  *p = (vf_program){.kind = FE_PROGRAM,
+                    .context = g->context,
                     .program = program,
                     .sharded = sharded,
                     .variable_count = g->variable_count,
@@ -224,8 +227,8 @@ vf_program *vf_compile(vf_graph *g, vf_error *error) {
   ir_error failure = {0};
   vf_program *p = NULL;
   fe_request request;
-  if (!g) {
-    ir_fail(&failure, IR_ERR_INVALID, "compile: the graph is NULL");
+  if (fe_not(g, FE_GRAPH)) {
+    ir_fail(&failure, IR_ERR_INVALID, "compile: the graph is %s", fe_not(g, FE_GRAPH));
   } else if (fe_graph_request(g, &request, &failure)) {
     unsigned failures = fe_failures(g->context);
     rt_program *program;
@@ -418,7 +421,8 @@ static bool check_sized(const vf_program *p, const void *const *inputs, void *co
  * NULL. */
 static void run_checked(const vf_program *p, run_way way, const void *const *inputs, void *const *outputs,
                         const int64_t *variables, ir_error *error) {
-  if (!p) ir_fail(error, IR_ERR_INVALID, "run: the program is NULL");
+  const char *wrong = fe_not(p, FE_PROGRAM);
+  if (wrong) ir_fail(error, IR_ERR_INVALID, "run: the program is %s", wrong);
   else if ((!outputs && p->counts[VF_OUTPUT]) || (!inputs && p->counts[VF_INPUT]))
     ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of %s is NULL", rt_program_name(p->program),
             outputs || !p->counts[VF_OUTPUT] ? "inputs" : "outputs");
@@ -440,7 +444,7 @@ static bool find_sizes(const vf_program *p, const void *const *inputs, const int
 /* A run of whatever program. Says which index was out of range. */
 static void run_any(const vf_program *p, run_way way, const void *const *inputs, void *const *outputs,
                     const int64_t *variables, ir_error *error) {
-  if (!p || !p->found.count) {
+  if (fe_not(p, FE_PROGRAM) || !p->found.count) {
     run_checked(p, way, inputs, outputs, variables, error);
     if (error->status == IR_ERR_RANGE && p->witness) fe_witness_blame(p->witness, inputs, variables, error);
     return;
@@ -469,13 +473,24 @@ ir_status fe_program_run_placed(const vf_program *p, const void *const *inputs, 
   return error->status;
 }
 
+/* Of a direct program: do no buffers overlap, of which none is NULL? */
+static bool check_direct(const vf_program *p, const void *const *inputs, void *const *outputs,
+                         ir_error *error) {
+  if (!check_overlaps(p, inputs, outputs, p->bytes, error)) return false;
+  fe_good_lists_note(p->good, inputs, p->counts[VF_INPUT], outputs, p->counts[VF_OUTPUT]);
+  return true;
+}
+
 vf_status vf_program_run(const vf_program *p, const void *const *inputs, void *const *outputs,
                          const int64_t *variables, vf_error *error) {
   ir_error failure;
   failure.status = IR_OK; /* the text is written only when something failed */
-  if (p && p->direct && inputs && outputs && !any_null(inputs, p->counts[VF_INPUT]) &&
-      !any_null((const void *const *)outputs, p->counts[VF_OUTPUT])) {
-    if (check_overlaps(p, inputs, outputs, p->bytes, &failure))
+  bool direct = p && p->kind == FE_PROGRAM && p->direct && inputs && outputs,
+       known =
+           direct && fe_good_lists_know(p->good, inputs, p->counts[VF_INPUT], outputs, p->counts[VF_OUTPUT]);
+  if (known || (direct && !any_null(inputs, p->counts[VF_INPUT]) &&
+                !any_null((const void *const *)outputs, p->counts[VF_OUTPUT]))) {
+    if (known || check_direct(p, inputs, outputs, &failure))
       rt_program_run(p->program, (void *const *)(uintptr_t)inputs, outputs, NULL, &failure);
     if (failure.status == IR_ERR_RANGE && p->witness)
       fe_witness_blame(p->witness, inputs, variables, &failure);

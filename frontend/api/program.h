@@ -4,6 +4,7 @@
 
 #include "frontend/api/api.h"
 #include "frontend/api/found_sizes.h"
+#include "frontend/api/overlap.h"
 #include "frontend/api/witness.h"
 #include "runtime/program/values.h"
 
@@ -17,6 +18,7 @@ typedef struct fe_port {
 } fe_port;
 
 struct vf_program {
+  uint32_t kind;
   vf_context *context;
   rt_program *program;        /* on a mesh: of one device */
   struct fe_sharded *sharded; /* of a mesh (frontend/mesh/sharded.h), which the program owns; or NULL */
@@ -36,6 +38,7 @@ struct vf_program {
   size_t dim_count;
   rt_value_list sizes;
   size_t *bytes;       /* of the used ports, else 0; where there are no variables */
+  fe_good_lists *good; /* of buffers of runs, where the program is direct */
   fe_witness *witness; /* NULL: no index can be out of range */
   uint32_t
       *references; /* inputs that a run changes, in the order of the runtime's results behind the outputs */

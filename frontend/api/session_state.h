@@ -67,6 +67,7 @@ typedef struct fe_lazy {
 } fe_lazy;
 
 struct vf_tensor {
+  uint32_t kind; /* fe_kind */
   struct vf_context *context;
   struct vf_tensor *previous, *next, *next_released;
   atomic_uint uses;

@@ -65,6 +65,9 @@ static int fail_unknown_command(const char *name) {
   names[COMMANDS] = "--help", names[COMMANDS + 1] = "--version";
   const char *near = fe_nearest(name, strlen(name), names, COMMANDS + 2);
   const char *kind = name[0] == '-' ? "option" : "command";
+  if (strpbrk(name, ".[/") && name[0] != '-')
+    return cli_usage("", "'%s' in place of a command; a command comes first, as in: viewfold run %s", name,
+                     name);
   return near ? cli_usage("", "unknown %s '%s'; did you mean %s?", kind, name, near)
               : cli_usage("", "unknown %s '%s'", kind, name);
 }

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "frontend/cli/cli.h"
@@ -43,6 +44,26 @@ static void set_handlers(void (*handler)(int)) {
 static const char *other_ending(const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *point = strrchr(name, '.');
   return point && point > name && strcmp(point, ".npy") != 0 ? point : NULL;
+}
+
+static bool is_same_file(const char *a, const char *b) {
+  struct stat first, second;
+  return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino && S_ISREG(first.st_mode);
+}
+
+int cli_files_apart(const char *command, const cli_pairs *out, const cli_pairs *in, const char *graph) {
+  for (size_t i = 0; i < out->count; i++) {
+    const cli_pair *to = &out->items[i];
+    for (size_t k = 0; k < in->count && !is_stdout(to); k++)
+      if (is_same_file(to->text, in->items[k].text))
+        return cli_usage(command, "--out %.*s=%s: the run reads that file, as --in %.*s; write another one",
+                         (int)to->length, to->name, to->text, (int)in->items[k].length, in->items[k].name);
+    if (is_same_file(to->text, graph))
+      return cli_usage(command, "--out %.*s=%s: that is the graph's file; write another one", (int)to->length,
+                       to->name, to->text);
+  }
+  return CLI_OK;
 }
 
 int cli_files_open(cli_files *files, const char *command, const cli_pairs *out, ir_error *error) {

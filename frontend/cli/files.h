@@ -15,6 +15,8 @@ typedef struct cli_files {
 
 /* Does a result go to standard output? Then nothing else may. */
 bool cli_files_claim_stdout(const cli_pairs *out);
+/* Refuses to write what the run reads: values of --in that are files, and the file of the graph. */
+int cli_files_apart(const char *command, const cli_pairs *out, const cli_pairs *in, const char *graph);
 /* Open all files before anything is computed, so that a file that cannot be written is reported at once. From
  * here to cli_files_close a signal that ends the command removes the unfinished files. The exit status. */
 int cli_files_open(cli_files *files, const char *command, const cli_pairs *out, ir_error *error);

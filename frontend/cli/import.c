@@ -97,6 +97,22 @@ static ir_status check_output(const char *path, const char *model, const vf_grap
               : IR_OK;
 }
 
+static bool ends_with(const char *path, const char *ending) {
+  size_t length = strlen(path), own = strlen(ending);
+  return length > own && strcmp(path + length - own, ending) == 0;
+}
+
+/* Refuses a name of a file that is no text. */
+static ir_status check_ending(const char *path, ir_error *error) {
+  static const char *const others[] = {".onnx", ".npy", ".npz", ".safetensors", ".json"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (ends_with(path, others[i]))
+      return ir_fail(error, IR_ERR_INVALID,
+                     "-o %.200s: a graph is written as text, a .vf; a name that ends with %s would mislead",
+                     path, others[i]);
+  return IR_OK;
+}
+
 static int import(const char *model, const char *output, cli_pairs *given) {
   char weights[4096];
   ir_error error = {0};
@@ -104,7 +120,8 @@ static int import(const char *model, const char *output, cli_pairs *given) {
   const char *slash = strrchr(weights, '/');
   vf_context *context = cli_model_context(&error);
   vf_graph *g = context ? cli_model_import(context, model, given, slash ? slash + 1 : weights, &error) : NULL;
-  if (g && check_output(output, model, g, &error) == IR_OK && g->constant_count)
+  if (g && check_output(output, model, g, &error) == IR_OK && check_ending(output, &error) == IR_OK &&
+      g->constant_count)
     check_output(weights, model, g, &error);
   if (g && !error.status && g->constant_count) write_weights(g, weights, &error);
   if (g && !error.status) write_text(g, output, &error);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
@@ -149,6 +150,12 @@ int cli_index(int argc, char **argv) {
                  : cli_index_json(stdin, stdout, raw != NULL, fe_watch_observer(&watch));
   if (!chain)
     return cli_usage("index", "no chain given; for example: viewfold index 'f32[3,2].permute(1,0)'");
+  if (access(chain, F_OK) == 0 || strstr(chain, ".vf") || strstr(chain, ".onnx"))
+    return cli_usage(
+        "index",
+        "takes a chain such as 'f32[3,2].permute(1,0)', found the file '%s'; the index expressions of a "
+        "graph are printed by `viewfold dump --stage=index %s`",
+        chain, chain);
   return one_chain(chain,
                    explain ? EXPLANATION
                    : views ? VIEW_CHAIN

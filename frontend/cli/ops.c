@@ -7,7 +7,7 @@
 
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
-#include "frontend/text/nearest.h"
+#include "passes/ops/foreign.h"
 #include "passes/ops/ops.h"
 
 static const char help_text[] =
@@ -200,11 +200,12 @@ static void put_example(const char *name, ir_op op, ir_text *out) {
 }
 
 static int unknown_operation(const char *name) {
-  const char *names[ROWS];
-  for (int k = 0; k < ROWS; k++) names[k] = rows[k].name ? rows[k].name : ir_ops[rows[k].op].text;
-  const char *near = fe_nearest(name, strlen(name), names, ROWS);
-  return near ? cli_usage("ops", "no operation '%s'; did you mean %s? `viewfold ops` lists all", name, near)
-              : cli_usage("ops", "no operation '%s'; `viewfold ops` lists them", name);
+  ir_text instead;
+  ir_text_init(&instead, &ir_mem_libc);
+  op_put_instead(name, strlen(name), &instead);
+  int status = cli_usage("ops", "no operation '%s'; %s", name, ir_text_get(&instead));
+  ir_text_free(&instead);
+  return status;
 }
 
 static int print_one(const char *name) {

@@ -25,6 +25,8 @@ static int fail_unknown_option(const cli_syntax *s, const char *command, const c
   for (size_t i = 0; i < s->option_count && count < 63; i++) names[count++] = s->options[i].name;
   names[count++] = "--help";
   const char *near = fe_nearest(name, length, names, count);
+  for (size_t i = 0; i < count && length == 2 && name[1] != '-'; i++) /* -o for --out */
+    if (names[i][1] == '-' && names[i][2] == name[1]) near = names[i];
   return cli_usage(command, near ? "unknown option '%.*s'; did you mean %s?" : "unknown option '%.*s'",
                    (int)length, name, near);
 }

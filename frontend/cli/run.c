@@ -368,6 +368,7 @@ static int run_command(runner *r) {
   int status = open_test_data(r);
   if (!status) status = cli_graph_open(&r->s, "run", r->word, false, &r->in);
   if (r->wants_phases) ir_timer_lap(&r->phases.timer, &start, "read", -1, NULL);
+  if (!status) status = cli_files_apart("run", &r->out, &r->in, r->word);
   if (status) return status;
   r->block = cli_graph_pick(&r->s, r->word, r->name);
   if (!r->block || (status = add_wanted(r))) return status ? status : CLI_BAD_INPUT;
@@ -439,8 +440,9 @@ static int read_options(runner *r, int argc, char **argv) {
                                 {"--check", "[a folder]", cli_last, &r->check},
                                 {"--time", NULL, cli_last, &r->time},
                                 {"--profile", "[a form]", cli_last, &r->profile}};
-  int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &r->word,
-                             "one graph at a time, found '%s' as well", argc, argv);
+  int status = cli_read_word(
+      help_text, options, sizeof options / sizeof *options, &r->word,
+      "one graph at a time, found '%s' as well; arrays are given by name, as in --in x=x.npy", argc, argv);
   if (status != CLI_END) return status;
   if (r->mesh && r->profile) return cli_usage("run", "--profile: takes one device; leave out --mesh");
   if (!r->mesh && (r->specs.count || r->wire || r->choose))

@@ -59,7 +59,8 @@ static ir_status open_temporary(fe_atomic_file *file, ir_error *error) {
   }
   int code = errno;
   file->temporary[0] = 0;
-  return fail_write(file, error, "create a temporary file beside it", code);
+  return fail_write(file, error, code == ENOENT ? "write to its folder" : "create a temporary file beside it",
+                    code);
 }
 
 /* errno when there is a reason not to create a file of that name, else 0. */

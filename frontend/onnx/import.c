@@ -154,11 +154,16 @@ static bool call_function(onnx_node *n, const onnx_function *f) {
   return true;
 }
 
-/* Notes the node as a statement, "%y = Conv 'conv1'". */
+/* Notes the node as a statement, "%y = Conv 'conv1'", or "%y = Conv of 'y', node[3]" where it has no name. */
 static void note_statement(const onnx_node *n, uint32_t number) {
   fe_statements *s = &n->m->graph->statements;
   char text[420];
-  snprintf(text, sizeof text, "%.*s '%.*s'", WIRE_TEXT(n->proto->op), WIRE_TEXT(n->proto->name));
+  if (n->proto->name.size)
+    snprintf(text, sizeof text, "%.*s '%.*s'", WIRE_TEXT(n->proto->op), WIRE_TEXT(n->proto->name));
+  else if (n->output_count)
+    snprintf(text, sizeof text, "%.*s of '%.*s', node[%zu]", WIRE_TEXT(n->proto->op),
+             WIRE_TEXT(((const wire_bytes *)n->proto->outputs.items)[0]), n->number);
+  else snprintf(text, sizeof text, "%.*s, node[%zu]", WIRE_TEXT(n->proto->op), n->number);
   int64_t id = ir_name(n->g, text, strlen(text));
   if (id < 0 || !number) return;
   fe_statements_write(s, n->g, number, ir_name_text(n->g, id), n->output_count > 1, NULL, 0);
@@ -230,7 +235,7 @@ bool onnx_record_nodes(onnx_import *m, onnx_frame *frame, const wire_list *nodes
     if (outermost && !ir_task_tell(m->g->task, "importing", (int64_t)i, (int64_t)nodes->count))
       return ir_cancelled(m->error), false;
     onnx_node_proto proto = {0};
-    onnx_node n = {.m = m, .g = m->g, .frame = frame, .proto = &proto};
+    onnx_node n = {.m = m, .g = m->g, .frame = frame, .proto = &proto, .number = i};
     if (!wire_read(&m->arena, &onnx_node_message, m->whole, ((wire_bytes *)nodes->items)[i], &proto))
       return false;
     if (++m->nodes > m->most_nodes)

@@ -141,6 +141,7 @@ typedef struct onnx_node {
   ir_graph *g;
   onnx_frame *frame;
   const onnx_node_proto *proto;
+  size_t number;            /* in the list of nodes of its graph or function, from 0 */
   const onnx_operator *row; /* NULL for a call of a function */
   int64_t opset;
   int input_count, output_count, attribute_count;

@@ -26,6 +26,7 @@ typedef struct axis {
 } axis;
 
 struct vf_jit {
+  uint32_t kind;
   vf_context *context;
   vf_traced function;
   void *user;
@@ -135,11 +136,13 @@ static bool good_options(const vf_jit_options *o, ir_error *error) {
 vf_jit *vf_jit_create(vf_context *c, const vf_jit_options *o, vf_error *error) {
   ir_error failure = {0};
   vf_jit *j = NULL;
-  if (!c) ir_fail(&failure, IR_ERR_INVALID, "jit: the context is NULL");
+  const char *wrong = fe_not(c, FE_CONTEXT);
+  if (wrong) ir_fail(&failure, IR_ERR_INVALID, "jit: the context is %s", wrong);
   else if (good_options(o, &failure) && !(j = ir_alloc(&c->mem, sizeof *j)))
     ir_fail(&failure, IR_ERR_MEMORY, "out of memory making a jit");
   if (j) {
-    *j = (vf_jit){.context = c,
+    *j = (vf_jit){.kind = FE_JIT,
+                  .context = c,
                   .function = o->function,
                   .user = o->user,
                   .inputs = o->inputs,
@@ -188,8 +191,17 @@ static bool wrong_call(vf_jit *j, vf_tensor *const *inputs, const vf_static *sta
                    !results ? "results"
                    : inputs ? "statics"
                             : "inputs") != IR_OK;
+  for (int i = 0; i < j->statics; i++)
+    if ((unsigned)statics[i].kind > VF_STATIC_TEXT)
+      return ir_fail(error, IR_ERR_INVALID,
+                     "jit @%.60s: static %d has kind %d; takes VF_STATIC_INTEGER, VF_STATIC_REAL or "
+                     "VF_STATIC_TEXT",
+                     j->name, i, (int)statics[i].kind) != IR_OK;
   for (int i = 0; i < j->inputs; i++)
-    if (inputs[i] && vf_value_batch_dims(vf_tensor_value(inputs[i])) > 0)
+    if (inputs[i] && fe_not(inputs[i], FE_TENSOR))
+      return ir_fail(error, IR_ERR_INVALID, "jit @%.60s: input %d is %s in place of a tensor", j->name, i,
+                     fe_not(inputs[i], FE_TENSOR)) != IR_OK;
+    else if (inputs[i] && vf_value_batch_dims(vf_tensor_value(inputs[i])) > 0)
       return ir_fail(error, IR_ERR_INVALID,
                      "jit @%.60s: input %d has batch axes; make them ordinary ones (vf_rebatch)", j->name,
                      i) != IR_OK;
@@ -422,8 +434,10 @@ static void call_jit(vf_jit *j, vf_tensor *const *inputs, const vf_static *stati
 vf_status vf_jit_call(vf_jit *j, vf_tensor *const *inputs, const vf_static *statics, vf_tensor **results,
                       vf_error *error) {
   ir_error failure = {0};
+  const char *wrong = fe_not(j, FE_JIT);
+  if (wrong) j = NULL;
   for (int i = 0; j && results && i < j->results; i++) results[i] = NULL;
-  if (!j) ir_fail(&failure, IR_ERR_INVALID, "jit: it is NULL");
+  if (wrong) ir_fail(&failure, IR_ERR_INVALID, "jit: it is %s", wrong);
   else if (j->busy)
     ir_fail(&failure, IR_ERR_INVALID, "jit @%.60s: called while it traces its function; call the function",
             j->name);

@@ -6,13 +6,14 @@
 #include "passes/ops/ops.h"
 
 static vf_graph *session_of(vf_context *c, ir_error *error) {
-  if (!c) {
-    ir_fail(error, IR_ERR_INVALID, "session: the context is NULL");
+  const char *wrong = fe_not(c, FE_CONTEXT);
+  if (wrong) {
+    ir_fail(error, IR_ERR_INVALID, "session: the context is %s", wrong);
   } else if (!c->session && (c->session = fe_graph_make(c, "session", 7, error))) {
     c->session->is_session = true;
     c->lazy.live_nodes = 0;
   }
-  return c ? c->session : NULL;
+  return wrong ? NULL : c->session;
 }
 
 vf_graph *vf_session(vf_context *c, vf_error *error) {
@@ -29,7 +30,7 @@ static vf_tensor *make_handle(vf_context *c, ir_ref node, ir_error *error) {
     ir_fail(error, IR_ERR_MEMORY, "out of memory keeping a tensor");
     return NULL;
   }
-  *t = (vf_tensor){.context = c, .next = c->lazy.tensors, .uses = 1, .node = node};
+  *t = (vf_tensor){.kind = FE_TENSOR, .context = c, .next = c->lazy.tensors, .uses = 1, .node = node};
   if (t->next) t->next->previous = t;
   c->lazy.tensors = t;
   fe_context_retain(c);
@@ -195,8 +196,9 @@ const void *vf_tensor_data(vf_tensor *t, vf_error *error) {
   ir_error failure;
   failure.status = IR_OK;
   const void *data = NULL;
-  rt_memory *memory = t ? fe_tensor_memory(t) : NULL;
-  if (!t) ir_fail(&failure, IR_ERR_INVALID, "data: the tensor is NULL");
+  const char *wrong = fe_not(t, FE_TENSOR);
+  rt_memory *memory = wrong ? NULL : fe_tensor_memory(t);
+  if (wrong) ir_fail(&failure, IR_ERR_INVALID, "data: the tensor is %s", wrong);
   else if (!memory && realise_tensors(t->context, &t, 1, &failure) == IR_OK) memory = fe_tensor_memory(t);
   if (memory) data = rt_memory_read(t->context->runtime, memory, &failure);
   fe_report(error, &failure);

@@ -6,6 +6,7 @@
 #include "frontend/text/nearest.h"
 #include "ir/parse/parse.h"
 #include "passes/index/index.h"
+#include "passes/ops/foreign.h"
 #include "passes/ops/ops.h"
 
 static const fe_step steps[] = {
@@ -38,6 +39,10 @@ const fe_step *fe_step_find(const char *name, size_t length) {
 
 const char *fe_step_nearest(const char *name, size_t length) {
   const char *names[STEP_COUNT];
+  size_t bytes;
+  const char *operation = op_foreign_operation(name, length, &bytes);
+  const fe_step *step = operation ? fe_step_find(operation, bytes) : NULL;
+  if (step) return step->name;
   for (size_t i = 0; i < STEP_COUNT; i++) names[i] = steps[i].name;
   return fe_nearest(name, length, names, STEP_COUNT);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ir/lex/lex.h"
 #include "passes/ops/check.h"
 
 /* A place is 12 bits of a file's number, counted from 1, and 20 bits of a line. */
@@ -21,20 +22,21 @@ void fe_statements_free(fe_statements *s, ir_graph *g) {
   for (size_t i = 0; i < s->block_count; i++)
     ir_free(mem, s->blocks[i], FE_STATEMENT_BLOCK * sizeof **s->blocks);
   ir_free(mem, s->blocks, s->block_cap * sizeof *s->blocks);
-  ir_free(mem, s->texts, s->text_cap * sizeof *s->texts);
+  ir_free(mem, s->sites, s->site_cap * sizeof *s->sites);
+  ir_free(mem, s->slots, s->slot_count * sizeof *s->slots);
   ir_free(mem, s->given, s->given_cap * sizeof *s->given);
   ir_free(mem, s->names, s->name_cap * sizeof *s->names);
-  ir_free(mem, s->places, s->place_cap * sizeof *s->places);
   ir_free(mem, s->files, s->file_cap * sizeof *s->files);
   *s = (fe_statements){0};
 }
 
 /* recording */
 
-/* A statement: the index of its text; how many operands it has, WRITTEN in the text, or ELSEWHERE, in
+/* A statement: the index of its site; how many operands it has, WRITTEN in the text, or ELSEWHERE, in
  * `given`; for each operand, how many steps to first sources there are to it from that source of its result.
  */
-enum { TEXT_BITS = 20, COUNT_BITS = 3, STEP_BITS = 2, STEPS_MOST = (1 << STEP_BITS) - 1 };
+enum { SITE_BITS = FE_SITE_BITS, COUNT_BITS = 3, STEP_BITS = 2, STEPS_MOST = (1 << STEP_BITS) - 1 };
+enum { SITES_MOST = (1 << SITE_BITS) - 1 };
 #define SEVERAL ((fe_statement)1 << 31)
 enum { ELSEWHERE = FE_FEW_GIVEN + 1, WRITTEN };
 
@@ -43,31 +45,67 @@ static fe_statement statement_of(const fe_statements *s, uint32_t number) {
              ? s->blocks[number / FE_STATEMENT_BLOCK][number % FE_STATEMENT_BLOCK]
              : 0;
 }
-static const char *text_of(const fe_statements *s, uint32_t number) {
-  uint32_t at = statement_of(s, number) & ((1u << TEXT_BITS) - 1);
-  return at ? s->texts[at] : NULL;
+static fe_statement_site site_of(const fe_statements *s, uint32_t number) {
+  uint32_t at = statement_of(s, number) & SITES_MOST;
+  if (at) return s->sites[at];
+  return (fe_statement_site){number && number == s->open ? s->open_text : NULL, 0};
 }
+static const char *text_of(const fe_statements *s, uint32_t number) { return site_of(s, number).text; }
+static uint32_t place_of(const fe_statements *s, uint32_t number) { return site_of(s, number).place; }
 static uint32_t count_of(const fe_statements *s, uint32_t number) {
-  return statement_of(s, number) >> TEXT_BITS & ((1u << COUNT_BITS) - 1);
+  return statement_of(s, number) >> SITE_BITS & ((1u << COUNT_BITS) - 1);
 }
 static uint32_t steps_of(const fe_statements *s, uint32_t number, uint32_t operand) {
-  return statement_of(s, number) >> (TEXT_BITS + COUNT_BITS + STEP_BITS * operand) & STEPS_MOST;
+  return statement_of(s, number) >> (SITE_BITS + COUNT_BITS + STEP_BITS * operand) & STEPS_MOST;
 }
 
-/* The index of a text; 0: there is no room. */
-static uint32_t add_text(fe_statements *s, const ir_mem *mem, const char *text) {
-  if (s->text_count >= (size_t)1 << TEXT_BITS || !IR_RESERVE(mem, s->texts, s->text_cap, s->text_count + 2))
-    return 0;
-  if (!s->text_count) s->texts[s->text_count++] = NULL;
-  s->texts[s->text_count] = text;
-  return (uint32_t)s->text_count++;
+/* sites */
+
+static inline size_t slot_of(const fe_statements *s, const char *text, uint32_t place) {
+  return (size_t)(fe_site_hash(text, place) >> 32) & (s->slot_count - 1);
 }
 
-static uint32_t find_text(fe_statements *s, const ir_mem *mem, const char *text) {
-  uint32_t *recent = &s->recent[((uintptr_t)text >> 3 ^ (uintptr_t)text >> 9) % FE_RECENT_TEXTS];
-  if (!*recent || s->texts[*recent] != text) *recent = add_text(s, mem, text);
-  return *recent;
+/* Room for one more site, and twice as many slots as sites. */
+static bool grow_sites(fe_statements *s, const ir_mem *mem) {
+  if (s->site_count > SITES_MOST || !IR_RESERVE(mem, s->sites, s->site_cap, s->site_count + 2)) return false;
+  if (!s->site_count) s->sites[s->site_count++] = (fe_statement_site){0};
+  if (s->slot_count > 2 * s->site_count) return true;
+  size_t count = s->slot_count ? 2 * s->slot_count : 16;
+  uint32_t *slots = ir_alloc(mem, count * sizeof *slots);
+  if (!slots) return false;
+  memset(slots, 0, count * sizeof *slots);
+  ir_free(mem, s->slots, s->slot_count * sizeof *s->slots);
+  s->slots = slots;
+  s->slot_count = count;
+  for (uint32_t i = 1; i < s->site_count; i++) {
+    size_t at = slot_of(s, s->sites[i].text, s->sites[i].place);
+    while (s->slots[at]) at = (at + 1) & (count - 1);
+    s->slots[at] = i;
+  }
+  return true;
 }
+
+/* The index of a new site; 0: there is no room. */
+static uint32_t add_site(fe_statements *s, const ir_mem *mem, const char *text, uint32_t place) {
+  if (!grow_sites(s, mem)) return 0;
+  size_t at = slot_of(s, text, place);
+  while (s->slots[at]) at = (at + 1) & (s->slot_count - 1);
+  s->sites[s->site_count] = (fe_statement_site){text, place};
+  return s->slots[at] = (uint32_t)s->site_count++;
+}
+
+static uint32_t find_site(fe_statements *s, const ir_mem *mem, const char *text, uint32_t place) {
+  size_t at = s->slot_count ? slot_of(s, text, place) : 0;
+  uint32_t found = 0;
+  for (; !found && at < s->slot_count && s->slots[at]; at = (at + 1) & (s->slot_count - 1)) {
+    const fe_statement_site *site = &s->sites[s->slots[at]];
+    if (site->text == text && site->place == place) found = s->slots[at];
+  }
+  if (!found) found = add_site(s, mem, text, place);
+  return s->recent[fe_site_hash(text, place) >> (64 - FE_RECENT_BITS)] = found;
+}
+
+/* statements */
 
 static bool add_blocks(fe_statements *s, const ir_mem *mem, uint32_t number) {
   while (s->block_count <= number / FE_STATEMENT_BLOCK) {
@@ -86,50 +124,68 @@ static inline fe_statement *make_room(fe_statements *s, const ir_mem *mem, uint3
   return &s->blocks[number / FE_STATEMENT_BLOCK][number % FE_STATEMENT_BLOCK];
 }
 
+/* The latest statement has no place: its site is known. */
+static void close_latest(fe_statements *s, const ir_mem *mem) {
+  if (s->open) *s->open_at |= find_site(s, mem, s->open_text, 0);
+  s->open = 0;
+}
+
+/* Is the constant what became of that number, which had no dtype of its own? */
+static bool is_converted(const ir_graph *g, ir_ref constant, ir_ref number) {
+  const ir_node *a = ir_get(g, constant), *b = ir_get(g, number);
+  if (a->op != IR_OP_CONST || b->op != IR_OP_CONST || !b->weak) return false;
+  ir_dtype from = ir_is_float((ir_dtype)b->dtype) ? IR_F64 : IR_I64;
+  return ir_value_cast((ir_value){.i = b->arg}, from, (ir_dtype)a->dtype).i == a->arg;
+}
+
 /* Where the operands are, if they can be told from the node; 0: they cannot. */
 static uint32_t steps_to(const ir_graph *g, const ir_node *made, const ir_ref *given, uint32_t count) {
-  uint32_t all = count;
+  uint32_t all = count << SITE_BITS;
   if (count > made->nsrc || count > FE_FEW_GIVEN || made->op == IR_OP_TUPLE) return 0;
   for (uint32_t i = 0; i < count; i++) {
     ir_ref at = made->src[i];
     for (uint32_t steps = 0; at != given[i]; steps++) {
       const ir_node *source = ir_get(g, at);
+      if (!source->nsrc && is_converted(g, at, given[i])) break;
       if (steps == STEPS_MOST || !source->nsrc) return 0;
       at = source->src[0];
-      all += 1u << (COUNT_BITS + STEP_BITS * i);
+      all += 1u << (SITE_BITS + COUNT_BITS + STEP_BITS * i);
     }
   }
-  return all << TEXT_BITS;
+  return all;
 }
 
-/* Keeps operands that cannot be told from the node. */
-static void keep_given(fe_statements *s, const ir_mem *mem, uint32_t number, const ir_ref *given,
-                       uint32_t count) {
+/* Keeps operands that cannot be told from the node. Returns what says so. */
+static fe_statement keep_given(fe_statements *s, const ir_mem *mem, uint32_t number, const ir_ref *given,
+                               uint32_t count) {
   uint32_t kept = count < FE_FEW_GIVEN ? count : FE_FEW_GIVEN;
-  if (!IR_RESERVE(mem, s->given, s->given_cap, s->given_count + 2 + kept)) return;
-  *make_room(s, mem, number) |= (uint32_t)ELSEWHERE << TEXT_BITS;
+  if (!IR_RESERVE(mem, s->given, s->given_cap, s->given_count + 2 + kept)) return 0;
   s->given[s->given_count++] = number;
   s->given[s->given_count++] = count;
   memcpy(s->given + s->given_count, given, kept * sizeof *given);
   s->given_count += kept;
+  return (fe_statement)ELSEWHERE << SITE_BITS;
 }
 
-void fe_statements_end(fe_statements *s, ir_graph *g, uint32_t number, const char *what, ir_ref made,
-                       const ir_ref *given, uint32_t given_count) {
+void fe_statements_end_any(fe_statements *s, ir_graph *g, uint32_t number, const char *what, ir_ref made,
+                           const ir_ref *given, uint32_t given_count) {
   fe_statement *at = number && made ? make_room(s, g->mem, number) : NULL;
   if (!at) return;
   const ir_node *n = ir_get(g, made);
-  bool several = n->op == IR_OP_TUPLE;
+  fe_statement several = n->op == IR_OP_TUPLE ? SEVERAL : 0;
   ir_cause *cause = ir_cause_at(g, made);
   if (!several && *cause == number) *cause |= IR_CAUSE_RESULT;
   else ir_cause_results(g, made, number);
-  if (*at) { /* a further result */
+  if (*at || s->open == number) { /* a further result */
     *at |= SEVERAL;
     return;
   }
-  uint32_t steps = steps_to(g, n, given, given_count);
-  *at = find_text(s, g->mem, what) | steps | (several ? SEVERAL : 0);
-  if (given_count && !steps) keep_given(s, g->mem, number, given, given_count);
+  close_latest(s, g->mem);
+  s->open = number;
+  s->open_at = at;
+  s->open_text = what;
+  *at = several | steps_to(g, n, given, given_count);
+  if (given_count && !(*at & ~SEVERAL)) *at |= keep_given(s, g->mem, number, given, given_count);
 }
 
 /* The first entry of `names` of that number or a larger one. */
@@ -167,14 +223,6 @@ void fe_statements_name(fe_statements *s, ir_graph *g, ir_ref value, const char 
   fe_statements_name_result(s, g, fe_statements_of(g, value), value, name);
 }
 
-void fe_statements_write(fe_statements *s, ir_graph *g, uint32_t number, const char *text, bool several,
-                         const char *file, int line) {
-  fe_statement *at = number ? make_room(s, g->mem, number) : NULL;
-  if (!at) return;
-  *at = add_text(s, g->mem, text) | (uint32_t)WRITTEN << TEXT_BITS | (several ? SEVERAL : 0);
-  if (file) fe_statements_place(s, g, number, file, line);
-}
-
 /* places */
 
 /* The number of a file; 0: no memory, or too many files. The compiler gives one file one pointer, as a rule;
@@ -189,21 +237,34 @@ static uint32_t file_number(fe_statements *s, ir_graph *g, const char *file) {
   return (uint32_t)++s->file_count;
 }
 
-void fe_statements_place(fe_statements *s, ir_graph *g, uint32_t number, const char *file, int line) {
-  if (!number || (number < s->place_count && s->places[number])) return;
+/* A place; 0: it cannot be kept. */
+static uint32_t make_place(fe_statements *s, ir_graph *g, const char *file, int line) {
   if (file != s->latest) {
     uint32_t in = file_number(s, g, file);
-    if (!in) return;
+    if (!in) return 0;
     s->latest = file;
     s->latest_number = in << FE_LINE_BITS;
   }
-  if (number >= s->place_cap && !IR_RESERVE(g->mem, s->places, s->place_cap, (size_t)number + 1)) return;
-  while (s->place_count <= number) s->places[s->place_count++] = 0;
-  s->places[number] = s->latest_number | (uint32_t)(line < 0 || line > FE_LINE_MOST ? FE_LINE_MOST : line);
+  return s->latest_number | (uint32_t)(line < 0 || line > FE_LINE_MOST ? FE_LINE_MOST : line);
 }
 
-static uint32_t place_of(const fe_statements *s, uint32_t number) {
-  return number < s->place_count ? s->places[number] : 0;
+void fe_statements_place_any(fe_statements *s, ir_graph *g, uint32_t number, const char *file, int line) {
+  if (number != s->open && place_of(s, number)) return;
+  uint32_t place = make_place(s, g, file, line);
+  fe_statement *at = place ? make_room(s, g->mem, number) : NULL;
+  if (!at) return;
+  uint32_t site = find_site(s, g->mem, number == s->open ? s->open_text : text_of(s, number), place);
+  if (!site) return;
+  *at = (*at & ~(fe_statement)SITES_MOST) | site;
+  if (number == s->open) s->open = 0;
+}
+
+void fe_statements_write(fe_statements *s, ir_graph *g, uint32_t number, const char *text, bool several,
+                         const char *file, int line) {
+  fe_statement *at = number ? make_room(s, g->mem, number) : NULL;
+  if (!at) return;
+  *at = find_site(s, g->mem, text, file ? make_place(s, g, file, line) : 0) | (uint32_t)WRITTEN << SITE_BITS |
+        (several ? SEVERAL : 0);
 }
 
 /* looking up */
@@ -348,9 +409,14 @@ void fe_put_operation(const fe_statements *s, ir_graph *g, uint32_t number, ir_t
   fe_words word;
   ir_ref made = result_of(g, number);
   if (!made) return;
-  for (uint32_t i = 0; i < count && i < FE_FEW_GIVEN; i++)
-    ir_textf(out, "%s%s", i ? ", " : " ",
-             fe_words_value(s, g, operand_of(s, g, number, made, i, elsewhere), &word));
+  for (uint32_t i = 0; i < count && i < FE_FEW_GIVEN; i++) {
+    ir_ref operand = operand_of(s, g, number, made, i, elsewhere);
+    const ir_node *n = ir_get(g, operand);
+    ir_text_str(out, i ? ", " : " ");
+    if (n->op == IR_OP_CONST && !elsewhere) /* as a rule given as a number, which had no dtype */
+      ir_print_value(out, ir_const_value(g, operand), (ir_dtype)n->dtype);
+    else ir_text_str(out, fe_words_value(s, g, operand, &word));
+  }
   if (count > FE_FEW_GIVEN) ir_text_str(out, ", ...");
   if (fe_statements_checks(g, made)) ir_textf(out, " axis=%lld", (long long)ir_arg_int(ir_get(g, made)));
 }
@@ -396,9 +462,9 @@ void fe_statements_copy(fe_statements *to, ir_graph *copy, const fe_statements *
     uint32_t place = place_of(from, fe_statements_whole(from, number));
     /* files of the copy are its own names */
     const char *file = place ? from->files[(place >> FE_LINE_BITS) - 1].text : NULL;
-    fe_statement *at = what >= 0 ? make_room(to, copy->mem, number) : NULL;
-    if (at) *at = add_text(to, copy->mem, ir_name_text(copy, what)) | (uint32_t)WRITTEN << TEXT_BITS;
-    if (what >= 0 && place) fe_statements_place(to, copy, number, file, (int)(place & FE_LINE_MOST));
+    if (what >= 0)
+      fe_statements_write(to, copy, number, ir_name_text(copy, what), false, file,
+                          (int)(place & FE_LINE_MOST));
     ir_text_free(&text);
   }
   for (ir_ref node = 1; all && node < g->count; node++) {

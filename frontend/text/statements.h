@@ -1,6 +1,6 @@
 /* Statements as users write them: lines of a text, calls of the C API, nodes of a model. The graph's causes
- * (ir/cause.h) say which nodes are for which statement. A statement takes 4 bytes, and 4 for its
- * place.
+ * (ir/cause.h) say which nodes are for which statement. A statement takes 4 bytes; what it says and where it
+ * is stand in its site, which all that one line of a program records share.
  *
  * Without memory nothing is noted: messages and reports say less. */
 #ifndef VIEWFOLD_FRONTEND_TEXT_STATEMENTS_H
@@ -8,7 +8,7 @@
 
 #include "ir/cause.h"
 
-/* The index of its text in `texts`, whether it has several results, and where its operands are. 0: none. */
+/* The index of its site in `sites`, whether it has several results, and where its operands are. 0: none. */
 typedef uint32_t fe_statement;
 
 /* A name: of the result of a statement, or, further, of one of the results of statement `of`. */
@@ -16,6 +16,12 @@ typedef struct fe_statement_name {
   uint32_t number, of;
   const char *text;
 } fe_statement_name;
+
+/* What is recorded, and where. */
+typedef struct fe_statement_site {
+  const char *text; /* "conv"; of a text, all that is written: "conv %x, %w"; NULL: not known */
+  uint32_t place;   /* of a file, and a line; 0: not known */
+} fe_statement_site;
 
 typedef struct fe_statement_file {
   const char *given; /* the caller's pointer, for comparison alone */
@@ -26,22 +32,27 @@ enum {
   FE_LINE_BITS = 20,
   FE_LINE_MOST = (1 << FE_LINE_BITS) - 1,
   FE_FEW_GIVEN = 4,
-  FE_RECENT_TEXTS = 64,
+  FE_SITE_BITS = 20,
+  FE_RECENT_BITS = 8,
+  FE_RECENT_SITES = 1 << FE_RECENT_BITS,
   FE_STATEMENT_BLOCK = 4096
 };
 typedef struct fe_statements {
   ir_causes causes;
   fe_statement **blocks; /* by number, FE_STATEMENT_BLOCK in each; statement 0 is none */
   size_t block_count, block_cap;
-  const char **texts; /* "conv"; of a text, all that is written: "conv %x, %w" */
-  size_t text_count, text_cap;
-  uint32_t recent[FE_RECENT_TEXTS]; /* indices in texts, by the pointer */
+  fe_statement_site *sites; /* 0: nothing is known */
+  size_t site_count, site_cap;
+  uint32_t *slots; /* a hash table of sites; 0: empty */
+  size_t slot_count;
+  uint32_t recent[FE_RECENT_SITES]; /* sites by their hash */
+  uint32_t open;                    /* the latest statement, whose site waits for its place; 0: none */
+  fe_statement *open_at;
+  const char *open_text;
   ir_ref *given; /* operands that `made` does not tell: a statement, how many it has, the first few */
   size_t given_count, given_cap;
   fe_statement_name *names; /* by number */
   size_t name_count, name_cap;
-  uint32_t *places; /* by number: of a file, and a line; 0: not known */
-  size_t place_count, place_cap;
   fe_statement_file *files;
   size_t file_count, file_cap;
   const char *latest;     /* file of the latest place, */
@@ -52,11 +63,39 @@ typedef struct fe_statements {
 void fe_statements_open(fe_statements *statements, ir_graph *g);
 void fe_statements_free(fe_statements *statements, ir_graph *g);
 
+/* What follows does, with what is common in line. */
+void fe_statements_end_any(fe_statements *statements, ir_graph *g, uint32_t number, const char *what,
+                           ir_ref made, const ir_ref *given, uint32_t given_count);
+void fe_statements_place_any(fe_statements *statements, ir_graph *g, uint32_t number, const char *file,
+                             int line);
+static inline uint64_t fe_site_hash(const char *text, uint32_t place) {
+  return ((uint64_t)(uintptr_t)text ^ (uint64_t)place << 32) * 0x9e3779b97f4a7c15u; /* 2^64 / phi */
+}
+
 /* Statement `number`, of ir_cause_next, has made this: an operation, whose name is kept as a pointer, of
  * operands, of which given[] has the first FE_FEW_GIVEN at most. May be called for each of several results.
- */
-void fe_statements_end(fe_statements *statements, ir_graph *g, uint32_t number, const char *what, ir_ref made,
-                       const ir_ref *given, uint32_t given_count);
+ * Returns number; 0 where nothing is to be known of it, since a constant is one for all of its statements. */
+static inline uint32_t fe_statements_end(fe_statements *s, ir_graph *g, uint32_t number, const char *what,
+                                         ir_ref made, const ir_ref *given, uint32_t given_count) {
+  if (!number || !made) return number;
+  const ir_node *n = ir_get(g, made);
+  ir_cause *cause = ir_cause_at(g, made);
+  if (*cause != number && n->op == IR_OP_CONST && *cause) return 0;
+  bool told = given_count == 0 || (given_count <= n->nsrc && n->src[0] == given[0] &&
+                                   (given_count == 1 || (given_count == 2 && n->src[1] == given[1])));
+  if (*cause == number && told && !s->open && n->op != IR_OP_TUPLE &&
+      number / FE_STATEMENT_BLOCK < s->block_count) { /* a first result, whose sources are the operands */
+    fe_statement *at = &s->blocks[number / FE_STATEMENT_BLOCK][number % FE_STATEMENT_BLOCK];
+    *cause = number | IR_CAUSE_RESULT;
+    *at |= given_count << FE_SITE_BITS;
+    s->open = number;
+    s->open_at = at;
+    s->open_text = what;
+    return number;
+  }
+  fe_statements_end_any(s, g, number, what, made, given, given_count);
+  return number;
+}
 void fe_statements_name(fe_statements *statements, ir_graph *g, ir_ref value, const char *name);
 /* Statement `number`, which had a number only, is written like this, and has the result `made`, or several:
  * 0.
@@ -67,7 +106,20 @@ void fe_statements_write(fe_statements *statements, ir_graph *g, uint32_t number
 void fe_statements_name_result(fe_statements *statements, ir_graph *g, uint32_t number, ir_ref result,
                                const char *name);
 /* The file and line of a statement, if it has none. */
-void fe_statements_place(fe_statements *statements, ir_graph *g, uint32_t number, const char *file, int line);
+static inline void fe_statements_place(fe_statements *s, ir_graph *g, uint32_t number, const char *file,
+                                       int line) {
+  if (number && number == s->open && file == s->latest && line >= 0 && line < FE_LINE_MOST) {
+    uint32_t place = s->latest_number | (uint32_t)line,
+             known = s->recent[fe_site_hash(s->open_text, place) >> (64 - FE_RECENT_BITS)];
+    const fe_statement_site *site = &s->sites[known];
+    if (known && site->text == s->open_text && site->place == place) {
+      *s->open_at |= known;
+      s->open = 0;
+      return;
+    }
+  }
+  if (number) fe_statements_place_any(s, g, number, file, line);
+}
 
 /* The statement that the node is the result of, the latest where there are several, or else the one that it
  * is a part of; 0: none is known. The graph is the one in which statements were recorded or a copy. */

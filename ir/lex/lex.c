@@ -155,10 +155,12 @@ static void lex_number(ir_lexer *lx) {
   t->length = lx->at - start;
   char found[200];
   quote(found, sizeof found, t->text, t->length);
-  if (is_letter(peek_char(lx, 0)))
-    ir_lex_fail_at(lx, t->line, t->column, "malformed number, found %s followed by a letter, expected digits",
-                   found);
-  else if (t->kind == IR_TOKEN_INT && !fits)
+  if (is_letter(peek_char(lx, 0))) {
+    bool sizes = peek_char(lx, 0) == 'x' && is_digit(peek_char(lx, 1));
+    ir_lex_fail_at(lx, t->line, t->column,
+                   "malformed number, found %s followed by a letter, expected digits%s", found,
+                   sizes ? " and, between sizes, ',', as in f32[4,4]" : "");
+  } else if (t->kind == IR_TOKEN_INT && !fits)
     ir_lex_fail_at(lx, t->line, t->column,
                    "integer too large, found %s, expected at most 18446744073709551615", found);
   else if (t->kind == IR_TOKEN_FLOAT && !ir_text_to_double(t->text, t->length, &t->number))
@@ -204,7 +206,9 @@ static void lex_sign(ir_lexer *lx) {
     char found[200];
     quote(found, sizeof found, t->text, 1);
     ir_lex_fail_at(lx, t->line, t->column, "unexpected character, found %s, expected %s", found,
-                   *t->text == ';' ? "the end of the line, which ends a statement, or ',' within a list"
+                   *t->text == ';'    ? "the end of the line, which ends a statement, or ',' within a list"
+                   : *t->text == '\'' ? "'\"', with which a text begins and ends"
+                   : *t->text == '$'  ? "'%', with which the name of a value begins, as in %x"
                    : c < 32 || (unsigned)c >= 127 ? "text; is this a file of another kind?"
                                                   : "a name, a number or a sign");
     return;

@@ -162,6 +162,9 @@ bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *c
   while (p->lex.token.kind == IR_TOKEN_WORD && !p->lex.token.first) {
     ir_token name = p->lex.token;
     int shown = (int)(name.length > 40 ? 40 : name.length);
+    if (ir_parse_in_equation(p)) return ir_lex_fail(&p->lex, "a text without quotes", IR_PARSE_EQUATION);
+    if (ir_token_is(&name, "return"))
+      return ir_lex_fail(&p->lex, "return behind a statement", "it on a line of its own");
     ir_lex_next(&p->lex);
     for (size_t i = 0; i < *count; i++)
       if ((*attrs)[i].name_length == name.length && memcmp((*attrs)[i].name, name.text, name.length) == 0)
@@ -203,6 +206,9 @@ bool ir_parse_operand(ir_parser *p, ir_ref *out) {
         "%NAME or a number; attributes follow the operands without a comma, as in sum %x axes=[0]");
   if (!at_operand(p) && ir_lex_is(&p->lex, '.'))
     return ir_lex_fail(&p->lex, "bad number", "a digit before the point, as in 0.5");
+  if (ir_lex_is(&p->lex, '['))
+    return ir_lex_fail(&p->lex, "a list in place of an operand",
+                       "%NAME or a number; an array of numbers is %i = data values=[0,2]");
   if (!at_operand(p))
     return ir_lex_fail(&p->lex, "bad operand",
                        "%NAME, a number, true, false or an index expression in parentheses");

@@ -210,7 +210,8 @@ static ir_ref declare_variable(ir_parser *p, const ir_token *name) {
                           "reserved name, found '%.*s', expected a variable's name",
                           (int)(name->length > 40 ? 40 : name->length), name->text);
   if (!ir_parse_int(p, &lo, "bad bounds of a variable") ||
-      !ir_lex_expect(&p->lex, IR_SIGN2('.', '.'), "bad bounds of a variable") ||
+      !(ir_lex_accept(&p->lex, IR_SIGN2('.', '.')) ||
+        ir_lex_fail(&p->lex, "bad bounds of a variable", "'..' and the largest value, as in n=1..8")) ||
       !ir_parse_int(p, &hi, "bad bounds of a variable"))
     return 0;
   if (ir_lex_accept(&p->lex, ':') && !ir_parse_int(p, &divisor, "bad divisor of a variable")) return 0;
@@ -230,7 +231,8 @@ static const char *expected_of(const ir_parser *p, const ir_token *word) {
   const char *end = p->lex.text + p->lex.length, *behind = word->text + word->length;
   if (word->text > p->lex.text && word->text[-1] == '%') return "operands before attributes";
   if (end - behind >= 2 && behind[0] == '-' && behind[1] == '>') return "a text in quotes";
-  return "a variable declared before, as in n=1..8";
+  return p->in_sizes ? "a variable declared before, as in n=1..8"
+                     : "a variable declared before, as in n=1..8, or a value with its %, as in %x";
 }
 
 static ir_ref lookup_word(ir_parser *p, const ir_token *word, ir_ref range, bool is_range) {
@@ -393,18 +395,24 @@ ir_ref ir_parse_expression(ir_parser *p) {
   return result;
 }
 
+#define SIZE_THAT_VARIES "a size that varies is a variable with its bounds, as in n=1..8"
+
 static bool parse_size(ir_parser *p, ir_ref *size) {
   int line = p->lex.token.line, column = p->lex.token.column;
   int64_t value;
+  bool wrong = p->lex.token.kind == IR_TOKEN_FLOAT;
+  for (const char *sign = "?:*."; *sign; sign++) wrong |= ir_lex_is(&p->lex, *sign);
+  if (wrong) return ir_lex_fail(&p->lex, "bad size", "a whole number; " SIZE_THAT_VARIES);
   p->in_sizes = true;
   *size = ir_parse_expression(p);
   p->in_sizes = false;
   if (!*size) return false;
   bool is_index = ir_dtype_of(p->graph, *size) == IR_INDEX;
   if (is_index && !(ir_is_const(p->graph, *size, &value) && value < 0)) return true;
-  return ir_lex_fail_at(&p->lex, line, column,
-                        "bad size, found %s, expected an index expression that is not negative",
-                        is_index ? "a negative number" : "another dtype");
+  return ir_lex_fail_at(
+      &p->lex, line, column,
+      is_index ? "bad size, found a negative number, expected one >= 0; " SIZE_THAT_VARIES
+               : "bad size, found another dtype, expected an index expression that is not negative");
 }
 
 /* Is `b=` the letter of an axis, as in `b=8` and `b=n=4..64`, and not a variable, as in `b=4..64`? */
@@ -449,7 +457,11 @@ bool ir_parse_dims(ir_parser *p, ir_ref *batch, ir_ref *shape, uint64_t *uncheck
       memset(p->letters.axis, 0, sizeof p->letters.axis);
       continue;
     }
-    if (rank && !(bar && rank == lead) && !ir_lex_expect(&p->lex, ',', "bad shape")) return false;
+    if (rank && !(bar && rank == lead) && !ir_lex_accept(&p->lex, ','))
+      return ir_lex_is(&p->lex, ':')
+                 ? ir_lex_fail(&p->lex, "bad shape",
+                               "'..' between the bounds of a size that varies, as in n=1..8")
+                 : ir_lex_fail(&p->lex, "bad shape", "',' or ']', as in f32[2,3]");
     if (rank == IR_MAX_RANK) return ir_lex_fail(&p->lex, "rank too high", "at most 16 sizes");
     char letter;
     if (!read_letter(p, &letter)) return false;

@@ -44,6 +44,9 @@ bool ir_parse_add_named(ir_parser *p, ir_named **list, size_t *count, size_t *ca
 bool ir_parse_statement_end(ir_parser *p);
 /* The same behind an operation's operands and attributes, before the operation is recorded: what is written
  * wrongly there says more than what the operation would lack. attributes: were there any? */
+/* Does "->" stand in the word that begins at the token? What is expected then. */
+bool ir_parse_in_equation(const ir_parser *p);
+#define IR_PARSE_EQUATION "quotes around it, as in equation=\"ij,jk->ik\""
 bool ir_parse_after_attributes(ir_parser *p, bool attributes);
 
 /* function.c */

@@ -1,6 +1,7 @@
 /* Parsing of literals, and of the operations that consist of literals: const, data, buffer. */
 #include "ir/parse/impl.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,8 +66,12 @@ bool ir_literal_value(ir_parser *p, const ir_literal *l, ir_dtype dtype, ir_valu
     if (l->kind == IR_LITERAL_BOOL) return wrong_literal(p, l, dtype);
     double number = (double)l->magnitude;
     if (l->kind == IR_LITERAL_INT) number = l->negative ? -number : number;
-    *out = ir_value_cast((ir_value){.f = l->kind == IR_LITERAL_FLOAT ? l->number : number}, IR_F64, dtype);
-    return true;
+    if (l->kind == IR_LITERAL_FLOAT) number = l->number;
+    *out = ir_value_cast((ir_value){.f = number}, IR_F64, dtype);
+    if (!isinf(out->f) || isinf(number)) return true;
+    return ir_lex_fail_at(&p->lex, l->line, l->column,
+                          "number out of range, found %g, expected one that %s holds, or inf", number,
+                          ir_dtypes[dtype].name);
   }
   if (dtype == IR_BOOL)
     fits = l->kind == IR_LITERAL_BOOL || (l->kind == IR_LITERAL_INT && !l->negative && l->magnitude < 2);
@@ -118,8 +123,46 @@ static bool read_key(ir_parser *p, const char *key) {
   return ir_lex_expect(&p->lex, '=', wrong);
 }
 
+/* The dtype that is called so elsewhere, such as f32 for float32; NULL: none is. */
+static const char *dtype_meant(const char *name, size_t length) {
+  static const struct {
+    const char *name;
+    ir_dtype dtype;
+  } words[] = {{"float", IR_F32}, {"single", IR_F32}, {"double", IR_F64}, {"half", IR_F16},
+               {"int", IR_I32},   {"uint", IR_U32},   {"long", IR_I64},   {"short", IR_I16},
+               {"byte", IR_U8},   {"char", IR_I8},    {"bool_", IR_BOOL}, {"boolean", IR_BOOL},
+               {"i1", IR_BOOL}};
+  static const struct {
+    const char *begin, *ours;
+  } sized[] = {{"float", "f"}, {"fp", "f"},   {"bfloat", "bf"}, {"int", "i"},
+               {"si", "i"},    {"uint", "u"}, {"ui", "u"},      {"s", "i"}};
+  char lower[12];
+  if (length >= sizeof lower) return NULL;
+  for (size_t i = 0; i < length; i++)
+    lower[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] - 'A' + 'a' : name[i]);
+  lower[length] = '\0';
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcmp(words[i].name, lower) == 0) return ir_dtypes[words[i].dtype].name;
+  for (size_t i = 0; i < sizeof sized / sizeof *sized; i++) {
+    size_t begin = strlen(sized[i].begin);
+    if (strncmp(lower, sized[i].begin, begin) != 0) continue;
+    char ours[16] = "";
+    strcat(strcat(ours, sized[i].ours), lower + begin);
+    ir_dtype dtype = ir_dtype_parse(ours, strlen(ours));
+    if (dtype != IR_NONE && dtype != IR_INDEX) return ir_dtypes[dtype].name;
+  }
+  ir_dtype own = ir_dtype_parse(lower, length); /* F32 */
+  return own == IR_NONE || own == IR_INDEX ? NULL : ir_dtypes[own].name;
+}
+
 bool ir_parse_dtype(ir_parser *p, ir_dtype *dtype) {
-  *dtype = p->lex.token.kind == IR_TOKEN_WORD ? ir_parse_dtype_word(&p->lex.token) : IR_NONE;
+  const ir_token *t = &p->lex.token;
+  *dtype = t->kind == IR_TOKEN_WORD ? ir_parse_dtype_word(t) : IR_NONE;
+  const char *meant = *dtype == IR_NONE && t->kind == IR_TOKEN_WORD ? dtype_meant(t->text, t->length) : NULL;
+  if (meant)
+    return ir_lex_fail_at(&p->lex, t->line, t->column,
+                          "unknown dtype, found '%.*s', expected %s, as it is called here", (int)t->length,
+                          t->text, meant);
   if (*dtype == IR_NONE || *dtype == IR_INDEX)
     return ir_lex_fail(&p->lex, "unknown dtype",
                        "one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64");

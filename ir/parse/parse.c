@@ -145,8 +145,12 @@ static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
   ir_ref batch, shape;
   if (name.kind == IR_TOKEN_WORD && is_typed(p))
     return ir_lex_fail(&p->lex, "bad name of a parameter", "one that begins with %, as in %x: f32[2,3]");
+  if (name.kind == IR_TOKEN_WORD && ir_parse_dtype_word(&name) != IR_NONE)
+    return ir_lex_fail(&p->lex, "a type without a name", "the name before it, as in %x: f32[2,3]");
   if (name.kind == IR_TOKEN_WORD) {
+    p->in_sizes = true;
     ir_ref variable = ir_parse_expression(p);
+    p->in_sizes = false;
     if (!variable || ir_op_of(p->graph, variable) == IR_OP_VAR) return variable != 0;
     return ir_lex_fail_at(&p->lex, name.line, name.column,
                           "bad parameters, found an expression, expected a variable as in n=1..8");
@@ -256,6 +260,17 @@ static bool read_leaf(ir_parser *p, const ir_token *op, ir_ref *made) {
   return !p->lex.error->status;
 }
 
+/* np.exp: the builder refuses the whole name. */
+static ir_ref refuse_prefix(ir_parser *p, const ir_token *op) {
+  const char *end = op->text + op->length, *last = p->lex.text + p->lex.length;
+  while (end < last && (*end == '.' || *end == '_' || (*end >= '0' && *end <= '9') ||
+                        ((*end | 32) >= 'a' && (*end | 32) <= 'z')))
+    end++;
+  p->builder->apply(p->builder->user, p->graph, op->text, (size_t)(end - op->text), NULL, 0, NULL, 0,
+                    op->line, op->column);
+  return ir_lex_prefix_error(&p->lex, op->line, op->column);
+}
+
 static ir_ref parse_operation(ir_parser *p, statement *s) {
   ir_token op = p->lex.token;
   const ir_token *first = s->name_count ? &s->names[0] : &op;
@@ -268,6 +283,8 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
   if (op.kind != IR_TOKEN_WORD || op.first)
     return ir_lex_fail(&p->lex, "bad statement", "the name of an operation");
   ir_lex_next(&p->lex);
+  if (ir_lex_is(&p->lex, '.') && p->lex.token.text == op.text + op.length && p->builder->apply)
+    return refuse_prefix(p, &op);
   if (ir_parse_is_leaf(&op) && !read_leaf(p, &op, &made)) return 0;
   if (made) return made;
   if (!ir_parse_operands(p) || !ir_parse_attributes(p, &s->attrs, &s->attr_count, &s->attr_cap) ||
@@ -465,18 +482,31 @@ static bool parse_return(ir_parser *p, ir_parsed_graph *out) {
   return out->root && ir_lex_expect(&p->lex, '}', "unexpected text after return");
 }
 
+static const char *expected_statement(const ir_lexer *lex) {
+  if (ir_lex_is(lex, IR_SIGN2('/', '/'))) return "'#', with which a comment begins";
+  if (ir_lex_is_word(lex, "for") || ir_lex_is_word(lex, "while"))
+    return "'%NAME = ...' or 'return'; a loop is %y = scan or %y = while_loop, of graphs above this one";
+  if (ir_lex_is_word(lex, "if"))
+    return "'%NAME = ...' or 'return'; a condition is %y = cond %p, %x then=@f else=@g, or where for each "
+           "element";
+  return "'%NAME = ...' or 'return'";
+}
+
 static bool parse_graph(ir_parser *p, ir_parsed_graph *out) {
   statement s = {0};
   bool ok = ir_lex_expect(&p->lex, '(', "missing parameters"), first = true;
   for (; ok && !ir_lex_is(&p->lex, ')'); first = false)
-    ok = (first || ir_lex_expect(&p->lex, ',', "bad parameters")) && parse_param(p, out);
-  ok = ok && ir_lex_expect(&p->lex, ')', "bad parameters") &&
-       ir_lex_expect(&p->lex, '{', "missing body of the graph");
+    ok = (first || ir_lex_accept(&p->lex, ',') ||
+          ir_lex_fail(&p->lex, "bad parameters", "',' and another one, or ')'")) &&
+         parse_param(p, out);
+  ok = ok && ir_lex_expect(&p->lex, ')', "bad parameters");
+  if (ok && ir_lex_is(&p->lex, '-'))
+    ok = ir_lex_fail(&p->lex, "missing body of the graph", "'{'; what a graph returns follows from its body");
+  ok = ok && ir_lex_expect(&p->lex, '{', "missing body of the graph");
   while (ok && (ir_lex_is(&p->lex, '%') || at_call(p))) ok = parse_statement(p, &s, out);
   if (ok && !ir_lex_is_word(&p->lex, "return"))
     ok = ir_lex_fail(&p->lex, ir_lex_is(&p->lex, '}') ? "missing return" : "bad statement",
-                     ir_lex_is(&p->lex, IR_SIGN2('/', '/')) ? "'#', with which a comment begins"
-                                                            : "'%NAME = ...' or 'return'");
+                     expected_statement(&p->lex));
   ok = ok && parse_return(p, out);
   ir_free(p->graph->mem, s.names, s.name_cap * sizeof *s.names);
   ir_free(p->graph->mem, s.attrs, s.attr_cap * sizeof *s.attrs);

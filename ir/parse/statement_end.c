@@ -1,6 +1,8 @@
 /* What may stand behind a statement, and what is written there by people who know other languages. */
 #include "ir/parse/impl.h"
 
+#include <string.h>
+
 bool ir_parse_statement_end(ir_parser *p) {
   if (ir_lex_is(&p->lex, '[') && !p->lex.token.first)
     return ir_lex_fail(
@@ -9,22 +11,38 @@ bool ir_parse_statement_end(ir_parser *p) {
         "one index");
   if (ir_lex_is(&p->lex, IR_SIGN2('/', '/')))
     return ir_lex_fail(&p->lex, "no comment", "'#', with which a comment begins");
-  for (const char *sign = "+-*/<>&|^"; *sign; sign++)
+  if (ir_lex_is(&p->lex, '@') && p->lex.token.text[1] != ' ' && !p->lex.token.first)
+    return ir_lex_fail(&p->lex, "a graph in place of an operand", "operands, and then graphs as in do=@f");
+  for (const char *sign = "+-*/<>&|^@"; *sign; sign++)
     if (ir_lex_is(&p->lex, *sign) && !p->lex.token.first)
       return ir_lex_fail(&p->lex, "an operation is a word before its operands",
                          "the end of the line; what is %x + %y elsewhere is add %x, %y");
+  if (ir_lex_is(&p->lex, '%') && !p->lex.token.first)
+    return ir_lex_fail(&p->lex, "values side by side", "',' between them, or the end of the line");
   return p->lex.token.first || ir_lex_is(&p->lex, '}') ||
          ir_lex_fail(&p->lex, "unexpected text after a statement", "the end of the line");
+}
+
+/* Does a word with "->" in it stand around the token? */
+bool ir_parse_in_equation(const ir_parser *p) {
+  const char *at = p->lex.token.text, *end = p->lex.text + p->lex.length;
+  for (; end - at >= 2 && !strchr(" =\"\n", *at); at++)
+    if (at[0] == '-' && at[1] == '>') return true;
+  return false;
 }
 
 bool ir_parse_after_attributes(ir_parser *p, bool attributes) {
   const ir_token *t = &p->lex.token;
   if (t->first || ir_lex_is(&p->lex, ':') || ir_lex_is(&p->lex, '}')) return true;
+  if (attributes && ir_parse_in_equation(p))
+    return ir_lex_fail(&p->lex, "a text without quotes", IR_PARSE_EQUATION);
   if (ir_lex_is(&p->lex, ',') && attributes)
     return ir_lex_fail(&p->lex, "bad attribute",
                        "a blank before the next one; several values are a list, as in axes=[0,1]");
   if (attributes && ir_lex_is(&p->lex, '%'))
     return ir_lex_fail(&p->lex, "an operand behind attributes", "operands first, as in sum %x axes=[0]");
+  if (ir_lex_is(&p->lex, '-') && p->lex.token.text[1] == '-')
+    return ir_lex_fail(&p->lex, "no comment", "'#', with which a comment begins");
   if (ir_lex_is(&p->lex, '%') || ir_parse_at_literal(p))
     return ir_lex_fail(&p->lex, "operands side by side", "',' between them, as in add %x, %y");
   if (ir_lex_is(&p->lex, '[') && p->operand_count && p->lex.token.text[-1] == ' ')

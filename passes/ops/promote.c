@@ -109,7 +109,7 @@ static bool below_zero(ir_value v, ir_dtype t) { return t != IR_U64 && v.i < 0; 
 bool op_holds(ir_dtype to, ir_value value, ir_dtype from, ir_value *converted) {
   *converted = ir_value_cast(value, from, to);
   if (to == IR_BOOL) return true;
-  if (ir_is_float(to)) return ir_is_float(from) || isfinite(converted->f);
+  if (ir_is_float(to)) return isfinite(converted->f) || (ir_is_float(from) && !isfinite(value.f));
   if (!ir_is_float(from))
     return converted->i == value.i && below_zero(value, from) == below_zero(*converted, to);
   /* 2^63 and 2^64 saturate to values that convert back to them, so the range is checked first */
@@ -119,8 +119,10 @@ bool op_holds(ir_dtype to, ir_value value, ir_dtype from, ir_value *converted) {
 
 static void print_range(ir_dtype t, char *out, size_t room) {
   int bits = 8 * bytes_of(t);
-  if (t == IR_F16) snprintf(out, room, "-65504..65504");
-  else if (is_signed(t))
+  if (ir_is_float(t)) {
+    const char *most = t == IR_F16 ? "65504" : t == IR_BF16 ? "3.39e38" : "3.4e38";
+    snprintf(out, room, "-%s..%s", most, most);
+  } else if (is_signed(t))
     snprintf(out, room, "%lld..%lld", (long long)(INT64_MIN >> (64 - bits)),
              (long long)(INT64_MAX >> (64 - bits)));
   else snprintf(out, room, "0..%llu", (unsigned long long)(UINT64_MAX >> (64 - bits)));
@@ -142,7 +144,7 @@ ir_ref op_refuse_value(ir_graph *g, const char *who, ir_dtype to, ir_value value
 ir_ref op_convert(ir_graph *g, const char *who, ir_ref x, ir_dtype dtype) {
   if (!x) return 0;
   ir_dtype from = ir_dtype_of(g, x);
-  if (is_weak(g, x)) { /* an integer must be exact in dtype; a float rounds, to infinity if need be */
+  if (is_weak(g, x)) { /* an integer must be exact in dtype; a float rounds, but to no infinity */
     ir_value converted, value = ir_const_value(g, x);
     if (op_holds(dtype, value, from, &converted)) return ir_const(g, dtype, converted);
     return op_refuse_value(g, who, dtype, value, from, " or cast the other operand");

@@ -203,7 +203,7 @@ graph @g(%x: float[4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:1:14: error: unknown dtype, found 'float', expected one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+! a.vf:1:14: error: unknown dtype, found 'float', expected f32, as it is called here
 ? 2
 
 == a dtype of another library
@@ -214,7 +214,7 @@ graph @g(%x: float32[4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:1:14: error: unknown dtype, found 'float32', expected one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+! a.vf:1:14: error: unknown dtype, found 'float32', expected f32, as it is called here
 ? 2
 
 == integers in a root
@@ -379,7 +379,7 @@ graph @g(%x: f32[-4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:1:18: error: bad size, found a negative number, expected an index expression that is not negative
+! a.vf:1:18: error: bad size, found a negative number, expected one >= 0; a size that varies is a variable with its bounds, as in n=1..8
 ? 2
 
 == a slice beyond the end
@@ -1204,7 +1204,7 @@ $ viewfold run good.vf --in x=[1,2] --out Y=y.npy
 
 == an output in no folder
 $ viewfold run good.vf --in x=[1,2] --out y=nowhere/y.npy
-! nowhere/y.npy: error: cannot create a temporary file beside it: No such file or directory
+! nowhere/y.npy: error: cannot write to its folder: No such file or directory
 ? 2
 
 == an output of no kind
@@ -1255,7 +1255,7 @@ $ echo tile 8 > s.txt; viewfold run good.vf --in x=[1,2] --schedule s.txt
 
 == a mesh that is none
 $ viewfold run good.vf --in x=[1,2] --mesh 4
-! viewfold run: --mesh 4: mesh:1:1: error: missing axis of a mesh, found '4', expected a name, as in [x=2,y=4]
+! viewfold run: --mesh 4: mesh:1:1: error: missing axis of a mesh, found '4', expected a name, as in [x=2,y=4]; takes axes and their sizes, as in x=2,y=4
 ! Try 'viewfold run --help'.
 ? 2
 
@@ -1288,7 +1288,7 @@ $ viewfold run take.vf --in x=[1,2,3] --in i=[0,7]
 
 == an operation that is none
 $ viewfold ops softmx
-! viewfold ops: no operation 'softmx'; did you mean softmax? `viewfold ops` lists all
+! viewfold ops: no operation 'softmx'; nearest: softmax
 ! Try 'viewfold ops --help'.
 ? 2
 
@@ -1364,7 +1364,7 @@ $ viewfold explain good.vf --kernel 9
 
 == a page in no folder
 $ viewfold show good.vf -o nowhere/page.html
-! nowhere/page.html: error: cannot create a temporary file beside it: No such file or directory
+! nowhere/page.html: error: cannot write to its folder: No such file or directory
 ? 2
 
 == operands without a comma
@@ -1502,12 +1502,12 @@ $ viewfold dump --stage=graph a.vf
 == an operation that is nowhere near
 <<< a.vf
 graph @g(%x: f32[4,3]) {
-  %y = dropout %x p=0.5
+  %y = toaster %x p=0.5
   return %y
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: dropout: there is no such operation; docs/operations.md and `viewfold ops` list them
+! a.vf:2:3: error: toaster: there is no such operation; docs/operations.md and `viewfold ops` list them
 ? 2
 
 == an operand where attributes belong
@@ -1535,7 +1535,7 @@ $ viewfold build good.vf -o g.o --in x=[1,2]
 
 == a value behind an option that takes none
 $ viewfold run good.vf --in x=[1,2] --time 5
-! viewfold run: one graph at a time, found '5' as well; --time takes no value
+! viewfold run: one graph at a time, found '5' as well; arrays are given by name, as in --in x=x.npy; --time takes no value
 ! Try 'viewfold run --help'.
 ? 2
 
@@ -1561,7 +1561,7 @@ $ viewfold run good.vf --in x=1,2
 
 == a profile that is not there
 $ viewfold show good.vf -o p.html --profile p.json
-! viewfold show: unable to open p.json: No such file or directory; `viewfold run --profile=json` writes a profile on standard error
+! viewfold show: unable to open p.json: No such file or directory; `viewfold run --profile=json FILE.vf > PROFILE` writes one
 ? 2
 
 == options with names of other commands
@@ -1572,4 +1572,203 @@ $ viewfold check good.vf --seed 1
 $ viewfold tune good.vf --budget 5
 ! viewfold tune: unknown option '--budget'
 ! Try 'viewfold tune --help'.
+? 2
+
+== a file where a chain is expected
+$ viewfold index good.vf
+! viewfold index: takes a chain such as 'f32[3,2].permute(1,0)', found the file 'good.vf'; the index expressions of a graph are printed by `viewfold dump --stage=index good.vf`
+! Try 'viewfold index --help'.
+? 2
+
+== a result over an input of the run, which stays as it is
+$ viewfold run good.vf --in x=[1,2] --out y=x.npy
+$ cp x.npy before.npy; ln -s x.npy link.npy
+> viewfold run good.vf --in x=x.npy --out y=link.npy; status=$?; cmp x.npy before.npy; exit $status
+! viewfold run: --out y=link.npy: the run reads that file, as --in x; write another one
+! Try 'viewfold run --help'.
+? 2
+
+== a result over the graph
+$ cp good.vf own.npy
+> viewfold run own.npy --in x=[1,2] --out y=own.npy; status=$?; cmp own.npy good.vf; exit $status
+! viewfold run: --out y=own.npy: that is the graph's file; write another one
+! Try 'viewfold run --help'.
+? 2
+
+== a parenthesis missing
+<<< a.vf
+graph @g(%x: f32[4] {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:21: error: bad parameters, found '{', expected ',' and another one, or ')'
+? 2
+
+== a size that varies, as a slice
+<<< a.vf
+graph @g(%x: f32[n=1:8]) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:21: error: bad shape, found ':', expected '..' between the bounds of a size that varies, as in n=1..8
+? 2
+
+== a size that varies, as a question mark
+<<< a.vf
+graph @g(%x: f32[?,4]) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:18: error: bad size, found '?', expected a whole number; a size that varies is a variable with its bounds, as in n=1..8
+? 2
+
+== sizes with an x between them
+<<< a.vf
+graph @g(%x: f32[4x4]) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:18: error: malformed number, found '4' followed by a letter, expected digits and, between sizes, ',', as in f32[4,4]
+? 2
+
+== a head with the type of the result
+<<< a.vf
+graph @g(%x: f32[4]) -> f32[4] {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:22: error: missing body of the graph, found '-', expected '{'; what a graph returns follows from its body
+? 2
+
+== an equation without quotes
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = einsum %x, %x equation=i,i->i
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:32: error: a text without quotes, found ',', expected quotes around it, as in equation="ij,jk->ik"
+? 2
+
+== an equation in single quotes
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = einsum %x, %x equation='i,i->i'
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:31: error: unexpected character, found ''', expected '"', with which a text begins and ends
+? 2
+
+== a number that its dtype does not hold
+<<< a.vf
+graph @g(%x: f16[4]) {
+  %y = mul %x, f16(1e6)
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:20: error: number out of range, found 1e+06, expected one that f16 holds, or inf
+? 2
+$ sed 's/f16(1e6)/1e6/' a.vf > b.vf
+> viewfold dump --stage=graph b.vf
+! b.vf:2:3: error: mul: the value 1000000.0 does not fit f16, which holds -65504..65504; use a value in that range or cast the other operand
+? 2
+
+== a file in place of a command
+$ viewfold good.vf
+! viewfold: 'good.vf' in place of a command; a command comes first, as in: viewfold run good.vf
+! Try 'viewfold --help'.
+? 2
+
+== an option of one letter
+$ viewfold run good.vf --in x=[1,2] -o y.npy
+! viewfold run: unknown option '-o'; did you mean --out?
+! Try 'viewfold run --help'.
+? 2
+
+== a product as in Python
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = %x @ %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:11: error: an operation is a word before its operands, found '@', expected the end of the line; what is %x + %y elsewhere is add %x, %y
+? 2
+
+== a graph in place of an operand
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = call @f %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:13: error: a graph in place of an operand, found '@', expected operands, and then graphs as in do=@f
+? 2
+
+== a list in place of an operand
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = gather %x, [0,1] axis=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:19: error: a list in place of an operand, found '[', expected %NAME or a number; an array of numbers is %i = data values=[0,2]
+? 2
+
+== a loop of another language
+<<< a.vf
+graph @g(%x: f32[4]) {
+  for i in 0..3 {
+  %y = exp %x
+  }
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: bad statement, found 'for', expected '%NAME = ...' or 'return'; a loop is %y = scan or %y = while_loop, of graphs above this one
+? 2
+$ sed 's/for .*/if %x {/' a.vf > b.vf
+> viewfold dump --stage=graph b.vf
+! b.vf:2:3: error: bad statement, found 'if', expected '%NAME = ...' or 'return'; a condition is %y = cond %p, %x then=@f else=@g, or where for each element
+? 2
+
+== a type before its name
+<<< a.vf
+graph @g(f32[4] %x) {
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:10: error: a type without a name, found 'f32', expected the name before it, as in %x: f32[2,3]
+? 2
+
+== values returned without a comma
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = exp %x
+  return %y %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:3:13: error: values side by side, found '%', expected ',' between them, or the end of the line
+? 2
+
+== return behind a statement
+<<< a.vf
+graph @g(%x: f32[4]) { %y = exp %x return %y }
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:36: error: return behind a statement, found 'return', expected it on a line of its own
 ? 2

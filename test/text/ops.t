@@ -32,7 +32,7 @@ the same as permute
 also        swap_axes transpose moveaxis
 kind        shape
 $ viewfold ops all.
-! viewfold ops: no operation 'all.'; did you mean all? `viewfold ops` lists all
+! viewfold ops: no operation 'all.'; nearest: all
 ! Try 'viewfold ops --help'.
 ? 2
 $ viewfold ops --json neg

@@ -135,7 +135,7 @@ static void say_why_not(void **state) {
   refused("", "cannot open the file for writing: No such file or directory");
   refused("sub", "cannot open the file for writing: Is a directory");
   refused("new/", "cannot open the file for writing: Is a directory");
-  refused("none/a", "cannot create a temporary file beside it: No such file or directory");
+  refused("none/a", "cannot write to its folder: No such file or directory");
   refused("file/a", "cannot open the file for writing: Not a directory");
   refused("dangling", "cannot open the file for writing: No such file or directory");
   memset(long_name, 'n', sizeof long_name - 1);

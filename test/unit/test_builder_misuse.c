@@ -147,6 +147,11 @@ SPLIT(map_prefix, vf_tree result = {.count = VF_LEAF};
 SPLIT(map_realised, vf_value one = vf_full(vf_number(m->session, 1), VF_LIST(3));
       vf_map map = {sizeof map, 1, 1, NULL, NULL, -1, NULL};
       vf_vmap(m->session, &map, realise_inside, (void *)m, &one, out))
+CASE(other_handle,
+     vf_output(m->graph, "z", vf_input((vf_graph *)(void *)m->context, "z", VF_F32, VF_LIST(2))))
+CASE(pool_kernel, vf_max_pool(m->x, 1, NULL, NULL, NULL, NULL))
+CASE(half_number, vf_mul(vf_cast(m->x, VF_F16), vf_number(m->graph, 1e6)))
+CASE(ref_shape, vf_ref_set(m->ref, vf_input(m->graph, "five", VF_F32, VF_LIST(5))))
 CASE(write_batch, vf_ref_update(m->ref, m->batched, VF_WRITE_ADD))
 SPLIT(scan_writes, vf_scan(write_ref, (void *)m, 1, &m->batched, 0, NULL, 0, 3, false, out, NULL))
 SPLIT(prod_size, vf_value big = vf_input(m->graph, "b", VF_F32, VF_LIST((int64_t)1 << 54));
@@ -197,6 +202,19 @@ static const struct {
     {found_sizes, GRAPH, "found: 2 sizes are given; takes one (call 7: found %w)"},
     {found_shape, GRAPH,
      "found: x has shape f32[4]; the value of a size is an integer of rank 0 (call 7: found %x)"},
+    {other_handle, GRAPH,
+     "output: operand 1 is no value; a value is what a builder returned, one that was given operands of a "
+     "graph (call 7: output)"},
+    {pool_kernel, GRAPH,
+     "max_pool: the list of the kernel's sizes is NULL; takes one for each spatial axis (call 7: max_pool "
+     "%x)"},
+    {half_number, GRAPH,
+     "mul: the value 1000000.0 does not fit f16, which holds -65504..65504; use a value in that range or "
+     "cast "
+     "the other operand (call 9: mul f16[4], 1000000.0)"},
+    {ref_shape, GRAPH,
+     "ref_set: the update has shape f32[5]; x has shape f32[4], of which [4] is replaced; an update "
+     "broadcasts to that (call 8: ref_set i64[4], %five)"},
     {reduction, MESHED,
      "all_reduce: reduce is 'avg'; it is sum, mean, max, min, prod, any or all (call 2: all_reduce %x)"},
     {reduction_none, MESHED,

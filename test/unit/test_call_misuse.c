@@ -100,6 +100,18 @@ static void call_jit(const made *m, vf_traced f, bool batch, int axis, vf_error 
   vf_jit_destroy(user.jit);
 }
 
+/* A call of one input and one static. */
+static void call_static(const made *m, void *input, int kind, vf_error *e) {
+  vf_error own;
+  const vf_jit_options options = {
+      .size = sizeof options, .function = same, .inputs = 1, .statics = 1, .results = 1};
+  vf_jit *jit = vf_jit_create(m->context, &options, &own);
+  vf_tensor *in = input, *result = NULL;
+  if (!jit) fail_msg("%s", own.message);
+  vf_jit_call(jit, &in, &(vf_static){.kind = (vf_static_kind)kind}, &result, e);
+  vf_jit_destroy(jit);
+}
+
 static void options_of(size_t size, int byte, int64_t compile_bytes, int mode, vf_error *e) {
   union {
     vf_options options;
@@ -182,6 +194,13 @@ CASE(
                      "x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-"
                      "v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3,x86-64-v3"},
              e))
+CASE(compile_context, vf_compile((vf_graph *)(void *)m->context, e))
+CASE(compile_session, vf_compile(vf_session(m->context, NULL), e))
+CASE(evaluate_program, vf_evaluate((vf_graph *)(void *)m->program, NULL, NULL, NULL, e))
+CASE(graph_tensor, vf_graph_create((vf_context *)(void *)m->tensor, "g", e))
+CASE(run_graph, vf_program_run((const vf_program *)(void *)m->graph, NULL, NULL, NULL, e))
+CASE(data_graph, vf_tensor_data((vf_tensor *)(void *)m->graph, e))
+CASE(text_view, vf_graph_text((vf_graph *)(void *)m->view, e))
 CASE(build_null, vf_build(NULL, NULL, e))
 CASE(dlpack_null, vf_tensor_from_dlpack(m->context, NULL, e))
 DO(profile, profile_mesh(m, e))
@@ -193,6 +212,8 @@ CASE(tensor_shape, vf_tensor_create(m->context, VF_F32, 1, NULL, elements, e))
 DO(jit_batch, call_jit(m, same, true, -1, e))
 DO(jit_rank, call_jit(m, same, false, 2, e))
 DO(jit_result, call_jit(m, batched, false, -1, e))
+DO(jit_static, call_static(m, m->tensor, 9, e))
+DO(jit_graph, call_static(m, m->graph, VF_STATIC_INTEGER, e))
 DO(jit_again, call_jit(m, call_again, false, -1, e))
 CASE(view_error, vf_view_real_size((vf_view){.graph = m->graph}, e))
 CASE(view_bits, vf_view_real_size(vf_view_create_sized(m->wide_graph, 1, &m->wide, NULL, m->wide, NULL), e))
@@ -242,6 +263,15 @@ static const struct {
      "bytes: there is no such port; vf_port_count says how many inputs and outputs a program has"},
     {cost_size, VF_ERR_INVALID, "cost: size is 3; it must be sizeof(vf_cost)"},
     {build_targets, VF_ERR_INVALID, "build: more than 16 targets for one object"},
+    {compile_context, VF_ERR_INVALID, "compile: the graph is a context"},
+    {compile_session, VF_ERR_INVALID,
+     "the session is compiled as its tensors are asked for, by vf_tensor_data or vf_tensor_realise; for a "
+     "program of one's own record into a graph of vf_graph_create"},
+    {evaluate_program, VF_ERR_INVALID, "evaluate: the graph is a program"},
+    {graph_tensor, VF_ERR_INVALID, "graph: the context is a tensor"},
+    {run_graph, VF_ERR_INVALID, "run: the program is a graph"},
+    {data_graph, VF_ERR_INVALID, "data: the tensor is a graph"},
+    {text_view, VF_ERR_INVALID, "text: the graph is no handle of viewfold"},
     {build_null, VF_ERR_INVALID, "build: the graph is NULL"},
     {dlpack_null, VF_ERR_INVALID, "from_dlpack: the array is NULL"},
     {profile, VF_ERR_UNSUPPORTED, "program @meshed: a profile is of one device, not of a mesh"},
@@ -256,6 +286,9 @@ static const struct {
     {jit_rank, VF_ERR_INVALID,
      "jit @jit: input 0 has rank 2; its axis 2 was declared to be dynamic, so it takes rank 3 or more"},
     {jit_result, VF_ERR_INVALID, "jit @jit: result 0 has batch axes; make them ordinary ones (vf_rebatch)"},
+    {jit_static, VF_ERR_INVALID,
+     "jit @jit: static 0 has kind 9; takes VF_STATIC_INTEGER, VF_STATIC_REAL or VF_STATIC_TEXT"},
+    {jit_graph, VF_ERR_INVALID, "jit @jit: input 0 is a graph in place of a tensor"},
     {jit_again, VF_ERR_INVALID, "jit @jit: called while it traces its function; call the function"},
     {view_error, VF_ERR_INVALID, "view: the error value of an earlier failure"},
     {view_bits, VF_ERR_UNSUPPORTED, "view: the size of its buffer exceeds 64 bits"},

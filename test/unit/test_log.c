@@ -57,6 +57,18 @@ static vf_context *context(vf_options options, const char *directory) {
   return api_context_with(options);
 }
 
+/* A builder that is given a context in place of a graph has no graph to note that in: it is told. */
+static void test_handle(void **state) {
+  (void)state;
+  told t = {.part = "input: "};
+  vf_context *c = api_context();
+  vf_set_log(c, VF_LOG_WARNING, note, &t);
+  assert_false(vf_ok(vf_input((vf_graph *)(void *)c, "x", VF_F32, VF_LIST(8))));
+  assert_int_equal(t.warnings, 1);
+  assert_string_equal(t.last, "input: the graph is a context; takes what vf_graph_create returned");
+  vf_set_log(c, VF_LOG_WARNING, NULL, NULL);
+}
+
 /* A directory into which others may write is said once, as a warning that names it. */
 static void test_refused_directory(void **state) {
   (void)state;
@@ -160,5 +172,5 @@ static void test_jit(void **state) {
   vf_jit_destroy(jit);
 }
 
-UNIT_TESTS_BETWEEN(set_up, tear_down, test_refused_directory, test_levels, test_entry_too_large, test_pruned,
-                   test_jit)
+UNIT_TESTS_BETWEEN(set_up, tear_down, test_handle, test_refused_directory, test_levels, test_entry_too_large,
+                   test_pruned, test_jit)

@@ -10,6 +10,12 @@ static void test_weak_constants_refusals(void **state) {
       {"add u8[2] -1",
        "add: the value -1 does not fit u8, which holds the integers 0..255; use a value in that range or "
        "cast the other operand"},
+      {"mul f16[2] 1e9",
+       "mul: the value 1000000000.0 does not fit f16, which holds -65504..65504; use a value "
+       "in that range or cast the other operand"},
+      {"add bf16[2] 3.4e38",
+       "add: the value 3.4e+38 does not fit bf16, which holds -3.39e38..3.39e38; use a value "
+       "in that range or cast the other operand"},
       {"sub i8[2] 128",
        "sub: the value 128 does not fit i8, which holds the integers -128..127; use a value in that range "
        "or cast the other operand"},

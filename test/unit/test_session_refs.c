@@ -172,17 +172,15 @@ static void test_refused(void **state) {
   assert_int_equal(vf_ref_realise(gone, &error), VF_ERR_INVALID);
   assert_string_equal(error.message, "ref_realise: the reference has been released");
   vf_ref_set(a, vf_number(other, 1));
-  check_refused(c,
-                "ref_update: operand 2 belongs to graph @other, others to @session; operands belong to one "
-                "graph");
+  check_refused(c, "ref_set: operand 2 belongs to graph @other, others to @session; operands belong to one "
+                   "graph");
   vf_tensor *i = vf_tensor_create(c, VF_I64, VF_LIST(1), (int64_t[]){1}, &error);
   vf_ref gathered = vf_ref_view(a, vf_gather(a.target, vf_tensor_value(i), 1, VF_GATHER_CHECK));
   vf_ref_update(gathered, number(a, 5), VF_WRITE_ADD);
   CHECK(held(a), 1, 7);
   vf_ref_set(gathered, number(a, 1));
-  check_refused(c,
-                "ref_update: the view of the reference gathers by elements, and is from before the session "
-                "last realised a tensor; make it again with vf_ref_view");
+  check_refused(c, "ref_set: the view of the reference gathers by elements, and is from before the session "
+                   "last realised a tensor; make it again with vf_ref_view");
   vf_ref in = vf_ref_input(other, "in", VF_F32, VF_LIST(2));
   assert_null(vf_ref_data(in, &error));
   assert_string_equal(error.message,
@@ -196,8 +194,9 @@ static void test_refused(void **state) {
   vf_ref_set(a, vf_tensor_value(i));
   vf_ref_set(a, vf_full(number(a, 1), VF_LIST(3)));
   assert_null(vf_ref_data(a, &error));
-  api_check_reason(error.message, "assign: the update has shape f32[3]; x has shape f32[1,2], of which [1,2] "
-                                  "is replaced; an update broadcasts to that");
+  api_check_reason(error.message,
+                   "ref_set: the update has shape f32[3]; x has shape f32[1,2], of which [1,2] "
+                   "is replaced; an update broadcasts to that");
   CHECK(held(a), 1, 1); /* what was good before is done */
   vf_tensor_release(i);
   vf_ref_release(a);

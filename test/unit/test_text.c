@@ -2,6 +2,8 @@
 #include "frontend/text/reader.h"
 #include "ir/print/print.h"
 #include "ir/regions.h"
+#include "passes/ops/foreign.h"
+#include "passes/ops/ops.h"
 #include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
@@ -43,6 +45,35 @@ static bench *bench_begin(void) {
   bench *b = malloc(sizeof *b);
   assert_true(b && bench_start(b, -1));
   return unit_keep(b, bench_end);
+}
+
+/* Each row of foreign.def is written so that it is read, and names nothing that is a name here. */
+static void test_foreign_names(void **state) {
+  static const char head[] =
+      "graph @g(%x: f32[4,4], %y: f32[4,4], %b: f32[4], %p: bool[4,4], %i: i32[2], %j: i32[4,4],"
+      " %u: f32[2,4], %v: f32[1], %image: f32[1,3,8,8], %kernel: f32[4,3,3,3], %q: f32[1,2,4,8],"
+      " %k: f32[1,2,4,8], %w: f32[1,2,4,8], %seed: i32[]) {\n";
+  const char *names, *written, *instead;
+  for (size_t row = 0; (names = op_foreign_row(row, &written, &instead)); row++) {
+    assert_true(!written != !instead);
+    for (const char *at = names; *at; at += strspn(at, " ")) {
+      size_t length = strcspn(at, " ");
+      char name[64] = "";
+      assert_in_range(length, 1, 31);
+      memcpy(name, at, length);
+      if (op_known(name, length)) fail_msg("%s is a name here", name);
+      at += length;
+    }
+    if (!written) continue;
+    bench *b = bench_begin();
+    char text[2000];
+    strcpy(text, head);
+    for (char *at = text + strlen(text); (*at = *written); at++, written++)
+      if (*at == ';') *at = '\n';
+    strcat(text, "\nreturn %z\n}\n");
+    fe_parse_graphs(&b->g, "t.vf", text, strlen(text), &b->module);
+    if (b->error.status) fail_msg("%s: %s", names, b->error.text);
+  }
 }
 
 static ir_status read_text(bench *b, const char *text, size_t length) {
@@ -236,7 +267,7 @@ static void test_expression_errors(void **state) {
       {"(1+2", "e:1:5: error: bad expression, found the end of the text, expected an operator or ')'"},
       {"1)", "e:1:2: error: trailing text, found ')', expected an operator"},
       {"k+1", "e:1:1: error: unknown name in an expression, found 'k', expected a variable declared before, "
-              "as in n=1..8"},
+              "as in n=1..8, or a value with its %, as in %x"},
       {"ridx0", "e:1:1: error: unknown range, found 'ridx0', expected a range of an enclosing loop"},
       {"9223372036854775808",
        "e:1:1: error: integer out of range, found 9223372036854775808, expected a value of index"},
@@ -255,7 +286,8 @@ static void test_expression_errors(void **state) {
       {"min(1)", "e:1:1: error: wrong number of operands of min, found 1, expected 2"},
       {"foo(1)", "e:1:1: error: unknown function in an expression, found 'foo', expected min, max, where or "
                  "another elementwise operation"},
-      {"1 $ 2", "e:1:3: error: unexpected character, found '$', expected a name, a number or a sign"},
+      {"1 $ 2", "e:1:3: error: unexpected character, found '$', expected '%', with which the name of a value "
+                "begins, as in %x"},
       {"\x80",
        "e:1:1: error: unexpected character, found '\\x80', expected text; is this a file of another kind?"},
       {"12ab", "e:1:1: error: malformed number, found '12' followed by a letter, expected digits"},
@@ -280,8 +312,8 @@ static void test_graph_errors(void **state) {
       {"graph f", "t.vf:1:7: error: missing name, found 'f', expected @NAME"},
       {"graph @f(%x: f33[2]) {", "t.vf:1:14: error: unknown dtype, found 'f33', expected one of bool i8 u8 "
                                  "i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
-      {"graph @f(%x: f32[-2]) {", "t.vf:1:18: error: bad size, found a negative number, expected an index "
-                                  "expression that is not negative"},
+      {"graph @f(%x: f32[-2]) {", "t.vf:1:18: error: bad size, found a negative number, expected one >= 0; a "
+                                  "size that varies is a variable with its bounds, as in n=1..8"},
       {"graph @f(%x: f32[2], %x: f32[2]) {",
        "t.vf:1:22: error: name defined twice, found '%x', expected a new name"},
       {BODY("%a = neg %y"), "t.vf:2:12: error: unknown value, found '%y', expected a parameter or the result "
@@ -695,7 +727,7 @@ static void test_damage(void **state) {
   }
 }
 
-UNIT_TESTS(test_graphs, test_constants, test_modules, test_kernels, test_placement, test_expressions,
-           test_expression_errors, test_graph_errors, test_literal_errors, test_verify_kernels,
-           test_verify_locals, test_verify_load_attributes, test_verify_tensors, test_deep, test_shared,
-           test_short_memory, test_damage)
+UNIT_TESTS(test_foreign_names, test_graphs, test_constants, test_modules, test_kernels, test_placement,
+           test_expressions, test_expression_errors, test_graph_errors, test_literal_errors,
+           test_verify_kernels, test_verify_locals, test_verify_load_attributes, test_verify_tensors,
+           test_deep, test_shared, test_short_memory, test_damage)

@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frontend/viewfold.h"
+#include "frontend/api/api.h"
+#include "frontend/api/compile.h"
+#include "frontend/text/reader.h"
 #include "test/lib/array_files.h"
 #include "test/lib/folder.h"
 #include "test/lib/memory.h"
@@ -294,6 +296,32 @@ static vf_graph *parse(vf_context *c, const char *source) {
   return vf_graph_parse(c, source, strlen(source), in_folder("g.vf"), NULL, &error);
 }
 
+/* A file that becomes one of another shape between the reading of a graph and its compilation. */
+static void test_reshaped(void **state) {
+  (void)state;
+  static const char source[] = "graph @g() {\n  %w = data file=\"w.npy\"\n  return %w\n}\n";
+  vf_context *c = make_context();
+  ir_error failure = {0};
+  ir_graph g;
+  ir_module module;
+  rt_constant *constant = NULL;
+  assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &failure), IR_OK);
+  for (int64_t n = 2; n <= 3; n++) {
+    vf_tensor *t = vf_tensor_create(c, VF_F32, 1, &n, weight, &error);
+    assert_int_equal(vf_npy_write(t, in_folder("w.npy"), &error), VF_OK);
+    vf_tensor_release(t);
+    if (n == 2) fe_parse_graphs(&g, in_folder("g.vf"), source, strlen(source), &module);
+    assert_string_equal(failure.text, "");
+  }
+  ir_ref w = ir_src(&g, module.graphs[0].root, 0);
+  fe_find_constants(c->runtime, "g", &g, &w, 1, &constant, &failure);
+  assert_non_null(strstr(failure.text, " is of another dtype or shape than when the graph was made"));
+  assert_null(constant);
+  ir_module_free(&module);
+  ir_graph_free(&g);
+  vf_context_destroy(c);
+}
+
 static void test_text(void **state) {
   vf_context *c = make_context();
   write_weights(c, "t.safetensors", weight);
@@ -552,5 +580,5 @@ static void test_short_memory(void **state) {
 }
 
 UNIT_TESTS_BETWEEN(set_up, tear_down, test_api, test_equal_elements, test_rewritten, test_shortened,
-                   test_changed_before, test_text, test_by_name, test_text_refused, test_converted,
-                   test_blocks, test_short_memory)
+                   test_changed_before, test_reshaped, test_text, test_by_name, test_text_refused,
+                   test_converted, test_blocks, test_short_memory)

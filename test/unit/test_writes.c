@@ -137,18 +137,19 @@ static const refused_case refused[] = {
     {"read: the target counts 3 positions; x has shape f32[4], 4 elements; begin with address %x, of x "
      "itself",
      positions_of_another},
-    {"assign: the update has shape f64[4]; x has shape f32[4], and keeps its dtype; cast the update to f32",
+    {"ref_set: the update has shape f64[4]; x has shape f32[4], and keeps its dtype; cast the update to f32",
      wider},
-    {"assign: the update has shape f32[5]; x has shape f32[4], of which [4] is replaced; an update "
+    {"ref_set: the update has shape f32[5]; x has shape f32[4], of which [4] is replaced; an update "
      "broadcasts to that",
      longer},
-    {"assign: x has shape f32[4]; op=xor takes integers or truth values", bits},
-    {"assign: the target gathers, and may name an element of x, of shape f32[4], several times; op=mul takes "
+    {"ref_update: x has shape f32[4]; op=xor takes integers or truth values", bits},
+    {"ref_update: the target gathers, and may name an element of x, of shape f32[4], several times; op=mul "
+     "takes "
      "a target without a gather; through one, op is set, add or sub",
      repeated},
     {"shrink: bounds [2,6] do not fit axis 0; x has shape i64[4]; takes 0 <= begin <= end <= 4", outside},
-    {"assign: operand 3 is the index expression n, not a tensor", a_size},
-    {"assign: the target expands [1,4] to [2,4], so that [0,0] and [1,0] of it name one element; a target "
+    {"ref_set: operand 3 is the index expression n, not a tensor", a_size},
+    {"ref_set: the target expands [1,4] to [2,4], so that [0,0] and [1,0] of it name one element; a target "
      "names "
      "each element once: write to the view without the expand, to which a value broadcasts",
      expanded},

@@ -22,8 +22,15 @@ bool fe_refuse(fe_call *c, const char *format, ...) {
 }
 
 bool fe_begin_in(fe_call *c, const char *who, vf_graph *graph) {
-  *c = (fe_call){.graph = graph, .who = who};
-  if (!graph) return false;
+  const char *wrong = fe_not(graph, FE_GRAPH);
+  *c = (fe_call){.graph = wrong ? NULL : graph, .who = who};
+  if (wrong) {
+    const vf_context *context = (const void *)graph;
+    if (!fe_not(context, FE_CONTEXT))
+      ir_say(&context->log, IR_LOG_WARNING, "%s: the graph is a context; takes what vf_graph_create returned",
+             who);
+    return false;
+  }
   c->ir = &graph->ir;
   c->failures = fe_failures(graph->context);
   c->failed_before = graph->error.status != IR_OK;
@@ -90,7 +97,7 @@ static void say_call(const fe_call *c) {
 }
 
 void vf_call_place(vf_graph *g, const char *file, int line) {
-  if (!g || !file) return;
+  if (!file || fe_not(g, FE_GRAPH)) return;
   if (!g->error.status) fe_statements_place(&g->statements, &g->ir, g->ended, file, line);
   if (!g->error_placeable) return;
   size_t at = strlen(g->error.text) - 1; /* of the parenthesis that say_call has written */
@@ -103,8 +110,8 @@ static bool is_current(vf_value x) {
 }
 
 vf_value vf_at(vf_value x, const char *file, int line) {
-  if (!is_current(x)) vf_call_place(x.graph, file, line);
-  else if (file) fe_statements_place(&x.graph->statements, &x.graph->ir, x.graph->ended, file, line);
+  if (x.id && file) fe_statements_place(&x.graph->statements, &x.graph->ir, x.graph->ended, file, line);
+  else vf_call_place(x.graph, file, line);
   return x;
 }
 
@@ -130,8 +137,7 @@ vf_value fe_end(fe_call *c, ir_ref made) {
   if (!made && !g->error.status) ir_fail(&g->error, IR_ERR_MEMORY, "%s: out of memory", c->who);
   if (!c->failed_before) fe_report_as_memory(g->context, c->failures, &g->error);
   if (g->error.status && !ir_gives_up(g->error.status) && !c->failed_before && !g->said_call) say_call(c);
-  fe_statements_end(&g->statements, c->ir, c->statement, c->who, made, c->given, c->given_count);
-  g->ended = c->statement;
+  g->ended = fe_statements_end(&g->statements, c->ir, c->statement, c->who, made, c->given, c->given_count);
   if (g->ir.batches_cap && !has_batch_of_others(c)) fe_graph_note_batch(g, made);
   return g->error.status ? (vf_value){g, 0, g->epoch} : fe_vmap_value(g, made);
 }

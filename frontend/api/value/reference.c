@@ -116,9 +116,9 @@ static bool unbatch_target(fe_call *c, ir_ref *target, ir_ref *u) {
   return *target && *u;
 }
 
-vf_value vf_ref_update(vf_ref r, vf_value u, vf_write_op op) {
+static vf_value update(const char *who, vf_ref r, vf_value u, vf_write_op op) {
   fe_call c;
-  ir_ref made = 0, *newest = begin(&c, "ref_update", &r, &u);
+  ir_ref made = 0, *newest = begin(&c, who, &r, &u);
   if (newest && may_write(&c, r) &&
       ((unsigned)op < OP_WRITE_COUNT ||
        fe_refuse(&c, "there is no operation %d; takes one of vf_write_op, such as VF_WRITE_ADD", (int)op)))
@@ -129,7 +129,9 @@ vf_value vf_ref_update(vf_ref r, vf_value u, vf_write_op op) {
     made = 0;
   }
   if (made) *newest = made;
+  else if (newest && !c.failed_before) op_rename_error(&c.graph->error, who);
   return fe_end(&c, made);
 }
 
-vf_value vf_ref_set(vf_ref r, vf_value u) { return vf_ref_update(r, u, VF_WRITE_SET); }
+vf_value vf_ref_update(vf_ref r, vf_value u, vf_write_op op) { return update("ref_update", r, u, op); }
+vf_value vf_ref_set(vf_ref r, vf_value u) { return update("ref_set", r, u, VF_WRITE_SET); }

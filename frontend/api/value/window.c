@@ -47,12 +47,16 @@ vf_value vf_conv_transpose(vf_value x, vf_value weight, vf_value bias, int count
   return conv("conv_transpose", op_conv_transpose, (vf_value[]){x, weight, bias}, count, &s, groups);
 }
 
+static bool has_kernel(fe_call *c, const int64_t *kernel) {
+  return kernel || fe_refuse(c, "the list of the kernel's sizes is NULL; takes one for each spatial axis");
+}
+
 vf_value vf_max_pool(vf_value x, int count, const int64_t *kernel, const int64_t *stride,
                      const int64_t *padding, const int64_t *dilation) {
   fe_call c;
   op_window w[IR_MAX_RANK];
   settings s = {kernel, stride ? stride : kernel, padding, dilation, NULL};
-  bool good = fe_begin(&c, "max_pool", &x, 1) && windows(&c, count, &s, w);
+  bool good = fe_begin(&c, "max_pool", &x, 1) && windows(&c, count, &s, w) && has_kernel(&c, kernel);
   return fe_end(&c, good ? op_max_pool(c.ir, x.id, w, (size_t)count) : 0);
 }
 
@@ -61,6 +65,6 @@ vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const int64_t
   fe_call c;
   op_window w[IR_MAX_RANK];
   settings s = {kernel, stride ? stride : kernel, padding, NULL, NULL};
-  bool good = fe_begin(&c, "avg_pool", &x, 1) && windows(&c, count, &s, w);
+  bool good = fe_begin(&c, "avg_pool", &x, 1) && windows(&c, count, &s, w) && has_kernel(&c, kernel);
   return fe_end(&c, good ? op_avg_pool(c.ir, x.id, w, (size_t)count, count_pads) : 0);
 }

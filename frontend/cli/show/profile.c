@@ -18,7 +18,7 @@ bool show_profile_read(show *s, const char *path, ir_error *error) {
     if (where.line > 0)
       ir_fail(error, IR_ERR_INVALID, "%.200s: no profile: line %d: %.160s", path, where.line, where.text);
     else
-      ir_fail(error, IR_ERR_IO, "%.160s; `viewfold run --profile=json` writes a profile on standard error",
+      ir_fail(error, IR_ERR_IO, "%.160s; `viewfold run --profile=json FILE.vf > PROFILE` writes one",
               where.text);
     return false;
   }

@@ -82,12 +82,34 @@ def __getattr__(name: str) -> _Any:
     for place, module in _MODULES:
         if name in module.__all__:
             raise AttributeError(f"viewfold has no {name}; it is viewfold.{place}.{name}")
+    other = _elsewhere(name)
+    if other:
+        raise AttributeError(f"viewfold has no {name}; {other}")
     near = _near(name)
     advice = None if name.startswith("_") else _hints.of_name(name)
     if advice:
         raise AttributeError(f"viewfold has no {name}; {advice}")
     raise AttributeError(f"module 'viewfold' has no attribute {name!r}; " +
                          (f"near to it: {', '.join(near)}" if near else "operations by name: viewfold.apply"))
+
+
+def _elsewhere(name: str) -> str | None:
+    """What other libraries call so: the library knows how it is written as operations."""
+    if name.startswith("_"):
+        return None
+    import re
+
+    try:
+        apply(name, ())
+    except Exception as error:  # of whatever kind: it says what the name may stand for
+        found = re.search(r"here it is (.*?)(?: \(call|$)", str(error))
+        written = found[1] if found else ""
+        operation = written.split()[2] if written.startswith("%") else written
+        for place, functions in (("viewfold", globals()), *((f"viewfold.{place}", vars(m)) for place, m in _MODULES)):
+            if operation in functions and ";" not in written:
+                return f"it is {place}.{operation}" + (f"; as a text, {written}" if " " in written else "")
+        return f"as operations of viewfold.apply it is {written}" if written else None
+    return None
 
 
 def _near(name: str) -> list[str]:

@@ -48,6 +48,16 @@ class Dim:
         return self.lo <= size <= self.hi and size % self.divisor == 0
 
 
+def _no_value(self: Dim, *_: Any) -> Any:
+    raise TypeError(f"{self!r} is a range of sizes for jit, and has no value; inside of the function, the size is that of an "
+                    "argument, as in vf.arange(x.shape[0])")
+
+
+for _name in ("index", "int", "float", "add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "rfloordiv", "truediv",
+              "rtruediv", "mod", "rmod", "neg", "lt", "le", "gt", "ge"):
+    setattr(Dim, f"__{_name}__", _no_value)
+
+
 class _Annotated:
     """The sizes, or the letters, of the axes of an argument that an annotation gives: vf.Array[vf.Dim('n'), 4]."""
 

@@ -1,5 +1,6 @@
 /* Operations by name: looks the name up, sorts the attributes, calls the builder. */
 #include "args.h"
+#include "passes/ops/foreign.h"
 #include "passes/ops/custom.h"
 
 #include <stdio.h>
@@ -40,11 +41,7 @@ static op_attr_set attributes_of(const name_row *row, int which) {
   return (op_attr_set){{first_words[row - names][which], second_words[row - names][which]}};
 }
 
-enum {
-  NAME_COUNT = sizeof names / sizeof *names,
-  NAME_BYTES = 32 /* of a name that is compared with all others, longer than any; no other is suggested for
-                     longer ones */
-};
+enum { NAME_COUNT = sizeof names / sizeof *names, NAME_BYTES = 32 /* because none is longer */ };
 
 static const name_row *look_up(const char *name, size_t length) {
   for (int i = 0; i < NAME_COUNT; i++)
@@ -77,54 +74,14 @@ bool op_describe(const char *name, ir_text *out) {
 
 bool op_known(const char *name, size_t length) { return look_up(name, length) != NULL; }
 
-/* Edit distance (Levenshtein) between two short names. */
-static unsigned distance(const char *a, size_t n, const char *b) {
-  unsigned row[NAME_BYTES + 1];
-  size_t m = strlen(b);
-  for (size_t j = 0; j <= m; j++) row[j] = (unsigned)j;
-  for (size_t i = 1; i <= n; i++) {
-    unsigned corner = row[0];
-    row[0] = (unsigned)i;
-    for (size_t j = 1; j <= m; j++) {
-      unsigned best = corner + (a[i - 1] != b[j - 1]);
-      if (row[j] + 1 < best) best = row[j] + 1;
-      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      corner = row[j];
-      row[j] = best;
-    }
-  }
-  return row[m];
-}
-
-static bool begins_alike(const char *a, size_t n, const char *b) {
-  size_t m = strlen(b);
-  return strncmp(a, b, n < m ? n : m) == 0;
-}
-
-/* Names the nearest operations; of equally near ones, those alone that begin as the name does: conv for
- * conv2d. */
 static ir_ref refuse_unknown_operation(ir_graph *g, const char *name, size_t length) {
-  unsigned nearest = (unsigned)length / 3;
-  char close[128] = "";
-  int found = 0;
-  bool alike = false;
-  for (int i = 0; i < NAME_COUNT && length <= NAME_BYTES; i++) {
-    unsigned d = distance(name, length, names[i].text);
-    if (d > nearest || (d == nearest && found == 4) ||
-        look_up(names[i].text, strlen(names[i].text)) != &names[i])
-      continue; /* too far, one too many, or a name that an earlier row has */
-    bool begins = begins_alike(name, length, names[i].text);
-    if (d == nearest && alike && !begins) continue;
-    if (d < nearest || (begins && !alike)) close[0] = '\0', found = 0;
-    nearest = d;
-    alike = begins;
-    size_t used = strlen(close);
-    snprintf(close + used, sizeof close - used, "%s%s", found++ ? ", " : "", names[i].text);
-  }
-  if (found == 0)
-    return op_refuse(g, "%.*s: there is no such operation; docs/operations.md and `viewfold ops` list them",
-                     length > 60 ? 60 : (int)length, name);
-  return op_refuse(g, "%.*s: there is no such operation; nearest: %s", (int)length, name, close);
+  ir_text instead;
+  ir_text_init(&instead, g->mem);
+  op_put_instead(name, length, &instead);
+  op_refuse(g, "%.*s: there is no such operation; %s", length > 60 ? 60 : (int)length, name,
+            ir_text_get(&instead));
+  ir_text_free(&instead);
+  return 0;
 }
 
 static bool count_fits(ir_graph *g, const name_row *row, size_t n) {

@@ -157,7 +157,7 @@ $ sh npy.sh '<f4' '(5,)' 20 > x.npy; viewfold run double.vf --in x=x.npy
 
 == a result into a missing folder
 $ viewfold run double.vf --in x=[1,2,3,4] --out y=none/y.npy
-! none/y.npy: error: cannot create a temporary file beside it: No such file or directory
+! none/y.npy: error: cannot write to its folder: No such file or directory
 ? 2
 $ ls -A
 .cache
@@ -205,7 +205,7 @@ graph @two(%x: f32[4]) {
 }
 >>>
 $ viewfold run two.vf --in x=[1,2,3,4] --out y=y.npy --out z=none/z.npy
-! none/z.npy: error: cannot create a temporary file beside it: No such file or directory
+! none/z.npy: error: cannot write to its folder: No such file or directory
 ? 2
 $ ls -A
 .cache

@@ -15,12 +15,12 @@ graph (%x: f32[4]) { return %x }
 
 == an unknown dtype
 graph @f(%x: float[4]) { return %x }
-! g.vf:1:14: error: unknown dtype, found 'float', expected one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+! g.vf:1:14: error: unknown dtype, found 'float', expected f32, as it is called here
 ? 2
 
 == a negative size
 graph @f(%x: f32[-4]) { return %x }
-! g.vf:1:18: error: bad size, found a negative number, expected an index expression that is not negative
+! g.vf:1:18: error: bad size, found a negative number, expected one >= 0; a size that varies is a variable with its bounds, as in n=1..8
 ? 2
 
 == a variable that may be negative as a size

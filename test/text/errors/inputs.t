@@ -16,7 +16,7 @@ $ viewfold run
 
 == two files
 $ viewfold run g.vf g.vf
-! viewfold run: one graph at a time, found 'g.vf' as well
+! viewfold run: one graph at a time, found 'g.vf' as well; arrays are given by name, as in --in x=x.npy
 ! Try 'viewfold run --help'.
 ? 2
 

@@ -18,13 +18,13 @@ $ viewfold index 'f32'
 ! <chain>:1:4: error: missing shape, found the end of the text, expected '[', as in f32[2,3], or f32[] for one number
 ? 2
 $ viewfold index 'f32[2'
-! <chain>:1:6: error: bad shape, found the end of the text, expected ','
+! <chain>:1:6: error: bad shape, found the end of the text, expected ',' or ']', as in f32[2,3]
 ? 2
 $ viewfold index 'f32[2,x]'
 ! <chain>:1:7: error: unknown name in an expression, found 'x', expected a variable declared before, as in n=1..8
 ? 2
 $ viewfold index 'f32[-1]'
-! <chain>:1:5: error: bad size, found a negative number, expected an index expression that is not negative
+! <chain>:1:5: error: bad size, found a negative number, expected one >= 0; a size that varies is a variable with its bounds, as in n=1..8
 ? 2
 $ viewfold index 'f32[True]'
 ! <chain>:1:5: error: bad size, found another dtype, expected an index expression that is not negative
@@ -81,7 +81,7 @@ $ viewfold index 'f32[2].flip(0 0)'
 ! <chain>:1:15: error: bad values of a step, found '0', expected ',' or ')'
 ? 2
 $ viewfold index 'f32[2].$'
-! <chain>:1:8: error: unexpected character, found '$', expected a name, a number or a sign
+! <chain>:1:8: error: unexpected character, found '$', expected '%', with which the name of a value begins, as in %x
 ? 2
 
 == values

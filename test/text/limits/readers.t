@@ -48,3 +48,15 @@ $ viewfold run folder
 $ viewfold run 'f32[4].flip(0)' --in x=folder
 ! folder: error: cannot read the file: Is a directory
 ? 2
+
+== index arithmetic of more than 64 bits
+<<< wide.vf
+index @w(p0: f32[4], p1: f32[4]) {
+  range ridx0 in 0..4611686018427387904
+  %0 = load p1[((ridx0*3)//4611686018427387904)] : f32
+  store p0[(ridx0//4611686018427387904)] = %0
+}
+>>>
+$ viewfold pass loops wide.vf
+! viewfold pass: a kernel's index arithmetic needs more than 64 bits; store a value in between
+? 3

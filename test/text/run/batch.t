@@ -78,7 +78,7 @@ $ viewfold dump --stage=graph bad.vf
 
 == invalid types
 $ printf 'graph @f(%%x: f32[2|3|4]) {\n return %%x\n}\n' > two.vf && viewfold dump --stage=graph two.vf
-! two.vf:1:21: error: bad shape, found '|', expected ','
+! two.vf:1:21: error: bad shape, found '|', expected ',' or ']', as in f32[2,3]
 ? 2
 $ printf 'graph @f(%%x: f32[|4]) {\n return %%x\n}\n' > none.vf && viewfold dump --stage=graph none.vf
 ! none.vf:1:[..] error: [..]
@@ -87,5 +87,5 @@ $ printf 'graph @f(%%x: f32[2|4]) {\n %%y = neg %%x : f32[4]\n return %%y\n}\n' 
 ! wrong.vf:2:[..] error: wrong type of '%y', found f32[4], expected f32[2|4]
 ? 2
 $ viewfold index 'f32[2|4].flip(0)'
-! [..] error: bad shape, found '|', expected ','
+! [..] error: bad shape, found '|', expected ',' or ']', as in f32[2,3]
 ? 2

@@ -121,3 +121,9 @@ $ viewfold import copy.onnx -o copy.onnx
 ! copy.onnx: error: it is a file of the model copy.onnx; give -o another name
 ? 2
 $ cmp relu.onnx copy.onnx
+
+== import writes a text, and no file that seems to be another
+$ printf '\010\010\022\000:\063\012\014\012\001x\022\001y"\004Relu\022\001gZ\017\012\001x\022\012\012\010\010\001\022\004\012\002\010\002b\017\012\001y\022\012\012\010\010\001\022\004\012\002\010\002B\004\012\000\020\021' > copy.onnx
+$ viewfold import copy.onnx -o new.onnx
+! viewfold import: -o new.onnx: a graph is written as text, a .vf; a name that ends with .onnx would mislead
+? 2

@@ -39,11 +39,14 @@ $ head -c 128 x.npy | tail -c +11 | tr -s ' ' | sed 's/ $//'
 $ wc -c < x.npy
 176
 
-== the file of an input may be that of a result
+== the file of an input is not that of a result
 $ viewfold run count.vf --out x=x.npy
+$ cp x.npy before.npy
 $ viewfold run blur.vf --in x=x.npy --out h=x.npy
-$ viewfold run 'f32[4,3]' --in x=x.npy
-y: f32[4,3] = [[5.0, 5.5, 6.0], [10.0, 11.0, 12.0], [20.0, 21.0, 22.0], [10.0, 10.5, 11.0]]
+! viewfold run: --out h=x.npy: the run reads that file, as --in x; write another one
+! Try 'viewfold run --help'.
+? 2
+$ cmp x.npy before.npy
 
 == several results, some written
 <<< parts.vf
