@@ -1,12 +1,16 @@
 /* Loops.
  *
- * A loop tests at its bottom. A loop that may run zero times is guarded, and loads hoisted out of it stay
- * behind the guard.
+ * A loop tests at its bottom, whether the counter is its end: for that LLVM counts towards zero, or compares
+ * an address, where `<` would need a counter of its own. A loop that may run zero times is guarded, and loads
+ * hoisted out of it stay behind the guard.
  *
  * A serial loop inside lane loops is emitted once, with one carried value per combination of the lanes along
  * which the carried value lies. Loops whose iterations are lanes emit no loop; those that yield values
  * combine their lanes pairwise, lane i with lane i + n/2, halving n. */
 #include "codegen/llvm/llvm.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 /* loops that run */
 
@@ -67,6 +71,17 @@ static void **close_carried(cg_emitter *e, const cg_loop *loop, void **phis) {
   return nexts;
 }
 
+/* The first block of the loop's body. Its name says how often that runs; LLVM appends a number where the
+ * function has the name already. */
+static LLVMBasicBlockRef body_of(cg_emitter *e, const cg_loop *loop) {
+  char name[32];
+  int64_t count = 0;
+  bool thread = loop->binding == IR_THREAD, known = ir_is_const(e->g, ir_src(e->g, loop->range, 0), &count);
+  if (!e->names_loops) return cg_block(e);
+  snprintf(name, sizeof name, thread ? "share_" : known ? "runs_%" PRId64 "_" : "runs_", count);
+  return LLVMAppendBasicBlockInContext(e->context, e->function, name);
+}
+
 /* Opens the loop. What is emitted from here on runs only if the loop runs at least once. */
 static void enter_loop(cg_emitter *e, uint32_t number, running *r) {
   const cg_loop *loop = &e->nest->loops[number];
@@ -83,7 +98,7 @@ static void enter_loop(cg_emitter *e, uint32_t number, running *r) {
   }
   cg_open_aligned(e, number, &r->end);
   r->entry = LLVMGetInsertBlock(e->b);
-  r->body = cg_block(e);
+  r->body = body_of(e, loop);
   LLVMBuildBr(e->b, r->body);
   LLVMPositionBuilderAtEnd(e->b, r->body);
   r->counter = cg_phi(e, e->i64, r->first, r->entry);
@@ -93,7 +108,7 @@ static void leave_loop(cg_emitter *e, running *r) {
   LLVMValueRef next = LLVMBuildNSWAdd(e->b, r->counter, LLVMConstInt(e->i64, 1, 0), "");
   LLVMSetNUW(next, 1);
   cg_phi_add(r->counter, next, LLVMGetInsertBlock(e->b));
-  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, next, r->end, ""), r->body, r->after);
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, next, r->end, ""), r->body, r->after);
   LLVMMoveBasicBlockAfter(r->after, LLVMGetInsertBlock(e->b));
 }
 
