@@ -1,8 +1,7 @@
 /* Loops.
  *
- * A loop tests at its bottom, whether the counter is its end: for that LLVM counts towards zero, or compares
- * an address, where `<` would need a counter of its own. A loop that may run zero times is guarded, and loads
- * hoisted out of it stay behind the guard.
+ * A loop tests at its bottom. A loop that may run zero times is guarded, and loads hoisted out of it stay
+ * behind the guard.
  *
  * A serial loop inside lane loops is emitted once, with one carried value per combination of the lanes along
  * which the carried value lies. Loops whose iterations are lanes emit no loop; those that yield values
@@ -108,7 +107,7 @@ static void leave_loop(cg_emitter *e, running *r) {
   LLVMValueRef next = LLVMBuildNSWAdd(e->b, r->counter, LLVMConstInt(e->i64, 1, 0), "");
   LLVMSetNUW(next, 1);
   cg_phi_add(r->counter, next, LLVMGetInsertBlock(e->b));
-  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, next, r->end, ""), r->body, r->after);
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, next, r->end, ""), r->body, r->after);
   LLVMMoveBasicBlockAfter(r->after, LLVMGetInsertBlock(e->b));
 }
 

@@ -43,7 +43,7 @@ fe_arithmetic fe_arithmetic_of(const fe_explained *e, size_t number);
 struct ir_regions;
 void fe_explain_code(const fe_explained *e, size_t number, const struct ir_regions *regions);
 
-/* explain_listing.c: what the machine code does in each loop. e->module is not NULL. */
+/* listing/explain_listing.c: what the machine code does in each loop. e->module is not NULL. */
 void fe_explain_listing(const fe_explained *e, size_t number);
 
 /* explain_copies.c: what a copy of a view would cost and save, of views that are read often and dearly. */

@@ -1,6 +1,6 @@
 /* Reads a listing for x86-64. LLVM's comments say of each block which loop it is in; a block that belongs to
  * none has no such comment. Kinds of instructions are told by their names. */
-#include "frontend/report/machine_code.h"
+#include "frontend/report/listing/machine_code.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  */
 #include "frontend/report/dump_code.h"
 #include "frontend/report/explain_kernels.h"
-#include "frontend/report/machine_code.h"
+#include "frontend/report/listing/machine_code.h"
 
 #include <string.h>
 

@@ -1,6 +1,12 @@
+/* The folder frontend/report/listing. Machine code, counted.
+ *
+ *   in      a kernel
+ *   out     what its code does in each loop, as text and JSON
+ *   holds   counts are of the code that LLVM made, after all its passes */
+
 /* What the machine code of a kernel does in each of its loops, counted in its listing (CG_LISTING). */
-#ifndef VIEWFOLD_FRONTEND_REPORT_MACHINE_CODE_H
-#define VIEWFOLD_FRONTEND_REPORT_MACHINE_CODE_H
+#ifndef VIEWFOLD_FRONTEND_REPORT_LISTING_MACHINE_CODE_H
+#define VIEWFOLD_FRONTEND_REPORT_LISTING_MACHINE_CODE_H
 
 #include "ir/ir.h"
 
