@@ -30,8 +30,11 @@ typedef enum cg_output {
   CG_OBJECT, /* a relocatable object: position independent, refers to nothing outside itself, no unwind tables
               */
   CG_ASM,    /* the same as assembler text */
-  CG_LLVM,   /* LLVM IR as text, before instsimplify and instruction selection */
-  CG_C       /* C, by no cg_entry (cg_c, cg_c_program) */
+  CG_LISTING, /* the same with comments: LLVM's about loops and spills; where a loop begins, %runs_N_ or
+                 %runs_ before these: its trip count, which is a number or is not, %share_ that it is the
+                 threads' loop */
+  CG_LLVM,    /* LLVM IR as text, before instsimplify and instruction selection */
+  CG_C        /* C, by no cg_entry (cg_c, cg_c_program) */
 } cg_output;
 
 typedef struct cg_request {

@@ -47,6 +47,7 @@ static void start_emitter(cg_emitter *e, const cg_request *request, cg_nest *nes
                     .error = error,
                     .rounds = cg_target_rounds(request->target),
                     .gathers = cg_target_gathers(request->target),
+                    .names_loops = request->want == CG_LISTING,
                     .halves_64 = cg_target_halves_64(request->target),
                     .picks_bytes = cg_target_picks_bytes(request->target),
                     .context = context,
@@ -124,12 +125,14 @@ static ir_status generate_code(LLVMModuleRef module, const cg_request *request, 
                                cg_blob *out, ir_error *error) {
   LLVMMemoryBufferRef buffer = NULL;
   char *message = NULL;
-  LLVMCodeGenFileType kind = request->want == CG_ASM ? LLVMAssemblyFile : LLVMObjectFile;
+  bool listing = request->want == CG_LISTING;
+  LLVMCodeGenFileType kind = listing || request->want == CG_ASM ? LLVMAssemblyFile : LLVMObjectFile;
   LLVMContextSetDiagnosticHandler(LLVMGetModuleContext(module), diagnose, error);
   int64_t start = ir_timer_start(request->timer);
   fold_constants(module, machine, error);
   if (error->status != IR_OK) return error->status;
   ir_timer_lap(request->timer, &start, "simplify", -1, request->symbol);
+  LLVMSetTargetMachineAsmVerbosity(machine, listing);
   if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, &buffer)) {
     ir_fail(error, IR_ERR_INTERNAL, "compile: LLVM makes no code: %s", message);
     LLVMDisposeMessage(message);

@@ -57,6 +57,7 @@ typedef struct cg_emitter {
   bool halves_64;       /* see cg_target_halves_64 */
   bool picks_bytes;     /* see cg_resize */
   bool streams;         /* some store may bypass the caches */
+  bool names_loops;     /* of CG_LISTING */
   uint32_t interleaved; /* floating-point operations so far, each on several unrolled vectors */
 
   LLVMContextRef context;

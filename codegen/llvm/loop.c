@@ -8,6 +8,9 @@
  * combine their lanes pairwise, lane i with lane i + n/2, halving n. */
 #include "codegen/llvm/llvm.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* loops that run */
 
 typedef struct running {
@@ -67,6 +70,17 @@ static void **close_carried(cg_emitter *e, const cg_loop *loop, void **phis) {
   return nexts;
 }
 
+/* The first block of the loop's body. Its name says how often that runs; LLVM appends a number where the
+ * function has the name already. */
+static LLVMBasicBlockRef body_of(cg_emitter *e, const cg_loop *loop) {
+  char name[32];
+  int64_t count = 0;
+  bool thread = loop->binding == IR_THREAD, known = ir_is_const(e->g, ir_src(e->g, loop->range, 0), &count);
+  if (!e->names_loops) return cg_block(e);
+  snprintf(name, sizeof name, thread ? "share_" : known ? "runs_%" PRId64 "_" : "runs_", count);
+  return LLVMAppendBasicBlockInContext(e->context, e->function, name);
+}
+
 /* Opens the loop. What is emitted from here on runs only if the loop runs at least once. */
 static void enter_loop(cg_emitter *e, uint32_t number, running *r) {
   const cg_loop *loop = &e->nest->loops[number];
@@ -83,7 +97,7 @@ static void enter_loop(cg_emitter *e, uint32_t number, running *r) {
   }
   cg_open_aligned(e, number, &r->end);
   r->entry = LLVMGetInsertBlock(e->b);
-  r->body = cg_block(e);
+  r->body = body_of(e, loop);
   LLVMBuildBr(e->b, r->body);
   LLVMPositionBuilderAtEnd(e->b, r->body);
   r->counter = cg_phi(e, e->i64, r->first, r->entry);

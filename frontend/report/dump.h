@@ -43,11 +43,12 @@ typedef struct fe_dump_options {
   int64_t device;          /* which is this one */
   const char *after;       /* print what this pass leaves, "all": every pass, in place of a stage; or NULL */
   const ir_target *target; /* to compile for; need not be this machine */
-  rt_module *module;       /* for the stages of code */
+  rt_module *module;       /* for the stages of code; FE_STAGE_KERNELS with `why`: NULL counts no code */
   const ir_observer *observer; /* observes rewrites, or NULL */
   const char *schedule;        /* moves of loops (frontend/text/loop_schedule.h), or NULL */
   rt_context *context;         /* its tuned moves are used where there is no schedule; or NULL */
   bool why;                    /* FE_STAGE_KERNELS: with the explanations of explain_kernels.h */
+  ir_text *code;               /* with `why` and a module: receives what is counted, as JSON; or NULL */
   const size_t *only;          /* with `why`: of this kernel alone; FE_NO_KERNEL: of none; NULL: of all */
   fe_explain_callback
       *explain_callback; /* called after the explanation of each kernel, to append to it; or NULL */

@@ -5,7 +5,7 @@
 static ir_status make_code(const ir_graph *g, ir_ref kernel, const char *symbol, fe_stage stage,
                            const ir_target *target, rt_module *module, cg_blob *text, ir_error *error) {
   if (stage == FE_STAGE_OPENCL) return cg_opencl(g, kernel, symbol, target, text, error);
-  cg_output want = stage == FE_STAGE_ASM ? CG_ASM : CG_LLVM;
+  cg_output want = stage == FE_STAGE_ASM ? CG_ASM : stage == FE_STAGE_KERNELS ? CG_LISTING : CG_LLVM;
   return rt_module_compile(module, g, kernel, symbol, target, want, text, error);
 }
 

@@ -6,7 +6,8 @@
 #include "runtime/cache/kernel_key.h"
 
 /* Append the code of the kernel of this key as the runtime compiles it: under its symbol, from a graph read
- * from the key. The stage is FE_STAGE_LLVM, FE_STAGE_ASM or FE_STAGE_OPENCL. */
+ * from the key. The stage is FE_STAGE_LLVM, FE_STAGE_ASM, FE_STAGE_OPENCL or, for a CG_LISTING,
+ * FE_STAGE_KERNELS. */
 ir_status fe_put_code(const rt_kernel_key *key, const ir_mem *mem, fe_stage stage, const ir_target *target,
                       rt_module *module, ir_text *out, ir_error *error);
 /* The same of several kernels, each once, as one C file. */

@@ -273,6 +273,8 @@ void fe_kernels_print(const fe_kernels *k, ir_graph *g, ir_graph *home, const ir
                                  .values = k->values,
                                  .walk = &p.walk,
                                  .target = options->target,
+                                 .module = options->module,
+                                 .code = options->code,
                                  .out = out,
                                  .once = p.once};
     if (options->why && (!options->only || *options->only == FE_NO_KERNEL))

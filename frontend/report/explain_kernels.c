@@ -344,5 +344,6 @@ void fe_explain_kernel(const fe_explained *e, size_t number) {
   put_masks(e, &regions);
   fe_explain_copies(e, number, &regions);
   fe_explain_code(e, number, &regions);
+  if (e->module) fe_explain_listing(e, number);
   ir_regions_free(&regions);
 }

@@ -13,6 +13,8 @@ typedef struct fe_explained {
   const ir_ref *values; /* of each step, the tensor that it computes */
   fe_walk *walk;
   const ir_target *target;
+  struct rt_module *module; /* NULL: the machine code is not counted */
+  ir_text *code;            /* where not NULL, that is put here, a line of JSON for each kernel */
   ir_text *out;
   const bool *once; /* by step: the kernel runs when the program is made */
   size_t kernel;    /* number of the kernel that is explained */
@@ -40,6 +42,9 @@ fe_arithmetic fe_arithmetic_of(const fe_explained *e, size_t number);
 /* explain_code.c: vector lanes and unroll factors, and what prevents more. regions: of the kernel. */
 struct ir_regions;
 void fe_explain_code(const fe_explained *e, size_t number, const struct ir_regions *regions);
+
+/* listing/explain_listing.c: what the machine code does in each loop. e->module is not NULL. */
+void fe_explain_listing(const fe_explained *e, size_t number);
 
 /* explain_copies.c: what a copy of a view would cost and save, of views that are read often and dearly. */
 void fe_explain_copies(const fe_explained *e, size_t number, const struct ir_regions *regions);

@@ -200,12 +200,43 @@ static bool read_stores(ir_graph *g, ir_ref effect, bool separate, loop_stores *
   return !separate || out->count == 1 || loop_separate(g, out);
 }
 
-static uint32_t left_inside(ir_graph *g, ir_ref effect) {
+/* Quotients that the accesses of a store depend on, other than through the bounds of loops. */
+static uint32_t quotients_of(ir_graph *g, ir_ref store) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0, size = (size_t)store + 1;
+  uint32_t found = 0;
+  uint8_t *used = ir_alloc(g->mem, size);
+  bool ok = used && ir_reachable(g, &store, 1, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && ok; i++) used[live[i]] = live[i] == store;
+  for (size_t i = count; i-- > 0 && ok;) {
+    const ir_node *n = ir_get(g, live[i]);
+    if (!used[live[i]] || n->op == IR_OP_RANGE) continue;
+    found += n->op == IR_OP_FLOORDIV && n->dtype == IR_INDEX;
+    for (uint32_t k = 0; k < n->nsrc; k++) used[n->src[k]] = 1;
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  ir_free(g->mem, used, size);
+  return found;
+}
+
+/* What an attempt leaves to compute: inside of innermost loops, and outside of them. */
+typedef struct remains {
+  uint32_t inside, outside;
+} remains;
+
+static remains left_by(ir_graph *g, ir_ref effect) {
   loop_stores stores;
-  uint32_t left = 0;
-  if (!loop_read_stores(g, effect, &stores)) return UINT32_MAX;
-  for (uint32_t i = 0; i < stores.count; i++) left += loop_conditions_left(g, stores.store[i]);
+  remains left = {0};
+  if (!loop_read_stores(g, effect, &stores)) return (remains){UINT32_MAX, UINT32_MAX};
+  for (uint32_t i = 0; i < stores.count; i++) {
+    left.inside += loop_conditions_left(g, stores.store[i]);
+    left.outside += quotients_of(g, stores.store[i]);
+  }
   return left;
+}
+
+static bool is_less(remains a, remains b) {
+  return a.inside < b.inside || (a.inside == b.inside && a.outside < b.outside);
 }
 
 /* What the attempt makes of the effect; 0 on failure (*failed), where the order of axes is not a new one, and
@@ -233,20 +264,25 @@ static ir_ref attempted(peeler *s, ir_graph *g, ir_ref effect, const attempt *ch
  * otherwise the first one within bounds is taken. 0 on failure. */
 static ir_ref peel_best_attempt(ir_graph *g, ir_ref effect, const attempt *choice, size_t count, bool all) {
   ir_ref best = effect;
-  uint32_t least = UINT32_MAX;
+  remains least = {UINT32_MAX, UINT32_MAX};
   bool failed = false;
   peeler *s = ir_alloc(g->mem, sizeof *s);
   if (!s) {
     ir_fail(g->error, IR_ERR_MEMORY, "out of memory peeling a kernel");
     return 0;
   }
-  for (size_t i = 0; i < count && !failed && least > 0; i++) {
+  for (size_t i = 0; i < count && !failed && (least.inside || least.outside); i++) {
     ir_ref root = attempted(s, g, effect, &choice[i], all, &failed);
-    uint32_t left = root && all ? left_inside(g, root) : 0;
-    if (root && left < least) best = root, least = left;
+    remains left = root && all ? left_by(g, root) : (remains){0};
+    if (root && is_less(left, least)) best = root, least = left;
   }
   ir_free(g->mem, s, sizeof *s);
   return failed ? 0 : best;
+}
+
+/* Boxes split off where masks of one axis change; the store as it is where there are none. */
+static ir_ref cropped(ir_graph *g, ir_ref store) {
+  return peel_best_attempt(g, store, box_attempts, sizeof box_attempts / sizeof *box_attempts, false);
 }
 
 static bool has_reductions(ir_graph *g, ir_ref effect) {
@@ -254,24 +290,36 @@ static bool has_reductions(ir_graph *g, ir_ref effect) {
   return affine_find_range(g, effect, IR_OP_REDUCE, &reduction, 1) > 0;
 }
 
-/* Sub-domains over refined axes (refine.c), if these leave no division in the store and splitting them leaves
- * nothing to decide; 0 otherwise, and on failure. They share more loops than boxes with axes of their own. */
-static ir_ref refined_domains(ir_graph *g, ir_ref store) {
+/* Sub-domains over axes that are refined before anything is split off, by the first `count` attempts, where
+ * nothing is left to decide in them; 0 otherwise, and on failure. They share more loops than boxes with axes
+ * of their own. */
+static ir_ref refined_domains(ir_graph *g, ir_ref refined, size_t count) {
   uint64_t budget_spent = g->budget_spent;
-  ir_ref refined = pass_refine(g, store), domains = 0;
-  if (refined && loop_division_cost(g, refined) == 0)
-    domains = peel_best_attempt(g, refined, all_attempts, 1, true);
+  ir_ref domains = refined ? peel_best_attempt(g, refined, all_attempts, count, true) : 0;
   if (domains && is_decided(g, domains)) return domains;
-  g->budget_spent = budget_spent; /* boxes get the same budget */
+  g->budget_spent = budget_spent; /* as if it had not been tried */
   return 0;
+}
+
+/* The sub-domains that leave no quotient: of refined axes where one attempt decides everything, else boxes
+ * with axes of their own, else of refined axes where any attempt does. */
+static ir_ref crop_divided(ir_graph *g, ir_ref store) {
+  enum { ATTEMPTS = sizeof all_attempts / sizeof *all_attempts };
+  uint64_t budget_spent = g->budget_spent;
+  ir_ref refined = pass_refine(g, store);
+  g->budget_spent = budget_spent; /* for boxes and their axes as if these were the only ones */
+  bool divides = refined && loop_division_cost(g, refined) > 0;
+  ir_ref domains = divides ? 0 : refined_domains(g, refined, 1);
+  if (domains) return domains;
+  ir_ref boxes = cropped(g, store), axes = boxes && boxes != store ? pass_refine(g, boxes) : 0;
+  if (axes && loop_division_cost(g, axes) > 0) domains = refined_domains(g, refined, ATTEMPTS);
+  return domains ? domains : boxes;
 }
 
 ir_ref pass_crop(ir_graph *g, ir_ref store, bool innermost) {
   if (loop_is_update(g, store) || has_reductions(g, store) || pass_row_group_range(g, store)) return store;
   if (!innermost && loop_tests_innermost(g, store)) return store;
-  ir_ref domains = loop_division_cost(g, store) > 0 ? refined_domains(g, store) : 0;
-  if (domains) return domains;
-  return peel_best_attempt(g, store, box_attempts, sizeof box_attempts / sizeof *box_attempts, false);
+  return loop_division_cost(g, store) > 0 ? crop_divided(g, store) : cropped(g, store);
 }
 
 ir_ref pass_peel(ir_graph *g, ir_ref effect) {

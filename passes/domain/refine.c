@@ -15,6 +15,7 @@
 
 #include "ir/arith.h"
 #include "passes/fold/fold.h"
+#include "passes/index/extract/extract.h"
 #include "passes/index/index.h"
 #include "passes/loops/loops.h"
 
@@ -95,6 +96,14 @@ static bool split_axis(loop_nest *n, split_candidate w) {
   return true;
 }
 
+/* Gives all accesses their canonical form: a split may leave two quotients that are one where the access is
+ * valid. Returns the cost of the divisions that are then left. */
+static int64_t unite_quotients(loop_nest *n) {
+  ir_ref store = pass_canonical_kernel(n->g, n->store, NULL);
+  if (store) n->store = store;
+  return loop_division_cost(n->g, n->store);
+}
+
 /* Splits where that leaves fewest divisions, also where it leaves as many as before: the next split may need
  * it. */
 static void split_all(loop_nest *n) {
@@ -109,6 +118,7 @@ static void split_all(loop_nest *n) {
       tried.next_range = best.next_range > n->next_range ? best.next_range : n->next_range;
       if (!split_axis(&tried, wanted[i])) continue;
       int64_t divisions = loop_division_cost(n->g, tried.store);
+      if (divisions > 0) divisions = unite_quotients(&tried);
       if (divisions < least) least = divisions, best = tried;
     }
     if (least > left) return;
@@ -221,6 +231,8 @@ static loop_nest merged(loop_nest n, bool split) {
 static bool refine(ir_graph *g, ir_ref *store, const ir_ref *around, uint32_t count, int64_t *next_range) {
   loop_nest n = {.g = g, .store = *store, .bound = around, .bound_count = count};
   if (!loop_find_axes(&n)) return false;
+  for (uint32_t a = 0; a < n.axis_count; a++)
+    if (loop_bounds_another(&n, a)) return true; /* slanted sub-domains: their axes are chosen already */
   n.next_range = *next_range;
   bool much = sums_up_much(g, n.store);
   loop_nest axes = merged(n, !much);

@@ -50,6 +50,10 @@ static const char help_text[] =
     "is "
     "run\n"
     "  --no-run           run and measure nothing\n"
+    "  --code FORM        also what the machine code does in each iteration of each loop, for x86-64; as "
+    "text "
+    "with\n"
+    "                     what is behind the rows, or as JSON alone, a line for each kernel\n"
     "  --in NAME=VALUE    a parameter's value, as for `viewfold run`; others are made up\n"
     "  --size NAME=VALUE  the value of a size variable that no input tells\n"
     "  --threads N        how many threads may be used\n"
@@ -59,7 +63,7 @@ static const char help_text[] =
     "Exit status: 0; 2 when the input is wrong; 3 when it cannot be compiled.\n";
 
 typedef struct explainer {
-  const char *word, *name, *mesh, *choose, *no_run, *threads, *settings, *device;
+  const char *word, *name, *mesh, *choose, *no_run, *code, *threads, *settings, *device;
   const char *kernel; /* whose details are asked for: its number, or "all"; NULL: those of all, where no table
                          can be made */
   size_t only;        /* its number; FE_NO_KERNEL: all */
@@ -101,6 +105,7 @@ static int explain_one(explainer *x, const ir_parsed_graph *block) {
                              .target = &x->target,
                              .context = x->settings ? NULL : x->context,
                              .why = true,
+                             .module = x->code ? rt_context_codegen(x->context) : NULL,
                              .statements = x->s.statements,
                              .explain_callback = explain_run_more,
                              .explain_user = &run};
@@ -108,13 +113,16 @@ static int explain_one(explainer *x, const ir_parsed_graph *block) {
   bool one = x->only != FE_NO_KERNEL, table = run.ns && run.known && !one;
   if (one) options.only = &x->only;
   else if (table && !x->kernel) options.only = &none;
-  ir_text details;
-  ir_text_init(&details, &ir_mem_libc);
+  ir_text details, code;
+  ir_text_init(&details, &ir_mem_libc), ir_text_init(&code, &ir_mem_libc);
+  bool json = x->code && !strcmp(x->code, "json");
+  if (json) options.code = &code;
   if (!status && fe_dump(&x->s.g, block, &options, &details, &x->s.error) != IR_OK)
     status = cli_failure("explain", &x->s.error);
-  if (!status && one) put_one(&details, x);
+  if (!status && json) ir_text_add(&x->out, ir_text_get(&code), code.len), x->found = true;
+  else if (!status && one) put_one(&details, x);
   else if (!status) put_all(&run, &details, table, &x->out);
-  ir_text_free(&details);
+  ir_text_free(&details), ir_text_free(&code);
   explain_run_close(&run);
   return status;
 }
@@ -188,6 +196,7 @@ static int explain(explainer *x) {
 static int read_options(explainer *x, int argc, char **argv) {
   const cli_option options[] = {{"--graph", "a name", cli_last, &x->name},
                                 {"--no-run", NULL, cli_last, &x->no_run},
+                                {"--code", "text or json", cli_last, &x->code},
                                 {"--in", "NAME=VALUE", cli_pairs_add, &x->in},
                                 {"--size", "NAME=VALUE", cli_pairs_add, &x->sizes},
                                 {"--threads", "a number", cli_last, &x->threads},
@@ -207,6 +216,8 @@ static int read_options(explainer *x, int argc, char **argv) {
       return cli_usage("explain", "--kernel takes the number of a kernel, or all, found '%s'", x->kernel);
     x->only = (size_t)number;
   }
+  if (x->code && strcmp(x->code, "text") && strcmp(x->code, "json"))
+    return cli_usage("explain", "--code takes text or json, found '%s'", x->code);
   if (x->choose && !x->mesh)
     return cli_usage("explain", "--auto: takes --mesh, of which it says what is predicted");
   return x->word ? CLI_END : cli_usage("explain", "no file given; for example: viewfold explain blur.vf");
