@@ -6,8 +6,8 @@
  * each variable, `table NUMBERS...`, row by row, and `pair A B TABLE` for each pair, the number of its table
  * from 0; -1 stands for what cannot be. SECONDS are of the processor. A result `next_w` is the new value of
  * the input `w`. A limit of 0: none. */
-#include "frontend/text/reader.h"
 #include "passes/autoshard/impl.h"
+#include "test/lib/graph_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,19 +91,6 @@ static bool solve(ir_graph *g, const ir_parsed_graph *block, const char *limit) 
 }
 
 int main(int argc, char **argv) {
-  static char text[1 << 22];
-  ir_graph g;
-  ir_module module;
-  ir_error error = {0};
-  FILE *file = argc > 1 ? fopen(argv[1], "rb") : NULL;
-  if (!file) return fputs("auto_problem FILE.vf [LIMIT]\n", stderr), 2;
-  size_t length = fread(text, 1, sizeof text - 1, file);
-  fclose(file);
-  ir_graph_init(&g, &ir_mem_libc, &error);
-  bool good = fe_parse_graphs(&g, argv[1], text, length, &module) == IR_OK &&
-              solve(&g, module.graphs, argc > 2 ? argv[2] : NULL);
-  if (!good) fprintf(stderr, "%s\n", error.text);
-  ir_module_free(&module);
-  ir_graph_free(&g);
-  return !good;
+  return !with_graph_file(argc > 1 ? argv[1] : NULL, "auto_problem FILE.vf [LIMIT]", solve,
+                          argc > 2 ? argv[2] : NULL);
 }

@@ -5,10 +5,10 @@
  * Prints the operations of the graph, the seconds of the processor for specs of all values and their
  * conflicts, and for the program of a device with its plans (without, where `propagate` is asked for alone),
  * and the most memory in MB. */
-#include "frontend/text/reader.h"
 #include "ir/mesh/sharding.h"
 #include "passes/propagate/propagate.h"
 #include "passes/shard/shard.h"
+#include "test/lib/graph_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,8 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static bool divide(ir_graph *g, const ir_parsed_graph *b, bool all) {
+static bool divide(ir_graph *g, const ir_parsed_graph *b, const char *option) {
+  bool all = !option;
   propagate_notes notes = {0};
   shard_program program = {0};
   ir_ref *inputs = calloc(b->param_count + 1, sizeof *inputs), *live = NULL;
@@ -49,19 +50,6 @@ static bool divide(ir_graph *g, const ir_parsed_graph *b, bool all) {
 }
 
 int main(int argc, char **argv) {
-  static char text[1 << 23];
-  ir_graph g;
-  ir_module module;
-  ir_error error = {0};
-  FILE *file = argc > 1 ? fopen(argv[1], "rb") : NULL;
-  if (!file) return fputs("shard_size FILE.vf [propagate]\n", stderr), 2;
-  size_t length = fread(text, 1, sizeof text - 1, file);
-  fclose(file);
-  ir_graph_init(&g, &ir_mem_libc, &error);
-  bool good =
-      fe_parse_graphs(&g, argv[1], text, length, &module) == IR_OK && divide(&g, module.graphs, argc < 3);
-  if (!good) fprintf(stderr, "%s\n", error.text);
-  ir_module_free(&module);
-  ir_graph_free(&g);
-  return !good;
+  return !with_graph_file(argc > 1 ? argv[1] : NULL, "shard_size FILE.vf [propagate]", divide,
+                          argc > 2 ? argv[2] : NULL);
 }

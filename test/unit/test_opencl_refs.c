@@ -19,6 +19,20 @@ static long transfers(void) {
   return count;
 }
 
+/* A context of a device of either type. */
+static vf_context *context_of(bool gpu) {
+  opencl_set("%s", gpu ? "gpu" : "");
+  vf_options options = {.size = sizeof options, .device = "opencl", .flags = VF_NO_DISK};
+  vf_context *c = vf_context_create(&options, &error);
+  assert_non_null(c);
+  return c;
+}
+
+static void ended(vf_context *c) {
+  vf_context_destroy(c);
+  assert_int_equal(opencl_buffers(), 0);
+}
+
 static void write_block(vf_ref a, int step) {
   vf_value at = vf_permute(vf_ref_target(a), VF_LIST(1, 0));
   vf_ref block = vf_ref_view(a, vf_shrink(at, VF_LIST(step, step + 8, 3, 5)));
@@ -30,10 +44,7 @@ static void write_block(vf_ref a, int step) {
 static void stays_on_the_device(void **state) {
   (void)state;
   for (int gpu = 0; gpu < 2; gpu++) {
-    opencl_set("%s", gpu ? "gpu" : "");
-    vf_options options = {.size = sizeof options, .device = "opencl", .flags = VF_NO_DISK};
-    vf_context *c = vf_context_create(&options, &error);
-    assert_non_null(c);
+    vf_context *c = context_of(gpu);
     vf_ref a = vf_ref_create(c, VF_F32, VF_LIST(ROWS, COLUMNS), NULL, &error);
     if (!vf_ok(a.target)) fail_msg("%s", error.message);
     write_block(a, 0); /* sends the elements */
@@ -54,8 +65,7 @@ static void stays_on_the_device(void **state) {
       if (data[i] != (float)want) fail_msg("gpu %d: element %d is %g, not %d", gpu, i, data[i], want);
     }
     vf_ref_release(a);
-    vf_context_destroy(c);
-    assert_int_equal(opencl_buffers(), 0);
+    ended(c);
   }
 }
 
@@ -63,10 +73,7 @@ static void stays_on_the_device(void **state) {
 static void old_elements_stay(void **state) {
   (void)state;
   for (int gpu = 0; gpu < 2; gpu++) {
-    opencl_set("%s", gpu ? "gpu" : "");
-    vf_options options = {.size = sizeof options, .device = "opencl", .flags = VF_NO_DISK};
-    vf_context *c = vf_context_create(&options, &error);
-    assert_non_null(c);
+    vf_context *c = context_of(gpu);
     vf_ref a = vf_ref_create(c, VF_F32, VF_LIST(2, 3), (float[]){1, 2, 3, 4, 5, 6}, &error);
     if (!vf_ok(a.target)) fail_msg("%s", error.message);
     vf_ref row = vf_ref_view(a, vf_point(vf_ref_target(a), 1, 0));
@@ -83,8 +90,7 @@ static void old_elements_stay(void **state) {
     assert_true(data && data[0] == 21);
     vf_tensor_release(sum), vf_tensor_release(old);
     vf_ref_release(a);
-    vf_context_destroy(c);
-    assert_int_equal(opencl_buffers(), 0);
+    ended(c);
   }
 }
 
@@ -98,10 +104,7 @@ static void checks_come_first(void **state) {
                              "%a = assign %a, %t, 0.5 op=mul\n"
                              "return\n}\n";
   for (int gpu = 0; gpu < 2; gpu++) {
-    opencl_set("%s", gpu ? "gpu" : "");
-    vf_options options = {.size = sizeof options, .device = "opencl", .flags = VF_NO_DISK};
-    vf_context *c = vf_context_create(&options, &error);
-    assert_non_null(c);
+    vf_context *c = context_of(gpu);
     vf_graph *g = vf_graph_parse(c, text, sizeof text - 1, "test", NULL, &error);
     if (!g) fail_msg("%s", error.message);
     vf_program *p = vf_compile(g, &error);
@@ -114,8 +117,8 @@ static void checks_come_first(void **state) {
       assert_int_equal(status, i ? VF_OK : VF_ERR_RANGE);
       for (int k = 0; k < 8; k++) assert_true(a[k] == (float)(k + 1) * (i && k >= 4 ? 0.5F : 1));
     }
-    vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
-    assert_int_equal(opencl_buffers(), 0);
+    vf_program_destroy(p), vf_graph_destroy(g);
+    ended(c);
   }
 }
 
