@@ -45,7 +45,7 @@ typedef struct cg_aligned {
 
 /* Constants that masked loads of a kernel have in place of elements: zero, the least, in several dtypes.
  * Loads with further ones branch. */
-enum { CG_FILLS = 4 };
+enum { CG_FILLS = 4 }; /* zero and one extremum of two dtypes; more only cost branches */
 
 typedef struct cg_emitter {
   cg_order order;
