@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { ROUNDS = 50 }; /* because time must have a bound: rounds end where no change costs less */
+enum { ROUNDS = 50 }; /* because time needs a bound; rounds end before it where no change costs less */
 
 typedef struct improving {
   const choice_problem *p;
