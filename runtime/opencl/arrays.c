@@ -137,8 +137,9 @@ static cl_int sync_host_copy(rt_opencl *d, const rt_cl_state *s, const rt_cl_bou
   return there ? rt_cl_unmap(d, s->queue, buffer, there) : code;
 }
 
-/* Fetch the results: first those that are complete before the last step (`done` is set), then the others,
- * when all steps are done. */
+/* Fetch the results, or of them only what the run has changed: first those that are complete before the last
+ * step (`done` is set), then the others, when all steps are done. An input that no step used has not been
+ * sent: the host has its elements. */
 static cl_int fetch_copies(rt_opencl *d, rt_cl_state *s, const rt_cl_bound *results, size_t count,
                            bool changed) {
   cl_event all = NULL;
@@ -147,8 +148,8 @@ static cl_int fetch_copies(rt_opencl *d, rt_cl_state *s, const rt_cl_bound *resu
   for (int early = 1; early >= 0; early--)
     for (size_t i = 0; i < count && !code; i++) {
       const rt_cl_bound *b = &results[i], *from = b->changed ? b->changed : b;
-      if ((b->done != NULL) == early && !from->unsent &&
-          (b->changed || !changed)) /* the host has the elements of an input that no step used */
+      if (from->unsent || (changed && !b->changed)) continue;
+      if ((b->done != NULL) == early)
         code = rt_cl_staging_read(d, s->staging, s->staging->queue, early ? &b->done : &all, b->host,
                                   from->block.base, b->bytes);
     }
