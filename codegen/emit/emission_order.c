@@ -339,12 +339,14 @@ static void emit_access(cg_order *o, ir_ref ref) {
   cg_list_visited(o, true);
   if (ir_op_of(o->g, ref) == IR_OP_STORE && emit_update(o, ref, first)) return;
   cg_emit_in_order(o, first, true);
-  bool store = ir_op_of(o->g, ref) == IR_OP_STORE;
-  if (store && !o->failed) o->emits->store(o->emitter, ref);
-  cg_first_lane(o, lanes);
-  do
-    if (!o->failed && !store) o->emits->update(o->emitter, ref);
-  while (!store && cg_next_lane(o, lanes));
+  if (ir_op_of(o->g, ref) == IR_OP_STORE) {
+    if (!o->failed) o->emits->store(o->emitter, ref);
+  } else {
+    cg_first_lane(o, lanes);
+    do
+      if (!o->failed) o->emits->update(o->emitter, ref);
+    while (cg_next_lane(o, lanes));
+  }
   if (cg_local_of(o->g, ref) >= 0) o->written |= (uint64_t)1 << cg_local_of(o->g, ref);
 }
 
