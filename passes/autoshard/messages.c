@@ -173,7 +173,7 @@ static bool begin(passing *s, choice_messages *m) {
   for (size_t v = 0; v < p->count; v++) m->total += p->counts[v];
   s->total += 3 * (size_t)most;
   s->numbers = ir_alloc(p->mem, s->total * sizeof *s->numbers);
-  for (int side = 0; side < 2; side++) s->to[side] = ir_alloc(p->mem, p->pair_count * sizeof **s->to);
+  for (int end = 0; end < 2; end++) s->to[end] = ir_alloc(p->mem, p->pair_count * sizeof **s->to);
   s->behind = ir_alloc(p->mem, p->pair_count * sizeof *s->behind);
   m->least = ir_alloc(p->mem, p->count * sizeof *m->least);
   m->numbers = ir_alloc(p->mem, m->total * sizeof *m->numbers);
@@ -210,7 +210,7 @@ bool choice_pass_messages(const choice_problem *p, choice_messages *m) {
   if (good) find_least(&s, m);
   ir_free(p->mem, now, p->count * sizeof *now);
   ir_free(p->mem, s.numbers, s.total * sizeof *s.numbers);
-  for (int side = 0; side < 2; side++) ir_free(p->mem, s.to[side], p->pair_count * sizeof **s.to);
+  for (int end = 0; end < 2; end++) ir_free(p->mem, s.to[end], p->pair_count * sizeof **s.to);
   ir_free(p->mem, s.behind, p->pair_count * sizeof *s.behind);
   choice_neighbours_free(p, &s.near);
   return good;

@@ -87,7 +87,7 @@ typedef struct choice_reduced {
 bool choice_reduce(const choice_problem *p, choice_store *store, const choice_alive *alive,
                    choice_reduced *out);
 /* From an assignment of the reduced problem to one of the original. */
-bool choice_expand(const choice_reduced *r, const choice_alive *alive, const uint32_t *chosen, uint32_t *out);
+void choice_expand(const choice_reduced *r, const choice_alive *alive, const uint32_t *chosen, uint32_t *out);
 void choice_reduced_free(choice_reduced *r);
 
 /* eliminate.c: the least, if no table has more than `entries` numbers, and all together a few times that;

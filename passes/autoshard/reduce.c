@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MOST_WORK = 1 << 28 }; /* of one table: sums that are compared in a quarter of a second */
+enum { MOST_WORK = 1 << 28 }; /* because so many sums of one table are compared in a quarter of a second */
 
 typedef struct edge {
   uint32_t a, b, table; /* a < b; the entry of its table, with a as rows */
@@ -321,14 +321,13 @@ static uint32_t least_step(const choice_step *step, const uint32_t *sizes, const
   return best;
 }
 
-bool choice_expand(const choice_reduced *r, const choice_alive *alive, const uint32_t *chosen,
+void choice_expand(const choice_reduced *r, const choice_alive *alive, const uint32_t *chosen,
                    uint32_t *out) {
   for (size_t v = 0; v < r->variables; v++) out[v] = 0;
   for (size_t n = 0; n < r->problem.count; n++) out[r->of[n]] = chosen[n];
   for (size_t i = r->step_count; i-- > 0;)
     out[r->steps[i].variable] = least_step(&r->steps[i], alive->count, out);
   for (size_t v = 0; v < r->variables; v++) out[v] = alive->of[v][out[v]];
-  return true;
 }
 
 void choice_reduced_free(choice_reduced *r) {

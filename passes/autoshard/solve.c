@@ -28,7 +28,7 @@ static const choice_problem *problem_of(const solving *s, int level) {
 /* An assignment of the last problem: is it the best so far? `now` is that of all. */
 static bool take(solving *s) {
   for (int i = s->levels; i-- > 0;) {
-    if (!choice_expand(&s->reduced[i], &s->alive[i], s->now, s->next)) return false;
+    choice_expand(&s->reduced[i], &s->alive[i], s->now, s->next);
     uint32_t *swap = s->now;
     s->now = s->next, s->next = swap;
   }
