@@ -1014,6 +1014,17 @@ $ viewfold dump --stage=graph a.vf
 ! a.vf:2:3: error: swap_axes: there is no attribute axes; attributes: axis1, axis2
 ? 2
 
+== an attribute of another name of the operation
+<<< a.vf
+graph @g(%x: f32[2,3]) {
+  %y = transpose %x order=[1,0]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: transpose: there is no attribute order; attributes: axis1, axis2; order is an attribute of permute
+? 2
+
 == a norm of another width
 <<< a.vf
 graph @g(%x: f32[4,3], %w: f32[4]) {
@@ -1255,7 +1266,7 @@ $ echo tile 8 > s.txt; viewfold run good.vf --in x=[1,2] --schedule s.txt
 
 == a mesh that is none
 $ viewfold run good.vf --in x=[1,2] --mesh 4
-! viewfold run: --mesh 4: mesh:1:1: error: missing axis of a mesh, found '4', expected a name, as in [x=2,y=4]; takes axes and their sizes, as in x=2,y=4
+! viewfold run: --mesh 4: no axis has a name; takes axes and their sizes, as in x=2,y=4
 ! Try 'viewfold run --help'.
 ? 2
 

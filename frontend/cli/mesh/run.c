@@ -50,8 +50,8 @@ int cli_mesh_declare(cli_graph *s, const ir_parsed_graph *block, const char *tex
   int status = CLI_OK;
   ir_mesh_init(&mesh, s->g.mem);
   if (!ir_mesh_parse(&mesh, text, strlen(text), &error)) {
-    status =
-        cli_usage(s->command, "--mesh %s: %s; takes axes and their sizes, as in x=2,y=4", text, error.text);
+    status = cli_usage(s->command, "--mesh %s: %s; takes axes and their sizes, as in x=2,y=4", text,
+                       strchr(text, '=') ? error.text : "no axis has a name");
   } else if (declared && !same_axes(declared, &mesh)) {
     ir_text own;
     ir_text_init(&own, s->g.mem);

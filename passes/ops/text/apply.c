@@ -72,6 +72,15 @@ bool op_describe(const char *name, ir_text *out) {
   return true;
 }
 
+const char *op_other_with(const op_args *a, int attr) {
+  for (int i = 0; i < NAME_COUNT && a->op != IR_OP_ERROR; i++) {
+    op_attr_set accepted = attributes_of(&names[i], ACCEPTED);
+    if (names[i].op == a->op && (size_t)names[i].fewest == a->n && op_attr_in(&accepted, attr))
+      return names[i].text;
+  }
+  return NULL;
+}
+
 bool op_known(const char *name, size_t length) { return look_up(name, length) != NULL; }
 
 static ir_ref refuse_unknown_operation(ir_graph *g, const char *name, size_t length) {

@@ -26,33 +26,42 @@ void op_attr_put_names(const op_attr_set *set, ir_text *text) {
   if (!*lead) ir_text_str(text, "none");
 }
 
-bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, const op_attr_set *accepted,
-                     const op_attr_set *required) {
+/* The number of an attribute; OP_ATTR_COUNT: there is none of that name. */
+static int find_attribute(const char *name, size_t length) {
+  int k = 0;
+  while (k < OP_ATTR_COUNT &&
+         !(strlen(attributes[k].name) == length && memcmp(attributes[k].name, name, length) == 0))
+    k++;
+  return k;
+}
+
+static bool refuse_attribute(op_args *a, const ir_attr *attr, int k, const op_attr_set *accepted) {
   ir_text names;
   ir_text_init(&names, a->g->mem);
+  op_attr_put_names(accepted, &names);
+  const char *other = k < OP_ATTR_COUNT ? op_other_with(a, k) : NULL;
+  if (other) ir_textf(&names, "; %s is an attribute of %s", attributes[k].name, other);
+  op_refuse(a->g, "%s: there is no attribute %.*s; attributes: %s", a->who, (int)attr->name_length,
+            attr->name, ir_text_get(&names));
+  ir_text_free(&names);
+  return false;
+}
+
+bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, const op_attr_set *accepted,
+                     const op_attr_set *required) {
   bool good = true;
   for (size_t i = 0; i < count && good; i++) {
-    int k = 0;
-    while (k < OP_ATTR_COUNT && !(strlen(attributes[k].name) == attrs[i].name_length &&
-                                  memcmp(attributes[k].name, attrs[i].name, attrs[i].name_length) == 0))
-      k++;
-    good = k < OP_ATTR_COUNT && op_attr_in(accepted, k) && !a->at[k];
-    if (good) {
-      a->at[k] = &attrs[i];
-    } else if (k < OP_ATTR_COUNT && op_attr_in(accepted, k)) {
-      op_refuse(a->g, "%s: attribute %s is given twice; give it once", a->who, attributes[k].name);
-    } else {
-      op_attr_put_names(accepted, &names);
-      op_refuse(a->g, "%s: there is no attribute %.*s; attributes: %s", a->who, (int)attrs[i].name_length,
-                attrs[i].name, ir_text_get(&names));
-    }
+    int k = find_attribute(attrs[i].name, attrs[i].name_length);
+    if (k == OP_ATTR_COUNT || !op_attr_in(accepted, k)) return refuse_attribute(a, &attrs[i], k, accepted);
+    good = !a->at[k];
+    a->at[k] = &attrs[i];
+    if (!good) op_refuse(a->g, "%s: attribute %s is given twice; give it once", a->who, attributes[k].name);
   }
   for (int k = 0; k < OP_ATTR_COUNT && good; k++) {
     if (!op_attr_in(required, k) || a->at[k]) continue;
     op_refuse(a->g, "%s: attribute %s is missing; it is %s", a->who, attributes[k].name, attributes[k].takes);
     good = false;
   }
-  ir_text_free(&names);
   return good;
 }
 

@@ -45,6 +45,9 @@ typedef ir_ref (*op_form)(const op_args *a);
 #include "passes/ops/names.def"
 #undef NAME
 
+/* apply.c. Another name of the same operation that takes as many operands, and this attribute; NULL: none. */
+const char *op_other_with(const op_args *a, int attr);
+
 /* args.c. An absent attribute leaves *out unchanged. False after failing, silently where an expression is
  * 0. */
 const char *op_attr_name(int attr);
