@@ -17,14 +17,10 @@
 #include "frontend/api/taps.h"
 #include "frontend/api/watch.h"
 #include "frontend/text/statements.h"
+#include "frontend/api/handle.h"
 #include "frontend/viewfold.h"
 #include "ir/parse/parse.h"
 #include "ir/resource.h"
-
-/* Which handle it is that a user has given: the first member of each. */
-typedef enum fe_kind { FE_CONTEXT = 0x7666c001, FE_GRAPH, FE_PROGRAM, FE_TENSOR, FE_JIT } fe_kind;
-/* What it is in place of a handle of that kind, such as "NULL" or "a program"; NULL: it is one. */
-const char *fe_not(const void *handle, fe_kind kind);
 
 struct vf_context {
   uint32_t kind;

@@ -108,15 +108,17 @@ vf_value vf_arrays_constant(vf_graph *g, vf_arrays *a, const char *name) {
 vf_status vf_arrays_write(vf_context *c, const char *path, size_t count, const vf_named_array *arrays,
                           vf_error *error) {
   ir_error failure = {0};
-  fe_named_array *list = c ? ir_alloc(&c->mem, count * sizeof *list) : NULL;
-  if (!c || !path || (!arrays && count))
-    ir_fail(&failure, IR_ERR_INVALID, "arrays: the %s is NULL", !c ? "context" : !path ? "path" : "list");
+  const char *wrong = fe_not(c, FE_CONTEXT);
+  fe_named_array *list = !wrong ? ir_alloc(&c->mem, count * sizeof *list) : NULL;
+  if (wrong) ir_fail(&failure, IR_ERR_INVALID, "arrays: the context is %s", wrong);
+  else if (!path || (!arrays && count))
+    ir_fail(&failure, IR_ERR_INVALID, "arrays: the %s is NULL", !path ? "path" : "list");
   else if (!list) ir_fail(&failure, IR_ERR_MEMORY, "%.200s: out of memory", path);
   for (size_t i = 0; i < count && !failure.status; i++)
     list[i] = (fe_named_array){arrays[i].name, (ir_dtype)arrays[i].dtype, arrays[i].rank, arrays[i].shape,
                                arrays[i].elements};
   if (!failure.status) fe_arrays_write(path, list, count, &c->mem, &failure);
-  if (c) ir_free(&c->mem, list, count * sizeof *list);
+  if (!wrong) ir_free(&c->mem, list, count * sizeof *list);
   return fe_report(error, &failure);
 }
 
@@ -156,7 +158,8 @@ vf_status vf_npy_write(vf_tensor *tensor, const char *path, vf_error *error) {
   ir_error failure = {0};
   int64_t shape[VF_MAX_RANK];
   size_t length = path ? strlen(path) : 0;
-  if (!tensor) ir_fail(&failure, IR_ERR_INVALID, "npy: the tensor is NULL");
+  const char *wrong = fe_not(tensor, FE_TENSOR);
+  if (wrong) ir_fail(&failure, IR_ERR_INVALID, "npy: the tensor is %s", wrong);
   else if (length < 4 || strcmp(path + length - 4, ".npy") != 0)
     ir_fail(&failure, IR_ERR_INVALID, "npy: '%.200s' does not end in .npy", path ? path : "");
   if (failure.status) return fe_report(error, &failure);

@@ -189,6 +189,7 @@ void fe_context_release(vf_context *c) {
   if (c->session) fe_graph_free(c->session);
   rt_context_destroy(c->runtime);
   fe_customs_free(&c->customs);
+  fe_handle_ends(c);
   c->allocator(c->allocator_user, c, sizeof *c, 0);
 }
 
@@ -247,7 +248,7 @@ vf_context *vf_context_create(const vf_options *options, vf_error *error) {
 }
 
 void vf_context_destroy(vf_context *c) {
-  if (c) fe_context_release(c);
+  if (fe_is(c, FE_CONTEXT)) fe_context_release(c);
 }
 
 /* log and progress */
@@ -258,16 +259,16 @@ static void tell(void *user, int level, const char *text) {
 }
 
 void vf_set_log(vf_context *c, vf_log_level most, vf_log_function log, void *user) {
-  if (!c) return;
+  if (!fe_is(c, FE_CONTEXT)) return;
   c->told = log;
   c->told_user = user;
   c->log = (ir_log){log ? tell : NULL, c, (int)most};
 }
 
 void vf_cancel(vf_context *c) {
-  if (c) ir_cancel(c->progress);
+  if (fe_is(c, FE_CONTEXT)) ir_cancel(c->progress);
 }
 
 void vf_set_progress(vf_context *c, vf_progress_function progress, void *user) {
-  if (c) ir_progress_set(c->progress, progress, user);
+  if (fe_is(c, FE_CONTEXT)) ir_progress_set(c->progress, progress, user);
 }

@@ -9,15 +9,6 @@
 #include "ir/print/print.h"
 #include "passes/ops/ops.h"
 
-const char *fe_not(const void *handle, fe_kind kind) {
-  static const char *const names[] = {"a context", "a graph", "a program", "a tensor", "a jit"};
-  if (!handle) return "NULL";
-  uint32_t found = *(const uint32_t *)handle;
-  if (found == (uint32_t)kind) return NULL;
-  return found - FE_CONTEXT < sizeof names / sizeof *names ? names[found - FE_CONTEXT]
-                                                           : "no handle of viewfold";
-}
-
 vf_graph *fe_graph_make(vf_context *c, const char *name, size_t length, ir_error *error) {
   vf_graph *g = ir_alloc(&c->mem, sizeof *g);
   if (!g) {
@@ -50,6 +41,7 @@ void fe_graph_free(vf_graph *g) {
   fe_vmap_values_free(g);
   fe_statements_free(&g->statements, &g->ir);
   ir_graph_free(&g->ir);
+  fe_handle_ends(g);
   ir_free(mem, g, sizeof *g);
 }
 
@@ -65,7 +57,7 @@ vf_graph *vf_graph_create(vf_context *c, const char *name, vf_error *error) {
 }
 
 void vf_graph_destroy(vf_graph *g) {
-  if (!g || g->is_session) return;
+  if (!fe_is(g, FE_GRAPH) || g->is_session) return;
   vf_context *c = g->context;
   fe_graph_free(g);
   fe_context_release(c);
@@ -148,7 +140,7 @@ const char *vf_graph_message(const vf_graph *g) {
   return g->error.status ? g->error.text : "";
 }
 void vf_graph_clear_error(vf_graph *g) {
-  if (!g) return;
+  if (!fe_is(g, FE_GRAPH)) return;
   ir_error_clear(&g->error);
   g->said_call = false;
 }
@@ -328,8 +320,9 @@ vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const c
   ir_error failure = {0};
   vf_graph *g = NULL;
   if (!file) file = "<text>";
-  if (!c || (!text && length))
-    ir_fail(&failure, IR_ERR_INVALID, "%.60s: the %s is NULL", file, c ? "text" : "context");
+  if (fe_not(c, FE_CONTEXT))
+    ir_fail(&failure, IR_ERR_INVALID, "%.60s: the context is %s", file, fe_not(c, FE_CONTEXT));
+  else if (!text && length) ir_fail(&failure, IR_ERR_INVALID, "%.60s: the text is NULL", file);
   else g = fe_graph_make(c, "graph", 5, &failure);
   if (g) {
     ir_module module;

@@ -248,7 +248,7 @@ vf_program *vf_compile(vf_graph *g, vf_error *error) {
 }
 
 void vf_program_destroy(vf_program *p) {
-  if (!p) return;
+  if (!fe_is(p, FE_PROGRAM)) return;
   vf_context *c = p->context;
   free_program(p);
   fe_context_release(c);
@@ -259,9 +259,10 @@ vf_status vf_program_set_constant(vf_program *p, vf_value constant, const void *
   ir_error failure = {0};
   size_t number = 0;
   bool taken = false;
-  bool mine = p && constant.graph == p->graph && constant.epoch == p->epoch;
-  while (p && number < p->constant_count && (!mine || p->constants[number] != constant.id)) number++;
-  if (!p) ir_fail(&failure, IR_ERR_INVALID, "set_constant: the program is NULL");
+  const char *wrong = fe_not(p, FE_PROGRAM);
+  bool mine = !wrong && constant.graph == p->graph && constant.epoch == p->epoch;
+  while (!wrong && number < p->constant_count && (!mine || p->constants[number] != constant.id)) number++;
+  if (wrong) ir_fail(&failure, IR_ERR_INVALID, "set_constant: the program is %s", wrong);
   else if (number == p->constant_count)
     ir_fail(&failure, IR_ERR_INVALID,
             "program @%.60s: the value is none of the %zu constants that its outputs depend on; arrays of at "

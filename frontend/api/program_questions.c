@@ -7,7 +7,8 @@
 #include "ir/arith.h"
 
 const fe_port *fe_find_port(const vf_program *p, vf_port which, int number) {
-  if (!p || (which != VF_INPUT && which != VF_OUTPUT) || number < 0 || (size_t)number >= p->counts[which])
+  if (!fe_is(p, FE_PROGRAM) || (which != VF_INPUT && which != VF_OUTPUT) || number < 0 ||
+      (size_t)number >= p->counts[which])
     return NULL;
   return &p->ports[(which == VF_OUTPUT ? p->counts[VF_INPUT] : 0) + (size_t)number];
 }

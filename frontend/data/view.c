@@ -80,9 +80,10 @@ vf_data_view *fe_data_make(vf_context *context, vf_graph *graph, fe_data_class c
 }
 
 static vf_data_view *make(vf_graph *graph, fe_data_class class, vf_error *error) {
-  if (graph) return fe_data_make(graph->context, graph, class, error);
+  const char *wrong = fe_not(graph, FE_GRAPH);
+  if (!wrong) return fe_data_make(graph->context, graph, class, error);
   ir_error failure = {0};
-  ir_fail(&failure, IR_ERR_INVALID, "data_view: the graph is NULL");
+  ir_fail(&failure, IR_ERR_INVALID, "data_view: the graph is %s", wrong);
   fe_report(error, &failure);
   return NULL;
 }

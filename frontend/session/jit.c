@@ -163,8 +163,10 @@ vf_status vf_jit_on(vf_jit *j, const vf_mesh *mesh, const char *const *specs, un
                     vf_error *error) {
   ir_error failure = {0};
   fe_jit_mesh made;
-  if (!j || !mesh) {
-    ir_fail(&failure, IR_ERR_INVALID, "jit: %s is NULL", j ? "the mesh" : "it");
+  const char *wrong = fe_not(j, FE_JIT);
+  if (wrong || fe_not(mesh, FE_MESH)) {
+    ir_fail(&failure, IR_ERR_INVALID, "jit: %s is %s", wrong ? "it" : "the mesh",
+            wrong ? wrong : fe_not(mesh, FE_MESH));
   } else if (j->stats.misses || j->busy) {
     ir_fail(&failure, IR_ERR_INVALID,
             "jit @%.60s: it has been called; give it its mesh before the first call", j->name);
@@ -176,7 +178,7 @@ vf_status vf_jit_on(vf_jit *j, const vf_mesh *mesh, const char *const *specs, un
 }
 
 void vf_jit_destroy(vf_jit *j) {
-  if (!j) return;
+  if (!fe_is(j, FE_JIT)) return;
   vf_context *c = j->context;
   free_jit(j);
   fe_context_release(c);

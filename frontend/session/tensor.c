@@ -152,20 +152,21 @@ vf_tensor *vf_tensor_keep(vf_value value, vf_error *error) {
 }
 
 vf_value vf_tensor_value(const vf_tensor *t) {
-  if (!t) return (vf_value){0};
+  if (!fe_is(t, FE_TENSOR)) return (vf_value){0};
   return (vf_value){t->context->session, fe_lazy_resolve(&t->context->lazy, t->node),
                     t->context->session->epoch};
 }
 
 void vf_tensor_retain(vf_tensor *t) {
-  if (t) atomic_fetch_add_explicit(&t->uses, 1, memory_order_relaxed);
+  if (fe_is(t, FE_TENSOR)) atomic_fetch_add_explicit(&t->uses, 1, memory_order_relaxed);
 }
 
 /* The list of tensors is for the thread that uses the session: the last release only notes the tensor, for
  * fe_lazy_sweep. */
 void vf_tensor_release(vf_tensor *t) {
-  if (!t || atomic_fetch_sub_explicit(&t->uses, 1, memory_order_acq_rel) != 1) return;
+  if (!fe_is(t, FE_TENSOR) || atomic_fetch_sub_explicit(&t->uses, 1, memory_order_acq_rel) != 1) return;
   vf_context *c = t->context;
+  fe_handle_ends(t);
   t->next_released = atomic_load_explicit(&c->lazy.released, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&c->lazy.released, &t->next_released, t, memory_order_release,
                                                 memory_order_relaxed))
@@ -185,9 +186,11 @@ static ir_status realise_tensors(vf_context *c, vf_tensor *const *tensors, size_
 vf_status vf_tensor_realise(vf_tensor *const *tensors, int count, vf_error *error) {
   ir_error failure = {0};
   bool good = count <= 0 || tensors;
-  for (int i = 0; i < count && good; i++) good = tensors[i] && tensors[i]->context == tensors[0]->context;
+  for (int i = 0; i < count && good; i++)
+    good = fe_is(tensors[i], FE_TENSOR) && tensors[i]->context == tensors[0]->context;
   if (!good)
-    ir_fail(&failure, IR_ERR_INVALID, "realise: a tensor is NULL, or of another context than the first");
+    ir_fail(&failure, IR_ERR_INVALID,
+            "realise: a tensor is NULL, destroyed, or of another context than the first");
   else if (count > 0) realise_tensors(tensors[0]->context, tensors, (size_t)count, &failure);
   return fe_report(error, &failure);
 }
@@ -207,17 +210,18 @@ const void *vf_tensor_data(vf_tensor *t, vf_error *error) {
 
 vf_status vf_session_collect(vf_context *c, vf_error *error) {
   ir_error failure = {0};
-  if (c) fe_lazy_collect(c, &failure);
-  else ir_fail(&failure, IR_ERR_INVALID, "session: the context is NULL");
+  const char *wrong = fe_not(c, FE_CONTEXT);
+  if (!wrong) fe_lazy_collect(c, &failure);
+  else ir_fail(&failure, IR_ERR_INVALID, "session: the context is %s", wrong);
   return fe_report(error, &failure);
 }
 
 /* questions */
 
-bool vf_tensor_is_realised(const vf_tensor *t) { return t && fe_tensor_memory(t); }
+bool vf_tensor_is_realised(const vf_tensor *t) { return fe_is(t, FE_TENSOR) && fe_tensor_memory(t); }
 vf_dtype vf_tensor_dtype(const vf_tensor *t) { return vf_value_dtype(vf_tensor_value(t)); }
 int vf_tensor_rank(const vf_tensor *t) { return vf_value_rank(vf_tensor_value(t)); }
 int vf_tensor_shape(const vf_tensor *t, int64_t *shape) { return vf_value_shape(vf_tensor_value(t), shape); }
 size_t vf_tensor_bytes(const vf_tensor *t) {
-  return t ? fe_lazy_bytes(&t->context->session->ir, t->node) : 0;
+  return fe_is(t, FE_TENSOR) ? fe_lazy_bytes(&t->context->session->ir, t->node) : 0;
 }

@@ -8,14 +8,17 @@ vf_status vf_tensor_part(const vf_tensor *t, int64_t device, int64_t *begin, int
   ir_box box;
   int64_t shape[IR_MAX_RANK];
   int rank = vf_tensor_shape(t, shape);
-  const ir_graph *g = t ? &t->context->session->ir : NULL;
+  const char *wrong = fe_not(t, FE_TENSOR);
+  const ir_graph *g = wrong ? NULL : &t->context->session->ir;
   const ir_mesh *mesh = g ? ir_graph_mesh(g) : NULL;
   if (!mesh)
-    ir_fail(&error, IR_ERR_INVALID, "part: %s",
-            t ? "the session has no mesh; vf_graph_set_mesh gives it one" : "the tensor is NULL");
+    ir_fail(&error, IR_ERR_INVALID, "part: the %s%s",
+            wrong ? "tensor is " : "session has no mesh; vf_graph_set_mesh gives it one", wrong ? wrong : "");
   else if (device < 0 || device >= mesh->device_count)
     ir_fail(&error, IR_ERR_INVALID, "part: no device %lld; there are %u", (long long)device,
             (unsigned)mesh->device_count);
+  else if (rank > 0 && (!begin || !end))
+    ir_fail(&error, IR_ERR_INVALID, "part: the list of first or last positions is NULL");
   if (error.status) return fe_report(out, &error);
   const ir_spec *found = ir_spec_of(g, fe_lazy_resolve(&t->context->lazy, t->node));
   ir_spec spec;

@@ -271,7 +271,7 @@ static const struct {
     {graph_tensor, VF_ERR_INVALID, "graph: the context is a tensor"},
     {run_graph, VF_ERR_INVALID, "run: the program is a graph"},
     {data_graph, VF_ERR_INVALID, "data: the tensor is a graph"},
-    {text_view, VF_ERR_INVALID, "text: the graph is no handle of viewfold"},
+    {text_view, VF_ERR_INVALID, "text: the graph is no handle of viewfold, or one that was destroyed"},
     {build_null, VF_ERR_INVALID, "build: the graph is NULL"},
     {dlpack_null, VF_ERR_INVALID, "from_dlpack: the array is NULL"},
     {profile, VF_ERR_UNSUPPORTED, "program @meshed: a profile is of one device, not of a mesh"},

@@ -9,6 +9,8 @@ typedef struct made {
   vf_program *program;
   vf_graph *sized; /* the same of f32[n=1..8] */
   vf_program *of_size;
+  vf_mesh *mesh;
+  vf_tensor *tensor;
 } made;
 
 static const float in[8] = {0};
@@ -26,6 +28,13 @@ CASE(evaluate_variables, vf_evaluate(m->sized, (const void *[]){in}, (void *[]){
 CASE(run_program, vf_program_run(NULL, (const void *[]){in}, (void *[]){out}, NULL, e))
 CASE(run_variables, vf_program_run(m->of_size, (const void *[]){in}, (void *[]){out}, NULL, e))
 CASE(run_parts, vf_program_run_parts(NULL, NULL, NULL, NULL, e))
+CASE(run_part_lists, vf_program_run_parts(m->program, NULL, NULL, NULL, e))
+CASE(parse_text, vf_graph_parse(m->context, NULL, 8, "g.vf", NULL, e))
+CASE(arrays_context, vf_arrays_write(NULL, "x.npz", 0, NULL, e))
+CASE(mesh_context, vf_mesh_create(NULL, "x=2", e))
+CASE(mesh_arrays, vf_mesh_part(m->mesh, "[x]", VF_LIST(8), 0, NULL, NULL, e))
+CASE(set_mesh, vf_graph_set_mesh(m->graph, NULL, e))
+CASE(tensor_part, vf_tensor_part(m->tensor, 0, NULL, NULL, e))
 CASE(sizes_program, vf_program_find_sizes(NULL, NULL, NULL, e))
 CASE(constant_program, vf_program_set_constant(NULL, (vf_value){0}, in, NULL, NULL, e))
 CASE(view_graph, vf_data_view_create(NULL, e))
@@ -52,7 +61,14 @@ static const struct {
     {evaluate_variables, "evaluate: a list of variables is NULL"},
     {run_program, "run: the program is NULL"},
     {run_variables, "program @sized: the list of variables is NULL; it has the value of n"},
-    {run_parts, "run: the program, or a list, is NULL"},
+    {run_parts, "run: the program is NULL"},
+    {run_part_lists, "run: the list of inputs is NULL"},
+    {parse_text, "g.vf: the text is NULL"},
+    {arrays_context, "arrays: the context is NULL"},
+    {mesh_context, "mesh: the context is NULL"},
+    {mesh_arrays, "mesh: an array for 1 numbers is NULL"},
+    {set_mesh, "set_mesh: the mesh is NULL"},
+    {tensor_part, "part: the list of first or last positions is NULL"},
     {sizes_program, "find_sizes: the program or a list is NULL"},
     {constant_program, "set_constant: the program is NULL"},
     {view_graph, "data_view: the graph is NULL"},
@@ -60,7 +76,7 @@ static const struct {
     {jit_self, "jit: it is NULL"},
     {npy_tensor, "npy: the tensor is NULL"},
     {data_tensor, "data: the tensor is NULL"},
-    {realise_tensor, "realise: a tensor is NULL, or of another context than the first"},
+    {realise_tensor, "realise: a tensor is NULL, destroyed, or of another context than the first"},
     {profile_self, "profile: it is NULL"},
     {import_context, "import: the context is NULL"},
     {register_context, "register: the context is NULL"},
@@ -76,12 +92,17 @@ static void test_messages(void **state) {
   vf_value n = vf_variable(m.sized, "n", 1, 8, 1);
   vf_output(m.sized, "y", vf_exp(vf_input_sized(m.sized, "x", VF_F32, 1, &n)));
   m.program = api_compile(m.graph), m.of_size = api_compile(m.sized);
+  m.mesh = vf_mesh_create(m.context, "x=2", NULL);
+  vf_graph_set_mesh(vf_session(m.context, NULL), m.mesh, NULL);
+  m.tensor = vf_tensor_create(m.context, VF_F32, VF_LIST(2), in, NULL);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     vf_error error = {0};
     cases[i].call(&m, &error);
     assert_string_equal(error.message, cases[i].message);
     assert_int_equal(error.status, VF_ERR_INVALID);
   }
+  vf_tensor_release(m.tensor);
+  vf_mesh_destroy(m.mesh);
   vf_graph_destroy(m.sized);
   vf_graph_destroy(m.graph);
 }

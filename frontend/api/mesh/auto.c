@@ -36,8 +36,8 @@ vf_status vf_shard_auto(vf_graph *g, const vf_shard_auto_options *given, vf_shar
   vf_shard_auto_options options;
   autoshard_report report;
   fe_request request;
-  if (!g) {
-    ir_fail(&failure, IR_ERR_INVALID, "shard_auto: the graph is NULL");
+  if (fe_not(g, FE_GRAPH)) {
+    ir_fail(&failure, IR_ERR_INVALID, "shard_auto: the graph is %s", fe_not(g, FE_GRAPH));
   } else if (out && out->size < sizeof out->size) {
     ir_fail(&failure, IR_ERR_INVALID, "shard_auto: report.size is %zu; it is sizeof(vf_shard_auto_report)",
             out->size);

@@ -7,8 +7,9 @@
 
 vf_status vf_mesh_calibrate(vf_mesh *m, vf_error *out) {
   ir_error error = {0};
-  if (!m) {
-    ir_fail(&error, IR_ERR_INVALID, "mesh: it is NULL; vf_mesh_create makes one");
+  const char *wrong = fe_not(m, FE_MESH);
+  if (wrong) {
+    ir_fail(&error, IR_ERR_INVALID, "mesh: it is %s; vf_mesh_create makes one", wrong);
     return fe_report(out, &error);
   }
   vf_context *context = fe_mesh_context(m);
@@ -20,7 +21,7 @@ vf_status vf_mesh_calibrate(vf_mesh *m, vf_error *out) {
 
 /* The axis of that name; NULL: there is none. */
 static const ir_mesh_axis *axis_of(const vf_mesh *m, const char *axis) {
-  int at = axis ? ir_mesh_find(fe_mesh_axes(m), axis, strlen(axis)) : -1;
+  int at = fe_mesh_axis(m, axis);
   return at < 0 ? NULL : &fe_mesh_axes(m)->axes[at];
 }
 

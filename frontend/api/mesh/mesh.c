@@ -7,19 +7,23 @@
 #include "passes/ops/mesh.h"
 
 struct vf_mesh {
+  uint32_t kind; /* FE_MESH */
   vf_context *context;
   ir_mesh mesh;
 };
 
 vf_mesh *vf_mesh_create(vf_context *context, const char *text, vf_error *out) {
   ir_error error = {0};
+  const char *wrong = fe_not(context, FE_CONTEXT);
+  vf_mesh *m = wrong ? NULL : ir_alloc(&context->mem, sizeof *m);
   if (!text) text = "";
-  vf_mesh *m = ir_alloc(&context->mem, sizeof *m);
   if (!m) {
-    ir_fail(&error, IR_ERR_MEMORY, "mesh: out of memory");
+    if (wrong) ir_fail(&error, IR_ERR_INVALID, "mesh: the context is %s", wrong);
+    else ir_fail(&error, IR_ERR_MEMORY, "mesh: out of memory");
     fe_report(out, &error);
     return NULL;
   }
+  m->kind = FE_MESH;
   m->context = context;
   ir_mesh_init(&m->mesh, &context->mem);
   bool good = ir_mesh_parse(&m->mesh, text, strlen(text), &error);
@@ -36,31 +40,32 @@ ir_mesh *fe_mesh_own_axes(vf_mesh *m) { return &m->mesh; }
 vf_context *fe_mesh_context(const vf_mesh *m) { return m->context; }
 
 void vf_mesh_destroy(vf_mesh *m) {
-  if (!m) return;
+  if (!fe_is(m, FE_MESH)) return;
   vf_context *c = m->context;
   ir_mesh_free(&m->mesh);
+  fe_handle_ends(m);
   ir_free(&c->mem, m, sizeof *m);
   fe_context_release(c);
 }
 
-int64_t vf_mesh_device_count(const vf_mesh *m) { return m->mesh.device_count; }
-int vf_mesh_axis_count(const vf_mesh *m) { return (int)m->mesh.axis_count; }
+int64_t vf_mesh_device_count(const vf_mesh *m) { return fe_is(m, FE_MESH) ? m->mesh.device_count : 0; }
+int vf_mesh_axis_count(const vf_mesh *m) { return fe_is(m, FE_MESH) ? (int)m->mesh.axis_count : 0; }
 
 const char *vf_mesh_axis_name(const vf_mesh *m, int axis) {
-  return axis >= 0 && axis < (int)m->mesh.axis_count ? m->mesh.axes[axis].name : NULL;
+  return axis >= 0 && axis < vf_mesh_axis_count(m) ? m->mesh.axes[axis].name : NULL;
 }
 
-static int find(const vf_mesh *m, const char *axis) {
-  return axis ? ir_mesh_find(&m->mesh, axis, strlen(axis)) : -1;
+int fe_mesh_axis(const vf_mesh *m, const char *axis) {
+  return axis && fe_is(m, FE_MESH) ? ir_mesh_find(&m->mesh, axis, strlen(axis)) : -1;
 }
 
 int64_t vf_mesh_axis_size(const vf_mesh *m, const char *axis) {
-  int at = find(m, axis);
+  int at = fe_mesh_axis(m, axis);
   return at < 0 ? -1 : m->mesh.axes[at].size;
 }
 
 int64_t vf_mesh_coordinate(const vf_mesh *m, int64_t device, const char *axis) {
-  int at = find(m, axis);
+  int at = fe_mesh_axis(m, axis);
   bool there = at >= 0 && device >= 0 && device < m->mesh.device_count;
   return there ? ir_mesh_coordinate(&m->mesh, device, (uint32_t)at) : -1;
 }
@@ -70,11 +75,17 @@ vf_status vf_mesh_part(const vf_mesh *m, const char *text, int rank, const int64
   ir_error error = {0};
   ir_spec spec;
   ir_box box;
+  if (fe_not(m, FE_MESH)) {
+    ir_fail(&error, IR_ERR_INVALID, "mesh: it is %s", fe_not(m, FE_MESH));
+    return fe_report(out, &error);
+  }
   if (!text) text = "";
   if (ir_spec_parse(&m->mesh, text, strlen(text), &spec, &error)) {
     if (spec.rank != rank)
       ir_fail(&error, IR_ERR_INVALID, "mesh: spec %.60s has %u dimensions; the shape has %d", text,
               (unsigned)spec.rank, rank);
+    else if (rank > 0 && (!shape || !begin || !end))
+      ir_fail(&error, IR_ERR_INVALID, "mesh: an array for %d numbers is NULL", rank);
     if (device < 0 || device >= m->mesh.device_count)
       ir_fail(&error, IR_ERR_INVALID, "mesh: no device %lld; there are %u", (long long)device,
               (unsigned)m->mesh.device_count);
@@ -91,8 +102,16 @@ vf_status vf_mesh_part(const vf_mesh *m, const char *text, int rank, const int64
 
 vf_status vf_graph_set_mesh(vf_graph *g, const vf_mesh *m, vf_error *out) {
   ir_error error = {0};
+  const char *wrong = fe_not(g, FE_GRAPH);
+  if (wrong || fe_not(m, FE_MESH)) {
+    ir_fail(&error, IR_ERR_INVALID, "set_mesh: the %s is %s", wrong ? "graph" : "mesh",
+            wrong ? wrong : fe_not(m, FE_MESH));
+    return fe_report(out, &error);
+  }
   if (g->ir.sharding && g->ir.sharding->spec_count)
-    ir_fail(&error, IR_ERR_INVALID, "mesh: values of the graph are divided over its mesh @%s already",
+    ir_fail(&error, IR_ERR_INVALID,
+            "mesh: values of the graph are divided over its mesh @%s already; a mesh is set before the first "
+            "of them",
             g->ir.sharding->mesh.name);
   else if (!ir_graph_set_mesh(&g->ir, &m->mesh)) ir_fail(&error, IR_ERR_MEMORY, "mesh: out of memory");
   return error.status ? fe_report(out, &error) : VF_OK;

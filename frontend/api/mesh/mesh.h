@@ -15,5 +15,7 @@
 const ir_mesh *fe_mesh_axes(const vf_mesh *mesh);
 ir_mesh *fe_mesh_own_axes(vf_mesh *mesh); /* to change latencies and bandwidths */
 vf_context *fe_mesh_context(const vf_mesh *mesh);
+/* The number of the axis of that name; -1: there is none, or the mesh is none. */
+int fe_mesh_axis(const vf_mesh *mesh, const char *axis);
 
 #endif

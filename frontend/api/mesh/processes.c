@@ -5,13 +5,14 @@
 
 vf_status vf_processes_join(vf_context *c, double seconds, vf_error *error) {
   ir_error failure = {0};
-  if (!c) ir_fail(&failure, IR_ERR_INVALID, "processes_join: the context is NULL");
+  const char *wrong = fe_not(c, FE_CONTEXT);
+  if (wrong) ir_fail(&failure, IR_ERR_INVALID, "processes_join: the context is %s", wrong);
   else fe_processes_join(c->runtime, seconds, &failure);
   return fe_report(error, &failure);
 }
 
 static const rt_transport *transport_of(const vf_context *c) {
-  rt_post *post = c ? rt_context_post(c->runtime) : NULL;
+  rt_post *post = fe_is(c, FE_CONTEXT) ? rt_context_post(c->runtime) : NULL;
   return post ? rt_post_transport(post) : NULL;
 }
 

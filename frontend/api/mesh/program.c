@@ -52,8 +52,10 @@ vf_program *vf_compile_on(vf_graph *g, const vf_mesh *mesh, unsigned flags, vf_e
   ir_error failure = {0};
   vf_program *p = NULL;
   fe_request request;
-  if (!g) {
-    ir_fail(&failure, IR_ERR_INVALID, "compile: the graph is NULL");
+  if (fe_not(g, FE_GRAPH)) {
+    ir_fail(&failure, IR_ERR_INVALID, "compile: the graph is %s", fe_not(g, FE_GRAPH));
+  } else if (mesh && fe_not(mesh, FE_MESH)) {
+    ir_fail(&failure, IR_ERR_INVALID, "compile: the mesh is %s", fe_not(mesh, FE_MESH));
   } else if (choose_mesh(g, mesh, &failure) && fe_graph_request(g, &request, &failure)) {
     unsigned failures = fe_failures(g->context);
     p = compile(g, &request, flags, &failure);
@@ -65,7 +67,7 @@ vf_program *vf_compile_on(vf_graph *g, const vf_mesh *mesh, unsigned flags, vf_e
 }
 
 int64_t vf_program_device_count(const vf_program *p) {
-  return p && p->sharded ? rt_mesh_axes(p->sharded->mesh)->device_count : 1;
+  return fe_is(p, FE_PROGRAM) && p->sharded ? rt_mesh_axes(p->sharded->mesh)->device_count : 1;
 }
 
 static bool same_box(const ir_box *a, const ir_box *b) {
@@ -133,7 +135,10 @@ static void run_parts(const vf_program *p, const void *const *inputs, void *cons
 vf_status vf_program_run_parts(const vf_program *p, const void *const *inputs, void *const *outputs,
                                const int64_t *variables, vf_error *error) {
   ir_error failure = {0};
-  if (!p || !inputs || !outputs) ir_fail(&failure, IR_ERR_INVALID, "run: the program, or a list, is NULL");
+  const char *wrong = fe_not(p, FE_PROGRAM);
+  if (wrong) ir_fail(&failure, IR_ERR_INVALID, "run: the program is %s", wrong);
+  else if (!inputs || !outputs)
+    ir_fail(&failure, IR_ERR_INVALID, "run: the list of %s is NULL", inputs ? "outputs" : "inputs");
   else if (!p->sharded)
     ir_fail(&failure, IR_ERR_INVALID, "run: program @%.60s has no mesh; compile it with vf_compile_on",
             rt_program_name(p->program));
@@ -143,6 +148,9 @@ vf_status vf_program_run_parts(const vf_program *p, const void *const *inputs, v
 
 void vf_program_received(const vf_program *p, int64_t *most, int64_t *total) {
   size_t count;
-  *most = *total = 0;
-  if (p && p->sharded) rt_mesh_count(p->sharded->devices, NULL, 0, &count, most, total);
+  int64_t received[2] = {0};
+  if (fe_is(p, FE_PROGRAM) && p->sharded)
+    rt_mesh_count(p->sharded->devices, NULL, 0, &count, &received[0], &received[1]);
+  if (most) *most = received[0];
+  if (total) *total = received[1];
 }

@@ -106,7 +106,7 @@ void vf_call_place(vf_graph *g, const char *file, int line) {
 }
 
 static bool is_current(vf_value x) {
-  return x.graph && x.epoch == x.graph->epoch && x.id && x.id < x.graph->ir.count;
+  return fe_is(x.graph, FE_GRAPH) && x.epoch == x.graph->epoch && x.id && x.id < x.graph->ir.count;
 }
 
 vf_value vf_at(vf_value x, const char *file, int line) {

@@ -3,7 +3,7 @@
 #include "ir/print/print.h"
 
 static const ir_graph *graph_of(vf_value v) {
-  bool good = v.graph && v.epoch == v.graph->epoch && v.id > 0 && v.id < v.graph->ir.count;
+  bool good = fe_is(v.graph, FE_GRAPH) && v.epoch == v.graph->epoch && v.id > 0 && v.id < v.graph->ir.count;
   return good ? &v.graph->ir : NULL;
 }
 
@@ -39,7 +39,7 @@ int vf_value_shape(vf_value v, int64_t *shape) {
 }
 
 char *vf_value_text(vf_value v) {
-  if (!v.graph) return NULL;
+  if (!fe_is(v.graph, FE_GRAPH)) return NULL;
   const ir_graph *g = graph_of(v);
   ir_error *noted = v.graph->ir.error, error = {0};
   ir_text text;
