@@ -3,8 +3,9 @@
  *
  *   matmul: ... (call 3: matmul %x, %w, at model.c:12)
  *
- * Part of viewfold.h, unless VF_NO_PLACES is defined before that is included. A place takes 8 bytes for each
- * value of a graph. What is called through a pointer, or as (vf_add)(a, b), has no place; nor have views. */
+ * Part of viewfold.h, unless VF_NO_PLACES is defined before that is included. A place takes up to 8 bytes for
+ * each value of a graph, those of references more. What is called through a pointer, or as (vf_add)(a, b), has
+ * no place; nor have views. */
 #ifndef VIEWFOLD_H
 #include "viewfold.h" /* which includes this one in its place */
 #endif
@@ -54,6 +55,17 @@ static inline void vf_cond_at(const char *file, int line, vf_value predicate, in
                               int result_count, vf_value *results) {
   vf_cond(predicate, operand_count, operands, then, otherwise, user, result_count, results);
   vf_call_place(predicate.graph, file, line);
+}
+static inline void vf_sgd_at(const char *file, int line, int count, vf_value *weights,
+                             const vf_value *gradients, vf_value *speeds, vf_value rate, double momentum) {
+  vf_sgd(count, weights, gradients, speeds, rate, momentum);
+  vf_call_place(rate.graph, file, line);
+}
+static inline void vf_adam_at(const char *file, int line, int count, vf_value *weights,
+                              const vf_value *gradients, vf_value *means, vf_value *squares, vf_value rate,
+                              vf_value step, const vf_adam_options *options) {
+  vf_adam(count, weights, gradients, means, squares, rate, step, options);
+  vf_call_place(rate.graph, file, line);
 }
 static inline void vf_while_loop_at(const char *file, int line, vf_function condition, vf_function body,
                                     void *user, int count, const vf_value *init, int64_t max_trips,
@@ -137,6 +149,8 @@ static inline int vf_threefry2x32_at(const char *file, int line, const vf_value 
 #define vf_apply_all(...) vf_apply_all_at(__FILE__, __LINE__, __VA_ARGS__)
 #define vf_vmap(...) vf_vmap_at(__FILE__, __LINE__, __VA_ARGS__)
 #define vf_vmap_tree(...) vf_vmap_tree_at(__FILE__, __LINE__, __VA_ARGS__)
+#define vf_sgd(...) vf_sgd_at(__FILE__, __LINE__, __VA_ARGS__)
+#define vf_adam(...) vf_adam_at(__FILE__, __LINE__, __VA_ARGS__)
 #define vf_cond(...) vf_cond_at(__FILE__, __LINE__, __VA_ARGS__)
 #define vf_while_loop(...) vf_while_loop_at(__FILE__, __LINE__, __VA_ARGS__)
 #define vf_scan(...) vf_scan_at(__FILE__, __LINE__, __VA_ARGS__)
@@ -332,6 +346,22 @@ static inline int vf_threefry2x32_at(const char *file, int line, const vf_value 
 #define vf_arrays_constant(...) vf_at(vf_arrays_constant(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_tap(...) vf_at(vf_tap(__VA_ARGS__), __FILE__, __LINE__)
 #define vf_print(...) vf_at(vf_print(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_input_sharded(...) vf_at(vf_input_sharded(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_shard(...) vf_at(vf_shard(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_all_reduce(...) vf_at(vf_all_reduce(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_all_gather(...) vf_at(vf_all_gather(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_reduce_scatter(...) vf_at(vf_reduce_scatter(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_all_to_all(...) vf_at(vf_all_to_all(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_gather_all_axes(...) vf_at(vf_gather_all_axes(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_transfer_to(...) vf_at(vf_transfer_to(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_pmean(...) vf_at(vf_pmean(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_all_reduce_blocks(...) vf_at(vf_all_reduce_blocks(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_ppermute(...) vf_at(vf_ppermute(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_all_to_all_stacked(...) vf_at(vf_all_to_all_stacked(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_distributed_broadcast(...) vf_at(vf_distributed_broadcast(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_axis_index(...) vf_at(vf_axis_index(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_strided(...) vf_at(vf_strided(__VA_ARGS__), __FILE__, __LINE__)
+#define vf_input_strided(...) vf_at(vf_input_strided(__VA_ARGS__), __FILE__, __LINE__)
 /* end of these rows */
 /* clang-format on */
 

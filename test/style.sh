@@ -63,7 +63,8 @@ awk -v rows="$work/declarations" '
   !inside { print }
   /^\/\* from the rows of ir\/ops.def/ { inside = 1; while ((getline line < rows) > 0) print line }' $declared >"$work/declared"
 placed=frontend/viewfold_places.h
-awk -f test/places.awk frontend/viewfold.h frontend/viewfold_operations.h frontend/viewfold_model.h frontend/viewfold_inspect.h >"$work/places"
+awk -f test/places.awk frontend/viewfold.h frontend/viewfold_operations.h frontend/viewfold_model.h frontend/viewfold_inspect.h \
+  frontend/viewfold_mesh.h frontend/viewfold_buffers.h >"$work/places"
 awk -v rows="$work/places" '
   /^\/\* end of these rows/ { inside = 0 }
   !inside { print }

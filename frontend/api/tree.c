@@ -60,7 +60,8 @@ static bool visit_tree(walk *w, vf_tree *tree, const vf_axes *axes, int axis) {
   if (axes && axes->count < 0) axis = axes->axis, axes = NULL;
   if (axes && !check_prefix(w, tree, axes)) return false;
   if (tree->count < 0) return add_leaf(w, tree, axis);
-  if (tree->count && !tree->children) return fe_refuse(w->call, "a list of %d values is NULL", tree->count);
+  if (tree->count && !tree->children)
+    return fe_refuse(w->call, "a tree of %d children has no list of them", tree->count);
   if (w->depth == DEEPEST) return fe_refuse(w->call, "a tree has more than %d levels", DEEPEST);
   w->open[w->depth++] = (level){tree, axes, axis, 0};
   return true;

@@ -14,6 +14,7 @@ typedef struct mapping {
   fe_call call;
   vf_graph *graph;
   const char *over; /* axes of the mesh along which the mapped axis is divided; NULL: none */
+  int64_t asked;    /* axis_size as given; negative: none */
   ir_ref size;
   uint32_t level;
 } mapping;
@@ -39,12 +40,17 @@ static bool check_axis_size(mapping *m, size_t number, ir_ref x, int axis) {
   ir_ref size = ir_dim(g, x, (uint32_t)(axis < 0 ? axis + rank : axis));
   if (!m->size) m->size = size;
   if (op_decided(g, IR_OP_EQ, m->size, size)) return true;
-  return fe_refuse(
-      &m->call,
-      "axis %d of argument %zu, of shape %s, has size %s, axis_size or the arguments before say %s; mapped "
-      "sizes are equal%s",
-      axis, number + 1, type_of(m, x, &type), op_words_expr(g, size, &one), op_words_expr(g, m->size, &other),
-      op_words_fact(g, IR_OP_EQ, m->size, size, &fact));
+  if (m->asked >= 0)
+    return fe_refuse(
+        &m->call,
+        "axis %d of argument %zu, of shape %s, has size %s, and axis_size is %lld; -1 takes it from "
+        "the arguments",
+        axis, number + 1, type_of(m, x, &type), op_words_expr(g, size, &one), (long long)m->asked);
+  return fe_refuse(&m->call,
+                   "axis %d of argument %zu, of shape %s, has size %s, the arguments before say %s; mapped "
+                   "sizes must be equal%s",
+                   axis, number + 1, type_of(m, x, &type), op_words_expr(g, size, &one),
+                   op_words_expr(g, m->size, &other), op_words_fact(g, IR_OP_EQ, m->size, size, &fact));
 }
 
 /* Check that the leaf is a tensor of the graph, and make it firm (op_default_dtype). */
@@ -63,6 +69,7 @@ static ir_ref divided(mapping *m, ir_ref x, int64_t axis) {
 static bool batch_arguments(mapping *m, const fe_leaves *leaves, int64_t axis_size) {
   ir_graph *g = m->call.ir;
   if (leaves->count == 0) return fe_refuse(&m->call, "there are no arguments; takes at least one");
+  m->asked = axis_size;
   if (axis_size >= 0 && !(m->size = ir_index(g, axis_size))) return false;
   m->level = m->graph->level > m->graph->explicit_batch ? m->graph->level : m->graph->explicit_batch;
   for (size_t i = 0; i < leaves->count; i++) {
@@ -257,8 +264,12 @@ bool vf_vmap(vf_graph *graph, const vf_map *map, vf_function f, void *user, cons
   flat l = {f, user, NULL, NULL};
   fe_call c;
   bool good = fe_begin_in(&c, "vmap", graph);
-  if (good && (!map || map->size != sizeof *map || map->arguments < 0 || map->results < 0))
-    good = fe_refuse(&c, "the map is NULL, its size is not sizeof(vf_map), or a count is negative");
+  if (good && !map) good = fe_refuse(&c, "the map is NULL");
+  if (good && map->size != sizeof *map)
+    good = fe_refuse(&c, "the map's size is %zu; it must be sizeof(vf_map)", map->size);
+  if (good && (map->arguments < 0 || map->results < 0))
+    good = fe_refuse(&c, "there are %d arguments and %d results; counts are at least 0", map->arguments,
+                     map->results);
   if (good && (!f || (!arguments && map->arguments) || (!results && map->results)))
     good = fe_refuse(&c, "the %s NULL", !f ? "function is" : !results ? "results are" : "arguments are");
   bool known = map && map->size == sizeof *map && results;

@@ -144,7 +144,8 @@ static void keep_machine(rt_context *c, const fe_machine *m) {
 ir_status fe_machine_keep(rt_context *c, fe_machine *m, ir_error *error) {
   ir_text text;
   bool all;
-  ir_text_init(&text, &ir_mem_libc); /* rounded, as a later process will read them */
+  fe_roofline_raise(&m->all, &m->one); /* all threads do what one does: less was measured beside other work */
+  ir_text_init(&text, &ir_mem_libc);   /* rounded, as a later process will read them */
   put_machine(m, &text);
   if (!text.failed && set_machine(m, ir_text_get(&text), &all, error) == IR_OK) keep_machine(c, m);
   ir_text_free(&text);

@@ -16,38 +16,51 @@ void fe_put_json_string(const char *s, ir_text *out) {
 
 /* the table */
 
+/* A step and its median time, in ns. */
+typedef struct ranked {
+  const fe_profile_row *row;
+  int64_t ns;
+} ranked;
+
 static int dearest_first(const void *a, const void *b) {
-  const fe_profile_row *x = *(const fe_profile_row *const *)a, *y = *(const fe_profile_row *const *)b;
+  const ranked *x = a, *y = b;
   if (x->ns != y->ns) return x->ns < y->ns ? 1 : -1;
-  return (x > y) - (x < y);
+  return (x->row > y->row) - (x->row < y->row);
 }
+
+#define CERTAINLY_MORE 1.05 /* of the time of a run: medians of steps need not add up to that of the run */
 
 static double per_run(const fe_profile *p, double sum) { return p->times ? sum / (double)p->times : 0; }
 
-static void put_row(const fe_profile *p, const fe_profile_row *r, ir_text *out) {
-  double ms = (double)r->ns * 1e-6, bytes = r->read + r->written;
-  double share = p->run_ns ? 100.0 * (double)r->ns / (double)p->run_ns : 0;
-  ir_textf(out, "%10.4f %5.1f%% %6.4g ", per_run(p, ms), share, per_run(p, (double)r->times));
+static void put_row(const fe_profile *p, const ranked *at, ir_text *out) {
+  const fe_profile_row *r = at->row;
+  double ms = (double)at->ns * 1e-6, bytes = per_run(p, r->read + r->written);
+  double operations = per_run(p, r->operations), run = (double)fe_profile_typical(p, p->count);
+  double share = run > 0 ? 100.0 * (double)at->ns / run : 0;
+  ir_textf(out, "%10.4f %5.1f%% %6.4g ", ms, share, per_run(p, (double)r->times));
   if (bytes > 0 && ms > 0)
-    ir_textf(out, "%9.4g %7.4g %9.4g %8.4g ", per_run(p, bytes) * 1e-6, bytes / ms * 1e-6,
-             per_run(p, r->operations) * 1e-6, r->operations / ms * 1e-6);
+    ir_textf(out, "%9.4g %7.4g %9.4g %8.4g ", bytes * 1e-6, bytes / ms * 1e-6, operations * 1e-6,
+             operations / ms * 1e-6);
   else ir_textf(out, "%9s %7s %9s %8s ", "-", "-", "-", "-");
-  if (r->limit_ms > 0 && ms > 0) ir_textf(out, "%5.0f%%  ", 100 * r->limit_ms / ms);
+  if (r->limit_ms > 0 && ms > 0) ir_textf(out, "%5.0f%%  ", 100 * per_run(p, r->limit_ms) / ms);
   else ir_textf(out, "%6s  ", "-");
   if (r->kernel >= 0) ir_textf(out, "kernel %lld -> ", (long long)r->kernel);
   ir_textf(out, "%s%s%s\n", r->name, *r->computes ? ": " : "", r->computes);
 }
 
-static void put_table(const fe_profile *p, const fe_profile_row **sorted, ir_text *out) {
+static void put_table(const fe_profile *p, ranked *sorted, ir_text *out) {
   size_t ran = 0;
+  int64_t sum = 0, run = fe_profile_typical(p, p->count);
   ir_textf(out, "graph @%s: %lld run%s of %.4f ms\n", rt_program_name(p->program), (long long)p->times,
-           p->times == 1 ? "" : "s", per_run(p, (double)p->run_ns * 1e-6));
+           p->times == 1 ? "" : "s", (double)run * 1e-6);
   ir_textf(out, "%10s %6s %6s %9s %7s %9s %8s %6s\n", "ms", "share", "times", "MB", "GB/s", "Mop", "GFLOP/s",
            "limit");
   for (size_t i = 0; i < p->count; i++)
-    if (p->rows[i].times) sorted[ran++] = &p->rows[i];
+    if (p->rows[i].times) sorted[ran++] = (ranked){&p->rows[i], fe_profile_typical(p, i)};
   if (ran) qsort(sorted, ran, sizeof *sorted, dearest_first);
-  for (size_t i = 0; i < ran; i++) put_row(p, sorted[i], out);
+  for (size_t i = 0; i < ran; i++) put_row(p, &sorted[i], out), sum += sorted[i].ns;
+  if ((double)sum > CERTAINLY_MORE * (double)run)
+    ir_text_str(out, "Steps with others inside of them, such as scan, have the time of those as well.\n");
 }
 
 /* JSON */
@@ -65,7 +78,7 @@ static void put_object(const fe_profile *p, const fe_profile_row *r, const char 
     ir_text_str(out, ",\"computes\":");
     fe_put_json_string(r->computes, out);
   }
-  put_whole("ns", per_run(p, (double)r->ns), out);
+  put_whole("ns", (double)fe_profile_typical(p, (size_t)(r - p->rows)), out);
   put_whole("times", per_run(p, (double)r->times), out);
   if (r->read + r->written > 0) {
     put_whole("bytes_read", per_run(p, r->read), out);
@@ -92,7 +105,7 @@ static void put_json(const fe_profile *p, ir_text *out) {
   ir_text_str(out, "{\"graph\":");
   fe_put_json_string(rt_program_name(p->program), out);
   ir_textf(out, ",\"runs\":%lld", (long long)p->times);
-  put_whole("run_ns", per_run(p, (double)p->run_ns), out);
+  put_whole("run_ns", (double)fe_profile_typical(p, p->count), out);
   put_list(p, "kernels", true, out);
   put_list(p, "steps", false, out);
   ir_text_str(out, "}\n");
@@ -167,7 +180,7 @@ bool fe_profile_is_form(const char *form) { return find_form(form) < FORMS; }
 
 ir_status fe_profile_put(const fe_profile *p, const char *form, ir_text *out, ir_error *error) {
   int chosen = form ? find_form(form) : TEXT;
-  const fe_profile_row **sorted = NULL;
+  ranked *sorted = NULL;
   if (chosen == FORMS)
     return ir_fail(error, IR_ERR_INVALID, "profile: no form '%.40s'; the forms are text, json and trace",
                    form);

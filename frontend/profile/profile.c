@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frontend/report/dump.h"
+#include "frontend/profile/median.h"
 #include "ir/timer.h"
 
 /* Of a trace: enough to see a pattern, in a file of some 2 MB. */
@@ -112,10 +113,13 @@ static bool allocate(fe_profile *p) {
   p->recording.times_by_step = ir_alloc(p->mem, n * sizeof(int64_t));
   p->recording.events = ir_alloc(p->mem, MOST_EVENTS * sizeof *p->recording.events);
   p->recording.event_cap = MOST_EVENTS;
+  p->latest = ir_alloc(p->mem, (n + 1) * FE_PROFILE_RUNS * sizeof *p->latest);
+  p->before = ir_alloc(p->mem, n * sizeof *p->before);
   p->values = ir_alloc(p->mem, rt_program_variable_count(p->program) * sizeof *p->values);
   bool good = p->rows && p->seen && p->recording.ns_by_step && p->recording.times_by_step &&
-              p->recording.events && p->values;
+              p->recording.events && p->latest && p->before && p->values;
   if (!good) return false;
+  memset(p->before, 0, n * sizeof *p->before);
   memset(p->rows, 0, n * sizeof *p->rows);
   memset(p->seen, 0, n * sizeof *p->seen);
   memset(p->recording.ns_by_step, 0, n * sizeof(int64_t));
@@ -150,6 +154,8 @@ void fe_profile_free(fe_profile *p) {
   ir_free(p->mem, p->seen, n * sizeof *p->seen);
   ir_free(p->mem, p->recording.ns_by_step, n * sizeof(int64_t));
   ir_free(p->mem, p->recording.times_by_step, n * sizeof(int64_t));
+  ir_free(p->mem, p->latest, (n + 1) * FE_PROFILE_RUNS * sizeof *p->latest);
+  ir_free(p->mem, p->before, n * sizeof *p->before);
   ir_free(p->mem, p->recording.events, MOST_EVENTS * sizeof *p->recording.events);
   ir_free(p->mem, p->values, rt_program_variable_count(p->program) * sizeof *p->values);
   ir_free(p->mem, p->runs, p->run_cap * sizeof *p->runs);
@@ -168,20 +174,31 @@ ir_status fe_profile_before(fe_profile *p, const int64_t *values, ir_error *erro
   return IR_OK;
 }
 
+int64_t fe_profile_typical(const fe_profile *p, size_t number) {
+  int64_t sorted[FE_PROFILE_RUNS];
+  size_t count = (size_t)(p->times < FE_PROFILE_RUNS ? p->times : FE_PROFILE_RUNS);
+  if (!count) return 0;
+  memcpy(sorted, p->latest + number * FE_PROFILE_RUNS, count * sizeof *sorted);
+  return fe_median(sorted, count);
+}
+
 void fe_profile_after(fe_profile *p, int64_t start_ns) {
   int64_t ns = ir_now_ns() - start_ns;
+  size_t at = (size_t)(p->times % FE_PROFILE_RUNS);
   for (size_t i = 0; i < p->count; i++) {
     fe_profile_row *row = &p->rows[i];
     double times = (double)(p->recording.times_by_step[i] - p->seen[i]);
     p->seen[i] = row->times = p->recording.times_by_step[i];
     row->ns = p->recording.ns_by_step[i];
+    p->latest[i * FE_PROFILE_RUNS + at] = row->ns - p->before[i];
+    p->before[i] = row->ns;
     row->read += times * row->each.read;
     row->written += times * row->each.written;
     row->operations += times * row->each.operations;
     row->limit_ms += times * row->limit_each;
   }
+  p->latest[p->count * FE_PROFILE_RUNS + at] = ns;
   p->times++;
-  p->run_ns += ns;
   p->recording.clock_ns = 0; /* the device's clock may drift */
   if (p->run_count < MOST_RUNS && IR_RESERVE(p->mem, p->runs, p->run_cap, p->run_count + 1))
     p->runs[p->run_count++] = (rt_event){start_ns, ns, UINT32_MAX};

@@ -11,6 +11,7 @@
 #include "ir/parse/parse.h"
 
 enum { FE_PROFILE_NAME = 96, FE_PROFILE_WORDS = 160 };
+enum { FE_PROFILE_RUNS = 64 }; /* the latest ones, whose times are kept: the median of more is no steadier */
 typedef struct fe_profile_row {
   int64_t kernel;                   /* its number as `viewfold dump --stage=kernels` counts; -1: no kernel */
   char name[FE_PROFILE_NAME];       /* "%y", "temporary 3"; of what is no kernel, what it does: "scan" */
@@ -37,8 +38,9 @@ typedef struct fe_profile {
   rt_recording recording;
   rt_event *runs; /* of each of the first runs: when it was */
   size_t run_count, run_cap;
-  int64_t run_ns; /* of all runs, of which there were `times` */
-  int64_t times;
+  int64_t times;   /* runs */
+  int64_t *latest; /* ns of the latest FE_PROFILE_RUNS runs, by step, and behind them of the whole run */
+  int64_t *before; /* by step: ns of the runs before */
 } fe_profile;
 
 /* graph and block: as the program was compiled from it; they must outlive the profile. NULL: not known. The
@@ -56,6 +58,9 @@ void fe_profile_after(fe_profile *profile, int64_t start_ns);
 ir_status fe_profile_run(fe_profile *profile, void *const *inputs, void *const *outputs,
                          const int64_t *values, ir_error *error);
 
+/* The median time of a step in a run, in ns, of the latest runs; of the whole run: number is the count of
+ * steps. 0 where there was no run. */
+int64_t fe_profile_typical(const fe_profile *profile, size_t number);
 /* Append the profile in a form. IR_ERR_INVALID: there is no such form.
  *   text    a table, the dearest step first
  *   json    an object with "graph", "runs", "run_ns", "kernels" (as `viewfold show --profile` reads them) and

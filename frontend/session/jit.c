@@ -118,7 +118,8 @@ static void copy_dynamic(vf_jit *j, const vf_jit_options *o, ir_error *error) {
 
 static bool good_options(const vf_jit_options *o, ir_error *error) {
   const char *wrong = NULL;
-  if (!o || o->size != sizeof *o) wrong = "options are NULL, or their size is not sizeof(vf_jit_options)";
+  if (!o) wrong = "options are NULL";
+  else if (o->size != sizeof *o) wrong = "the size of options is not sizeof(vf_jit_options)";
   else if (!o->function) wrong = "there is no function";
   else if (o->inputs < 0 || o->statics < 0 || o->results < 1 || o->capacity < 0 || o->dynamic_count < 0)
     wrong = "inputs, statics, capacity and dynamic_count are >= 0, results >= 1";

@@ -134,7 +134,9 @@ static bool read_param(reader *r, rt_native_param *p) {
   *p = (rt_native_param){0};
   if (!word(r)) return fail_signature(r, "expected a parameter");
   ir_dtype type = type_word(r->word);
-  if (type != IR_NONE && !word(r)) return fail_signature(r, "expected a parameter after its type");
+  if (type != IR_NONE && !word(r))
+    return fail_signature(r,
+                          "expected a parameter after its type; arrays are written without *, as in f32 in0");
   if (array_word(r, p)) {
     if (!read_array(r, p)) return false;
   } else if (attribute_word(r, p)) {

@@ -462,7 +462,9 @@ static const struct {
     {bad_divisor, NULL},
     {bad_zero, "add: operand 2 is no value; a value is what a builder returned, one that was given operands "
                "of a graph"},
-    {bad_id, "add: operand 2 is the error value of an earlier failure"},
+    {bad_id, "add: operand 2 is the error value of a failure that was cleared, or of vf_graph_find for a "
+             "name that the "
+             "graph does not have"},
     {bad_dtype, "const: no dtype of a tensor; use bool, an integer or a float dtype"},
     {bad_operation, "reshap: there is no such operation; nearest: reshape"},
     {bad_attribute, "reshape: there is no attribute mode; attributes: shape"},

@@ -137,6 +137,10 @@ SPLIT(scan_count, vf_scan(identity, NULL, 1, &m->x, -1, NULL, 0, 3, false, out, 
 SPLIT(vjp_count, vf_vjp(1, &m->x, NULL, -1, NULL, out))
 SPLIT(vjp_results, vf_vjp(1, &m->x, NULL, 1, &m->x, NULL))
 SPLIT(map_null, vf_vmap(m->graph, NULL, identity, NULL, &m->x, out))
+SPLIT(map_size, vf_map map = {8, 1, 1, NULL, NULL, -1, NULL};
+      vf_vmap(m->graph, &map, identity, NULL, &m->x, out))
+SPLIT(map_counts, vf_map map = {sizeof map, -1, 1, NULL, NULL, -1, NULL};
+      vf_vmap(m->graph, &map, identity, NULL, &m->x, out))
 SPLIT(map_levels, map_again((void *)m, &m->x, out))
 SPLIT(map_list, vf_tree result = {.count = VF_LEAF};
       vf_vmap_tree(m->graph, negate_tree, NULL, &(vf_tree){.count = 2}, NULL, NULL, -1, &result))
@@ -257,11 +261,12 @@ static const struct {
     {scan_count, GRAPH, "scan: there are -1 operands to slice; takes 0 to 65535 (call 7: scan %x)"},
     {vjp_count, GRAPH, "vjp: 1 outputs and -1 inputs are given; a list has 0 entries or more"},
     {vjp_results, GRAPH, "vjp: the list for its 1 results is NULL"},
-    {map_null, GRAPH,
-     "vmap: the map is NULL, its size is not sizeof(vf_map), or a count is negative (call 7: vmap)"},
+    {map_null, GRAPH, "vmap: the map is NULL (call 7: vmap)"},
+    {map_size, GRAPH, "vmap: the map's size is 8; it must be sizeof(vf_map) (call 7: vmap)"},
+    {map_counts, GRAPH, "vmap: there are -1 arguments and 1 results; counts are at least 0 (call 7: vmap)"},
     {map_levels, GRAPH,
      "vmap: there would be 17 batch axes; a tensor has at most 16 axes (call 38: vmap %x)"},
-    {map_list, GRAPH, "vmap: a list of 2 values is NULL (call 7: vmap)"},
+    {map_list, GRAPH, "vmap: a tree of 2 children has no list of them (call 7: vmap)"},
     {map_prefix, GRAPH,
      "vmap: in_axes has 2 entries where there is a single value; it is a prefix of the tree (call 7: vmap)"},
     {map_realised, SESSION,

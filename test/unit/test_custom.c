@@ -460,6 +460,8 @@ static void test_signatures_refused(void **state) {
       {"", "at 'the end': a function returns void or int"},
       {"float(in0)", "at 'float(in0)': a function returns void or int"},
       {"int", "at 'the end': expected '('"},
+      {"int(f32 *in0)",
+       "at '*in0)': expected a parameter after its type; arrays are written without *, as in f32 in0"},
       {"int(in0", "at 'the end': expected ',' or ')'"},
       {"int(in0,)", "at ')': expected a parameter"},
       {"int(in0) x", "at 'x': expected the end"},

@@ -54,6 +54,26 @@ static void sgd(void **state) {
   assert_memory_equal(o, want, sizeof want);
 }
 
+/* What an optimiser does not take is noted in the graph, by its name; the weights are error values. */
+static void refused(void **state) {
+  (void)state;
+  vf_graph *g = api_graph(api_context(), "refused");
+  vf_value w, x = vf_input(g, "x", VF_F32, VF_LIST(2)), rate = vf_number(g, 0.1), step = vf_integer(g, 1);
+  const vf_adam_options empty = {0};
+  vf_value means = x, squares = x;
+#define REFUSED(call, message)                                                                               \
+  w = x, call;                                                                                               \
+  assert_false(vf_ok(w));                                                                                    \
+  api_check_reason(vf_graph_message(g), message);                                                            \
+  vf_graph_clear_error(g)
+  REFUSED(vf_sgd(1, &w, &x, NULL, x, 0), "sgd: the rate has shape f32[2]; it must be a scalar");
+  REFUSED(vf_adam(1, &w, &x, &means, &squares, rate, step, &empty),
+          "adam: the size of options is 0; it must be sizeof(vf_adam_options)");
+  REFUSED(vf_adam(1, &w, &x, &means, &squares, rate, vf_integer(g, 0), NULL),
+          "adam: the step is 0; steps count from 1");
+#undef REFUSED
+}
+
 static void npy_files(void **state) {
   vf_context *c = api_context();
   vf_error error;
@@ -82,4 +102,4 @@ static void npy_files(void **state) {
   remove("build/test_learning.npy");
 }
 
-UNIT_TESTS(adam, sgd, npy_files)
+UNIT_TESTS(adam, sgd, refused, npy_files)

@@ -39,6 +39,8 @@ CASE(sizes_program, vf_program_find_sizes(NULL, NULL, NULL, e))
 CASE(constant_program, vf_program_set_constant(NULL, (vf_value){0}, in, NULL, NULL, e))
 CASE(view_graph, vf_data_view_create(NULL, e))
 CASE(jit_context, vf_jit_create(NULL, NULL, e))
+CASE(jit_options, vf_jit_create(m->context, NULL, e))
+CASE(jit_options_size, vf_jit_create(m->context, &(vf_jit_options){.size = 8}, e))
 CASE(jit_self, vf_jit_call(NULL, NULL, NULL, NULL, e))
 CASE(npy_tensor, vf_npy_write(NULL, "x.npy", e))
 CASE(data_tensor, vf_tensor_data(NULL, e))
@@ -73,6 +75,8 @@ static const struct {
     {constant_program, "set_constant: the program is NULL"},
     {view_graph, "data_view: the graph is NULL"},
     {jit_context, "jit: the context is NULL"},
+    {jit_options, "jit: options are NULL"},
+    {jit_options_size, "jit: the size of options is not sizeof(vf_jit_options)"},
     {jit_self, "jit: it is NULL"},
     {npy_tensor, "npy: the tensor is NULL"},
     {data_tensor, "data: the tensor is NULL"},

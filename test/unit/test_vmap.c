@@ -542,10 +542,10 @@ static void test_refused(void **state) {
           "VF_NOT_MAPPED"),
       REFUSED(identity, 1, {VF_NOT_MAPPED}, 0, -1,
               "vmap: no argument is mapped, so the size of the axis is unknown; give axis_size"),
-      REFUSED(identity, 1, {0}, 0, 5,
-              "vmap: axis 0 of argument 1, of shape f32[4,3], has size 4, axis_size or the arguments before "
-              "say 5; "
-              "mapped sizes are equal"),
+      REFUSED(
+          identity, 1, {0}, 0, 5,
+          "vmap: axis 0 of argument 1, of shape f32[4,3], has size 4, and axis_size is 5; -1 takes it from "
+          "the arguments"),
       REFUSED(identity, 1, {0}, VF_NOT_MAPPED, -1,
               "vmap: result 1 has shape f32[4|3] and may differ along the mapped axis, but its entry of "
               "out_axes is "
@@ -588,9 +588,8 @@ static void test_unequal_sizes(void **state) {
   bench *b = start();
   vf_value x[2] = {input(b, VF_LIST(4, 3)), input(b, VF_LIST(3, 3))}, y;
   assert_false(map2(b, two_sizes, NULL, 2, x, NULL, 1, &y, NULL));
-  api_check_reason(vf_graph_message(b->g),
-                   "vmap: axis 0 of argument 2, of shape f32[3,3], has size 3, axis_size or "
-                   "the arguments before say 4; mapped sizes are equal");
+  api_check_reason(vf_graph_message(b->g), "vmap: axis 0 of argument 2, of shape f32[3,3], has size 3, the "
+                                           "arguments before say 4; mapped sizes must be equal");
 }
 
 /* A value from inside, kept by the function, is one for each index: neither it nor what is computed of it is

@@ -1,5 +1,6 @@
 /* Steps of optimisers, recorded as operations on each weight. */
 #include "frontend/api/api.h"
+#include "passes/ops/check.h"
 
 static vf_value scaled(vf_value x, double factor) { return vf_mul(x, vf_number(x.graph, factor)); }
 
@@ -14,8 +15,11 @@ typedef struct list {
 static bool check_lists(const char *who, vf_value rate, int count, vf_value *weights, const list *lists,
                         size_t n) {
   fe_call c;
+  op_words type;
   bool good = fe_begin(&c, who, &rate, 1) && count >= 0;
   if (count < 0) fe_refuse(&c, "there are %d weights", count);
+  if (good && vf_value_rank(rate) != 0)
+    good = fe_refuse(&c, "the rate has shape %s; it must be a scalar", op_words_type(c.ir, rate.id, &type));
   for (size_t i = 0; i < n && count > 0; i++)
     if (!lists[i].values) good = fe_refuse(&c, "the list of %s is NULL", lists[i].name);
   if (good) return true;
@@ -37,11 +41,26 @@ void vf_sgd(int count, vf_value *weights, const vf_value *gradients, vf_value *s
 
 static vf_adam_options settings_of(const vf_adam_options *given) {
   vf_adam_options o = {.size = sizeof o};
-  if (given && given->size >= sizeof o) o = *given;
+  if (given) o = *given;
   if (o.beta1 == 0) o.beta1 = 0.9;
   if (o.beta2 == 0) o.beta2 = 0.999;
   if (o.epsilon == 0) o.epsilon = 1e-8;
   return o;
+}
+
+/* Are options and step as documented? Else the graph notes why not, and the weights become error values. */
+static bool check_adam(int count, vf_value *weights, vf_value step, const vf_adam_options *options) {
+  fe_call c;
+  bool good = fe_begin(&c, "adam", &step, 1);
+  const ir_node *n = good ? ir_get(c.ir, step.id) : NULL;
+  if (good && options && options->size != sizeof *options)
+    good = fe_refuse(&c, "the size of options is %zu; it must be sizeof(vf_adam_options)", options->size);
+  if (good && n->op == IR_OP_CONST && n->dtype == IR_I64 && n->arg < 1)
+    good = fe_refuse(&c, "the step is %lld; steps count from 1", (long long)n->arg);
+  if (good) return true;
+  vf_value failed = fe_end(&c, 0);
+  for (int i = 0; i < count; i++) weights[i] = failed;
+  return false;
 }
 
 /* 1 - beta^step */
@@ -55,6 +74,7 @@ void vf_adam(int count, vf_value *weights, const vf_value *gradients, vf_value *
   const list lists[] = {
       {"weights", weights}, {"gradients", gradients}, {"means", means}, {"squares", squares}};
   if (!check_lists("adam", rate, count, weights, lists, 4)) return;
+  if (!check_adam(count, weights, step, options)) return;
   vf_adam_options o = settings_of(options);
   vf_value first = correction(step, o.beta1), second = correction(step, o.beta2);
   for (int i = 0; i < count; i++) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "frontend/cli/tune/tune.h"
+#include "frontend/profile/median.h"
 #include "ir/timer.h"
 
 enum {
@@ -27,16 +28,6 @@ typedef struct finalist {
   rt_program *program;
 } finalist;
 
-static int ascending(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
-static int64_t median(int64_t *ns, int count) {
-  qsort(ns, (size_t)count, sizeof *ns, ascending);
-  return ns[count / 2];
-}
-
 static bool may_continue(int64_t until) { return !tune_stopped() && ir_now_ns() < until; }
 
 /* Median times of t->searched_kernel in both programs, which run alternately. After a signal both are
@@ -48,7 +39,7 @@ static ir_status median_alternating(tune *t, const rt_program *const two[2], int
   for (int i = 0; i < count && !tune_stopped(); i++)
     for (int k = 0; k < 2; k++)
       if (tune_time(t, two[k], &ns[k][i], error) != IR_OK) return error->status;
-  for (int k = 0; k < 2; k++) out[k] = tune_stopped() ? expected : median(ns[k], count);
+  for (int k = 0; k < 2; k++) out[k] = tune_stopped() ? expected : fe_median(ns[k], (size_t)count);
   return IR_OK;
 }
 
