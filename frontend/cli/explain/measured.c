@@ -252,7 +252,7 @@ static void put_time(double ms, double iterations, double limit_ms, bool once, i
   else put_share("took", ms / iterations, limit_ms, out);
   if (ms > 0 && iterations > 1) ir_textf(out, ", in each of %.0f iterations", iterations);
   if (ms > 0 && iterations >= 1 && ms / iterations < CERTAINLY_LESS * limit_ms)
-    ir_text_str(out, ", which was measured when the machine had other work: viewfold devices --measure");
+    ir_text_str(out, ", so that the limit is too high: viewfold devices --measure");
   ir_text_str(out, "\n");
 }
 

@@ -113,7 +113,7 @@ $ VIEWFOLD_MACHINE='threads=1 read=10 copy=10 fill=10 gflops=100' viewfold expla
   lanes   [..]
   limit   0.8 ms, by [..]: 8 MB at 10 GB/s
   expects 0.[..] ms, 100 % of the limit, by 1 thread
-  took    [..] ms, [..] % of the limit
+  took    [..] ms, [..] % of the limit[..]
 \
 memory: 8 MB of inputs and results, 0 MB of intermediates with 1 thread; in all 1.00 times the inputs and results
 $ VIEWFOLD_MACHINE='threads=1 read=1000 copy=1000 fill=1000 gflops=100' viewfold explain --kernel 1 --graph product --threads 1 scale.vf | grep -A 1 'arithmetic: .* million'
