@@ -151,8 +151,11 @@ typedef struct pass_strategy {
   /* Remainders: what fills no whole step of a level (passes/loops/emit_nest.c). */
 
   /* Does the level split `elements` elements of its axis into whole steps only, of which the last begins
-   * further back and stores elements twice? Two threads may then store the same bits to the same place. */
+   * further back and stores elements twice? */
   bool (*overlaps_last)(const struct loop_nest *n, const struct loop_level *level, int64_t elements);
+  /* May two blocks overlap so? Both store the same bits to the same place: of threads of a processor that is
+   * a data race, of groups of work-items OpenCL leaves the value undefined in theory alone. */
+  bool overlaps_blocks;
   /* Unrolled steps of level d, the last of which begins further back, for the `left` elements from `start`
    * on; 0: the remainder is placed apart. */
   ir_ref (*shift_last)(struct loop_place *p, uint32_t d, ir_ref start, ir_ref left);

@@ -50,6 +50,7 @@ tx_value cc_read_whole(tx_emitter *e, const tx_place *a);
 tx_value cc_load_scalar(tx_emitter *e, const tx_place *a, tx_value valid, tx_value other);
 tx_value cc_load_vector(tx_emitter *e, const tx_place *a, const tx_value *valid, tx_value other);
 void cc_write_whole(tx_emitter *e, ir_ref ref, const tx_place *a, tx_value stored);
+void cc_write_masked(tx_emitter *e, const tx_place *a, tx_value valid, tx_value stored);
 void cc_write_elements(tx_emitter *e, const tx_place *a, tx_value stored);
 
 /* loop.c: as cg_emits says; the unrolled values of a RARE */

@@ -323,6 +323,7 @@ const tx_language cc_language = {
     .read_whole = cc_read_whole,
     .write_whole = cc_write_whole,
     .write_elements = cc_write_elements,
+    .write_masked = cc_write_masked,
     .load_vector = cc_load_vector,
     .load_scalar = cc_load_scalar,
     .rare = cc_emit_rare,

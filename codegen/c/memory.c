@@ -93,6 +93,15 @@ void cc_write_whole(tx_emitter *e, ir_ref ref, const tx_place *a, tx_value store
   }
 }
 
+void cc_write_masked(tx_emitter *e, const tx_place *a, tx_value valid, tx_value stored) {
+  valid = tx_convert(e, valid, tx_signed(a->kind));
+  cc_use_type(e, valid.kind, a->width);
+  cc_use_type(e, a->kind, a->width);
+  cc_define(e, "VF_storeif(%s, %s, %u)", tx_type(e, a->kind, 1), tx_type(e, valid.kind, 1), a->width);
+  tx_line(e, "storeif_%s(%s, %s, %s)", tx_type(e, a->kind, a->width), tx_low_address(e, a), valid.text,
+          stored.text);
+}
+
 void cc_write_elements(tx_emitter *e, const tx_place *a, tx_value stored) {
   const char *name = a->affine ? "spread" : tx_text(e, "scatter_%s", tx_type(e, a->lane_term.kind, 1));
   cc_use_type(e, a->kind, a->width);

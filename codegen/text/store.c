@@ -105,8 +105,8 @@ static void update_whole(tx_emitter *e, const tx_place *a, ir_op op, tx_value va
   e->language->write_whole(e, 0, &low, tx_to_storage(e, a->dtype, value));
 }
 
-/* Contiguous lanes with one common condition are one access. Other lanes are updated one after another, since
- * two of them may address the same element. */
+/* Contiguous lanes with one common condition are one access, and so are those that are stored under a mask.
+ * Other lanes are updated one after another, since two of them may address the same element. */
 static void update_subvector(tx_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t lanes = e->nest->width[ref], width = tx_width(e, lanes);
@@ -122,6 +122,12 @@ static void update_subvector(tx_emitter *e, ir_ref ref) {
     bool truth = a.dtype == IR_BOOL;
     update_whole(e, &a, op, truth ? tx_mask(e, value, kind, width) : tx_splat(e, value, width));
     if (!surely) tx_close(e);
+    return;
+  }
+  bool powers = !(width & (width - 1)), numbers = a.dtype != IR_BOOL && value.width == width;
+  if (e->language->write_masked && !op && !surely && !one_condition && a.affine && a.stride == 1 && powers &&
+      numbers) {
+    e->language->write_masked(e, &a, valid, tx_to_storage(e, a.dtype, value));
     return;
   }
   if (width > 1 && !surely && !one_condition) valid = tx_temporary(e, valid);

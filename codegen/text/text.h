@@ -160,6 +160,8 @@ typedef struct tx_language {
   tx_value (*read_whole)(tx_emitter *e, const tx_place *a);
   void (*write_whole)(tx_emitter *e, ir_ref ref, const tx_place *a, tx_value stored);
   void (*write_elements)(tx_emitter *e, const tx_place *a, tx_value stored); /* of any other access */
+  /* A store of a vector of 2^n contiguous elements where `valid` holds; NULL: there are none. */
+  void (*write_masked)(tx_emitter *e, const tx_place *a, tx_value valid, tx_value stored);
   /* Of a vector access: the elements where `valid` holds (NULL: everywhere), else `other`; the same of one
    * element for all lanes, of which some may be valid. */
   tx_value (*load_vector)(tx_emitter *e, const tx_place *a, const tx_value *valid, tx_value other);

@@ -48,6 +48,19 @@ ir_ref loop_place_lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, 
   return effect;
 }
 
+/* Where a step of `length` elements begins that has those from start on, and further back than that if the
+ * axis ends before: what a thread computes of it, of one that is divided among threads. 0: it has not so
+ * many. */
+static ir_ref overlapped_start(loop_place *p, uint32_t axis, ir_ref start, int64_t length) {
+  ir_graph *g = p->n->g;
+  int64_t size;
+  ir_ref left = p->part_left[axis] ? p->part_left[axis] : p->n->axes[axis].extent;
+  if (!ir_is_const(g, left, &size) || size < length) return 0;
+  ir_ref last =
+      p->part_left[axis] ? pass_add_int(g, p->part_start[axis], size - length) : ir_index(g, size - length);
+  return pass_min(g, start, last);
+}
+
 /* Overlapped steps: all are whole, and the last one begins further back, so that it ends with what is left
  * and repeats elements of the one before. Unrolled code is long: it then has one body for all steps. 0 where
  * that is not possible. */
@@ -55,12 +68,14 @@ static ir_ref place_overlapped_steps(loop_place *p, uint32_t d, ir_ref start, ir
   ir_graph *g = p->n->g;
   loop_level level = p->n->levels[d];
   const loop_axis *axis = &p->n->axes[level.axis];
-  int64_t size, elements, step = level.step;
-  if (level.binding != IR_SERIAL || !ir_is_const(g, axis->extent, &size) ||
-      !ir_is_const(g, left, &elements) || !p->n->strategy->overlaps_last(p->n, &level, elements))
+  int64_t elements, step = level.step;
+  if (level.binding != IR_SERIAL || !ir_is_const(g, left, &elements) ||
+      !p->n->strategy->overlaps_last(p->n, &level, elements))
     return 0;
-  if (elements < step)
-    return loop_place_inside(p, d, pass_min(g, start, ir_index(g, size - step)), ir_index(g, step));
+  if (elements < step) {
+    ir_ref at = overlapped_start(p, level.axis, start, step);
+    return at ? loop_place_inside(p, d, at, ir_index(g, step)) : 0;
+  }
   ir_ref last = pass_add_int(g, start, elements - step), whole = ir_index(g, elements / step);
   if (axis->unroll == 1) {
     ir_ref effects[] = {loop_place_steps(p, d, whole, start, step),
@@ -139,17 +154,17 @@ static ir_ref place_narrowing_vectors(loop_place *p, uint32_t d, ir_ref start, i
   enum { HALVES = 16 }; /* widths that are tried: one for each bit of a number below CG_MAX_LANES = 2^10 */
   ir_graph *g = p->n->g;
   const loop_axis *axis = &p->n->axes[p->n->levels[d].axis];
-  int64_t elements, size;
-  ir_ref effects[HALVES];
+  int64_t elements;
+  ir_ref effects[HALVES], back;
   uint32_t count = 0;
   if (p->n->levels[d].step > 1) return place_spread_lanes(p, d, start, left);
   if (!ir_is_const(g, left, &elements)) {
     ir_ref partial = loop_place_partial(p, d, start, left);
     return partial ? partial : p->n->strategy->place_uncounted(p, d, start, left);
   }
-  if (axis->overlaps && elements > 1 && ir_is_const(g, axis->extent, &size) && size >= axis->lanes)
-    return loop_place_lanes(p, d, axis->lanes, pass_min(g, start, ir_index(g, size - axis->lanes)), 1, 1,
-                            IR_VECTOR);
+  if (axis->overlaps && elements > 1 &&
+      (back = overlapped_start(p, p->n->levels[d].axis, start, axis->lanes)))
+    return loop_place_lanes(p, d, axis->lanes, back, 1, 1, IR_VECTOR);
   while (elements > 0 && count < HALVES) {
     int64_t width = p->n->strategy->lanes_of_remainder(elements);
     effects[count++] = loop_place_lanes(p, d, width, start, 1, 1, IR_VECTOR);

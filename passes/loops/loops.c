@@ -8,8 +8,7 @@
  *
  * A kernel split into sub-domains has a nest for each; stores that share outer ranges stand inside common
  * loops over these. An axis along which updates may meet has no lanes, is not unrolled and not divided among
- * threads. Thread blocks are numbered through all nests in sequence, and in each nest through the whole steps
- * and the remainders of its outermost levels. */
+ * threads. */
 #include "loops.h"
 
 #include "passes/index/index.h"
@@ -83,6 +82,8 @@ static bool shape_group(loop_nest *base, loop_group *group, bool threads) {
     nest->strategy->choose_lanes(nest);
     work = loop_work_inside(nest, nest->axis_count);
   }
+  for (uint32_t i = 0; i < group->count && threads; i++)
+    loop_find_repeated(nest, nest->shares ? group->stores[i] : nest->store);
   loop_choose_levels(nest, threads, work);
   keep_fresh(base, nest);
   if (base->shaping && !shape_from_outside(nest, threads)) return false;
@@ -122,7 +123,7 @@ static ir_ref shared_body(loop_place *p) {
   return effect;
 }
 
-static ir_ref place_group(loop_nest *base, loop_group *group, loop_place *p, uint32_t first) {
+ir_ref loop_place_group(loop_nest *base, loop_group *group, loop_place *p, uint32_t first) {
   p->n = &group->nest;
   p->body = group->count > 1 ? shared_body : loop_store_body;
   p->user = group;
@@ -139,7 +140,7 @@ static ir_ref place_all_stores(loop_nest *base, const ir_ref *stores, uint32_t c
   loop_group group;
   for (uint32_t i = 0; i < count; i += group.count) {
     if (!loop_read_group(base, stores + i, count - i, &group) || !shape_group(base, &group, false)) return 0;
-    effects[part_count++] = place_group(base, &group, &(loop_place){0}, 0);
+    effects[part_count++] = loop_place_group(base, &group, &(loop_place){0}, 0);
   }
   return loop_jam(base->g, effects, part_count) ? loop_sequence(base->g, effects, part_count) : 0;
 }
@@ -162,141 +163,6 @@ ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32
   return effect;
 }
 
-/* threads */
-
-/* Boxes of one kernel [14 in the workloads]: those of eight thread levels with a remainder each; a kernel of
- * more is refused (IR_ERR_INTERNAL). */
-enum { MAX_BOXES = 256 };
-
-/* A box of equal thread blocks: either the whole steps or the remainder of each thread level. */
-typedef struct block_box {
-  loop_group *group;
-  uint32_t remainders; /* bit t: the remainder of thread level t, not its whole steps */
-  ir_ref blocks;
-} block_box;
-
-static bool overlaps_last(const loop_group *group, uint32_t t, int64_t *size) {
-  const loop_level *level = &group->nest.levels[t];
-  return ir_is_const(group->nest.g, group->nest.axes[level->axis].extent, size) &&
-         group->nest.strategy->overlaps_last(&group->nest, level, *size);
-}
-
-/* The steps of which the last block of thread level t has fewer, in the same loops; 0: a remainder has loops
- * of its own. */
-static int64_t steps_inside(const loop_group *group, uint32_t t, int64_t *size) {
-  ir_ref extent = group->nest.axes[group->nest.levels[t].axis].extent;
-  return ir_is_const(group->nest.g, extent, size) ? loop_steps_inside(&group->nest, t, *size) : 0;
-}
-
-static ir_ref whole_steps(ir_graph *g, const loop_group *group, uint32_t t) {
-  const loop_level *level = &group->nest.levels[t];
-  ir_ref extent = group->nest.axes[level->axis].extent;
-  int64_t size;
-  if (overlaps_last(group, t, &size) || steps_inside(group, t, &size))
-    return ir_index(g, size / level->step + 1);
-  return level->step == 1 ? extent : pass_div_int(g, extent, level->step);
-}
-
-/* The number of blocks of thread level t in this box, and the number of elements in each. */
-static ir_ref blocks_of_level(ir_graph *g, const block_box *box, uint32_t t, ir_ref *elements) {
-  const loop_level *level = &box->group->nest.levels[t];
-  bool remainder = box->remainders >> t & 1;
-  ir_ref extent = box->group->nest.axes[level->axis].extent;
-  int64_t size;
-  bool none = level->step == 1 || overlaps_last(box->group, t, &size) || steps_inside(box->group, t, &size);
-  *elements = ir_index(g, remainder && none ? 0 : level->step);
-  if (remainder && !none) *elements = pass_mod_int(g, extent, level->step);
-  return remainder ? ir_index(g, 1) : whole_steps(g, box->group, t);
-}
-
-/* Sets box->blocks. False where the box is empty. */
-static bool count_blocks(ir_graph *g, block_box *box) {
-  box->blocks = ir_index(g, 1);
-  for (uint32_t t = 0; t < box->group->threads; t++) {
-    ir_ref elements, blocks = blocks_of_level(g, box, t, &elements);
-    if (ir_bounds_of(g, blocks).hi <= 0 || ir_bounds_of(g, elements).hi <= 0) return false;
-    box->blocks = pass_mul(g, box->blocks, blocks);
-  }
-  return true;
-}
-
-static bool is_one_block(ir_graph *g, ir_ref blocks) { return ir_bounds_of(g, blocks).hi <= 1; }
-
-/* The loops inside block number `at` of the box. */
-static ir_ref inside_block(loop_nest *base, const block_box *box, ir_ref at) {
-  ir_graph *g = base->g;
-  loop_place p = {0};
-  for (uint32_t t = box->group->threads; t-- > 0;) {
-    const loop_level *level = &box->group->nest.levels[t];
-    ir_ref elements, blocks = pass_max(g, ir_index(g, 1), blocks_of_level(g, box, t, &elements));
-    ir_ref block_index = t ? pass_mod(g, at, blocks) : at;
-    if (t) at = pass_div(g, at, blocks);
-    ir_ref first = box->remainders >> t & 1 ? pass_mul_int(g, whole_steps(g, box->group, t), level->step)
-                                            : pass_mul_int(g, block_index, level->step);
-    int64_t size;
-    int64_t inside = steps_inside(box->group, t, &size);
-    if (overlaps_last(box->group, t, &size)) first = pass_min(g, first, ir_index(g, size - level->step));
-    else if (inside) elements = loop_left_in_block(g, block_index, size, level->step, inside);
-    p.start[level->axis] = first;
-    p.left[level->axis] = elements;
-  }
-  return place_group(base, box->group, &p, box->group->threads);
-}
-
-/* The loops of thread block number `block`, if it is in the box, whose blocks are numbered from `first` on.
- * Other blocks do nothing: the loop around the box has trip count 0. alone: there are no other boxes. */
-static ir_ref block_of(loop_nest *base, const block_box *box, ir_ref block, ir_ref first, bool alone) {
-  ir_graph *g = base->g;
-  if (alone) return inside_block(base, box, block);
-  ir_ref zero = ir_index(g, 0), one = ir_index(g, 1), at = pass_sub(g, block, first);
-  ir_ref within = pass_min(g, pass_add_int(g, at, 1), pass_sub(g, box->blocks, at));
-  ir_ref runs = pass_max(g, zero, pass_min(g, one, within));
-  int64_t known;
-  at = pass_max(g, zero, pass_min(g, at, pass_add_int(g, box->blocks, -1)));
-  ir_ref range = ir_is_const(g, runs, &known) && known == 1 ? 0 : loop_fresh_range(base, runs);
-  ir_ref effect = inside_block(base, box, at);
-  return range ? loop_wrap(g, range, IR_SERIAL, effect) : effect;
-}
-
-static bool find_boxes(loop_nest *base, loop_group *group, block_box *boxes, uint32_t *count) {
-  for (uint32_t remainders = 0; remainders >> group->threads == 0; remainders++) {
-    block_box box = {.group = group, .remainders = remainders};
-    if (!count_blocks(base->g, &box)) continue;
-    if (*count == MAX_BOXES) {
-      ir_fail(base->g->error, IR_ERR_INTERNAL,
-              "a kernel has more than %d combinations of full and remainder thread blocks", MAX_BOXES);
-      return false;
-    }
-    boxes[(*count)++] = box;
-  }
-  return true;
-}
-
-/* Boxes of several blocks are numbered in sequence; a box of at most one block runs in block 0. */
-static ir_ref thread_loop(loop_nest *base, loop_group *groups, uint32_t group_count) {
-  ir_graph *g = base->g;
-  block_box boxes[MAX_BOXES];
-  ir_ref effects[MAX_BOXES], zero = ir_index(g, 0), total = zero, first = zero;
-  uint32_t count = 0, singles = 0;
-  for (uint32_t i = 0; i < group_count; i++)
-    if (!find_boxes(base, &groups[i], boxes, &count)) return 0;
-  for (uint32_t i = 0; i < count; i++) {
-    if (is_one_block(g, boxes[i].blocks)) singles++;
-    else total = pass_add(g, total, boxes[i].blocks);
-  }
-  if (singles || !count) total = pass_max(g, total, ir_index(g, 1));
-  bool alone = count == 1 && (!singles || ir_bounds_of(g, boxes[0].blocks).lo == 1);
-  ir_ref range = loop_fresh_range(base, total), block = is_one_block(g, total) ? zero : range;
-  base->bound = &range, base->bound_count = 1;
-  for (uint32_t i = 0; i < count; i++) {
-    bool single = is_one_block(g, boxes[i].blocks);
-    effects[i] = block_of(base, &boxes[i], block, single ? zero : first, alone);
-    if (!effects[i]) return 0;
-    if (!single) first = pass_add(g, first, boxes[i].blocks);
-  }
-  return loop_wrap(g, range, IR_THREAD, loop_sequence(g, effects, count));
-}
-
 /* The thread loop over a group for each sequence of stores that share axes. */
 static ir_ref shaped(loop_nest *base, const ir_ref *stores, uint32_t count) {
   loop_group *groups = ir_alloc(base->g->mem, count * sizeof *groups);
@@ -308,7 +174,7 @@ static ir_ref shaped(loop_nest *base, const ir_ref *stores, uint32_t count) {
     ok = loop_read_group(base, stores + i, count - i, &groups[group_count]) &&
          shape_group(base, &groups[group_count], true);
   }
-  if (ok) root = thread_loop(base, groups, group_count);
+  if (ok) root = loop_thread_blocks(base, groups, group_count);
   ir_free(base->g->mem, groups, count * sizeof *groups);
   return root;
 }

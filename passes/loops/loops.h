@@ -61,6 +61,8 @@ typedef struct loop_axis {
   int contiguous_elements; /* contiguous width of a work-item's unrolled elements; 0: they are not adjacent */
   int head, block;
   bool overlaps; /* a step may overlap the one before, and store elements twice */
+  /* Of each so many indices the last one stores elements that the one before it stores too; 0: of none. */
+  int64_t repeats;
 } loop_axis;
 
 /* A loop over a split axis in steps of `step` elements. */
@@ -113,6 +115,14 @@ typedef struct loop_group {
 } loop_group;
 /* loops.c: the group of the first store: the stores that follow and share axes with it. */
 bool loop_read_group(loop_nest *base, const ir_ref *stores, uint32_t count, loop_group *out);
+
+/* loops.c: the loops of the group's levels from `first` on. */
+ir_ref loop_place_group(loop_nest *base, loop_group *group, struct loop_place *p, uint32_t first);
+/* blocks.c: the loop over the thread blocks of all groups. */
+ir_ref loop_thread_blocks(loop_nest *base, loop_group *groups, uint32_t group_count);
+
+/* repeated.c: sets `repeats` of the axes of n along which indices of the store repeat. */
+void loop_find_repeated(loop_nest *n, ir_ref store);
 
 /* axes.c */
 bool loop_find_axes(loop_nest *n); /* finds the store's free ranges, by number; false: too many */
@@ -242,6 +252,7 @@ void loop_neighbours(const loop_nest *n, uint32_t nest, bool threads);
 typedef struct loop_place {
   loop_nest *n;
   ir_ref start[MAX_NEST], left[MAX_NEST];
+  ir_ref part_start[MAX_NEST], part_left[MAX_NEST]; /* the same of a thread's block; 0: no thread level */
   ir_ref (*body)(struct loop_place *p);
   void *user;
   ir_ref lanes[MAX_LEVELS]; /* ranges of the lane and unrolled loops so far */

@@ -94,11 +94,12 @@ ir_status rt_tool_run(const rt_tool *t, const ir_mem *mem, uint8_t **bytes, size
   *bytes = NULL, *size = 0;
   if (!make_place(&p, t->input_name, t->output_name)) return fail_place(&p, t->who, error);
   bool written = write_input(p.input, t->input, t->input_size);
+  int why = errno;
   int status = written ? run_words(&p, t->words) : -1;
   read_said(p.said, said, sizeof said);
   ir_status result = IR_OK;
   if (!written)
-    result = ir_fail(error, IR_ERR_IO, "%s: cannot write %.200s: %s", t->who, p.input, strerror(errno));
+    result = ir_fail(error, IR_ERR_IO, "%s: cannot write %.200s: %s", t->who, p.input, strerror(why));
   else if (status == -1) result = ir_fail(error, IR_ERR_COMPILE, "%s: %s", t->who, t->missing);
   else if (status != 0) result = ir_fail(error, IR_ERR_COMPILE, "%s: %s: %s", t->who, t->failed, said);
   else if (!read_output(p.output, mem, bytes, size))

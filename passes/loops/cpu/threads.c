@@ -47,11 +47,14 @@ void loop_bind_threads(loop_nest *n, int64_t inside) {
     inside = loop_times(inside, level->step < size ? level->step : size); /* for the levels further in */
     if (level->step >= size) continue; /* a single step: levels further in may still make several blocks */
     while (loop_times(work, together * level->step) < MIN_BLOCK_WORK) together *= 2;
+    int64_t repeats = n->axes[level->axis].repeats;
+    while (repeats && repeats % together) together /= 2; /* two that store the same are in one block */
     while (n->has_locals && !divides(n, level, together))
       together /= 2;                           /* a local belongs to one loop: no remainder */
     if (together * level->step >= size) break; /* not worth two blocks */
     blocks = loop_times(blocks, size / (together * level->step));
     divided = d + 1;
+    if (repeats && together == 1) break; /* axes further in would divide what two of its indices both store */
     if (together == 1) continue;
     if (n->level_count == MAX_LEVELS) break;
     memmove(level + 1, level, (n->level_count++ - d) * sizeof *level);

@@ -52,6 +52,7 @@ const pass_strategy pass_on_gpu = {
     .stage_product = loop_staged_product,
 
     .overlaps_last = loop_groups_overlap_last,
+    .overlaps_blocks = true, /* a group more costs less than one of twice the work */
     .shift_last = loop_shift_last,
     .place_uncounted = loop_place_narrowing,
     .lanes_of_remainder = lanes_of_remainder, /* a group may have any number of work-items */

@@ -22,7 +22,7 @@ $ viewfold cache verify
 
 == a damaged entry is reported, and not used
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] > before
-$ for f in .cache/*/*; do printf x | dd of="$f" bs=1 seek=$(($(wc -c < "$f") - 1)) conv=notrunc 2> /dev/null; done
+$ for f in .cache/*/*.code .cache/*/*.plan; do printf x | dd of="$f" bs=1 seek=$(($(wc -c < "$f") - 1)) conv=notrunc 2> /dev/null; done
 $ viewfold cache verify
 [..]/.cache/[..]: the payload does not match its digest
 [..]/.cache/[..]: the payload does not match its digest

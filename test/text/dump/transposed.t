@@ -117,7 +117,6 @@ graph @three() {
 >>>
 $ viewfold dump --stage=loops --target vector_bytes=64 'f32[960,48].permute(1,0)' | grep -E 'min|unroll$|unroll {'
     for ridx7 in 0..min(((ridx6*-2)+15), 2) {
-          %4 = (min((%0+%1+(ridx9*16)), 944)) : index
           for ridx12 in 0..16 unroll {
 $ viewfold run --check --graph blocks blocks.vf | grep check
 check c: 46080 elements, bit-equal

@@ -23,7 +23,7 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64' var.vf | grep -e vector
             %[..] = fma %[..], %[..], %[..] : f32
             %[..] = fma %[..], f32(1.0), %[..] : f32
 
-== the last iteration over short rows overlaps the previous one, so that all have the same trip count
+== the last iteration over short rows overlaps the previous one, so that all have the same trip count; one thread block has both
 <<< norm.vf
 graph @norm(%x: f32[4097,17]) {
   %y = layer_norm %x axis=-1
@@ -39,8 +39,9 @@ graph @make() {
   return %x
 }
 >>>
-$ viewfold dump --stage=loops norm.vf | grep -c 'min((ridx[0-9]*[*]32), 4065)'
-1
+$ viewfold dump --stage=loops norm.vf | grep 'thread {\|, 4065)'
+  for ridx13 in 0..128 thread {
+      %3 = (min((%1+(ridx14*32)+%2+4064), 4065)*17) : index
 $ viewfold run make.vf --out x=x.npy > made
 $ viewfold run --check norm.vf --in x=x.npy | grep check
 check y: [..], allowed [..]

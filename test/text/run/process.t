@@ -64,6 +64,10 @@ y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 $ bare/alone run 'f32[4].flip(0)' --in x=[1,2,3,4]
 y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 
+== no room for what the C compiler reads
+$ (trap '' XFSZ; ulimit -f 0; viewfold run --device c 'f32[4].flip(0)' --in x=[1,2,3,4] 2>&1) | cat
+viewfold run: graph @chain: compile: cannot write [..]/kernel.c: File too large
+
 == when the program crashes the command reports it
 $ cp "$(command -v viewfold)" alone && ln -s "$(dirname "$(command -v viewfold)")/viewfold-llvm.so" .
 $ printf '#!/bin/sh\necho something is wrong >&2\nkill -SEGV $$\n' > viewfold-compile && chmod +x viewfold-compile
