@@ -258,8 +258,11 @@ ir_status rt_ranks_run(rt_ranks *r, uint64_t program, rt_device_work work, void 
   if (atomic_load(&r->cancelled)) rt_ranks_tell(r);
   rt_post_end(r->post);
   clear(r);
-  if (!atomic_load(&r->cancelled)) return IR_OK;
+  if (!atomic_load(&r->cancelled)) {
+    rt_post_note(r->post, RT_POST_GOOD);
+    return IR_OK;
+  }
   report(r, error);
-  if (error->status == IR_ERR_DEVICE) rt_post_abandon(r->post);
+  rt_post_note(r->post, error->status == IR_ERR_DEVICE ? RT_POST_GONE : RT_POST_FAILED);
   return error->status;
 }
