@@ -157,7 +157,7 @@ class Trial:
 cd {self.folder}
 r=${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} graph={graph}
 [ $r != {self.victim} ] || {struck}
-if [ $# = 0 ]; then # in a session of its own: launchers end groups
+if [ $# = 0 ] && [ {self.kind} != default ]; then # in a session of its own: launchers end groups
   setsid "$0" 1 &
   wait $!
   exit
@@ -182,8 +182,19 @@ echo $s $(date +%s.%N) >rc.$r.new; mv rc.$r.new rc.$r
     def pid(self, i):
         return int(read(self.path(f"pid.{i}")) or 0)
 
-    def running(self):
+    def started(self):
         return all(self.pid(i) for i in range(PROCESSES))
+
+    def running(self):
+        """Have all opened the file of the result? That is what they do before they run."""
+        return all(self.ended(i) or self.writes(i) for i in range(PROCESSES))
+
+    def writes(self, i):
+        try:
+            links = [os.readlink(f"/proc/{self.pid(i)}/fd/{f}") for f in os.listdir(f"/proc/{self.pid(i)}/fd")]
+        except OSError:
+            return False
+        return any(link.startswith(self.folder) and ("/#" in link or ".viewfold-" in link) for link in links)
 
     def ended(self, i):
         """Exit status and time."""
@@ -193,7 +204,7 @@ echo $s $(date +%s.%N) >rc.$r.new; mv rc.$r.new rc.$r
     def strike(self):
         """Returns when; of what fails by itself that is when the first has ended."""
         if self.kind in ("kill", "default", "stop", "cut"):
-            time.sleep(0.7 + self.rng.random())
+            time.sleep(0.1 + self.rng.random())
         struck = time.time()
         if self.kind in ("kill", "default"):
             os.kill(self.pid(self.victim), signal.SIGKILL)
@@ -231,7 +242,7 @@ echo $s $(date +%s.%N) >rc.$r.new; mv rc.$r.new rc.$r
     def run(self, most):
         self.prepare()
         self.start()
-        if not wait_for(self.running, 120):
+        if not wait_for(self.started, 120) or not wait_for(self.running, 120):
             return ["the processes did not start"]
         struck = self.strike()
         if self.kind == "default":
@@ -264,7 +275,7 @@ echo $s $(date +%s.%N) >rc.$r.new; mv rc.$r.new rc.$r
         GRAPH["measured"] = "large"
         self.prepare()
         self.start()
-        wait_for(self.running, 120)
+        wait_for(self.started, 120)
         while self.job.poll() is None:
             most = [max(most[i], self.peak(i)) for i in range(PROCESSES)]
             time.sleep(0.002)

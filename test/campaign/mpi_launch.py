@@ -1,10 +1,10 @@
 """Launchers of MPI, and hosts that are really apart: network namespaces, one for each, on a bridge."""
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
-
-NET = "10.77.0"  # of the bridge; no namespace reaches anything else
 
 # What a launcher calls in place of ssh: options, a host, and a command.
 AGENT = """#!/bin/sh
@@ -39,7 +39,7 @@ def command(name, processes, hosts=None, recover=False):
             words += ["--enable-recovery", "--mca", "orte_abort_on_non_zero_status", "0"]
         if hosts:
             words += ["--mca", "plm_rsh_agent", hosts.agent, "--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
-                      "--mca", "btl_tcp_if_include", f"{NET}.0/24", "--mca", "oob_tcp_if_include", f"{NET}.0/24",
+                      "--mca", "btl_tcp_if_include", f"{hosts.net}.0/24", "--mca", "oob_tcp_if_include", f"{hosts.net}.0/24",
                       "--host", ",".join(f"{h}:{hosts.slots}" for h in hosts.names), "-wdir", os.getcwd()]
     else:
         words = ["mpirun.mpich"] + (["-disable-auto-cleanup"] if recover else [])
@@ -57,6 +57,7 @@ class Hosts:
     def __init__(self, count, slots=1):
         self.prefix = f"v{os.getpid() % 100000}"
         self.bridge = self.prefix + "br"
+        self.net = f"10.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"  # of the bridge; no namespace reaches anything else
         self.names = [f"{self.prefix}h{i}" for i in range(count)]
         self.slots = slots
         self.made = []
@@ -67,6 +68,7 @@ class Hosts:
             raise OSError(f"ip {' '.join(words)}: {done.stderr.strip()}")
 
     def __enter__(self):
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # which takes the namespaces away
         if not shutil.which("ip") or os.geteuid():
             raise OSError("network namespaces need the command ip (package iproute2) and root")
         try:
@@ -78,14 +80,14 @@ class Hosts:
 
     def _make(self):
         self._ip("link", "add", self.bridge, "type", "bridge")
-        self._ip("addr", "add", f"{NET}.254/24", "dev", self.bridge)
+        self._ip("addr", "add", f"{self.net}.254/24", "dev", self.bridge)
         self._ip("link", "set", self.bridge, "up")
         for i, host in enumerate(self.names):
             self._ip("netns", "add", host)
             self.made.append(host)
             self._ip("link", "add", self.cable(i), "type", "veth", "peer", "name", "e0", "netns", host)
             self._ip("link", "set", self.cable(i), "master", self.bridge, "up")
-            self._ip("-n", host, "addr", "add", f"{NET}.{i + 1}/24", "dev", "e0")
+            self._ip("-n", host, "addr", "add", f"{self.net}.{i + 1}/24", "dev", "e0")
             for link in ("e0", "lo"):
                 self._ip("-n", host, "link", "set", link, "up")
         self.folder = tempfile.mkdtemp(prefix="viewfold-hosts-")
