@@ -166,6 +166,10 @@ void rt_ranks_free(rt_ranks *r) {
 }
 
 bool rt_ranks_have(const rt_ranks *r, uint32_t device) { return r->own[device] != UINT32_MAX; }
+const uint32_t *rt_ranks_places(const rt_ranks *r, uint32_t *count) {
+  *count = r->count;
+  return r->own;
+}
 
 /* the end of a run */
 
