@@ -231,7 +231,8 @@ static void drain(rt_post *p) {
     struct timespec pause = {.tv_nsec = LOOK_NS / 10};
     nanosleep(&pause, NULL);
   }
-  if (!p->transport->is_idle(p->transport)) atomic_store(&p->broken, true);
+  if (atomic_load(&p->state) != RT_POST_GOOD && !p->transport->is_idle(p->transport))
+    atomic_store(&p->broken, true);
 }
 
 static bool have_left(rt_post *p) {

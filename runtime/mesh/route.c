@@ -113,7 +113,27 @@ static bool take_from(finder *f, uint32_t device, uint32_t peer) {
   return true;
 }
 
-/* Lists the other devices, the nearest first: by counting, which keeps the order of the mesh. */
+static int ascending(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Lists the devices that differ in one coordinate, those ahead in the order of the mesh first; returns how
+ * many. Most exchanges are along an axis, and need no others. */
+static uint32_t find_neighbours(finder *f, uint32_t device) {
+  uint32_t devices = f->routes->devices, count = 0, stride = devices;
+  for (uint32_t a = 0; a < f->mesh->axis_count; a++) {
+    uint32_t size = (uint32_t)f->mesh->axes[a].size, own = (uint32_t)ir_mesh_coordinate(f->mesh, device, a);
+    stride /= size;
+    for (uint32_t c = 0; c < size; c++)
+      if (c != own) f->order[count++] = (c * stride + devices - own * stride) % devices;
+  }
+  qsort(f->order, count, sizeof *f->order, ascending);
+  for (uint32_t i = 0; i < count; i++) f->order[i] = (device + f->order[i]) % devices;
+  return count;
+}
+
+/* Lists all other devices, the nearest first: by counting, which keeps the order of the mesh. */
 static void find_order(finder *f, uint32_t device) {
   uint32_t devices = f->routes->devices, at[IR_MESH_AXES + 2] = {0};
   for (uint32_t i = 1; i < devices; i++) {
@@ -137,9 +157,11 @@ static ir_status find_receives(finder *f, uint32_t device, ir_error *error) {
   if (!IR_RESERVE(f->mem, f->left, f->left_cap, 1)) return short_of_memory(error);
   f->left_count = !rt_box_is_empty(&route->needed);
   f->left[0] = route->needed;
-  find_order(f, device);
   bool good = take_from(f, device, device);
-  for (uint32_t i = 0; i + 1 < f->routes->devices && f->left_count && good; i++)
+  uint32_t near = f->left_count ? find_neighbours(f, device) : 0;
+  for (uint32_t i = 0; i < near && f->left_count && good; i++) good = take_from(f, device, f->order[i]);
+  if (f->left_count) find_order(f, device);
+  for (uint32_t i = near; i + 1 < f->routes->devices && f->left_count && good; i++)
     good = take_from(f, device, f->order[i]);
   if (!good) return short_of_memory(error);
   if (!f->left_count) return IR_OK;

@@ -11,8 +11,8 @@
 
 /* meshes */
 
-ir_status rt_mesh_make(const ir_mem *mem, const ir_mesh *axes, bool slow, rt_post *post, rt_mesh **out,
-                       ir_error *error) {
+ir_status rt_mesh_make(const ir_mem *mem, const ir_mesh *axes, bool slow, rt_post *post,
+                       rt_simulation *simulation, rt_mesh **out, ir_error *error) {
   *out = NULL;
   rt_mesh *m = ir_alloc(mem, sizeof *m);
   if (!m) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a mesh");
@@ -20,7 +20,9 @@ ir_status rt_mesh_make(const ir_mem *mem, const ir_mesh *axes, bool slow, rt_pos
   m->mem = mem;
   ir_status status =
       ir_mesh_copy(&m->axes, axes, mem) ? IR_OK : ir_fail(error, IR_ERR_MEMORY, "out of memory for a mesh");
-  if (!status && post) status = rt_ranks_make(mem, &m->axes, post, &m->ranks, error);
+  m->simulation = simulation;
+  if (!status && simulation) status = IR_OK;
+  else if (!status && post) status = rt_ranks_make(mem, &m->axes, post, &m->ranks, error);
   else if (!status) status = rt_threads_make(mem, &m->axes, slow, &m->threads, error);
   if (status) {
     ir_mesh_free(&m->axes);
@@ -60,6 +62,8 @@ ir_status rt_mesh_fail(rt_mesh *m, ir_error *error) {
   pthread_mutex_unlock(&m->lock);
   return status;
 }
+
+rt_simulation *rt_context_simulation(const rt_context *c) { return c->simulation; }
 
 /* programs */
 
@@ -282,6 +286,8 @@ ir_status rt_mesh_run(rt_mesh_program *m, const rt_mesh_arguments *by_device, ir
   ir_status status = find_routes(m, by_device, error);
   m->arguments = by_device;
   if (m->mesh->ranks) status = rt_ranks_run(m->mesh->ranks, m->key, run_device, m, status, error);
+  else if (!status && m->mesh->simulation)
+    status = m->mesh->simulation->run(m->mesh->simulation, &m->mesh->axes, run_device, m, error);
   else if (!status) status = rt_threads_run(m->mesh->threads, run_device, m, error);
   pthread_mutex_unlock(&m->mesh->lock);
   return status;

@@ -13,9 +13,10 @@
 struct rt_mesh {
   const ir_mem *mem;
   ir_mesh axes;
-  rt_threads *threads;  /* the engine: of one process, */
-  rt_ranks *ranks;      /* or of several */
-  pthread_mutex_t lock; /* one run at a time */
+  rt_threads *threads;       /* the engine: of one process, */
+  rt_ranks *ranks;           /* or of several, */
+  rt_simulation *simulation; /* or what runs them instead */
+  pthread_mutex_t lock;      /* one run at a time */
 };
 
 struct rt_mesh_program {

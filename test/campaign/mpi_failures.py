@@ -67,7 +67,7 @@ graph @g(%h: f32[64] @m[x], %w: i32[1000,4] @m[-,x], %t: f32[8] @m[-]) {
 """
 LARGE = """mesh @m [x=4]
 graph @g(%h: f32[64] @m[x]) {
-  %i = iota shape=[64,1048576] axis=1 dtype=f32 : f32[64,1048576]
+  %i = iota shape=[64,262144] axis=1 dtype=f32 : f32[64,262144]
   %e = unsqueeze %h axis=1
   %a = add %e, %i
   %c = cumsum %a axis=1
@@ -217,6 +217,9 @@ echo $s $(date +%s.%N) >rc.$r.new; mv rc.$r.new rc.$r
     def others(self):
         return [i for i in range(PROCESSES) if i != self.victim or self.kind in ("cut", "range", "memory", "graph")]
 
+    def is_enough(self):
+        return all(self.ended(i) and self.ended(i)[0] == "0" for i in range(PROCESSES))
+
     def check(self, i):
         """What is wrong with how a process ended."""
         status, error = self.ended(i)[0], read(self.path(f"err.{i}")).strip()
@@ -334,15 +337,19 @@ def trials(args, viewfold, hosts, counts):
     for name in args.launcher or mpi_launch.found(viewfold):
         kinds = kinds_of(name, args.kind, hosts)
         peak = [0] * PROCESSES
-        for kind in kinds * args.count:
+        for kind in kinds * args.count + ["memory"] * (args.count if "memory" in kinds else 0):
+            if kind == "memory" and len(counts.get((name, kind), [])) == args.count:
+                continue
             trial = Trial(name, viewfold, kind, rng, args.seconds, hosts if kind == "cut" else None)
             try:
                 for _ in range(2 if kind == "memory" and not peak[0] else 0):  # the first one compiles
                     measured = Trial(name, viewfold, kind, rng, args.seconds, None)
                     peak = measured.measure()
                     measured.end()
-                trial.limit = peak[trial.victim] - rng.randrange(16, 200) * MIB
+                trial.limit = peak[trial.victim] - rng.randrange(8, 48) * MIB
                 wrong = trial.run(args.most)
+                if kind == "memory" and trial.is_enough():  # which processes have at most varies
+                    continue
                 counts.setdefault((name, kind), [])
                 if not wrong:
                     counts[name, kind].append(trial.took)
