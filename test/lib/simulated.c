@@ -38,7 +38,7 @@ typedef struct device {
   uint64_t number;
   uint32_t next_step; /* of the plan: those before it have been counted */
   int64_t *values;    /* of the plan's index expressions, where steps are counted */
-  packet *arrived;
+  packet *arrived, **last;
   size_t held;           /* bytes in `arrived` */
   uint32_t wants;        /* BLOCKED: the device that it waits for, */
   uint64_t wants_number; /* and its exchange */
@@ -160,10 +160,9 @@ static double latency_of(const world *w, uint32_t from, uint32_t to, double *ban
 
 static void arrive(world *w, packet *p) {
   device *to = &w->devices[p->to];
-  packet **last = &to->arrived;
-  while (*last) last = &(*last)->next;
-  *last = p;
   p->next = NULL;
+  *to->last = p;
+  to->last = &p->next;
   to->held += p->bytes;
   if (to->held > w->s->most_packets) w->s->most_packets = to->held;
   if (to->state == BLOCKED && to->wants == p->from && to->wants_number == p->number) make_ready(w, to);
@@ -231,7 +230,10 @@ static packet *take(device *d, uint32_t from, uint64_t number) {
   packet **at = &d->arrived, *found;
   while (*at && ((*at)->from != from || (*at)->number != number)) at = &(*at)->next;
   found = *at;
-  if (found) *at = found->next, d->held -= found->bytes;
+  if (!found) return NULL;
+  if (d->last == &found->next) d->last = at;
+  *at = found->next;
+  d->held -= found->bytes;
   return found;
 }
 
@@ -318,6 +320,7 @@ static bool set_up(world *w) {
     device *d = &w->devices[i];
     d->endpoint = (rt_endpoint){.engine = &engine, .mesh = w->mesh, .device = i};
     d->world = w;
+    d->last = &d->arrived;
     d->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (d->stack == MAP_FAILED) return d->stack = NULL, false;
     getcontext(&d->context);
