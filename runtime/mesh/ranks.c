@@ -107,8 +107,8 @@ static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *e
     pack(transfer, m, &route->own, packet->data);
     status = rt_ranks_send(r, rt_process_of(r->mesh, r->processes, m->peer), packet, error);
   }
-  atomic_store(&d->sent, d->number);
   if (status) cancel(endpoint, error);
+  else atomic_store(&d->sent, d->number);
   return status;
 }
 
