@@ -19,7 +19,8 @@ struct rt_context {
   rt_module codegen;                /* used by the CPU alone */
   bool by_cc; /* the CPU's kernels are compiled by the C compiler (runtime/compiler/cc.h) */
   rt_pool *pool;
-  struct rt_post *post; /* to the other processes of meshes; NULL: there are none */
+  struct rt_post *post;             /* to the other processes of meshes; NULL: there are none */
+  struct rt_simulation *simulation; /* runs the devices of meshes (runtime/mesh_run.h); NULL: threads do */
   rt_arenas arenas;
   rt_constants constants;
   pthread_mutex_t lock; /* guards the fields below */

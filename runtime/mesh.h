@@ -25,14 +25,20 @@ typedef struct rt_route {
   uint32_t receive_count, send_count;
 } rt_route;
 
-/* The routes of all devices in one exchange. Pieces are stored as the bounds lo, then hi, of `rank` axes. */
+/* The routes of devices in one exchange: of all, or of those of one process, so that it holds no more than
+ * these exchange. Pieces are stored as the bounds lo, then hi, of `rank` axes. */
 typedef struct rt_routes {
-  rt_route *of; /* by device */
-  uint32_t devices, rank;
+  rt_route *of;          /* by place */
+  const uint32_t *place; /* by device, UINT32_MAX: of another process; NULL: all devices are in their order */
+  uint32_t devices, count, rank; /* of the mesh; in `of` */
   rt_message *messages;
   int64_t *pieces;
   size_t message_count, message_cap, piece_count, piece_cap;
 } rt_routes;
+
+static inline rt_route *rt_route_of(const rt_routes *routes, uint32_t device) {
+  return &routes->of[routes->place ? routes->place[device] : device];
+}
 
 /* One exchange of one device in progress. */
 typedef struct rt_transfer {

@@ -7,16 +7,28 @@
 
 struct rt_post; /* runtime/mesh/post.h */
 
+/* What runs the devices of a mesh in place of threads, as rt_threads_run does (runtime/mesh/threads.h): calls
+ * work(user, endpoint) for each, with an endpoint of its own engine. */
+typedef struct rt_simulation {
+  ir_status (*run)(struct rt_simulation *simulation, const ir_mesh *mesh,
+                   ir_status (*work)(void *user, rt_endpoint *endpoint, ir_error *error), void *user,
+                   ir_error *error);
+} rt_simulation;
+
+/* That of a context, which a test has set; NULL: there is none. */
+rt_simulation *rt_context_simulation(const rt_context *context);
+
 typedef struct rt_mesh rt_mesh;
 typedef struct rt_mesh_program rt_mesh_program;
 
 /* The devices of a mesh, as threads of this process; the mesh is copied. slow: messages take as long as its
  * latencies and bandwidths say (runtime/mesh/threads.h). Starts no threads. post: as threads of several
  * processes instead, this one and those that it is connected to; it must outlive the mesh. Then all processes
- * make and run the same meshes and programs in the same order. IR_ERR_UNSUPPORTED: more than
+ * make and run the same meshes and programs in the same order. simulation: runs them, if there is one.
+ * IR_ERR_UNSUPPORTED: more than
  * RT_THREAD_DEVICES devices in a process. IR_ERR_INVALID: a device of a process that there is not. */
-ir_status rt_mesh_make(const ir_mem *mem, const ir_mesh *mesh, bool slow, struct rt_post *post, rt_mesh **out,
-                       ir_error *error);
+ir_status rt_mesh_make(const ir_mem *mem, const ir_mesh *mesh, bool slow, struct rt_post *post,
+                       rt_simulation *simulation, rt_mesh **out, ir_error *error);
 bool rt_mesh_has(const rt_mesh *mesh, uint32_t device); /* is it of this process? */
 void rt_mesh_free(rt_mesh *mesh);                       /* its programs must have been freed; accepts NULL */
 const ir_mesh *rt_mesh_axes(const rt_mesh *mesh);

@@ -5,6 +5,7 @@
 #include "frontend/cli/explain/machine.h"
 #include "frontend/cli/bench/settings.h"
 #include "frontend/cli/graph.h"
+#include "frontend/cli/mesh/processes.h"
 #include "frontend/cli/options.h"
 #include "runtime/opencl/opencl.h"
 
@@ -17,6 +18,8 @@ static const char help_text[] =
     "The memory lines are what the machine was once measured to do, which `viewfold explain` and `viewfold "
     "bench` compare\n"
     "with: GB/s of reading, copying and filling, and GFLOP/s of f32, of one thread and of all.\n"
+    "Under mpirun a line for each process comes first, with its host and processor; the rest is of process "
+    "0.\n"
     "An OpenCL device may also be called by a part of its name, as in `opencl:nvidia`; `opencl` is the "
     "first.\n"
     "\n"
@@ -30,6 +33,18 @@ static const char help_text[] =
     "gflops=300`, by name, with `.1` behind the name for one thread.\n"
     "\n"
     "Exit status: 0, or 3 when a device cannot be asked.\n";
+
+/* The processes that mpirun has started, and the devices of this one. */
+static ir_status put_devices(rt_context *context, ir_text *out, ir_error *error) {
+  ir_text own;
+  ir_text_init(&own, &ir_mem_libc);
+  ir_status status = cli_processes_join(context, error);
+  if (!status) status = rt_devices_text(context, &own, error);
+  if (!status) status = cli_processes_text(context, ir_text_get(&own), out, error);
+  if (!status) ir_text_str(out, ir_text_get(&own));
+  ir_text_free(&own);
+  return status;
+}
 
 /* Bandwidth by footprint. */
 static void put_stream(const char *name, const double *gbs, ir_text *out) {
@@ -81,9 +96,8 @@ int cli_devices(int argc, char **argv) {
   ir_text_init(&text, &ir_mem_libc);
   if ((!measure || bench_settings_measure(&options, &error) == IR_OK) &&
       rt_context_create(&ir_mem_libc, &options, &context, &error) == IR_OK &&
-      rt_devices_text(context, &text, &error) == IR_OK &&
-      put_machine(context, measure, &text, &error) == IR_OK &&
-      rt_opencl_text(&ir_mem_libc, &text, &error) == IR_OK)
+      put_devices(context, &text, &error) == IR_OK && put_machine(context, measure, &text, &error) == IR_OK &&
+      rt_opencl_text(&ir_mem_libc, &text, &error) == IR_OK && cli_process_speaks(context))
     fputs(ir_text_get(&text), stdout);
   if (error.status) status = cli_failure("devices", &error);
   ir_text_free(&text);

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "frontend/files/atomic_file.h"
 
 #include "frontend/files/file_error.h"
@@ -39,28 +40,62 @@ static ir_status open_directly(fe_atomic_file *file, int stream, ir_error *error
   return file->fd < 0 ? fail_write(file, error, "open the file for writing", errno) : IR_OK;
 }
 
-/* Create the temporary in the directory of file->target, under a name that no file has. */
-static ir_status open_temporary(fe_atomic_file *file, ir_error *error) {
+/* The path of an open file. */
+typedef struct open_path {
+  char text[32];
+} open_path;
+static open_path path_of(int fd) {
+  open_path p;
+  snprintf(p.text, sizeof p.text, "/proc/self/fd/%d", fd);
+  return p;
+}
+
+static size_t directory_length(const fe_atomic_file *file) {
   const char *slash = strrchr(file->target, '/');
-  int directory = slash ? (int)(slash - file->target) + 1 : 0;
+  return slash ? (size_t)(slash - file->target) + 1 : 0;
+}
+
+/* False: the system has no files without a name there, or cannot give them one later. */
+static bool open_nameless(fe_atomic_file *file) {
+  char directory[FE_PATH_MAX + 1];
+  snprintf(directory, sizeof directory, "%.*s.", (int)directory_length(file), file->target);
+  file->fd = open(directory, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (file->fd < 0) return false;
+  open_path self = path_of(file->fd);
+  if (access(self.text, F_OK) == 0) return true;
+  close(file->fd);
+  file->fd = -1;
+  return false;
+}
+
+/* Makes the open file's name, or a file, under a name in the directory of file->target that no file has. */
+static ir_status open_named(fe_atomic_file *file, ir_error *error) {
   struct timespec now = {0};
+  open_path self = path_of(file->fd);
+  bool nameless = file->fd >= 0;
   clock_gettime(CLOCK_REALTIME, &now);
   for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
     unsigned long salt = (unsigned long)now.tv_nsec + attempt;
-    int length = snprintf(file->temporary, sizeof file->temporary, "%.*s.viewfold-%lx-%lx.tmp", directory,
-                          file->target, (unsigned long)getpid(), salt);
+    int length = snprintf(file->temporary, sizeof file->temporary, "%.*s.viewfold-%lx-%lx.tmp",
+                          (int)directory_length(file), file->target, (unsigned long)getpid(), salt);
     if (length >= (int)sizeof file->temporary) {
       file->temporary[0] = 0;
       return fail_write(file, error, "open the file for writing", ENAMETOOLONG);
     }
-    file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file->fd >= 0) return IR_OK;
+    if (nameless && linkat(AT_FDCWD, self.text, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) == 0)
+      return IR_OK;
+    if (!nameless) file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (!nameless && file->fd >= 0) return IR_OK;
     if (errno != EEXIST) break;
   }
   int code = errno;
   file->temporary[0] = 0;
   return fail_write(file, error, code == ENOENT ? "write to its folder" : "create a temporary file beside it",
                     code);
+}
+
+ir_status fe_atomic_name(fe_atomic_file *file, ir_error *error) {
+  return file->direct || file->temporary[0] ? IR_OK : open_named(file, error);
 }
 
 /* errno when there is a reason not to create a file of that name, else 0. */
@@ -90,7 +125,7 @@ ir_status fe_atomic_open(fe_atomic_file *file, const char *path, ir_error *error
   if (!exists) refused = check_new(path, length);
   else if (!realpath(path, file->target)) refused = errno;
   if (refused) return fail_write(file, error, opening, refused);
-  ir_status opened = open_temporary(file, error);
+  ir_status opened = open_nameless(file) ? IR_OK : open_named(file, error);
   if (opened != IR_OK || !exists) return opened;
   if (fchmod(file->fd, status.st_mode & 0777) != 0)
     return fail_write(file, error, "set the permissions of the file", errno);
@@ -138,9 +173,10 @@ ir_status fe_atomic_write(fe_atomic_file *file, const void *bytes, size_t size, 
 }
 
 ir_status fe_atomic_commit(fe_atomic_file *file, ir_error *error) {
+  if (file->fd < 0) return fail_write(file, error, "write the file", EBADF);
+  if (fe_atomic_name(file, error)) return error->status;
   int fd = file->fd;
   file->fd = -1;
-  if (fd < 0) return fail_write(file, error, "write the file", EBADF);
   if (close(fd) != 0 && errno != EINTR) return fail_write(file, error, "write the file", errno);
   if (file->direct) return IR_OK;
   if (rename(file->temporary, file->target) != 0)

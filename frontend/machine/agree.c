@@ -42,7 +42,7 @@ ir_status fe_mesh_agree(rt_context *context, const ir_mesh *mesh, void *bytes, s
   rt_mesh *devices = NULL;
   rt_post *post = rt_context_post(context);
   if (!post) return IR_OK;
-  ir_status status = rt_mesh_make(mesh->mem, mesh, false, post, &devices, error);
+  ir_status status = rt_mesh_make(mesh->mem, mesh, false, post, NULL, &devices, error);
   if (!status) status = fe_first_row(context, devices, mesh->mem, bytes, count, error);
   rt_mesh_free(devices);
   return status;

@@ -266,7 +266,8 @@ ir_status fe_sharded_make(rt_context *context, const fe_request *r, bool slow, f
   s->has_lock = !status;
   if (!status) status = make_program(s, r, error);
   if (!status)
-    status = rt_mesh_make(mem, ir_graph_mesh(&s->graph), slow, rt_context_post(context), &s->mesh, error);
+    status = rt_mesh_make(mem, ir_graph_mesh(&s->graph), slow, rt_context_post(context),
+                          rt_context_simulation(context), &s->mesh, error);
   if (!status) status = make_programs(s, r, error);
   if (!status) status = make_devices(s, r, error);
   s->graph.error = NULL; /* runs evaluate its expressions, and tell errors of their own */

@@ -18,16 +18,23 @@ static ir_box ranked(ir_box box) {
 }
 
 /* The first device of each process takes all of it. */
-static ir_status find_routes(const ir_mesh *mesh, uint32_t processes, const rt_mesh_array *a,
-                             const ir_mem *mem, rt_routes *out, ir_error *error) {
-  ir_status status = rt_routes_make(mem, mesh->device_count, ranked(a->box).rank, out, error);
-  for (uint32_t d = 0; d < mesh->device_count && !status; d++) {
-    uint32_t before = d ? rt_process_of(mesh, processes, d - 1) : UINT32_MAX;
-    out->of[d].own = ranked(a->boxes[d]);
-    out->of[d].needed = ranked(a->box);
-    if (rt_process_of(mesh, processes, d) == before) out->of[d].needed.hi[0] = out->of[d].needed.lo[0];
+static ir_status find_routes(const rt_ranks *ranks, const rt_mesh_array *a, rt_routes *out, ir_error *error) {
+  const ir_mesh *mesh = ranks->mesh;
+  const ir_mem *mem = ranks->mem;
+  uint32_t devices = mesh->device_count;
+  rt_route *all = ir_alloc(mem, devices * sizeof *all);
+  ir_status status = all ? IR_OK : ir_fail(error, IR_ERR_MEMORY, "out of memory gathering results");
+  if (!status)
+    status = rt_routes_make_own(mem, devices, ranks->own, ranks->count, ranked(a->box).rank, out, error);
+  for (uint32_t d = 0; d < devices && !status; d++) {
+    uint32_t before = d ? rt_process_of(mesh, ranks->processes, d - 1) : UINT32_MAX;
+    all[d] = (rt_route){.own = ranked(a->boxes[d]), .needed = ranked(a->box)};
+    if (rt_process_of(mesh, ranks->processes, d) == before) all[d].needed.hi[0] = all[d].needed.lo[0];
+    if (rt_ranks_have(ranks, d)) *rt_route_of(out, d) = all[d];
   }
-  return status ? status : rt_routes_find(mesh, mem, a->bytes, out, error);
+  if (!status) status = rt_routes_find_own(mesh, mem, a->bytes, all, out, error);
+  ir_free(mem, all, devices * sizeof *all);
+  return status;
 }
 
 static ir_status work(void *user, rt_endpoint *endpoint, ir_error *error) {
@@ -52,8 +59,7 @@ ir_status rt_ranks_gather(rt_ranks *ranks, const rt_mesh_array *arrays, size_t c
   gather g = {arrays, ir_alloc(mem, count * sizeof *g.routes), count};
   ir_status status = g.routes ? IR_OK : ir_fail(error, IR_ERR_MEMORY, "out of memory gathering results");
   if (g.routes) memset(g.routes, 0, count * sizeof *g.routes);
-  for (size_t i = 0; i < count && !status; i++)
-    status = find_routes(ranks->mesh, ranks->processes, &arrays[i], mem, &g.routes[i], error);
+  for (size_t i = 0; i < count && !status; i++) status = find_routes(ranks, &arrays[i], &g.routes[i], error);
   status = rt_ranks_run(ranks, count, work, &g, status, error);
   for (size_t i = 0; i < count && g.routes; i++) rt_routes_free(mem, &g.routes[i]);
   ir_free(mem, g.routes, count * sizeof *g.routes);

@@ -30,13 +30,15 @@ struct rt_post {
   rt_packet *early, **last;       /* of runs that have not begun, in the order in which they arrived */
   bool quit;
   atomic_bool broken; /* the transport */
-  atomic_bool abandoned;
-  ir_error failure; /* why */
+  atomic_int state;   /* rt_post_state */
+  ir_error failure;   /* why */
   pthread_t thread;
   peer peers[];
 };
 
-void rt_post_abandon(rt_post *p) { atomic_store(&p->abandoned, true); }
+void rt_post_note(rt_post *p, rt_post_state state) {
+  if (atomic_load(&p->state) != RT_POST_GONE) atomic_store(&p->state, (int)state);
+}
 const rt_transport *rt_post_transport(const rt_post *p) { return p->transport; }
 int64_t rt_post_timeout(const rt_post *p) { return p->timeout_ns; }
 
@@ -229,7 +231,24 @@ static void drain(rt_post *p) {
     struct timespec pause = {.tv_nsec = LOOK_NS / 10};
     nanosleep(&pause, NULL);
   }
-  if (!p->transport->is_idle(p->transport)) atomic_store(&p->broken, true);
+  if (atomic_load(&p->state) != RT_POST_GOOD && !p->transport->is_idle(p->transport))
+    atomic_store(&p->broken, true);
+}
+
+static bool have_left(rt_post *p) {
+  for (uint32_t i = 0; i < p->transport->processes; i++)
+    if (i != p->transport->process && !atomic_load(&p->peers[i].left)) return false;
+  return true;
+}
+
+/* After a failure: launchers end a job when its first process has left. */
+static void wait_for_others(rt_post *p) {
+  int64_t end = ir_now_ns() + p->timeout_ns / 8;
+  while (!atomic_load(&p->broken) && !have_left(p) && ir_now_ns() < end) {
+    struct timespec pause = {.tv_nsec = LOOK_NS / 10};
+    rt_post_progress(p);
+    nanosleep(&pause, NULL);
+  }
 }
 
 void rt_post_close(rt_post *p) {
@@ -247,8 +266,9 @@ void rt_post_close(rt_post *p) {
     rt_post_send(p, i, packet, &own);
   }
   drain(p);
+  if (atomic_load(&p->state) == RT_POST_FAILED) wait_for_others(p);
   rt_transport *transport = p->transport;
-  bool broken = atomic_load(&p->broken) || atomic_load(&p->abandoned);
+  bool broken = atomic_load(&p->broken) || atomic_load(&p->state) != RT_POST_GOOD;
   free_post(p);
   transport->close(transport, broken);
 }

@@ -36,8 +36,12 @@ void rt_post_close(rt_post *post);
 const rt_transport *rt_post_transport(const rt_post *post);
 int64_t rt_post_timeout(const rt_post *post);
 
-/* Processes may be gone: when the post closes, it agrees with none. */
-void rt_post_abandon(rt_post *post);
+/* What is known of the other processes at the end of a run: after RT_POST_GOOD, where all have come to the
+ * end, the post closes in agreement with them; after RT_POST_FAILED it waits an eighth of the time of
+ * a silent process for them, and agrees with none: one may have failed for good; RT_POST_GONE stays: some are
+ * gone. */
+typedef enum rt_post_state { RT_POST_GOOD, RT_POST_FAILED, RT_POST_GONE } rt_post_state;
+void rt_post_note(rt_post *post, rt_post_state state);
 
 /* Begins a run, whose number goes to *run before anything is accepted; waits until another run of this
  * process has ended. From now on packets of it are accepted, first those that have come before. */

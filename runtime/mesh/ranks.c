@@ -89,7 +89,7 @@ static void copy_own(const rt_transfer *t, const rt_message *m, const rt_route *
 static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error) {
   rank_device *d = rank_device_of(endpoint);
   rt_ranks *r = d->all;
-  const rt_route *route = &transfer->routes->of[endpoint->device];
+  const rt_route *route = rt_route_of(transfer->routes, endpoint->device);
   ir_status status = IR_OK;
   transfer->received = 0;
   transfer->number = ++d->number;
@@ -107,8 +107,8 @@ static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *e
     pack(transfer, m, &route->own, packet->data);
     status = rt_ranks_send(r, rt_process_of(r->mesh, r->processes, m->peer), packet, error);
   }
-  atomic_store(&d->sent, d->number);
   if (status) cancel(endpoint, error);
+  else atomic_store(&d->sent, d->number);
   return status;
 }
 
@@ -148,7 +148,7 @@ static ir_status receive(rank_device *d, rt_transfer *t, const rt_message *m, bo
   if (!packet) return past ? fail_apart(d, t, m->peer, ended, error) : IR_OK;
   bool same = packet->header.step == t->exchange && packet->bytes == (size_t)m->bytes;
   if (packet->arrived_ns > t->arrived_ns) t->arrived_ns = packet->arrived_ns;
-  if (same) unpack(t, m, &t->routes->of[d->endpoint.device].needed, packet->data);
+  if (same) unpack(t, m, &rt_route_of(t->routes, d->endpoint.device)->needed, packet->data);
   rt_packet_free(r->mem, packet);
   if (!same) return fail_apart(d, t, m->peer, false, error);
   if (d->endpoint.traffic) {
@@ -160,7 +160,7 @@ static ir_status receive(rank_device *d, rt_transfer *t, const rt_message *m, bo
 
 static ir_status advance(rank_device *d, void *user, bool *done, rank_want *want, ir_error *error) {
   rt_transfer *t = user;
-  const rt_route *route = &t->routes->of[d->endpoint.device];
+  const rt_route *route = rt_route_of(t->routes, d->endpoint.device);
   *done = false;
   for (; t->received < route->receive_count; t->received++) {
     const rt_message *m = &route->receives[t->received];

@@ -23,6 +23,8 @@ ir_status rt_ranks_make(const ir_mem *mem, const ir_mesh *mesh, rt_post *post, r
                         ir_error *error);
 void rt_ranks_free(rt_ranks *ranks);                        /* accepts NULL */
 bool rt_ranks_have(const rt_ranks *ranks, uint32_t device); /* is it of this process? */
+/* By device: which one of this process's it is, or UINT32_MAX; *count: how many there are. */
+const uint32_t *rt_ranks_places(const rt_ranks *ranks, uint32_t *count);
 
 /* As rt_threads_run, for this process's devices; all processes call it alike, in the same order. `program`
  * tells what is run from all else: the same number in all processes, or the run fails. Where `before` is a

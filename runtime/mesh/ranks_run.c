@@ -166,6 +166,10 @@ void rt_ranks_free(rt_ranks *r) {
 }
 
 bool rt_ranks_have(const rt_ranks *r, uint32_t device) { return r->own[device] != UINT32_MAX; }
+const uint32_t *rt_ranks_places(const rt_ranks *r, uint32_t *count) {
+  *count = r->count;
+  return r->own;
+}
 
 /* the end of a run */
 
@@ -258,8 +262,11 @@ ir_status rt_ranks_run(rt_ranks *r, uint64_t program, rt_device_work work, void 
   if (atomic_load(&r->cancelled)) rt_ranks_tell(r);
   rt_post_end(r->post);
   clear(r);
-  if (!atomic_load(&r->cancelled)) return IR_OK;
+  if (!atomic_load(&r->cancelled)) {
+    rt_post_note(r->post, RT_POST_GOOD);
+    return IR_OK;
+  }
   report(r, error);
-  if (error->status == IR_ERR_DEVICE) rt_post_abandon(r->post);
+  rt_post_note(r->post, error->status == IR_ERR_DEVICE ? RT_POST_GONE : RT_POST_FAILED);
   return error->status;
 }

@@ -16,16 +16,25 @@ const char *rt_device_text(const ir_mesh *mesh, uint32_t device, char *out) {
   return out;
 }
 
-ir_status rt_routes_make(const ir_mem *mem, uint32_t devices, uint32_t rank, rt_routes *out,
-                         ir_error *error) {
-  *out = (rt_routes){.devices = devices, .rank = rank, .of = ir_alloc(mem, devices * sizeof *out->of)};
+ir_status rt_routes_make_own(const ir_mem *mem, uint32_t devices, const uint32_t *place, uint32_t count,
+                             uint32_t rank, rt_routes *out, ir_error *error) {
+  *out = (rt_routes){.devices = devices,
+                     .place = place,
+                     .count = count,
+                     .rank = rank,
+                     .of = ir_alloc(mem, count * sizeof *out->of)};
   if (!out->of) return ir_fail(error, IR_ERR_MEMORY, "out of memory for the routes of an exchange");
-  memset(out->of, 0, devices * sizeof *out->of);
+  memset(out->of, 0, count * sizeof *out->of);
   return IR_OK;
 }
 
+ir_status rt_routes_make(const ir_mem *mem, uint32_t devices, uint32_t rank, rt_routes *out,
+                         ir_error *error) {
+  return rt_routes_make_own(mem, devices, NULL, devices, rank, out, error);
+}
+
 void rt_routes_free(const ir_mem *mem, rt_routes *r) {
-  ir_free(mem, r->of, r->devices * sizeof *r->of);
+  ir_free(mem, r->of, r->count * sizeof *r->of);
   ir_free(mem, r->messages, r->message_cap * sizeof *r->messages);
   ir_free(mem, r->pieces, r->piece_cap * sizeof *r->pieces);
   *r = (rt_routes){0};
@@ -42,13 +51,20 @@ typedef struct finder {
   const ir_mesh *mesh;
   const ir_mem *mem;
   rt_routes *routes;
+  const rt_route *all; /* by device: its boxes */
   size_t bytes;
+  uint32_t *receivers; /* by message */
+  size_t receiver_cap;
   uint32_t *order, *distance; /* by device: the others, the nearest first; coordinates that differ */
   ir_box *left;               /* what the device needs and has not been found yet */
   size_t left_count, left_cap;
 } finder;
 
 enum { TAKEN = IR_MAX_RANK + 1 }; /* the rank of a box that has been found */
+
+static bool is_own(const rt_routes *r, uint32_t device) {
+  return !r->place || r->place[device] != UINT32_MAX;
+}
 
 static bool add_piece(finder *f, const ir_box *box) {
   rt_routes *r = f->routes;
@@ -62,25 +78,28 @@ static bool add_piece(finder *f, const ir_box *box) {
   return true;
 }
 
-static bool begin_message(finder *f, uint32_t peer) {
+static bool begin_message(finder *f, uint32_t device, uint32_t peer) {
   rt_routes *r = f->routes;
   if (!IR_RESERVE(f->mem, r->messages, r->message_cap, r->message_count + 1)) return false;
+  if (!IR_RESERVE(f->mem, f->receivers, f->receiver_cap, r->message_count + 1)) return false;
+  f->receivers[r->message_count] = device;
   r->messages[r->message_count++] = (rt_message){.peer = peer, .first = (uint32_t)r->piece_count};
   return true;
 }
 
-/* Takes from the peer what it has of what is left. False when memory is short. */
-static bool take_from(finder *f, uint32_t peer) {
-  const ir_box *own = &f->routes->of[peer].own;
+/* Takes from the peer what it has of what is left, as messages where one of them is of this process. False
+ * when memory is short. */
+static bool take_from(finder *f, uint32_t device, uint32_t peer) {
+  const ir_box *own = &f->all[peer].own;
   ir_box remainder[2 * IR_MAX_RANK], meet;
-  bool begun = false;
+  bool begun = false, kept_here = is_own(f->routes, device) || is_own(f->routes, peer);
   if (rt_box_is_empty(own)) return true;
   size_t count = f->left_count;
   for (size_t i = 0; i < count; i++) {
     if (!ir_box_meet(&f->left[i], own, &meet)) continue;
-    if (!begun && !begin_message(f, peer)) return false;
+    if (kept_here && !begun && !begin_message(f, device, peer)) return false;
     begun = true;
-    if (!add_piece(f, &meet)) return false;
+    if (kept_here && !add_piece(f, &meet)) return false;
     uint32_t n = rt_box_subtract(&f->left[i], own, remainder);
     if (!IR_RESERVE(f->mem, f->left, f->left_cap, f->left_count + n)) return false;
     memcpy(f->left + f->left_count, remainder, n * sizeof *remainder);
@@ -94,7 +113,27 @@ static bool take_from(finder *f, uint32_t peer) {
   return true;
 }
 
-/* Lists the other devices, the nearest first: by counting, which keeps the order of the mesh. */
+static int ascending(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Lists the devices that differ in one coordinate, those ahead in the order of the mesh first; returns how
+ * many. Most exchanges are along an axis, and need no others. */
+static uint32_t find_neighbours(finder *f, uint32_t device) {
+  uint32_t devices = f->routes->devices, count = 0, stride = devices;
+  for (uint32_t a = 0; a < f->mesh->axis_count; a++) {
+    uint32_t size = (uint32_t)f->mesh->axes[a].size, own = (uint32_t)ir_mesh_coordinate(f->mesh, device, a);
+    stride /= size;
+    for (uint32_t c = 0; c < size; c++)
+      if (c != own) f->order[count++] = (c * stride + devices - own * stride) % devices;
+  }
+  qsort(f->order, count, sizeof *f->order, ascending);
+  for (uint32_t i = 0; i < count; i++) f->order[i] = (device + f->order[i]) % devices;
+  return count;
+}
+
+/* Lists all other devices, the nearest first: by counting, which keeps the order of the mesh. */
 static void find_order(finder *f, uint32_t device) {
   uint32_t devices = f->routes->devices, at[IR_MESH_AXES + 2] = {0};
   for (uint32_t i = 1; i < devices; i++) {
@@ -113,18 +152,18 @@ static ir_status short_of_memory(ir_error *error) {
 }
 
 static ir_status find_receives(finder *f, uint32_t device, ir_error *error) {
-  rt_route *route = &f->routes->of[device];
+  const rt_route *route = &f->all[device];
   char text[RT_DEVICE_TEXT], at[24 * IR_MAX_RANK] = "";
-  size_t first = f->routes->message_count;
   if (!IR_RESERVE(f->mem, f->left, f->left_cap, 1)) return short_of_memory(error);
   f->left_count = !rt_box_is_empty(&route->needed);
   f->left[0] = route->needed;
-  find_order(f, device);
-  bool good = take_from(f, device);
-  for (uint32_t i = 0; i + 1 < f->routes->devices && f->left_count && good; i++)
-    good = take_from(f, f->order[i]);
+  bool good = take_from(f, device, device);
+  uint32_t near = f->left_count ? find_neighbours(f, device) : 0;
+  for (uint32_t i = 0; i < near && f->left_count && good; i++) good = take_from(f, device, f->order[i]);
+  if (f->left_count) find_order(f, device);
+  for (uint32_t i = near; i + 1 < f->routes->devices && f->left_count && good; i++)
+    good = take_from(f, device, f->order[i]);
   if (!good) return short_of_memory(error);
-  route->receive_count = (uint32_t)(f->routes->message_count - first);
   if (!f->left_count) return IR_OK;
   for (uint32_t k = 0, used = 0; k < f->routes->rank; k++)
     used += (uint32_t)snprintf(at + used, sizeof at - used, "%s%" PRId64, k ? "," : "", f->left[0].lo[k]);
@@ -132,48 +171,65 @@ static ir_status find_receives(finder *f, uint32_t device, ir_error *error) {
                  rt_device_text(f->mesh, device, text), at);
 }
 
+/* Does a device of another process need something that one of this process has? */
+static bool may_receive(const finder *f, uint32_t device) {
+  ir_box meet;
+  for (uint32_t d = 0; d < f->routes->devices; d++)
+    if (is_own(f->routes, d) && ir_box_meet(&f->all[device].needed, &f->all[d].own, &meet)) return true;
+  return false;
+}
+
 /* The same messages, as those who send them see them. */
 static bool find_sends(finder *f) {
   rt_routes *r = f->routes;
-  size_t received = r->message_count, next = received;
-  if (!IR_RESERVE(f->mem, r->messages, r->message_cap, 2 * received)) return false;
-  for (uint32_t d = 0; d < r->devices; d++) r->of[d].send_count = 0;
-  for (size_t m = 0; m < received; m++) r->of[r->messages[m].peer].send_count++;
-  for (uint32_t d = 0; d < r->devices; d++) {
+  size_t found = r->message_count, next = found;
+  if (!IR_RESERVE(f->mem, r->messages, r->message_cap, 2 * found)) return false;
+  for (uint32_t d = 0; d < r->count; d++) r->of[d].send_count = r->of[d].receive_count = 0;
+  for (size_t m = 0; m < found; m++) {
+    uint32_t from = r->messages[m].peer, to = f->receivers[m];
+    if (is_own(r, from)) rt_route_of(r, from)->send_count++;
+    if (is_own(r, to) && !rt_route_of(r, to)->receive_count++) rt_route_of(r, to)->receives = r->messages + m;
+  }
+  for (uint32_t d = 0; d < r->count; d++) {
     r->of[d].sends = r->messages + next;
     next += r->of[d].send_count;
     r->of[d].send_count = 0;
   }
-  size_t first = 0;
-  for (uint32_t d = 0; d < r->devices; first += r->of[d].receive_count, d++) {
-    r->of[d].receives = r->messages + first;
-    for (size_t m = first; m < first + r->of[d].receive_count; m++) {
-      rt_route *sender = &r->of[r->messages[m].peer];
-      if (sender == &r->of[d]) continue;
-      rt_message *to = &r->messages[(size_t)(sender->sends - r->messages) + sender->send_count++];
-      *to = r->messages[m];
-      to->peer = d;
-    }
+  for (size_t m = 0; m < found; m++) {
+    uint32_t from = r->messages[m].peer, to = f->receivers[m];
+    if (from == to || !is_own(r, from)) continue;
+    rt_route *sender = rt_route_of(r, from);
+    rt_message *sent = &r->messages[(size_t)(sender->sends - r->messages) + sender->send_count++];
+    *sent = r->messages[m];
+    sent->peer = to;
   }
   r->message_count = next;
   return true;
 }
 
-ir_status rt_routes_find(const ir_mesh *mesh, const ir_mem *mem, size_t bytes, rt_routes *routes,
-                         ir_error *error) {
+ir_status rt_routes_find_own(const ir_mesh *mesh, const ir_mem *mem, size_t bytes, const rt_route *all,
+                             rt_routes *routes, ir_error *error) {
   uint32_t devices = routes->devices;
   finder f = {.mesh = mesh,
               .mem = mem,
               .routes = routes,
+              .all = all,
               .bytes = bytes,
               .order = ir_alloc(mem, devices * sizeof *f.order),
               .distance = ir_alloc(mem, devices * sizeof *f.distance)};
   ir_status status = f.order && f.distance ? IR_OK : short_of_memory(error);
   routes->message_count = routes->piece_count = 0;
-  for (uint32_t d = 0; d < devices && !status; d++) status = find_receives(&f, d, error);
+  for (uint32_t d = 0; d < devices && !status; d++)
+    if (is_own(routes, d) || may_receive(&f, d)) status = find_receives(&f, d, error);
   if (!status && !find_sends(&f)) status = short_of_memory(error);
   ir_free(mem, f.order, devices * sizeof *f.order);
   ir_free(mem, f.distance, devices * sizeof *f.distance);
   ir_free(mem, f.left, f.left_cap * sizeof *f.left);
+  ir_free(mem, f.receivers, f.receiver_cap * sizeof *f.receivers);
   return status;
+}
+
+ir_status rt_routes_find(const ir_mesh *mesh, const ir_mem *mem, size_t bytes, rt_routes *routes,
+                         ir_error *error) {
+  return rt_routes_find_own(mesh, mem, bytes, routes->of, routes, error);
 }

@@ -11,8 +11,14 @@
  * where no device has a position that one needs: IR_ERR_INVALID, the message names device and position. */
 ir_status rt_routes_find(const ir_mesh *mesh, const ir_mem *mem, size_t bytes, rt_routes *routes,
                          ir_error *error);
+/* The same of the devices of one process; `all` has the boxes of each device, and is not kept. */
+ir_status rt_routes_find_own(const ir_mesh *mesh, const ir_mem *mem, size_t bytes, const rt_route *all,
+                             rt_routes *routes, ir_error *error);
 /* Room for the boxes of so many devices, of arrays of that rank. IR_ERR_MEMORY. */
 ir_status rt_routes_make(const ir_mem *mem, uint32_t devices, uint32_t rank, rt_routes *out, ir_error *error);
+/* The same for `count` of them, whose places are kept where they are. */
+ir_status rt_routes_make_own(const ir_mem *mem, uint32_t devices, const uint32_t *place, uint32_t count,
+                             uint32_t rank, rt_routes *out, ir_error *error);
 void rt_routes_free(const ir_mem *mem, rt_routes *routes); /* accepts one that is all zero */
 /* The box of a piece. */
 void rt_route_piece(const rt_routes *routes, uint32_t number, ir_box *out);

@@ -156,7 +156,7 @@ static void copy_part(device *d, published_part *own, const rt_transfer *transfe
 
 static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error) {
   device *d = device_of(endpoint);
-  const rt_route *route = &transfer->routes->of[endpoint->device];
+  const rt_route *route = rt_route_of(transfer->routes, endpoint->device);
   (void)error;
   transfer->number = d->number + 1;
   for (;;) { /* until nobody reads what the memory of this transfer had before; after a failure nobody begins
@@ -215,7 +215,7 @@ static bool take(device *d, rt_transfer *transfer, const rt_message *m, want *wa
 /* As test; where it is not done, *want is what is missing. */
 static ir_status advance(device *d, rt_transfer *transfer, bool *done, want *want, ir_error *error) {
   rt_threads *t = d->all;
-  const rt_route *route = &transfer->routes->of[d->endpoint.device];
+  const rt_route *route = rt_route_of(transfer->routes, d->endpoint.device);
   *done = false;
   for (; transfer->received < route->receive_count; transfer->received++) {
     const rt_message *m = &route->receives[transfer->received];

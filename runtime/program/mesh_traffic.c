@@ -33,17 +33,19 @@ ir_status rt_mesh_gather_counts(rt_mesh_program *m, ir_error *error) {
   ir_box *boxes = ir_alloc(mem, devices * sizeof *boxes);
   void **parts = ir_alloc(mem, devices * sizeof *parts);
   rt_traffic *all = ir_alloc(mem, bytes);
+  ir_free(mem, m->gathered, bytes);
+  m->gathered = NULL;
   ir_status status = boxes && parts && all ? IR_OK : rt_mesh_no_memory(m->programs[0], error);
   for (uint32_t d = 0; d < devices && !status; d++) {
     boxes[d] = (ir_box){.rank = 2, .lo = {d}, .hi = {d + 1, numbers}};
-    parts[d] = m->traffic + d * m->exchange_count;
+    parts[d] = rt_mesh_traffic_of(m, d);
   }
   rt_mesh_array a = {sizeof(int64_t), {.rank = 2, .hi = {devices, numbers}}, boxes, parts, all};
   if (!status) status = rt_mesh_gather(m->mesh, &a, 1, error);
-  if (!status) memcpy(m->traffic, all, bytes);
+  if (!status) m->gathered = all;
+  else ir_free(mem, all, bytes);
   ir_free(mem, boxes, devices * sizeof *boxes);
   ir_free(mem, parts, devices * sizeof *parts);
-  ir_free(mem, all, bytes);
   return status;
 }
 
@@ -52,8 +54,9 @@ void rt_mesh_count(const rt_mesh_program *m, rt_mesh_traffic *out, size_t room, 
   *count = 0;
   *most = *total = 0;
   for (uint32_t d = 0; d < rt_mesh_devices(m); d++) {
-    const rt_traffic *traffic = m->traffic + d * m->exchange_count;
+    const rt_traffic *traffic = rt_mesh_traffic_of(m, d);
     int64_t sum = 0;
+    if (!traffic) continue;
     for (size_t i = 0; i < m->exchange_count; i++) {
       const char *kind = rt_mesh_exchange_name(m, i);
       rt_mesh_traffic *entry = entry_of(out, count, room, kind);
@@ -78,15 +81,18 @@ void rt_mesh_count(const rt_mesh_program *m, rt_mesh_traffic *out, size_t room, 
 void rt_mesh_count_time(const rt_mesh_program *m, int64_t *comm_ns, int64_t *hidden_ns) {
   *comm_ns = *hidden_ns = 0;
   for (uint32_t d = 0; d < rt_mesh_devices(m); d++) {
+    const rt_traffic *traffic = rt_mesh_traffic_of(m, d);
     int64_t comm = 0, hidden = 0;
-    for (size_t i = 0; i < m->exchange_count; i++) {
-      comm += m->traffic[d * m->exchange_count + i].comm_ns;
-      hidden += m->traffic[d * m->exchange_count + i].hidden_ns;
+    for (size_t i = 0; i < m->exchange_count && traffic; i++) {
+      comm += traffic[i].comm_ns;
+      hidden += traffic[i].hidden_ns;
     }
     if (comm > *comm_ns) *comm_ns = comm, *hidden_ns = hidden;
   }
 }
 
 void rt_mesh_count_anew(rt_mesh_program *m) {
-  memset(m->traffic, 0, m->exchange_count * rt_mesh_devices(m) * sizeof *m->traffic);
+  ir_free(m->mesh->mem, m->gathered, rt_mesh_devices(m) * m->exchange_count * sizeof *m->gathered);
+  m->gathered = NULL;
+  memset(m->traffic, 0, m->exchange_count * m->own_count * sizeof *m->traffic);
 }

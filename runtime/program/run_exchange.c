@@ -112,7 +112,7 @@ static ir_status start(const rt_run_context *r, const rt_step *s, const char *ki
   const rt_routes *routes = &endpoint->routes[t->exchange];
   if (p->remote) {
     rt_staged *staged =
-        rt_staged_fetch(r, s, number, is_read(&routes->of[endpoint->device], endpoint->device));
+        rt_staged_fetch(r, s, number, is_read(rt_route_of(routes, endpoint->device), endpoint->device));
     if (!staged) return r->error->status;
     t->part = staged->part;
     t->box = staged->box;

@@ -11,8 +11,8 @@
 
 /* meshes */
 
-ir_status rt_mesh_make(const ir_mem *mem, const ir_mesh *axes, bool slow, rt_post *post, rt_mesh **out,
-                       ir_error *error) {
+ir_status rt_mesh_make(const ir_mem *mem, const ir_mesh *axes, bool slow, rt_post *post,
+                       rt_simulation *simulation, rt_mesh **out, ir_error *error) {
   *out = NULL;
   rt_mesh *m = ir_alloc(mem, sizeof *m);
   if (!m) return ir_fail(error, IR_ERR_MEMORY, "out of memory for a mesh");
@@ -20,7 +20,9 @@ ir_status rt_mesh_make(const ir_mem *mem, const ir_mesh *axes, bool slow, rt_pos
   m->mem = mem;
   ir_status status =
       ir_mesh_copy(&m->axes, axes, mem) ? IR_OK : ir_fail(error, IR_ERR_MEMORY, "out of memory for a mesh");
-  if (!status && post) status = rt_ranks_make(mem, &m->axes, post, &m->ranks, error);
+  m->simulation = simulation;
+  if (!status && simulation) status = IR_OK;
+  else if (!status && post) status = rt_ranks_make(mem, &m->axes, post, &m->ranks, error);
   else if (!status) status = rt_threads_make(mem, &m->axes, slow, &m->threads, error);
   if (status) {
     ir_mesh_free(&m->axes);
@@ -60,6 +62,8 @@ ir_status rt_mesh_fail(rt_mesh *m, ir_error *error) {
   pthread_mutex_unlock(&m->lock);
   return status;
 }
+
+rt_simulation *rt_context_simulation(const rt_context *c) { return c->simulation; }
 
 /* programs */
 
@@ -105,14 +109,16 @@ static ir_status make_routes(rt_mesh_program *m, ir_error *error) {
   const rt_plan *plan = &t->program->plan;
   ir_status status = IR_OK;
   m->routes = zeros(mem, t->count, sizeof *m->routes);
-  m->traffic = zeros(mem, (size_t)t->count * rt_mesh_devices(m), sizeof *m->traffic);
+  m->own_count = rt_mesh_devices(m);
+  if (m->mesh->ranks) m->place = rt_ranks_places(m->mesh->ranks, &m->own_count);
+  m->traffic = zeros(mem, (size_t)t->count * m->own_count, sizeof *m->traffic);
   m->vars = zeros(mem, m->var_count * rt_mesh_devices(m), sizeof *m->vars);
   if (!m->routes || !m->traffic || !m->vars) return rt_mesh_no_memory(t->program, error);
   m->exchange_count = t->count;
   for (uint32_t i = 0; i < t->count && !status; i++) {
     const rt_plan_step *s = &plan->steps[t->steps[i]];
-    status = rt_routes_make(mem, rt_mesh_devices(m), plan->slots[plan->step_slots[s->slots]].rank,
-                            &m->routes[i], error);
+    status = rt_routes_make_own(mem, rt_mesh_devices(m), m->place, m->own_count,
+                                plan->slots[plan->step_slots[s->slots]].rank, &m->routes[i], error);
   }
   return status;
 }
@@ -152,7 +158,8 @@ void rt_mesh_program_free(rt_mesh_program *m) {
   for (size_t i = 0; i < m->exchange_count; i++) rt_routes_free(mem, &m->routes[i]);
   size_t exchanges = m->table_count ? m->tables[0].count : 0;
   ir_free(mem, m->routes, exchanges * sizeof *m->routes);
-  ir_free(mem, m->traffic, exchanges * devices * sizeof *m->traffic);
+  ir_free(mem, m->traffic, exchanges * m->own_count * sizeof *m->traffic);
+  ir_free(mem, m->gathered, exchanges * devices * sizeof *m->gathered);
   for (uint32_t k = 0; k < m->table_count; k++) rt_exchange_table_free(&m->tables[k]);
   for (uint32_t d = 0; d < devices && m->programs; d++) rt_program_release(m->programs[d]);
   ir_free(mem, m->programs, devices * sizeof *m->programs);
@@ -175,36 +182,44 @@ static bool same_vars(const rt_mesh_program *m, const rt_mesh_arguments *by_devi
   return true;
 }
 
-/* Sets the boxes of a device in all exchanges. `values` is room for the plan's index expressions. */
-static ir_status set_boxes(rt_mesh_program *m, uint32_t d, const int64_t *vars, int64_t *values,
-                           ir_error *error) {
+/* Evaluates the plan's index expressions for a device. */
+static void evaluate(const rt_mesh_program *m, uint32_t d, int64_t *values) {
   const rt_program *p = m->programs[d];
+  rt_values_evaluate(p->plan.values, p->plan.head->values, m->vars + d * m->var_count, values);
+}
+
+/* The boxes of all devices in an exchange. `values` is room for the plan's index expressions. */
+static ir_status find_boxes(const rt_mesh_program *m, size_t exchange, int64_t *values, rt_route *all,
+                            ir_error *error) {
   char text[RT_DEVICE_TEXT];
-  rt_values_evaluate(p->plan.values, p->plan.head->values, vars, values);
-  for (size_t i = 0; i < m->exchange_count; i++) {
-    rt_route *route = &m->routes[i].of[d];
-    uint32_t step = table_of(m, d)->steps[i];
-    rt_exchange_boxes(p, values, step, &route->needed, &route->own);
+  for (uint32_t d = 0; d < rt_mesh_devices(m); d++) {
+    const rt_program *p = m->programs[d];
+    uint32_t step = table_of(m, d)->steps[exchange];
+    evaluate(m, d, values);
+    rt_exchange_boxes(p, values, step, &all[d].needed, &all[d].own);
     if (!rt_exchange_fits(p, values, step))
       return ir_fail(
           error, IR_ERR_INTERNAL,
           "graph @%s: exchange %s: for the values of the variables on device %s, sizes differ that have to "
           "be equal, or exceed 64 bits",
-          rt_program_name(p), rt_mesh_exchange_name(m, i), rt_device_text(&m->mesh->axes, d, text));
+          rt_program_name(p), rt_mesh_exchange_name(m, exchange), rt_device_text(&m->mesh->axes, d, text));
+    if (!m->place || m->place[d] != UINT32_MAX) {
+      rt_route *own = rt_route_of(&m->routes[exchange], d);
+      own->own = all[d].own;
+      own->needed = all[d].needed;
+    }
   }
   return IR_OK;
 }
 
-static uint64_t key_of(const rt_mesh_program *m) {
-  uint64_t key = rt_mesh_devices(m);
-  for (size_t i = 0; i < m->exchange_count; i++)
-    for (uint32_t d = 0; d < rt_mesh_devices(m); d++) {
-      const ir_box *boxes[2] = {&m->routes[i].of[d].own, &m->routes[i].of[d].needed};
-      for (int k = 0; k < 2; k++) {
-        key = XXH3_64bits_withSeed(boxes[k]->lo, boxes[k]->rank * sizeof *boxes[k]->lo, key);
-        key = XXH3_64bits_withSeed(boxes[k]->hi, boxes[k]->rank * sizeof *boxes[k]->hi, key);
-      }
+static uint64_t key_with(uint64_t key, const rt_route *all, uint32_t devices) {
+  for (uint32_t d = 0; d < devices; d++) {
+    const ir_box *boxes[2] = {&all[d].own, &all[d].needed};
+    for (int k = 0; k < 2; k++) {
+      key = XXH3_64bits_withSeed(boxes[k]->lo, boxes[k]->rank * sizeof *boxes[k]->lo, key);
+      key = XXH3_64bits_withSeed(boxes[k]->hi, boxes[k]->rank * sizeof *boxes[k]->hi, key);
     }
+  }
   return key;
 }
 
@@ -219,30 +234,36 @@ static size_t most_values(const rt_mesh_program *m) {
 static ir_status find_routes(rt_mesh_program *m, const rt_mesh_arguments *by_device, ir_error *error) {
   const rt_program *p = m->programs[0];
   const ir_mem *mem = m->mesh->mem;
+  uint32_t devices = rt_mesh_devices(m);
   size_t bytes = most_values(m) * sizeof(int64_t);
   if (m->routed && same_vars(m, by_device)) return IR_OK;
   m->routed = false;
   int64_t *values = ir_alloc(mem, bytes);
-  ir_status status = values ? IR_OK : rt_mesh_no_memory(p, error);
-  for (uint32_t d = 0; d < rt_mesh_devices(m) && !status; d++) {
+  rt_route *all = ir_alloc(mem, devices * sizeof *all);
+  ir_status status = values && all ? IR_OK : rt_mesh_no_memory(p, error);
+  for (uint32_t d = 0; d < devices && !status; d++) {
     size_t count = var_count_of(m, d);
     if (count && !by_device[d].vars)
       status = ir_fail(error, IR_ERR_INVALID, "graph @%s: device %u has no values of variables",
                        rt_program_name(p), d);
-    if (!status) status = set_boxes(m, d, by_device[d].vars, values, error);
     if (!status && count) memcpy(m->vars + d * m->var_count, by_device[d].vars, count * sizeof *m->vars);
   }
+  uint64_t key = devices;
   for (size_t i = 0; i < m->exchange_count && !status; i++) {
     ir_error own = {0};
-    status =
-        rt_routes_find(&m->mesh->axes, mem, rt_exchange_bytes(p, m->tables[0].steps[i]), &m->routes[i], &own);
+    status = find_boxes(m, i, values, all, error);
+    if (status) break;
+    key = key_with(key, all, devices);
+    status = rt_routes_find_own(&m->mesh->axes, mem, rt_exchange_bytes(p, m->tables[0].steps[i]), all,
+                                &m->routes[i], &own);
     if (status)
       ir_fail(error, status, "graph @%s: exchange %s: %s", rt_program_name(p), rt_mesh_exchange_name(m, i),
               own.text);
   }
   ir_free(mem, values, bytes);
+  ir_free(mem, all, devices * sizeof *all);
   m->routed = !status;
-  m->key = key_of(m);
+  m->key = key;
   return status;
 }
 
@@ -253,7 +274,8 @@ static ir_status run_device(void *user, rt_endpoint *endpoint, ir_error *error) 
   const rt_mesh_arguments *a = &m->arguments[endpoint->device];
   endpoint->exchange_of = table_of(m, endpoint->device)->exchange_of;
   endpoint->routes = m->routes;
-  endpoint->traffic = m->traffic + endpoint->device * m->exchange_count;
+  uint32_t place = m->place ? m->place[endpoint->device] : endpoint->device;
+  endpoint->traffic = m->traffic + place * m->exchange_count;
   endpoint->started = 0;
   memset(endpoint->transfers, 0, sizeof endpoint->transfers);
   return rt_program_run_on(m->programs[endpoint->device], endpoint, a->inputs, a->outputs, a->vars, error);
@@ -264,6 +286,8 @@ ir_status rt_mesh_run(rt_mesh_program *m, const rt_mesh_arguments *by_device, ir
   ir_status status = find_routes(m, by_device, error);
   m->arguments = by_device;
   if (m->mesh->ranks) status = rt_ranks_run(m->mesh->ranks, m->key, run_device, m, status, error);
+  else if (!status && m->mesh->simulation)
+    status = m->mesh->simulation->run(m->mesh->simulation, &m->mesh->axes, run_device, m, error);
   else if (!status) status = rt_threads_run(m->mesh->threads, run_device, m, error);
   pthread_mutex_unlock(&m->mesh->lock);
   return status;

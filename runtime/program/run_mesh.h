@@ -13,9 +13,10 @@
 struct rt_mesh {
   const ir_mem *mem;
   ir_mesh axes;
-  rt_threads *threads;  /* the engine: of one process, */
-  rt_ranks *ranks;      /* or of several */
-  pthread_mutex_t lock; /* one run at a time */
+  rt_threads *threads;       /* the engine: of one process, */
+  rt_ranks *ranks;           /* or of several, */
+  rt_simulation *simulation; /* or what runs them instead */
+  pthread_mutex_t lock;      /* one run at a time */
 };
 
 struct rt_mesh_program {
@@ -23,10 +24,13 @@ struct rt_mesh_program {
   rt_program **programs;     /* by device */
   rt_exchange_table *tables; /* of each plan, those of the first device first */
   uint32_t table_count;
-  uint32_t *table_of;  /* by device */
-  rt_routes *routes;   /* by exchange */
-  rt_traffic *traffic; /* by device and exchange */
-  int64_t *vars;       /* by device: the values for which the routes were found */
+  uint32_t *table_of;    /* by device */
+  rt_routes *routes;     /* by exchange */
+  const uint32_t *place; /* by device: which one of this process's; NULL: all are of it */
+  uint32_t own_count;
+  rt_traffic *traffic;  /* by place and exchange */
+  rt_traffic *gathered; /* of all devices; NULL: those of this process are all that is known */
+  int64_t *vars;        /* by device: the values for which the routes were found */
   size_t exchange_count, var_count;
   bool routed;
   uint64_t key;                       /* of the routes: equal where processes exchange the same */
@@ -35,6 +39,13 @@ struct rt_mesh_program {
 
 /* The number of devices. */
 static inline uint32_t rt_mesh_devices(const rt_mesh_program *m) { return m->mesh->axes.device_count; }
+
+/* What a device has received, by exchange; NULL: not known, it is of another process. */
+static inline rt_traffic *rt_mesh_traffic_of(const rt_mesh_program *m, uint32_t device) {
+  if (m->gathered) return m->gathered + device * m->exchange_count;
+  uint32_t place = m->place ? m->place[device] : device;
+  return place == UINT32_MAX ? NULL : m->traffic + place * m->exchange_count;
+}
 
 /* What an exchange is called on all devices. */
 static inline const char *rt_mesh_exchange_name(const rt_mesh_program *m, size_t exchange) {

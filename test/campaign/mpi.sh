@@ -34,6 +34,8 @@ for mpi in $found; do
   done
 done
 
+[ "$level" = test ] || $prefix "$python" -B test/campaign/mpi_hosts.py "$build/viewfold" $PWD/$same || exit 1
+
 # Examples print and draw the same.
 compile() { ${CC:-cc} -std=c99 -O1 -Ifrontend "docs/examples/$1.c" "$build/libviewfold.so.0" -Wl,-rpath,"$PWD/$build" -lm -o "$work/$1"; }
 example() { # NAME COMMAND... : what it prints, and loss.svg

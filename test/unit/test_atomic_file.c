@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "test/lib/unit.h"
@@ -89,7 +90,10 @@ static void appear_at_commit(void **state) {
   assert_int_equal(fe_atomic_open(&file, "a", &error), IR_OK);
   assert_int_equal(fe_atomic_write(&file, "after", 5, &error), IR_OK);
   holds("a", "before");
+  assert_int_equal(count_entries(), file.temporary[0] ? 2 : 1);
+  assert_int_equal(fe_atomic_name(&file, &error), IR_OK);
   assert_int_equal(count_entries(), 2);
+  holds(file.temporary, "after");
   assert_int_equal(fe_atomic_commit(&file, &error), IR_OK);
   holds("a", "after");
   assert_int_equal(count_entries(), 1);
@@ -106,6 +110,22 @@ static void vanish_when_abandoned(void **state) {
   assert_int_equal(count_entries(), 0);
   assert_int_equal(fe_atomic_commit(&file, &error), IR_ERR_IO);
   assert_string_equal(error.text, "a: error: cannot write the file: Bad file descriptor");
+  assert_int_equal(count_entries(), 0);
+}
+
+/* What a process that is killed has not committed. */
+static void go_with_the_process(void **state) {
+  int status = 0;
+  pid_t child = fork();
+  if (child == 0) {
+    fe_atomic_file file;
+    ir_error error = {0};
+    if (fe_atomic_open(&file, "a", &error) || fe_atomic_write(&file, "half", 4, &error)) _exit(1);
+    _exit(file.temporary[0] ? 2 : raise(SIGKILL));
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 2) skip(); /* files have names here */
+  assert_true(WIFSIGNALED(status));
   assert_int_equal(count_entries(), 0);
 }
 
@@ -227,6 +247,7 @@ static void continue_standard_output(void **state) {
   holds("out", "one two three");
 }
 
-UNIT_TESTS_EACH(enter, leave, appear_at_commit, vanish_when_abandoned, keep_permissions_and_follow_links,
-                say_why_not, leave_nothing_after_a_failed_write, leave_nothing_after_a_failed_rename,
-                write_directly_what_cannot_be_replaced, continue_standard_output)
+UNIT_TESTS_EACH(enter, leave, appear_at_commit, vanish_when_abandoned, go_with_the_process,
+                keep_permissions_and_follow_links, say_why_not, leave_nothing_after_a_failed_write,
+                leave_nothing_after_a_failed_rename, write_directly_what_cannot_be_replaced,
+                continue_standard_output)

@@ -13,7 +13,7 @@ static rt_mesh *mesh_of(const ir_mem *mem, ir_error *error) {
   ir_mesh axes;
   rt_mesh *mesh = NULL;
   ir_mesh_init(&axes, &ir_mem_libc);
-  if (ir_mesh_add(&axes, "x", 1, DEVICES, error)) rt_mesh_make(mem, &axes, false, NULL, &mesh, error);
+  if (ir_mesh_add(&axes, "x", 1, DEVICES, error)) rt_mesh_make(mem, &axes, false, NULL, NULL, &mesh, error);
   ir_mesh_free(&axes);
   return mesh;
 }
@@ -299,7 +299,7 @@ static void too_many_devices(void **state) {
   rt_mesh *mesh;
   ir_mesh_init(&axes, &ir_mem_libc);
   assert_true(ir_mesh_add(&axes, "x", 1, 300, &error));
-  assert_int_equal(rt_mesh_make(&ir_mem_libc, &axes, false, NULL, &mesh, &error), IR_ERR_UNSUPPORTED);
+  assert_int_equal(rt_mesh_make(&ir_mem_libc, &axes, false, NULL, NULL, &mesh, &error), IR_ERR_UNSUPPORTED);
   assert_string_equal(error.text, "a mesh of 300 devices: one process has at most 256 as threads");
   ir_mesh_free(&axes);
 }

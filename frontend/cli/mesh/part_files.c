@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +13,8 @@
 #include "frontend/files/npy_header.h"
 #include "runtime/mesh/box.h"
 #include "runtime/mesh/post.h"
+
+enum { BOOT_ID = 40 }; /* 36 characters */
 
 static ir_status no_memory(ir_error *error) { return ir_fail(error, IR_ERR_MEMORY, "out of memory"); }
 
@@ -76,36 +79,82 @@ static ir_status prepare(const cli_part_file *f, const fe_array *a, const fe_ato
               : status;
 }
 
-static bool opens(cli_part_file *f, const char *path, size_t bytes) {
+/* Where process 0 has its file: its name, or how processes of the same system find it that has none. */
+typedef struct place {
+  char path[FE_PATH_MAX], system[BOOT_ID];
+  int64_t device, node; /* of the file */
+} place;
+
+/* Another number each time that a system has started; empty: not known. */
+static void name_system(char out[BOOT_ID]) {
+  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  memset(out, 0, BOOT_ID);
+  if (fd >= 0 && read(fd, out, BOOT_ID - 1) < 0) out[0] = '\0';
+  if (fd >= 0) close(fd);
+}
+
+static void find_place(const fe_atomic_file *file, place *out) {
   struct stat found;
-  f->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  memset(out, 0, sizeof *out);
+  name_system(out->system);
+  if (fstat(file->fd, &found) != 0) return;
+  out->device = (int64_t)found.st_dev;
+  out->node = (int64_t)found.st_ino;
+  if (!file->temporary[0]) snprintf(out->path, sizeof out->path, "/proc/%ld/fd/%d", (long)getpid(), file->fd);
+  else if (!realpath(file->temporary, out->path)) out->path[0] = '\0';
+}
+
+/* A path to what a process has open is another file in another system. */
+static bool opens(cli_part_file *f, const place *at, size_t bytes) {
+  static const char open_files[] = "/proc/";
+  bool nameless = strncmp(at->path, open_files, sizeof open_files - 1) == 0;
+  char system[BOOT_ID];
+  struct stat found;
+  name_system(system);
+  if (nameless && (!system[0] || memcmp(system, at->system, sizeof system) != 0)) return false;
+  f->fd = open(at->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
   return f->fd >= 0 && fstat(f->fd, &found) == 0 && S_ISREG(found.st_mode) &&
+         (!nameless || ((int64_t)found.st_dev == at->device && (int64_t)found.st_ino == at->node)) &&
          (size_t)found.st_size == f->start + bytes;
 }
 
-/* One result: where process 0 has its file is told to all, and all agree whether they have opened it. */
-static ir_status share(cli_part_file *f, fe_sharded *s, const fe_array *a, const fe_atomic_file *file,
+/* Tells all where process 0, which owns the file, has it; *missing: not all have opened it. */
+static ir_status offer(cli_part_file *f, fe_sharded *s, const fe_array *a, const fe_atomic_file *file,
+                       bool owns, int64_t *missing, ir_error *error) {
+  place at = {0};
+  if (owns) find_place(file, &at);
+  ir_status status = cli_processes_first(s, &at, sizeof at, error);
+  *missing = !status && !owns && !opens(f, &at, a->bytes);
+  if (!status) status = cli_processes_most(s, missing, error);
+  if ((status || *missing) && !owns && f->fd >= 0) close(f->fd), f->fd = -1;
+  return status;
+}
+
+/* One result: where process 0 has its file is told to all, and all agree whether they have opened it. A file
+ * without a name is given one where processes are of several systems. */
+static ir_status share(cli_part_file *f, fe_sharded *s, const fe_array *a, fe_atomic_file *file,
                        ir_error *error) {
-  char path[FE_PATH_MAX] = "", header[FE_NPY_HEADER_ROOM];
-  int64_t missing = 0;
+  char header[FE_NPY_HEADER_ROOM];
+  int64_t missing = 1;
   f->start = fe_npy_header_format(header, a->dtype, a->rank, a->shape);
   f->element = ir_dtypes[a->dtype].bytes;
   f->rank = a->rank;
   memcpy(f->shape, a->shape, sizeof f->shape);
-  if (file && !file->direct && realpath(file->temporary, path)) {
-    f->fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-    if (prepare(f, a, file, error)) return error->status;
+  bool owns = file && !file->direct;
+  if (owns) f->fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+  owns = f->fd >= 0;
+  if (owns && prepare(f, a, file, error)) return error->status;
+  ir_status status = offer(f, s, a, file, owns, &missing, error);
+  if (!status && missing) {
+    if (owns && fe_atomic_name(file, error)) return error->status;
+    status = offer(f, s, a, file, owns, &missing, error);
   }
-  bool owns = f->fd >= 0;
-  ir_status status = cli_processes_first(s, path, sizeof path, error);
-  if (!status && !owns) missing = !opens(f, path, a->bytes);
-  if (!status) status = cli_processes_most(s, &missing, error);
   if ((status || missing) && f->fd >= 0) close(f->fd), f->fd = -1;
   return status;
 }
 
 ir_status cli_part_files_open(cli_part_files *out, fe_sharded *s, const ir_parsed_graph *block,
-                              const cli_pairs *pairs, const cli_files *open, const fe_array *results,
+                              const cli_pairs *pairs, cli_files *open, const fe_array *results,
                               ir_error *error) {
   size_t count = block->result_count;
   *out = (cli_part_files){.files = calloc(count + 1, sizeof *out->files),

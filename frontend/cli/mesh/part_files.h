@@ -25,7 +25,7 @@ typedef struct cli_part_files {
  * will be; the others open them, too. A file that some process cannot open, as where machines share no
  * folder, is written by process 0 alone. results: with dtypes and shapes. All processes call it alike. */
 ir_status cli_part_files_open(cli_part_files *out, fe_sharded *sharded, const ir_parsed_graph *block,
-                              const cli_pairs *pairs, const cli_files *open, const fe_array *results,
+                              const cli_pairs *pairs, cli_files *open, const fe_array *results,
                               ir_error *error);
 /* After the parts have been written: waits until all processes have written theirs. Fails where one could
  * not, which leaves the mesh. All others call it alike. */

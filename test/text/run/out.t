@@ -58,7 +58,7 @@ graph @slow(%x: i64[1]) {
 }
 >>>
 $ viewfold run slow.vf --in x=[0] --out a=a.npy & pid=$!
-> i=0; until ls .viewfold-*.tmp > seen 2> /dev/null || [ $i = 3000 ]; do i=$((i+1)); sleep 0.5; done
+> i=0; until ls .viewfold-*.tmp > seen 2> /dev/null || { ls -l /proc/$pid/fd | grep "$PWD/#" > seen; } || [ $i = 3000 ]; do i=$((i+1)); sleep 0.5; done
 > kill -TERM $pid; { wait $pid; } 2> /dev/null; echo "status $?"; ls -A; wc -l < seen
 status 143
 .cache
