@@ -135,6 +135,12 @@ double auto_copied(const auto_model *m, const choice_pair *pair, uint32_t i, uin
 /* The most bytes that are there at a time, and where; `room` is for 2 (live_count + 2) numbers. */
 double auto_peak(const auto_model *m, const uint32_t *chosen, double *room, size_t *worst);
 
+/* mix.c: from one assignment to another one that keeps within the limit, as far as is needed for that; into
+ * `out`, if that costs less than *cost. saved: by variable, bytes that `to` holds less, where it counts.
+ * False: no memory. */
+bool auto_mix(const auto_model *m, const choice_problem *p, const uint32_t *from, const uint32_t *to,
+              const double *saved, double limit, double *room, uint32_t *out, double *cost);
+
 /* budget.c: choice_solve, and what fits `limit` bytes, 0: any number. False after failing, and where nothing
  * does. */
 bool auto_choose(auto_model *m, const choice_problem *p, size_t entries, double limit, uint32_t *chosen,

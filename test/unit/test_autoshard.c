@@ -278,6 +278,32 @@ static void test_state(void **state) {
   assert_false(ir_spec_is_whole(ir_spec_of(c->g, value(c, "s"))));
 }
 
+/* Layers that are alike change together at every price; where half of them is enough, half of them do. */
+static void test_some_layers(void **state) {
+  (void)state;
+  char text[4000];
+  size_t at = (size_t)snprintf(text, sizeof text, "mesh @m [x=4]\ngraph @g(%%y0: f32[64,256] @m[x,-]");
+  for (int k = 1; k <= 8; k++)
+    at += (size_t)snprintf(text + at, sizeof text - at, ", %%w%d: f32[256,256]", k);
+  at += (size_t)snprintf(text + at, sizeof text - at, ") {\n");
+  for (int k = 1; k <= 8; k++)
+    at += (size_t)snprintf(text + at, sizeof text - at, "%%y%d = matmul %%y%d, %%w%d : f32[64,256] @m[x,-]\n",
+                           k, k - 1, k);
+  snprintf(text + at, sizeof text - at, "return %%y8\n}");
+  chosen *whole = choose(text, (autoshard_rates){.flops = 1e13, .bytes = 1e15}, 0);
+  double weight = 256 * 256 * 4, limit = whole->report.memory - 2.5 * weight;
+  chosen *c = choose(text, (autoshard_rates){.flops = 1e13, .bytes = 1e15}, limit);
+  int divided = 0;
+  for (int k = 1; k <= 8; k++) {
+    char name[8];
+    snprintf(name, sizeof name, "w%d", k);
+    assert_true(ir_spec_is_whole(ir_spec_of(whole->g, value(whole, name))));
+    divided += !ir_spec_is_whole(ir_spec_of(c->g, value(c, name)));
+  }
+  assert_true(c->report.memory <= limit && c->report.bound <= c->report.seconds);
+  assert_int_equal(divided, 4); /* three would save 2.25 weights */
+}
+
 /* With tables of a few numbers nothing can be eliminated: messages give a bound, and what is found lies
  * between the least and 2 % above it. */
 static void test_messages(void **state) {
@@ -341,4 +367,5 @@ static void test_refused(void **state) {
 }
 
 UNIT_TESTS(test_rows, test_contracted, test_every_axis, test_bytes_held, test_same_results, test_limit,
-           test_optimizer, test_blocks, test_state, test_messages, test_short_memory, test_refused)
+           test_optimizer, test_blocks, test_state, test_some_layers, test_messages, test_short_memory,
+           test_refused)
