@@ -8,6 +8,7 @@ enum { AUTO_TRIED = 1 << 16 }; /* because a rule of 6 factors on 5 axes has 8^5 
 
 bool auto_add_strategy(auto_model *m, auto_variable *v, const uint32_t *specs, double cost) {
   const ir_mem *mem = m->g->mem;
+  cost *= m->weight[v->node];
   for (uint32_t i = 0; i < v->count; i++) /* of two ways with the same specs, the cheaper */
     if (!memcmp(v->specs + (size_t)i * v->terms, specs, v->terms * sizeof *specs)) {
       if (cost < v->cost[i]) v->cost[i] = cost;
@@ -112,13 +113,12 @@ static bool divide(auto_model *m, auto_variable *v, const op_sharding *rule) {
 }
 
 /* Operands and results whole, on every device. */
-static bool all_whole(auto_model *m, auto_variable *v) {
+bool auto_all_whole(auto_model *m, auto_variable *v) {
   uint32_t numbers[AUTO_TERMS];
-  const ir_node *n = ir_get(m->g, v->node);
   for (uint32_t i = 0; i < v->terms; i++) {
-    ir_ref x = i + 1 == v->terms ? v->node : n->src[i];
+    ir_ref x = i + 1 == v->terms ? v->node : m->uses[v->first_use + i].node;
     ir_spec spec;
-    ir_spec_init(&spec, ir_shape(m->g, x) ? ir_rank(m->g, x) : 0);
+    ir_spec_init(&spec, x && ir_shape(m->g, x) ? ir_rank(m->g, x) : 0);
     if ((numbers[i] = auto_spec(m, &spec)) == UINT32_MAX) return false;
   }
   return auto_add_strategy(m, v, numbers, auto_work(m, v->node, NULL, NULL, NULL));
@@ -185,7 +185,7 @@ static bool write_operand(auto_model *m, ir_ref x) {
 static bool divide_once(auto_model *m, auto_variable *v) {
   const ir_node *n = ir_get(m->g, v->node);
   bool good = choice_word(&m->classes, n->op) && choice_word(&m->classes, (uint64_t)n->arg) &&
-              write_operand(m, v->node),
+              choice_words_of(&m->classes, &m->weight[v->node], 1) && write_operand(m, v->node),
        fresh;
   for (uint32_t i = 0; i < n->nsrc && good; i++) good = write_operand(m, n->src[i]);
   uint32_t entry = good ? choice_make(&m->classes, sizeof v->node, &fresh) : UINT32_MAX;
@@ -215,7 +215,7 @@ bool auto_strategies(auto_model *m, auto_variable *v) {
   ir_graph *g = m->g;
   const ir_node *n = ir_get(g, v->node);
   if (ir_only_divides((ir_op)n->op)) return constrain(m, v);
-  if (!op_sharding_known(g, v->node) || v->terms != ir_operand_count(n) + 1) return all_whole(m, v);
+  if (!op_sharding_known(g, v->node) || v->terms != ir_operand_count(n) + 1) return auto_all_whole(m, v);
   if (n->op != IR_OP_ASSIGN) return divide_once(m, v);
   op_sharding rule; /* of a write the rule follows the chain of its target */
   if (!op_sharding_of(g, v->node, &rule)) return false;

@@ -87,15 +87,31 @@ static void forget_notes(call *c) {
 
 /* ---- the kinds of calls */
 
-/* Both branches give results alike: as the first does, or the second where the first gives it whole. */
+/* Was the spec of the result given? */
+static bool asked_result(const call *c, uint32_t slot, ir_spec *out) {
+  const shard_state *s = c->s;
+  for (size_t i = 0; i < s->asked_count; i++) {
+    ir_ref node = s->asked[i];
+    if (ir_src(s->g, node, 0) != c->node || (uint32_t)ir_arg_int(ir_get(s->g, node)) != slot) continue;
+    ir_spec spec = shard_spec_of(s, node);
+    without_pending(&spec, out);
+    return true;
+  }
+  return false;
+}
+
+/* Both branches give results alike: as is asked for, or as the first does, or the second where the first
+ * gives it whole. */
 static bool branches(call *c, ir_ref *func) {
   ir_ref then = ir_called(c->s->g, c->node, 0), other = ir_called(c->s->g, c->node, 1);
   bool differs = false;
   if (!enter(c, then)) return false;
-  for (uint32_t i = 0; i < c->results; i++) own_spec(c, then, i, false, &c->wanted[i]);
+  for (uint32_t i = 0; i < c->results; i++)
+    if (!asked_result(c, i, &c->wanted[i])) own_spec(c, then, i, false, &c->wanted[i]);
   if (!(func[0] = leave(c, then, c->wanted, false)) || !enter(c, other)) return false;
   for (uint32_t i = 0; i < c->results; i++) {
     ir_spec own;
+    if (asked_result(c, i, &own)) continue;
     own_spec(c, other, i, false, &own);
     if (!ir_spec_is_whole(&c->wanted[i]) || ir_spec_is_whole(&own)) continue;
     c->wanted[i] = own;
@@ -148,7 +164,8 @@ static bool rounds(call *c, ir_ref *func) {
 
 /* ---- the node */
 
-/* What each operand is divided like: as it is, without what is pending, and whole along a scanned axis. */
+/* What each operand is divided like: as the parameter, where that is given, else as it is, without what is
+ * pending; and whole along a scanned axis. */
 static void divide_operands(call *c) {
   shard_state *s = c->s;
   ir_function f = ir_function_of(s->g, ir_called(s->g, c->node, c->op == IR_OP_WHILE));
@@ -157,10 +174,11 @@ static void divide_operands(call *c) {
     bool slice = i >= c->carries && i < c->carries + c->sliced;
     without_pending(&have, &c->of_operands[i]);
     if (slice) ir_spec_clear(&c->of_operands[i], 0);
-    if (s->given[f.params[i]] && !slice) {
-      ir_spec asked = shard_spec_of(s, f.params[i]);
-      without_pending(&asked, &c->of_operands[i]);
-    }
+    if (!s->given[f.params[i]]) continue;
+    ir_spec asked = shard_spec_of(s, f.params[i]), done;
+    without_pending(&asked, &done);
+    if (slice) shard_insert_axis(&done, 0, &c->of_operands[i]);
+    else c->of_operands[i] = done;
   }
 }
 

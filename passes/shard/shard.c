@@ -248,6 +248,14 @@ static void count_reads(shard_state *s, ir_ref node) {
   if (ir_only_divides((ir_op)n->op)) s->held[n->src[0]] = 1; /* what a collective does depends on the spec */
 }
 
+/* Results of conditions and loops, the specs of which are known before the call is made. */
+static bool note_asked(shard_state *s, ir_ref node) {
+  if (ir_op_of(s->g, node) != IR_OP_RESULT || !s->given[node]) return true;
+  if (!IR_RESERVE(s->g->mem, s->asked, s->asked_cap, s->asked_count + 1)) return no_memory(s);
+  s->asked[s->asked_count++] = node;
+  return true;
+}
+
 /* Specs for what is open. References are divided alike before and after. */
 static bool propagate(shard_state *s, const shard_request *r) {
   ir_graph *g = s->g;
@@ -264,6 +272,7 @@ static bool propagate(shard_state *s, const shard_request *r) {
 static void free_state(shard_state *s) {
   const ir_mem *mem = s->g->mem;
   ir_free(mem, s->local, s->nodes * sizeof *s->local);
+  ir_free(mem, s->asked, s->asked_cap * sizeof *s->asked);
   ir_free(mem, s->given, s->nodes);
   ir_free(mem, s->deferred, s->nodes);
   ir_free(mem, s->held, s->nodes);
@@ -303,6 +312,7 @@ bool pass_shard(ir_graph *g, const shard_request *r, shard_program *out) {
   else no_memory(&s);
   good = good && ir_reachable(g, &r->root, 1, &live, &count, &cap) == IR_OK;
   for (size_t i = 0; i < count && good; i++) count_reads(&s, live[i]);
+  for (ir_ref i = 1; i < s.nodes && good; i++) good = note_asked(&s, i);
   good = good && propagate(&s, r);
   for (size_t i = 0; i < count && good; i++) good = shard_visit(&s, live[i]);
   good = good && fill(&s, r);

@@ -78,3 +78,25 @@ $ viewfold explain open.vf --auto
 ? 2
 ! viewfold explain: --auto: takes --mesh, of which it says what is predicted
 ! Try 'viewfold explain --help'.
+
+== the body of a scan counts as often as it runs: weights are divided as the rounds want them, columns and rows, and what is carried by rows, so that nothing but a sum of parts and a gather is left in a round
+<<< layers.vf
+mesh @m [x=4]
+graph @block(%h: f32[16,1024], %w: f32[1024,4096], %v: f32[4096,1024]) {
+  %s = matmul %h, %w
+  %a = relu %s
+  %p = matmul %a, %v
+  %y = add %h, %p
+  return %y
+}
+graph @g(%h: f32[16,1024] @m[-,-], %ws: f32[8,1024,4096], %vs: f32[8,4096,1024]) {
+  %y = scan %h, %ws, %vs do=@block carries=1 sliced=2
+  return %y
+}
+>>>
+$ viewfold dump --stage=shard --auto --graph g layers.vf | grep 'graph\|#'
+\# matmul, operand 0: [x,-] to [-,-], all_gather: other operands or the result are divided like that
+\# add, operand 1: [-,-]+x to [x,-], reduce_scatter: the operation does not commute with the pending reduction
+\# scan, operand 0: [-,-] to [x,-], a view: other operands or the result are divided like that
+graph @g_f0(%a0: f32[16,1024] @m[x,-], %a1: f32[1024,4096] @m[-,x], %a2: f32[4096,1024] @m[x,-]) {
+graph @g(%h: f32[16,1024] @m[-,-], %ws: f32[8,1024,4096] @m[-,-,x], %vs: f32[8,4096,1024] @m[-,x,-]) {
