@@ -105,6 +105,20 @@ typedef struct auto_model {
 
 bool auto_no_memory(auto_model *m); /* false */
 
+bool auto_short(ir_graph *g); /* the same, before there is a model */
+
+/* refine.c: the graph's mesh by its prime digits, if they are few; what has specs has them in these, and gets
+ * them back in the end. False after failing; end it in any case. */
+typedef struct auto_refined {
+  ir_mesh before, mesh;
+  ir_subaxis digits[IR_MESH_AXES]; /* of `before`, by axis of `mesh` */
+  uint32_t count;
+  size_t nodes;
+  bool used;
+} auto_refined;
+bool auto_refine_begin(ir_graph *g, ir_ref root, auto_refined *r);
+bool auto_refine_end(ir_graph *g, auto_refined *r);
+
 /* specs.c: the number of a spec; UINT32_MAX after failing. */
 uint32_t auto_spec(auto_model *m, const ir_spec *spec);
 /* The same without what is pending. */
