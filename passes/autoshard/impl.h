@@ -145,6 +145,8 @@ bool auto_equivalent(const auto_model *m, const auto_array *a, const ir_spec *fr
 
 /* axis_steps.c: the time about, for more than AUTO_PLANNED devices, or AUTO_PLANNED_AXES, that take part. 0:
  * for fewer, or where there are too many places. Negative after failing. */
+double auto_latency(const ir_mesh_axis *axis); /* as the mesh says, or assumed */
+double auto_bandwidth(const ir_mesh_axis *axis);
 int auto_axis_steps(auto_model *m, uint32_t array, const ir_spec *from, const ir_spec *to, double *seconds);
 void auto_axis_steps_free(auto_model *m);
 

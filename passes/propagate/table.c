@@ -101,13 +101,9 @@ static bool put_rule(propagate_state *s, propagate_op *op, const op_sharding *ru
 /* Axes that the rule does not split, and that an operation only moves or accumulates along: along them the
  * result is divided as the operands are, into parts of its own size. */
 static bool put_moved(propagate_state *s, propagate_op *op) {
-  static const ir_op moving[] = {IR_OP_FLIP,   IR_OP_SHRINK,  IR_OP_STRIDE, IR_OP_PAD,   IR_OP_CONCAT,
-                                 IR_OP_CUMSUM, IR_OP_CUMPROD, IR_OP_CUMMAX, IR_OP_CUMMIN};
   ir_graph *g = s->g;
   ir_op kind = ir_op_of(g, op->node);
-  bool moves = false;
-  for (size_t i = 0; i < sizeof moving / sizeof *moving; i++) moves |= kind == moving[i];
-  for (uint32_t d = 0; moves && d < ir_rank(g, op->node); d++) {
+  for (uint32_t d = 0; op_moves(kind) && d < ir_rank(g, op->node); d++) {
     bool none = true;
     for (uint32_t t = 0; t < op->terms; t++) {
       const propagate_term *term = &s->terms[op->first_term + t];

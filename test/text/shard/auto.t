@@ -100,3 +100,19 @@ $ viewfold dump --stage=shard --auto --graph g layers.vf | grep 'graph\|#'
 \# scan, operand 0: [-,-] to [x,-], a view: other operands or the result are divided like that
 graph @g_f0(%a0: f32[16,1024] @m[x,-], %a1: f32[1024,4096] @m[-,x], %a2: f32[4096,1024] @m[x,-]) {
 graph @g(%h: f32[16,1024] @m[-,-], %ws: f32[8,1024,4096] @m[-,-,x], %vs: f32[8,4096,1024] @m[-,x,-]) {
+
+== axes along which elements only move are divided too: a part receives what it reads, and totals of what accumulates
+<<< moved.vf
+mesh @m [x=4]
+graph @g(%a: f32[4194304]) {
+  %h = exp %a
+  %s = slice %h bounds=[[100,4194304]]
+  %p = pad %s pads=[[100,0]]
+  %c = cumsum %p axis=0
+  %y = tanh %c
+  return %y
+}
+>>>
+$ viewfold dump --stage=shard --auto moved.vf | grep '^graph\|#'
+\# %c: [x] to [x], exchange: totals of the parts are combined
+graph @g(%a: f32[4194304] @m[x]) {
