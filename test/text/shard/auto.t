@@ -45,15 +45,19 @@ graph @half(%h: f32[16,512] @m[-,-], %wq: f32[512,512], %wk: f32[512,512], %wv: 
 >>>
 $ viewfold explain --mesh --auto half.vf
 graph @half on mesh @m [x=4]: 2 collectives; a device receives 49152 bytes at most, all of them 196608
+latency and bandwidth are not known: 1 us and 10 GB/s are assumed
 \
 %o, operand 0: [-,x] to [-,-]: other operands or the result are divided like that
-  all_gather x to [-,-]                       receives 24576, all 98304, peak 40960
+  all_gather x to [-,-]                       receives 24576, all 98304, peak 40960, 5.46 us
+  next best: [-,x], [x,-] to [-,-]+x, 48.3 us in place of 24.7 us
 \
 %y, operand 0: [-,-] to [-,x]: other operands or the result are divided like that
-  slice x to [-,x]                            receives 0, all 0, peak 40960
+  slice x to [-,x]                            receives 0, all 0, peak 40960, 0 us
+  next best: [x,-], [x,-] to [x,-], 9.32 us in place of 6.1 us
 \
 %y: [-,x] to [-,-]: asked for
-  all_gather x to [-,-]                       receives 24576, all 98304, peak 40960
+  all_gather x to [-,-]                       receives 24576, all 98304, peak 40960, 5.46 us
+  next best: [x,-], [x,-] to [x,-], 9.32 us in place of 6.1 us
 \
 %o: factor n takes x before factor k x of %r, priority 0, 32768 bytes
 graph @half: predicted 0.09502 ms, computing 0.0861, moving 0.008915; the least; a device holds 1130496 bytes
