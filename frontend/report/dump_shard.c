@@ -2,7 +2,7 @@
 
 #include "frontend/report/divided.h"
 #include "frontend/report/dump_graph.h"
-#include "frontend/report/next_best.h"
+#include "frontend/mesh/next_best.h"
 #include "ir/print/print.h"
 
 #include <string.h>

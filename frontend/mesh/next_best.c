@@ -1,4 +1,4 @@
-#include "frontend/report/next_best.h"
+#include "frontend/mesh/next_best.h"
 
 #include <string.h>
 

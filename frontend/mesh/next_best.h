@@ -1,6 +1,6 @@
 /* What the operations for which data moves would have cost otherwise. */
-#ifndef VIEWFOLD_FRONTEND_REPORT_NEXT_BEST_H
-#define VIEWFOLD_FRONTEND_REPORT_NEXT_BEST_H
+#ifndef VIEWFOLD_FRONTEND_MESH_NEXT_BEST_H
+#define VIEWFOLD_FRONTEND_MESH_NEXT_BEST_H
 
 #include "frontend/report/divided.h"
 #include "passes/autoshard/autoshard.h"
