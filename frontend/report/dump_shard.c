@@ -122,7 +122,7 @@ static void put_collectives(const sharded *s, const fe_next_best *next) {
   ir_textf(s->out, ": %llu collective%s; a device receives %llu bytes at most, all of them %llu\n", count,
            count == 1 ? "" : "s", recv, total);
   if (s->d.kept) ir_text_str(s->out, "latency and bandwidth as viewfold mesh calibrate measured them\n");
-  else if (!shard_mesh_is_calibrated(ir_graph_mesh(&s->d.g)))
+  else if (count && !shard_mesh_is_calibrated(ir_graph_mesh(&s->d.g)))
     ir_text_str(s->out, "latency and bandwidth are not known: 1 us and 10 GB/s are assumed\n");
   for (size_t i = 0, k = 0; i < p->note_count; i++) {
     ir_text_str(s->out, "\n"), put_note(s, &p->notes[i]);
