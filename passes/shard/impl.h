@@ -57,6 +57,7 @@ typedef struct shard_state {
   size_t move_count, move_cap;
   uint32_t *moved; /* by node: the last of its entries in moves, from 1 */
   ir_ref *local;   /* by node: its part; 0: not made so far */
+  int64_t *ends;   /* by node that sorts: as many of the first elements are read; negative: all */
   ir_ref *asked;   /* RESULTs of calls that are given */
   size_t asked_count, asked_cap;
   uint8_t *given;    /* by node: did it have a spec before the pass? */
@@ -205,6 +206,10 @@ void shard_choose_ordered(shard_state *s, ir_ref node, const ir_spec *operand, c
 bool shard_is_cumulative(ir_op op);
 ir_ref shard_cumulative(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec); /* 0 after failing */
 ir_ref shard_search(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec);     /* argmax, argmin */
+/* Notes how many of the first elements the reader needs of what it reads, where that is sorted; and these
+ * elements, whole along the axis, with zeros behind them. */
+void shard_note_ends(shard_state *s, ir_ref reader);
+ir_ref shard_sort_first(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec);
 /* indirect.c: a gather or scatter of parts, also along the axis that it indexes. 0 after failing. */
 ir_ref shard_indirect(shard_state *s, ir_ref node, const shard_choice *choice, ir_ref *operands);
 
