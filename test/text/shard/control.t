@@ -129,3 +129,26 @@ graph @backwards(%p: bool[] @m[], %h: f32[4,6] @m[x,y], %xs: f32[5,4,3] @m[-,x,-
   %0, %ys = scan %h, %xs, %w, %b do=@backwards_f0 length=5 carries=1 sliced=1 : f32[4,6] @m[x,y], f32[5,4,6] @m[-,x,y]
   %1 = cond %p, %0 then=@backwards_f1 else=@backwards_f2 : f32[4,6] @m[x,y]
   %3, %4 = while_loop %2, %1 while=@backwards_f3 do=@backwards_f4 carries=2 : i32[], f32[4,6] @m[x,y]
+
+== a scan that adds up gradients carries what each device has added: one reduction, after the rounds
+<<< adds.vf
+mesh @m [x=4]
+graph @step(%g: i32[2,3], %x: i32[4,2], %d: i32[4,3]) {
+  %t = permute %x order=[1,0]
+  %m = matmul %t, %d
+  %s = add %g, %m
+  return %s
+}
+graph @g(%xs: i32[2,4,2] @m[-,x,-], %ds: i32[2,4,3] @m[-,x,-]) {
+  %o = ones shape=[2,3] dtype=i32
+  %s = scan %o, %xs, %ds do=@step carries=1 sliced=2
+  return %s
+}
+>>>
+$ viewfold dump --stage=shard --graph g adds.vf | sed -n 's/^# /- /p; /= scan/p'
+- scan, operand 0: [-,-] to [-,-]+x, a view: other operands or the result are divided like that
+- %s: [-,-]+x to [-,-], reduce_scatter and all_reduce and all_gather: a result is not pending
+  %s = scan %2, %xs, %ds do=@g_f0 length=2 carries=1 sliced=2 : i32[2,3] @m[-,-]+x
+$ viewfold run --graph g adds.vf --mesh x=4 --check --in 'xs=[[[1,2],[3,4],[5,6],[7,8]],[[1,0],[0,1],[1,1],[2,2]]]' --in 'ds=[[[1,2,3],[4,5,6],[7,8,9],[1,1,1]],[[1,2,3],[4,5,6],[7,8,9],[1,1,1]]]'
+s: i32[2,3] = [[66, 77, 88], [82, 96, 110]]
+check s: 6 elements, bit-equal
