@@ -2,6 +2,7 @@
 
 #include "frontend/report/divided.h"
 #include "frontend/report/dump_graph.h"
+#include "frontend/mesh/next_best.h"
 #include "ir/print/print.h"
 
 #include <string.h>
@@ -90,7 +91,7 @@ static void put_collective(const sharded *s, const shard_collective *c) {
   while (!s->out->failed && s->out->len - begin < STEP_COLUMNS) ir_text_str(s->out, " ");
   ir_textf(s->out, "  receives %llu, all %llu, peak %llu", (unsigned long long)c->cost.recv,
            (unsigned long long)c->cost.total, (unsigned long long)c->cost.peak);
-  if (shard_mesh_is_calibrated(mesh)) ir_textf(s->out, ", %.3g us", (double)c->cost.time / PICOSECONDS);
+  ir_textf(s->out, ", %.3g us", (double)c->cost.time / PICOSECONDS);
   ir_text_str(s->out, "\n");
 }
 
@@ -110,7 +111,7 @@ static void put_conflicts(const sharded *s) {
 }
 
 /* Every collective with its bytes, under what asks for it. */
-static void put_collectives(const sharded *s) {
+static void put_collectives(const sharded *s, const fe_next_best *next) {
   const shard_program *p = &s->d.program;
   unsigned long long count = 0, recv = 0, total = 0;
   for (size_t i = 0; i < p->collective_count; i++)
@@ -121,11 +122,21 @@ static void put_collectives(const sharded *s) {
   ir_textf(s->out, ": %llu collective%s; a device receives %llu bytes at most, all of them %llu\n", count,
            count == 1 ? "" : "s", recv, total);
   if (s->d.kept) ir_text_str(s->out, "latency and bandwidth as viewfold mesh calibrate measured them\n");
+  else if (count && !shard_mesh_is_calibrated(ir_graph_mesh(&s->d.g)))
+    ir_text_str(s->out, "latency and bandwidth are not known: 1 us and 10 GB/s are assumed\n");
   for (size_t i = 0, k = 0; i < p->note_count; i++) {
     ir_text_str(s->out, "\n"), put_note(s, &p->notes[i]);
     ir_textf(s->out, ": %s\n", reasons[p->notes[i].reason]);
     for (; k < p->collective_count && p->collectives[k].note == i; k++) put_collective(s, &p->collectives[k]);
+    fe_next_best_put(next, &s->d, i, s->out);
   }
+}
+
+static void put_why(sharded *s) {
+  fe_next_best next = {0};
+  if (shard_count_costs(&s->d.g, &s->d.program) && fe_next_best_make(&next, &s->d))
+    put_collectives(s, &next), put_conflicts(s);
+  fe_next_best_free(&next, &s->d);
 }
 
 /* A graph of these values under the names of the block. */
@@ -189,7 +200,7 @@ void fe_dump_shard(ir_graph *g, const ir_parsed_graph *block, const fe_dump_opti
   g->error = error;
   if (make(&s, g, options, error)) {
     if (options->stage == FE_STAGE_SHARD && options->why) {
-      if (shard_count_costs(&s.d.g, &s.d.program)) put_collectives(&s), put_conflicts(&s);
+      put_why(&s);
     } else if (options->stage == FE_STAGE_SHARD) put_notes(&s), put_graph(&s, false);
     else put_program(&s);
   }

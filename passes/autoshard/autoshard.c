@@ -56,22 +56,55 @@ static bool fill_report(auto_model *m, const uint32_t *chosen, const choice_resu
   return true;
 }
 
-bool pass_autoshard(ir_graph *g, const autoshard_request *request, autoshard_report *report) {
+/* Parts of the time that whole axes take: more is not worth specs in digits, which are hard to read, because
+ * predictions are not better than that. */
+static const double worth_digits = 0.95;
+
+/* The specs are given to the values if that takes less than `most` seconds. */
+static bool choose(ir_graph *g, const autoshard_request *request, double most, autoshard_report *report) {
   auto_model m;
   choice_problem p = {0};
   choice_result result;
-  if (!ir_graph_mesh(g))
-    return ir_fail(g->error, IR_ERR_INVALID, "automatic choice: the graph has no mesh") == IR_OK;
   bool good = auto_model_make(&m, g, request) && auto_problem_make(&m, &p);
   uint32_t *chosen = good ? ir_alloc(g->mem, p.count * sizeof *chosen) : NULL;
   if (good && !chosen) good = auto_no_memory(&m);
   double limit = request->memory > 0 ? request->memory : ir_graph_mesh(g)->memory;
   size_t entries = request->entries ? request->entries : AUTOSHARD_ENTRIES;
   good = good && auto_choose(&m, &p, entries, limit, chosen, &result);
-  if (good && report) good = fill_report(&m, chosen, &result, report);
-  good = good && set_specs(&m, chosen);
+  good = good && fill_report(&m, chosen, &result, report);
+  if (good && report->seconds < most) good = set_specs(&m, chosen);
   if (chosen) ir_free(g->mem, chosen, p.count * sizeof *chosen);
   auto_problem_free(&m, &p);
   auto_model_free(&m);
   return good;
+}
+
+/* In digits of the axes, where that is so much better. *done: so it is. */
+static bool choose_digits(ir_graph *g, const autoshard_request *request, bool *done,
+                          autoshard_report *report) {
+  autoshard_report whole, digits;
+  auto_refined r;
+  *done = false;
+  if (!auto_refine_begin(g, request->root, &r)) return auto_refine_end(g, &r) && false;
+  if (!r.used) return auto_refine_end(g, &r);
+  if (!auto_refine_end(g, &r)) return false;
+  bool fits = choose(g, request, 0, &whole); /* or nothing does, in whole axes */
+  if (!fits && g->error->status == IR_ERR_MEMORY) return false;
+  ir_error_clear(g->error);
+  double most = fits ? worth_digits * whole.seconds : CHOICE_NEVER;
+  bool good = auto_refine_begin(g, request->root, &r) && choose(g, request, most, &digits);
+  *done = good && digits.seconds < most;
+  if (*done) *report = digits;
+  good = auto_refine_end(g, &r) && (good || g->error->status != IR_ERR_MEMORY);
+  if (good) ir_error_clear(g->error);
+  return good;
+}
+
+bool pass_autoshard(ir_graph *g, const autoshard_request *request, autoshard_report *report) {
+  bool done;
+  autoshard_report own;
+  if (!report) report = &own;
+  if (!ir_graph_mesh(g))
+    return ir_fail(g->error, IR_ERR_INVALID, "automatic choice: the graph has no mesh") == IR_OK;
+  return choose_digits(g, request, &done, report) && (done || choose(g, request, CHOICE_NEVER, report));
 }

@@ -54,4 +54,19 @@ typedef struct autoshard_report {
  * has no mesh or no operations, no memory, or nothing fits that of a device. */
 bool pass_autoshard(ir_graph *g, const autoshard_request *request, autoshard_report *report);
 
+/* How an operation is divided, and how else it might be: the least time of all other ways, while what it
+ * reads and its result stay as they are. In seconds, with what moves for it. */
+typedef struct autoshard_other {
+  ir_ref node;
+  uint32_t terms;        /* its operands, and the result */
+  ir_spec *specs;        /* of these; then those of the next best way, if that is known */
+  const ir_spec *result; /* what is needed of the result; NULL: what it has */
+  double inside;         /* what its own exchanges take, as it is */
+  double now, next;
+  bool known; /* there is another way */
+} autoshard_other;
+/* All values have specs. False after failing. */
+bool pass_autoshard_others(ir_graph *g, const autoshard_request *request, autoshard_other *others,
+                           size_t count);
+
 #endif

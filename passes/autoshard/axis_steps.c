@@ -26,6 +26,14 @@ typedef struct steps {
   double bytes;                      /* of the whole array */
 } steps;
 
+double auto_latency(const ir_mesh_axis *a) {
+  return a->latency > 0 ? a->latency : 1e-6;
+} /* as passes/reshard */
+
+double auto_bandwidth(const ir_mesh_axis *a) {
+  return a->bandwidth > 0 ? a->bandwidth : 10.0 * ASSUMED_BANDWIDTH;
+}
+
 static uint32_t place_in(const steps *s, const ir_spec *spec, uint32_t axis) {
   for (uint32_t d = 0; d <= spec->rank; d++) {
     uint32_t n, place = d < spec->rank ? d : (uint32_t)IR_PLACE_PENDING;
@@ -57,10 +65,8 @@ static double step_time(const steps *s, uint32_t state, uint32_t i, uint32_t to)
   if (to == pending) return CHOICE_NEVER;
   if (from == none) return 0;
   double share = from == pending ? to == none ? 2 / n : 1 / n : to == none ? 1 : 1 / n;
-  double latency = a->latency > 0 ? a->latency : 1e-6; /* as passes/reshard */
-  double bandwidth = a->bandwidth > 0 ? a->bandwidth : 10.0 * ASSUMED_BANDWIDTH;
-  return fmax(log2(n), 1) * latency * (from == pending && to == none ? 2 : 1) +
-         share * (n - 1) * held / bandwidth;
+  return fmax(log2(n), 1) * auto_latency(a) * (from == pending && to == none ? 2 : 1) +
+         share * (n - 1) * held / auto_bandwidth(a);
 }
 
 /* Dijkstra's, to all states, which are so few that the next one is looked for among all. */

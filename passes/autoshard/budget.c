@@ -1,20 +1,29 @@
-/* The choice within the memory of a device. Bytes have a price, which is looked for by bisection: the
- * smallest one at which what is chosen fits. It is paid by values that are there where most is held, and at
- * other places that turn out to hold too much. Whatever the price, the least sum of time and prices, less the
- * price of all bytes that there are, is a bound. */
+/* The choice within the memory of a device. Bytes have a price: the smallest one at which what is chosen fits
+ * is looked for. It is paid by values that are there where most is held, and at other places that turn out to
+ * hold too much. Whatever the price, the least sum of time and prices, less the price of all bytes that there
+ * are, is a bound. The next price is that at which the best that fits and the best that does not cost the
+ * same: only there may something between them cost less. */
 #include "impl.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-  PLACES = 8,  /* of too much at a time: one for each phase of a program, of which there are few */
-  RAISES = 24, /* of the price, by 8: from nothing to more than any time */
-  STEADY = 3,  /* raises after which as much is held as before: nothing holds less */
-  HALVINGS = 6 /* of the power of 8 in between: to a thirtieth of the price */
+  PLACES = 8,   /* of too much at a time: one for each phase of a program, of which there are few */
+  RAISES = 24,  /* of the price, by 8: from nothing to more than any time */
+  STEADY = 3,   /* raises after which as much is held as before: the last price then, or nothing holds less */
+  PARTS = 1024, /* of the limit: as many bytes have the last price of more than any time */
+  BETWEEN = 6   /* prices between one that fits and one that does not: few choices lie there */
 };
-/* Times the bound: where solving takes long, prices are not refined below one hundredth above it. */
-static const double enough = 1.01;
+/* Times what messages leave above the bound without a limit: where solving takes long, that is near enough.
+ */
+static const double enough = 1.005;
+
+/* What does not fit, or does, at the price that is nearest to the other. */
+typedef struct budget_end {
+  double price, cost;
+  uint32_t *chosen;
+} budget_end;
 
 typedef struct budget {
   auto_model *m;
@@ -23,6 +32,9 @@ typedef struct budget {
   size_t entries, places[PLACES], place_count, total;
   double limit, **cost, *costs, *room; /* cost: by variable, into costs */
   uint32_t *chosen, *best;
+  budget_end low, high;
+  double *saved;       /* by variable: bytes that `high` holds less than `low`, at all places together */
+  double gap;          /* times the bound: what was chosen without a limit */
   choice_pair *pairs;  /* those of the problem, some with tables of their own */
   double least, bound; /* of what fits */
   double peak;         /* of what was chosen last */
@@ -117,23 +129,92 @@ static bool try_price(budget *b, double price, bool *fits, bool *again) {
   return true;
 }
 
-static bool find_price(budget *b, double seconds) {
-  double high = seconds / b->limit / 1024, low = high / 8, last = 0;
-  bool fits = false, again = false;
-  for (int i = 0, steady = 0; i < RAISES && !fits && steady < STEADY; i++) {
-    if (!try_price(b, high, &fits, &again)) return false;
-    steady = b->peak == last && !again ? steady + 1 : 0;
-    last = b->peak;
-    if (!fits && !again) low = high, high *= 8;
+/* Adds `sign` times what is held at the places, by variable; returns all of it. */
+static double add_held(budget *b, const uint32_t *chosen, double sign) {
+  const auto_model *m = b->m;
+  double sum = 0;
+  for (size_t i = 0; i < m->live_count; i++) {
+    uint32_t held = auto_holds(m, i) ? times_held(b, &m->lives[i]) : 0, v;
+    if (!held) continue;
+    v = auto_source(m, m->lives[i].node);
+    double bytes = held * auto_held(m, i, chosen[v]);
+    b->saved[v] += sign * bytes, sum += bytes;
   }
-  for (int i = 0; i < HALVINGS && b->least < CHOICE_NEVER; i++) {
-    if (!b->exact && b->least <= enough * b->bound) break;
-    double price = sqrt(low * high);
+  for (size_t e = 0; e < m->pair_count; e++) {
+    const choice_pair *pair = &m->pairs[e];
+    size_t place;
+    double bytes = auto_copied(m, pair, chosen[pair->a], chosen[pair->b], &place);
+    for (size_t i = 0; i < b->place_count && bytes > 0; i++)
+      if (b->places[i] == place) b->saved[pair->a] += sign * bytes, sum += bytes;
+  }
+  return sum;
+}
+
+/* What was chosen is the nearest so far that fits, or does not. */
+static void note_end(budget *b, budget_end *end, double price) {
+  end->price = price, end->cost = choice_cost(b->p, b->chosen);
+  memcpy(end->chosen, b->chosen, b->p->count * sizeof *end->chosen);
+}
+
+/* Is what lies between them better? *price: at which both ends cost the same. */
+static bool mix_ends(budget *b, double *price) {
+  memset(b->saved, 0, b->p->count * sizeof *b->saved);
+  double low = add_held(b, b->low.chosen, 1), high = add_held(b, b->high.chosen, -1);
+  *price = low > high ? (b->high.cost - b->low.cost) / (low - high) : 0;
+  return auto_mix(b->m, b->p, b->low.chosen, b->high.chosen, b->saved, b->limit, b->room, b->best,
+                  &b->least) ||
+         auto_no_memory(b->m);
+}
+
+/* Between two prices at which it fits and does not. Where both ends stay as they are, halfway. */
+static bool refine_price(budget *b) {
+  bool fits = false, again = false;
+  int same = 0; /* prices in a row at which an end stayed as it was */
+  for (int i = 0; i < BETWEEN && same < 2; i++) {
+    double price;
+    if (!mix_ends(b, &price)) return false;
+    if (!b->exact && b->least <= enough * b->gap * b->bound) break;
+    double low = fmax(b->low.price, b->high.price / 64); /* without a limit the price was 0 */
+    if (same || price <= low || price >= b->high.price) price = sqrt(low * b->high.price);
     if (!try_price(b, price, &fits, &again)) return false;
-    if (fits) high = price;
-    else low = price;
+    budget_end *end = fits ? &b->high : &b->low;
+    bool stayed = !memcmp(end->chosen, b->chosen, b->p->count * sizeof *b->chosen);
+    same = stayed ? same + 1 : 0;
+    note_end(b, end, price);
   }
   return true;
+}
+
+/* No assignment takes longer. */
+static double longest(const choice_problem *p) {
+  double sum = 0;
+  for (size_t v = 0; v < p->count; v++) {
+    double most = 0;
+    for (uint32_t i = 0; i < p->counts[v]; i++)
+      if (p->cost[v][i] < CHOICE_NEVER) most = fmax(most, p->cost[v][i]);
+    sum += most;
+  }
+  for (size_t e = 0; e < p->pair_count; e++) {
+    double most = 0;
+    for (size_t i = 0; i < (size_t)p->counts[p->pairs[e].a] * p->counts[p->pairs[e].b]; i++)
+      if (p->pairs[e].cost[i] < CHOICE_NEVER) most = fmax(most, p->pairs[e].cost[i]);
+    sum += most;
+  }
+  return sum;
+}
+
+static bool find_price(budget *b, double seconds) {
+  double price = seconds / b->limit / 1024, last = 0, ends = PARTS * longest(b->p) / b->limit;
+  bool fits = false, again = false;
+  for (int i = 0, steady = 0; i < RAISES && !fits && (again || last < ends); i++) {
+    double peak = b->peak;
+    if (!try_price(b, price, &fits, &again)) return false;
+    steady = b->peak == peak && !again ? steady + 1 : 0;
+    note_end(b, fits ? &b->high : &b->low, price);
+    last = price;
+    if (!fits && !again) price = steady < STEADY && 8 * price < ends ? 8 * price : ends;
+  }
+  return b->least >= CHOICE_NEVER || refine_price(b);
 }
 
 static bool refuse(const budget *b) {
@@ -156,6 +237,10 @@ static bool begin(budget *b) {
   b->room = ir_alloc(mem, 2 * (b->m->live_count + 2) * sizeof *b->room);
   b->best = ir_alloc(mem, b->p->count * sizeof *b->best);
   b->pairs = ir_alloc(mem, b->p->pair_count * sizeof *b->pairs);
+  b->saved = ir_alloc(mem, b->p->count * sizeof *b->saved);
+  b->low.chosen = ir_alloc(mem, b->p->count * sizeof *b->low.chosen);
+  b->high.chosen = ir_alloc(mem, b->p->count * sizeof *b->high.chosen);
+  if (!b->saved || !b->low.chosen || !b->high.chosen) return auto_no_memory(b->m);
   if (!b->cost || !b->costs || !b->room || !b->best || !b->pairs) return auto_no_memory(b->m);
   if (b->p->pair_count) memcpy(b->pairs, b->p->pairs, b->p->pair_count * sizeof *b->pairs);
   for (size_t v = 0, at = 0; v < b->p->count; at += b->p->counts[v++]) b->cost[v] = b->costs + at;
@@ -172,6 +257,9 @@ static void end(budget *b) {
   ir_free(mem, b->room, 2 * (b->m->live_count + 2) * sizeof *b->room);
   ir_free(mem, b->best, b->p->count * sizeof *b->best);
   ir_free(mem, b->pairs, b->p->pair_count * sizeof *b->pairs);
+  ir_free(mem, b->saved, b->p->count * sizeof *b->saved);
+  ir_free(mem, b->low.chosen, b->p->count * sizeof *b->low.chosen);
+  ir_free(mem, b->high.chosen, b->p->count * sizeof *b->high.chosen);
 }
 
 bool auto_choose(auto_model *m, const choice_problem *p, size_t entries, double limit, uint32_t *chosen,
@@ -181,7 +269,9 @@ bool auto_choose(auto_model *m, const choice_problem *p, size_t entries, double 
   if (good && !solved) good = auto_no_memory(m);
   if (good && limit > 0) {
     b.smallest = auto_peak(m, chosen, b.room, &b.places[0]);
-    b.place_count = 1, b.bound = out->bound;
+    b.place_count = 1, b.bound = out->bound, b.gap = out->cost / out->bound;
+    memcpy(b.low.chosen, chosen, p->count * sizeof *chosen);
+    b.low.cost = out->cost;
     note_largest(&b, b.places[0]);
     if (b.smallest > limit) {
       good = find_price(&b, out->cost);

@@ -37,13 +37,29 @@ typedef struct auto_move {
   double seconds;
 } auto_move;
 
+/* An operand of a variable, which is redistributed so many times; tied: it is as the strategy says. 0: it
+ * does not matter how it is divided. */
+typedef struct auto_use {
+  ir_ref node;
+  double weight;
+  bool tied;
+} auto_use;
+
+/* A parameter of a function stands for the operand of a call, or for a slice of it. */
+typedef struct auto_binding {
+  ir_ref call, param, operand;
+  double weight; /* how many times it is brought there */
+  bool slice, tied;
+} auto_binding;
+
 /* What can be chosen: for an operation, how it is divided; for a value, how it is stored. */
 typedef struct auto_variable {
   ir_ref node;
   bool stored;
-  uint32_t terms;  /* of an operation: operands, then the result; of a value: 1 */
-  uint32_t *specs; /* count * terms numbers of specs */
-  double *cost;    /* seconds of computing */
+  uint32_t terms;   /* of an operation: operands, then the result; of a value: 1 */
+  size_t first_use; /* of an operation: terms - 1 operands */
+  uint32_t *specs;  /* count * terms numbers of specs */
+  double *cost;     /* seconds of computing */
   uint32_t count;
   size_t cap, cost_cap;
 } auto_variable;
@@ -66,6 +82,13 @@ typedef struct auto_model {
   size_t move_count, move_cap;
   auto_variable *variables;
   size_t variable_count, variable_cap;
+  auto_use *uses;
+  size_t use_count, use_cap;
+  auto_binding *bindings; /* by parameter */
+  size_t binding_count, binding_cap;
+  double *weight;    /* by node: how many times it runs */
+  uint8_t *is_param; /* by node: of a function */
+  uint32_t *begins;  /* by node: of a call, the place of the first node of its functions */
   choice_pair *pairs;
   size_t pair_count, pair_cap;
   choice_store lists, classes; /* tables by lists of specs; numbers of variables by all that they depend on */
@@ -81,6 +104,20 @@ typedef struct auto_model {
 } auto_model;
 
 bool auto_no_memory(auto_model *m); /* false */
+
+bool auto_short(ir_graph *g); /* the same, before there is a model */
+
+/* refine.c: the graph's mesh by its prime digits, if they are few; what has specs has them in these, and gets
+ * them back in the end. False after failing; end it in any case. */
+typedef struct auto_refined {
+  ir_mesh before, mesh;
+  ir_subaxis digits[IR_MESH_AXES]; /* of `before`, by axis of `mesh` */
+  uint32_t count;
+  size_t nodes;
+  bool used;
+} auto_refined;
+bool auto_refine_begin(ir_graph *g, ir_ref root, auto_refined *r);
+bool auto_refine_end(ir_graph *g, auto_refined *r);
 
 /* specs.c: the number of a spec; UINT32_MAX after failing. */
 uint32_t auto_spec(auto_model *m, const ir_spec *spec);
@@ -108,18 +145,23 @@ bool auto_equivalent(const auto_model *m, const auto_array *a, const ir_spec *fr
 
 /* axis_steps.c: the time about, for more than AUTO_PLANNED devices, or AUTO_PLANNED_AXES, that take part. 0:
  * for fewer, or where there are too many places. Negative after failing. */
+double auto_latency(const ir_mesh_axis *axis); /* as the mesh says, or assumed */
+double auto_bandwidth(const ir_mesh_axis *axis);
 int auto_axis_steps(auto_model *m, uint32_t array, const ir_spec *from, const ir_spec *to, double *seconds);
 void auto_axis_steps_free(auto_model *m);
 
 /* moves.c: seconds of a redistribution; CHOICE_NEVER: there is none. Negative after failing. */
 double auto_move_time(auto_model *m, uint32_t array, uint32_t from, uint32_t to);
-/* The costs from each spec of one list to each of another: one table for equal lists. NULL after failing. */
-const double *auto_move_table(auto_model *m, uint32_t array, const uint32_t *rows, uint32_t row_count,
-                              const uint32_t *columns, uint32_t column_count);
+/* The costs from each spec of one list to each of another, as often as the use says: one table for equal
+ * lists. NULL after failing. */
+const double *auto_move_table(auto_model *m, uint32_t array, const auto_use *use, const uint32_t *rows,
+                              uint32_t row_count, const uint32_t *columns, uint32_t column_count);
 void auto_moves_free(auto_model *m);
 
 /* strategies.c: the ways to divide an operation, with their costs. False after failing. */
 bool auto_strategies(auto_model *m, auto_variable *v);
+bool auto_all_whole(auto_model *m, auto_variable *v); /* the only one */
+/* cost: of one round. */
 bool auto_add_strategy(auto_model *m, auto_variable *v, const uint32_t *specs, double cost);
 /* work.c: seconds of computing. parts: by factor of the rule. */
 double auto_work(auto_model *m, ir_ref node, const op_sharding *rule, const int64_t *parts,
@@ -135,12 +177,30 @@ double auto_copied(const auto_model *m, const choice_pair *pair, uint32_t i, uin
 /* The most bytes that are there at a time, and where; `room` is for 2 (live_count + 2) numbers. */
 double auto_peak(const auto_model *m, const uint32_t *chosen, double *room, size_t *worst);
 
+/* mix.c: from one assignment to another one that keeps within the limit, as far as is needed for that; into
+ * `out`, if that costs less than *cost. saved: by variable, bytes that `to` holds less, where it counts.
+ * False: no memory. */
+bool auto_mix(const auto_model *m, const choice_problem *p, const uint32_t *from, const uint32_t *to,
+              const double *saved, double limit, double *room, uint32_t *out, double *cost);
+
 /* budget.c: choice_solve, and what fits `limit` bytes, 0: any number. False after failing, and where nothing
  * does. */
 bool auto_choose(auto_model *m, const choice_problem *p, size_t entries, double limit, uint32_t *chosen,
                  choice_result *out);
 
-/* model.c: variables and pairs of the graph. False after failing. */
+/* calls.c. The nodes in order, how many times they run, and what parameters stand for; then, after other
+ * operations, the parameters; the results of calls, in order. False after failing. */
+bool auto_order(auto_model *m);
+bool auto_params(auto_model *m);
+bool auto_call_result(auto_model *m, ir_ref result);
+bool auto_predicate(auto_model *m, ir_ref call);
+bool auto_wanted_inside(auto_model *m, ir_ref call, ir_ref operand, auto_visit *visit, void *user);
+
+/* model.c: a new variable, and then each of its operands. NULL, false after failing. */
+auto_variable *auto_variable_of(auto_model *m, ir_ref node, bool stored, uint32_t terms);
+bool auto_use_of(auto_model *m, ir_ref node, double weight, bool tied);
+bool auto_store(auto_model *m, ir_ref node); /* the value is stored for whatever reads it */
+/* Variables and pairs of the graph. False after failing. */
 bool auto_model_make(auto_model *m, ir_graph *g, const autoshard_request *request);
 void auto_model_free(auto_model *m);
 /* autoshard.c: the model as a problem, which refers to it. False after failing; free it in any case. */

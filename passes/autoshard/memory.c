@@ -9,14 +9,19 @@ static bool is_view(const auto_model *m, ir_ref node) {
   return ir_ops[op].cls == IR_CLASS_VIEW || ir_only_divides(op);
 }
 
+static bool is_call(const auto_model *m, ir_ref node) {
+  return ir_ops[ir_op_of(m->g, node)].cls == IR_CLASS_CONTROL;
+}
+
 static bool is_kept(const auto_model *m, ir_ref node) {
   ir_op op = ir_op_of(m->g, node);
-  return op == IR_OP_INPUT || op == IR_OP_BUFFER;
+  return (op == IR_OP_INPUT || op == IR_OP_BUFFER) && !m->is_param[node];
 }
 
 bool auto_holds(const auto_model *m, size_t number) {
   ir_ref node = m->lives[number].node;
-  return ir_shape(m->g, node) && auto_source(m, node) != UINT32_MAX && !is_view(m, node);
+  return ir_shape(m->g, node) && auto_source(m, node) != UINT32_MAX && !is_view(m, node) &&
+         !m->is_param[node];
 }
 
 bool auto_lives(auto_model *m) {
@@ -36,7 +41,14 @@ bool auto_lives(auto_model *m) {
     size_t at = is_view(m, node) && last[node] > i + 1 ? last[node] : i + 1;
     for (uint32_t k = 0; k < n->nsrc; k++)
       if (at > last[n->src[k]]) last[n->src[k]] = at;
-    m->lives[i] = (auto_life){node, (uint32_t)i, (uint32_t)(last[node] > i ? last[node] : i + 1)};
+    for (uint32_t k = 0; is_call(m, node) && k < ir_called_count(n); k++) { /* what comes out is read here */
+      ir_function f = ir_function_of(m->g, ir_called(m->g, node, k));
+      for (uint32_t r = 0; r < f.result_count; r++)
+        if (i + 1 > last[f.results[r]]) last[f.results[r]] = i + 1;
+    }
+    bool made = n->op == IR_OP_RESULT && is_call(m, n->src[0]); /* round by round */
+    m->lives[i] = (auto_life){node, made ? m->begins[n->src[0]] : (uint32_t)i,
+                              (uint32_t)(last[node] > i ? last[node] : i + 1)};
     if (!is_kept(m, node)) continue;
     m->lives[i].first = 0, m->lives[i].behind = (uint32_t)m->live_count;
   }
@@ -62,12 +74,15 @@ static bool is_within(const ir_spec *from, const ir_spec *to) {
   return true;
 }
 
+static bool is_from(const auto_model *m, const auto_use *use, uint32_t variable) {
+  return use->node && auto_source(m, use->node) == variable;
+}
+
 double auto_copied(const auto_model *m, const choice_pair *pair, uint32_t i, uint32_t k, size_t *place) {
   const auto_variable *a = &m->variables[pair->a], *b = &m->variables[pair->b];
-  const ir_node *reader = ir_get(m->g, b->node);
   uint32_t term = 0;
   *place = m->place[b->node];
-  while (!b->stored && term + 2 < b->terms && reader->src[term] != a->node) term++;
+  while (!b->stored && term + 2 < b->terms && !is_from(m, &m->uses[b->first_use + term], pair->a)) term++;
   const ir_spec *from = &m->specs.items[auto_result_spec(m, pair->a, i)];
   const ir_spec *to = &m->specs.items[b->specs[(size_t)k * b->terms + term]];
   if (from == to || is_within(from, to)) return 0;

@@ -3,13 +3,19 @@
 
 #include <string.h>
 
-static auto_variable *add_variable(auto_model *m, ir_ref node, bool stored, uint32_t terms) {
+auto_variable *auto_variable_of(auto_model *m, ir_ref node, bool stored, uint32_t terms) {
   if (!IR_RESERVE(m->g->mem, m->variables, m->variable_cap, m->variable_count + 1))
     return auto_no_memory(m), NULL;
   auto_variable *v = &m->variables[m->variable_count++];
-  *v = (auto_variable){.node = node, .stored = stored, .terms = terms};
+  *v = (auto_variable){.node = node, .stored = stored, .terms = terms, .first_use = m->use_count};
   (stored ? m->stored : m->operation)[node] = (uint32_t)m->variable_count;
   return v;
+}
+
+bool auto_use_of(auto_model *m, ir_ref node, double weight, bool tied) {
+  if (!IR_RESERVE(m->g->mem, m->uses, m->use_cap, m->use_count + 1)) return auto_no_memory(m);
+  m->uses[m->use_count++] = (auto_use){node, weight, tied};
+  return true;
 }
 
 uint32_t auto_source(const auto_model *m, ir_ref node) {
@@ -24,7 +30,15 @@ uint32_t auto_result_spec(const auto_model *m, uint32_t variable, uint32_t strat
 
 static bool is_leaf(const auto_model *m, ir_ref node) {
   ir_op op = ir_op_of(m->g, node);
-  return op == IR_OP_INPUT || op == IR_OP_BUFFER;
+  return (op == IR_OP_INPUT || op == IR_OP_BUFFER) && !m->is_param[node];
+}
+
+static bool is_call(const auto_model *m, ir_ref node) {
+  return ir_ops[ir_op_of(m->g, node)].cls == IR_CLASS_CONTROL;
+}
+
+static bool is_call_result(const auto_model *m, ir_ref node) {
+  return ir_op_of(m->g, node) == IR_OP_RESULT && is_call(m, ir_src(m->g, node, 0));
 }
 
 /* ---- operations */
@@ -33,8 +47,13 @@ static bool add_operation(auto_model *m, ir_ref node) {
   const ir_node *n = ir_get(m->g, node);
   uint32_t operands = ir_only_divides((ir_op)n->op) ? 1 : ir_operand_count(n);
   if (operands >= AUTO_TERMS) operands = 0, m->truncated = true; /* done on whole operands */
-  auto_variable *v = add_variable(m, node, false, operands + 1);
-  return v && auto_strategies(m, v);
+  auto_variable *v = auto_variable_of(m, node, false, operands + 1);
+  if (!v) return false;
+  for (uint32_t i = 0; i < operands; i++) {
+    bool place = n->op == IR_OP_ASSIGN && i == 1; /* positions in a part are its own */
+    if (!auto_use_of(m, place ? 0 : n->src[i], m->weight[node], false)) return false;
+  }
+  return auto_strategies(m, v);
 }
 
 /* ---- stored values */
@@ -61,12 +80,14 @@ static bool add_wanted(auto_model *m, ir_ref node, uint32_t number, bool complet
   for (uint32_t r = m->reader[node]; r <= m->reader[node + 1]; r++) {
     bool last = r == m->reader[node + 1]; /* the operation that makes it, behind those that read it */
     uint32_t i = last ? own - 1 : m->operation[m->read_by[r]] - 1;
+    storing s = {m, &m->variables[number]};
+    if (!last && is_call(m, m->read_by[r]) && !auto_wanted_inside(m, m->read_by[r], node, add_stored, &s))
+      return false;
     if (i == UINT32_MAX) continue;
     const auto_variable *o = &m->variables[i];
-    const ir_node *n = ir_get(m->g, o->node);
     for (uint32_t t = 0; t < o->terms; t++) {
       bool result = t + 1 == o->terms;
-      if (result != last || (!result && n->src[t] != node)) continue;
+      if (result != last || (!result && m->uses[o->first_use + t].node != node)) continue;
       for (uint32_t k = 0; k < m->variables[i].count; k++) {
         uint32_t spec = m->variables[i].specs[(size_t)k * o->terms + t];
         if (complete && ir_spec_count(&m->specs.items[spec], IR_PLACE_PENDING)) spec = auto_finished(m, spec);
@@ -81,12 +102,13 @@ static bool add_wanted(auto_model *m, ir_ref node, uint32_t number, bool complet
 }
 
 static bool add_store(auto_model *m, ir_ref node, bool result) {
+  if (m->stored[node] || m->is_param[node]) return true;
   const ir_spec *given = ir_spec_of(m->g, node);
   if (ir_only_divides(ir_op_of(m->g, node))) given = NULL; /* its strategies say so */
   bool leaf = is_leaf(m, node);
   if (!ir_shape(m->g, node) || (!leaf && !given && !result && m->reader[node + 1] - m->reader[node] < 2))
     return true;
-  if (!add_variable(m, node, true, 1)) return false;
+  if (!auto_variable_of(m, node, true, 1)) return false;
   uint32_t number = (uint32_t)m->variable_count - 1;
   storing s = {m, &m->variables[number]};
   if (given) {
@@ -95,6 +117,8 @@ static bool add_store(auto_model *m, ir_ref node, bool result) {
   }
   return add_wanted(m, node, number, leaf || result);
 }
+
+bool auto_store(auto_model *m, ir_ref node) { return add_store(m, node, true); }
 
 /* ---- pairs */
 
@@ -108,15 +132,15 @@ static uint32_t *list_of(auto_model *m, uint32_t variable, uint32_t term) {
 }
 
 /* What one variable leaves is moved to what a term of the other needs. */
-static bool add_pair(auto_model *m, ir_ref value, uint32_t from, uint32_t to, uint32_t term) {
+static bool add_pair(auto_model *m, const auto_use *use, uint32_t from, uint32_t to, uint32_t term) {
   const ir_node *reader = ir_get(m->g, m->variables[to].node);
   bool asked = m->variables[to].stored || ir_only_divides((ir_op)reader->op);
-  uint32_t array = auto_array_of(m, value, asked);
+  uint32_t array = auto_array_of(m, use->node, asked);
   if (array == UINT32_MAX || !IR_RESERVE(m->g->mem, m->pairs, m->pair_cap, m->pair_count + 1))
     return array == UINT32_MAX ? false : auto_no_memory(m);
   const auto_variable *a = &m->variables[from], *b = &m->variables[to];
   uint32_t *rows = list_of(m, from, a->terms - 1), *columns = rows ? list_of(m, to, term) : NULL;
-  const double *cost = columns ? auto_move_table(m, array, rows, a->count, columns, b->count) : NULL;
+  const double *cost = columns ? auto_move_table(m, array, use, rows, a->count, columns, b->count) : NULL;
   if (cost) m->pairs[m->pair_count++] = (choice_pair){from, to, cost};
   if (rows) ir_free(m->g->mem, rows, a->count * sizeof *rows);
   if (columns) ir_free(m->g->mem, columns, b->count * sizeof *columns);
@@ -128,23 +152,24 @@ static bool add_pairs(auto_model *m) {
     const auto_variable *v = &m->variables[i];
     ir_ref node = v->node;
     if (v->stored) {
-      if (m->operation[node] && !add_pair(m, node, m->operation[node] - 1, i, 0)) return false;
+      auto_use own = {node, m->weight[node], false};
+      if (m->operation[node] && !add_pair(m, &own, m->operation[node] - 1, i, 0)) return false;
       continue;
     }
     for (uint32_t t = 0; t + 1 < m->variables[i].terms; t++) {
-      ir_ref x = ir_src(m->g, node, t);
-      bool place = ir_op_of(m->g, node) == IR_OP_ASSIGN && t == 1; /* positions in a part are its own */
-      uint32_t from = auto_source(m, x);
-      if (place || from == UINT32_MAX || !ir_shape(m->g, x)) continue;
-      if (!add_pair(m, x, from, i, t)) return false;
+      const auto_use *use = &m->uses[m->variables[i].first_use + t];
+      uint32_t from = use->node ? auto_source(m, use->node) : UINT32_MAX;
+      if (from == UINT32_MAX || from == i || !ir_shape(m->g, use->node)) continue;
+      if (!add_pair(m, use, from, i, t)) return false;
     }
   }
   for (size_t r = 0; r < m->request->reference_count; r++) {
     const pass_reference *at = &m->request->references[r];
-    ir_ref result = ir_src(m->g, m->request->root, at->result), input = m->request->inputs[at->input];
-    uint32_t from = auto_source(m, result), to = auto_source(m, input);
+    auto_use result = {ir_src(m->g, m->request->root, at->result), 1, false};
+    ir_ref input = m->request->inputs[at->input];
+    uint32_t from = auto_source(m, result.node), to = auto_source(m, input);
     if (from == to || from == UINT32_MAX || to == UINT32_MAX) continue;
-    if (!add_pair(m, result, from, to, 0)) return false;
+    if (!add_pair(m, &result, from, to, 0)) return false;
   }
   return true;
 }
@@ -153,7 +178,7 @@ static bool add_pairs(auto_model *m) {
 
 /* reader[x]: where the readers of node x begin in read_by; one that reads it twice stands there twice. */
 static bool find_readers(auto_model *m) {
-  if (ir_reachable(m->g, &m->request->root, 1, &m->live, &m->live_count, &m->live_cap) != IR_OK) return false;
+  if (!auto_order(m)) return false;
   for (size_t i = 0; i < m->live_count; i++) {
     const ir_node *n = ir_get(m->g, m->live[i]);
     for (uint32_t k = 0; k < n->nsrc; k++) m->reader[n->src[k] + 2]++;
@@ -189,13 +214,27 @@ bool auto_model_make(auto_model *m, ir_graph *g, const autoshard_request *reques
   m->operation = ir_alloc(g->mem, m->nodes * sizeof *m->operation);
   m->stored = ir_alloc(g->mem, m->nodes * sizeof *m->stored);
   m->reader = ir_alloc(g->mem, (m->nodes + 2) * sizeof *m->reader);
-  if (!m->operation || !m->stored || !m->reader) return auto_no_memory(m);
+  m->weight = ir_alloc(g->mem, m->nodes * sizeof *m->weight);
+  m->is_param = ir_alloc(g->mem, m->nodes);
+  m->begins = ir_alloc(g->mem, m->nodes * sizeof *m->begins);
+  if (!m->operation || !m->stored || !m->reader || !m->weight || !m->is_param || !m->begins)
+    return auto_no_memory(m);
+  memset(m->weight, 0, m->nodes * sizeof *m->weight);
+  memset(m->is_param, 0, m->nodes);
+  memset(m->begins, 0, m->nodes * sizeof *m->begins);
   memset(m->operation, 0, m->nodes * sizeof *m->operation);
   memset(m->stored, 0, m->nodes * sizeof *m->stored);
   memset(m->reader, 0, (m->nodes + 2) * sizeof *m->reader);
   bool good = find_readers(m);
+  for (size_t i = 0; i < m->live_count && good; i++) {
+    ir_ref node = m->live[i];
+    bool later = is_call_result(m, node) || m->is_param[node];
+    if (is_call(m, node)) good = auto_predicate(m, node);
+    else if (is_value(m, node) && !is_leaf(m, node) && !later) good = add_operation(m, node);
+  }
+  good = good && auto_params(m);
   for (size_t i = 0; i < m->live_count && good; i++)
-    if (is_value(m, m->live[i]) && !is_leaf(m, m->live[i])) good = add_operation(m, m->live[i]);
+    if (is_call_result(m, m->live[i])) good = auto_call_result(m, m->live[i]);
   for (size_t i = 0; i < m->live_count && good; i++)
     if (is_value(m, m->live[i])) good = add_store(m, m->live[i], is_result(m, m->live[i]));
   return good && add_pairs(m) && auto_lives(m);
@@ -220,5 +259,10 @@ void auto_model_free(auto_model *m) {
   if (m->operation) ir_free(mem, m->operation, m->nodes * sizeof *m->operation);
   if (m->stored) ir_free(mem, m->stored, m->nodes * sizeof *m->stored);
   if (m->reader) ir_free(mem, m->reader, (m->nodes + 2) * sizeof *m->reader);
+  if (m->weight) ir_free(mem, m->weight, m->nodes * sizeof *m->weight);
+  if (m->is_param) ir_free(mem, m->is_param, m->nodes);
+  if (m->begins) ir_free(mem, m->begins, m->nodes * sizeof *m->begins);
+  ir_free(mem, m->uses, m->use_cap * sizeof *m->uses);
+  ir_free(mem, m->bindings, m->binding_cap * sizeof *m->bindings);
   ir_free(mem, m->read_by, m->read_count * sizeof *m->read_by);
 }

@@ -145,18 +145,22 @@ static bool write_list(auto_model *m, const uint32_t *specs, uint32_t count) {
   return good;
 }
 
-const double *auto_move_table(auto_model *m, uint32_t array, const uint32_t *rows, uint32_t row_count,
-                              const uint32_t *columns, uint32_t column_count) {
-  bool fresh, good = choice_word(&m->lists, array) && write_list(m, rows, row_count) &&
+const double *auto_move_table(auto_model *m, uint32_t array, const auto_use *use, const uint32_t *rows,
+                              uint32_t row_count, const uint32_t *columns, uint32_t column_count) {
+  bool fresh, good = choice_word(&m->lists, array) && choice_words_of(&m->lists, &use->weight, 1) &&
+                     choice_word(&m->lists, use->tied) && write_list(m, rows, row_count) &&
                      write_list(m, columns, column_count);
   size_t entries = (size_t)row_count * column_count;
   uint32_t entry = good ? choice_make(&m->lists, entries * sizeof(double), &fresh) : UINT32_MAX;
   if (entry == UINT32_MAX) return auto_no_memory(m), NULL;
   double *cost = m->lists.items[entry].value;
   for (uint32_t i = 0; i < row_count && fresh; i++)
-    for (uint32_t k = 0; k < column_count; k++)
-      if ((cost[(size_t)i * column_count + k] = auto_move_time(m, array, rows[i], columns[k])) < 0)
-        return NULL;
+    for (uint32_t k = 0; k < column_count; k++) {
+      double once =
+          use->tied && rows[i] != columns[k] ? CHOICE_NEVER : auto_move_time(m, array, rows[i], columns[k]);
+      if (once < 0) return NULL;
+      cost[(size_t)i * column_count + k] = once < CHOICE_NEVER ? use->weight * once : CHOICE_NEVER;
+    }
   return cost;
 }
 

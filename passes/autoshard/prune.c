@@ -24,6 +24,13 @@ void choice_alive_free(const choice_problem *p, choice_alive *a) {
   *a = (choice_alive){0};
 }
 
+/* What is alive of a pair, with the variable that is looked at as rows. */
+typedef struct rows {
+  const double *cost; /* rows of `columns` numbers */
+  uint32_t columns;
+  const uint32_t *least; /* by row: the column of its least number */
+} rows;
+
 typedef struct pruning {
   const choice_problem *p;
   choice_neighbours near;
@@ -31,38 +38,81 @@ typedef struct pruning {
   choice_alive *alive;
   uint32_t *list; /* by variable: the entry of the store that stands for what is alive of it */
   uint8_t *queued, *gone;
+  rows *pairs; /* of one variable, in the order of its neighbours */
+  double *numbers;
+  uint32_t *columns;
+  size_t pairs_cap, numbers_cap, columns_cap;
 } pruning;
 
-/* Does strategy i cost at least as much as k, whatever the others choose? Those of equal cost: the first one
- * stays. */
-static bool is_useless(const pruning *s, uint32_t v, uint32_t i, uint32_t k) {
+static bool copy_rows(pruning *s, uint32_t v) {
   const choice_problem *p = s->p;
-  double more = p->cost[v][i] - p->cost[v][k];
-  if (p->cost[v][k] >= CHOICE_NEVER) return false;
-  for (uint32_t e = s->near.first[v]; e < s->near.first[v + 1]; e++) {
-    const choice_pair *pair = &p->pairs[s->near.list[e]];
-    uint32_t other = choice_other(pair, v);
-    double least = CHOICE_NEVER;
-    for (uint32_t j = 0; j < s->alive->count[other]; j++) {
-      double ours = choice_pair_cost(p, pair, v, i, s->alive->of[other][j]);
-      double theirs = choice_pair_cost(p, pair, v, k, s->alive->of[other][j]);
-      if (ours >= CHOICE_NEVER) continue;
-      if (ours - theirs < least) least = ours - theirs;
-      if (theirs >= CHOICE_NEVER) return false;
+  const choice_alive *alive = s->alive;
+  size_t entries = 0, count = alive->count[v], degree = s->near.first[v + 1] - s->near.first[v];
+  for (uint32_t e = s->near.first[v]; e < s->near.first[v + 1]; e++)
+    entries += count * alive->count[choice_other(&p->pairs[s->near.list[e]], v)];
+  if (!IR_RESERVE(p->mem, s->pairs, s->pairs_cap, degree) ||
+      !IR_RESERVE(p->mem, s->numbers, s->numbers_cap, entries) ||
+      !IR_RESERVE(p->mem, s->columns, s->columns_cap, count * degree))
+    return false;
+  double *to = s->numbers;
+  for (size_t e = 0; e < degree; e++) {
+    const choice_pair *pair = &p->pairs[s->near.list[s->near.first[v] + e]];
+    uint32_t other = choice_other(pair, v), columns = alive->count[other], *least = s->columns + e * count;
+    s->pairs[e] = (rows){to, columns, least};
+    for (size_t i = 0; i < count; i++, to += columns) {
+      least[i] = 0;
+      for (uint32_t j = 0; j < columns; j++) {
+        to[j] = choice_pair_cost(p, pair, v, alive->of[v][i], alive->of[other][j]);
+        if (to[j] < to[least[i]]) least[i] = j;
+      }
     }
+  }
+  return true;
+}
+
+/* The least by which one row is more than another where it can be at all. Less than minus CHOICE_NEVER / 2:
+ * only the other cannot be somewhere. */
+static double least_more(const double *ours, const double *theirs, uint32_t columns) {
+  double least = CHOICE_NEVER;
+  for (uint32_t j = 0; j < columns; j++) {
+    double more = ours[j] - theirs[j];
+    if (more < least && ours[j] < CHOICE_NEVER) least = more;
+  }
+  return least;
+}
+
+/* Does the strategy that stands at place i of those alive cost at least as much as that at k, whatever the
+ * others choose? Those of equal cost: the first one stays. What the others would choose for i decides most.
+ */
+static bool is_useless(const pruning *s, uint32_t v, uint32_t i, uint32_t k) {
+  const uint32_t *alive = s->alive->of[v];
+  uint32_t degree = s->near.first[v + 1] - s->near.first[v];
+  const double *cost = s->p->cost[v];
+  double more = cost[alive[i]] - cost[alive[k]], there = more;
+  if (cost[alive[k]] >= CHOICE_NEVER) return false;
+  for (uint32_t e = 0; e < degree; e++) {
+    const rows *r = &s->pairs[e];
+    there += r->cost[(size_t)i * r->columns + r->least[i]] - r->cost[(size_t)k * r->columns + r->least[i]];
+  }
+  if (there < 0) return false;
+  for (uint32_t e = 0; e < degree; e++) {
+    const rows *r = &s->pairs[e];
+    double least = least_more(r->cost + (size_t)i * r->columns, r->cost + (size_t)k * r->columns, r->columns);
+    if (least < -CHOICE_NEVER / 2) return false;
     more += least;
     if (more >= CHOICE_NEVER / 2) return true; /* i is never possible */
   }
   return more > 0 || (more == 0 && k < i);
 }
 
-static void find_useless(pruning *s, uint32_t v) {
-  const uint32_t *alive = s->alive->of[v];
+static bool find_useless(pruning *s, uint32_t v) {
   uint32_t count = s->alive->count[v];
+  if (!copy_rows(s, v)) return false;
   memset(s->gone, 0, count);
   for (uint32_t i = 0; i < count; i++)
     for (uint32_t k = 0; k < count && !s->gone[i]; k++)
-      if (k != i && !s->gone[k] && is_useless(s, v, alive[i], alive[k])) s->gone[i] = 1;
+      if (k != i && !s->gone[k] && is_useless(s, v, i, k)) s->gone[i] = 1;
+  return true;
 }
 
 /* What is alive of the variable, as an entry of the store. */
@@ -95,7 +145,8 @@ static bool prune_variable(pruning *s, uint32_t v, bool *some) {
   uint32_t entry = write_key(s, v) ? choice_make(s->store, count, &fresh) : UINT32_MAX;
   if (entry == UINT32_MAX) return false;
   uint8_t *known = s->store->items[entry].value;
-  if (fresh) find_useless(s, v), memcpy(known, s->gone, count);
+  if (fresh && !find_useless(s, v)) return false;
+  if (fresh) memcpy(known, s->gone, count);
   for (uint32_t i = 0; i < count; i++)
     if (!known[i]) alive[kept++] = alive[i];
   s->alive->count[v] = kept;
@@ -129,6 +180,9 @@ bool choice_prune(const choice_problem *p, choice_store *store, choice_alive *al
   ir_free(p->mem, s.queued, p->count);
   ir_free(p->mem, s.gone, most);
   ir_free(p->mem, s.list, p->count * sizeof *s.list);
+  ir_free(p->mem, s.pairs, s.pairs_cap * sizeof *s.pairs);
+  ir_free(p->mem, s.numbers, s.numbers_cap * sizeof *s.numbers);
+  ir_free(p->mem, s.columns, s.columns_cap * sizeof *s.columns);
   choice_neighbours_free(p, &s.near);
   return good;
 }

@@ -26,7 +26,7 @@ static const choice_problem *problem_of(const solving *s, int level) {
 }
 
 /* An assignment of the last problem: is it the best so far? `now` is that of all. */
-static bool take(solving *s) {
+static void take(solving *s) {
   for (int i = s->levels; i-- > 0;) {
     choice_expand(&s->reduced[i], &s->alive[i], s->now, s->next);
     uint32_t *swap = s->now;
@@ -34,7 +34,6 @@ static bool take(solving *s) {
   }
   double cost = choice_cost(s->p, s->now);
   if (cost < s->cost) s->cost = cost, memcpy(s->best, s->now, s->p->count * sizeof *s->best);
-  return true;
 }
 
 /* Drops what cannot be needed of the last problem, and variables: one level more. */
@@ -74,8 +73,9 @@ static bool approach(solving *s, double *gone) {
     double bound = m.bound + s->constant;
     if (bound > s->bound) s->bound = bound;
     memcpy(s->now, m.chosen, q->count * sizeof *s->now);
-    good = choice_improve(q, s->now) && take(s);
+    good = choice_improve(q, s->now);
   }
+  if (good) take(s);
   good = good && (s->levels == LEVELS || drop_dear(s, &m, gone));
   choice_messages_free(q, &m);
   return good;
@@ -87,7 +87,10 @@ static bool solve(solving *s, bool *exact) {
   while (good) {
     const choice_problem *q = problem_of(s, s->levels);
     if (!choice_eliminate(q, s->entries, s->now, exact)) return false;
-    if (*exact) return take(s);
+    if (*exact) {
+      take(s);
+      return true;
+    }
     if (s->levels == LEVELS || gone < 0.02) return true;
     good = approach(s, &gone) && (s->levels == LEVELS || descend(s));
   }

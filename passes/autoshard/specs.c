@@ -3,8 +3,10 @@
 
 #include <string.h>
 
-bool auto_no_memory(auto_model *m) {
-  return ir_fail(m->g->error, IR_ERR_MEMORY, "automatic choice: out of memory") == IR_OK;
+bool auto_no_memory(auto_model *m) { return auto_short(m->g); }
+
+bool auto_short(ir_graph *g) {
+  return ir_fail(g->error, IR_ERR_MEMORY, "automatic choice: out of memory") == IR_OK;
 }
 
 static uint32_t hash_of(const ir_spec *s) {

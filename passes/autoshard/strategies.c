@@ -2,12 +2,14 @@
 #include "impl.h"
 #include "passes/shard/strategy.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { AUTO_TRIED = 1 << 16 }; /* because a rule of 6 factors on 5 axes has 8^5 assignments: all */
 
 bool auto_add_strategy(auto_model *m, auto_variable *v, const uint32_t *specs, double cost) {
   const ir_mem *mem = m->g->mem;
+  cost *= m->weight[v->node];
   for (uint32_t i = 0; i < v->count; i++) /* of two ways with the same specs, the cheaper */
     if (!memcmp(v->specs + (size_t)i * v->terms, specs, v->terms * sizeof *specs)) {
       if (cost < v->cost[i]) v->cost[i] = cost;
@@ -27,6 +29,7 @@ typedef struct dividing {
   const op_sharding *rule;
   shard_strategy way;
   int64_t parts[OP_FACTORS_MAX];
+  uint32_t moved;                /* factors from this one on: axes that elements move along */
   bool extremum[OP_FACTORS_MAX]; /* each part needs an element */
   uint32_t tried;
 } dividing;
@@ -49,6 +52,63 @@ static double finish_mean(auto_model *m, ir_ref node, ir_spec *result) {
   return to == UINT32_MAX || array == UINT32_MAX ? -1 : auto_move_time(m, array, from, to);
 }
 
+/* Axes of the same number that no factor divides, along which elements only move, are factors as well. */
+static void add_moved(auto_model *m, ir_ref node, op_sharding *rule) {
+  ir_graph *g = m->g;
+  if (!op_moves(ir_op_of(g, node))) return;
+  for (uint32_t d = 0; d < ir_rank(g, node) && rule->factor_count < OP_FACTORS_MAX; d++) {
+    bool free = true;
+    for (uint32_t t = 0; t <= rule->operands; t++) {
+      ir_ref x = t < rule->operands ? ir_src(g, node, t) : node;
+      free &= d < rule->terms[t].rank && !rule->terms[t].axes[d].count && auto_size(m, ir_dim(g, x, d)) > 1;
+    }
+    if (!free) continue;
+    uint8_t number = (uint8_t)rule->factor_count;
+    rule->factors[rule->factor_count++] = (op_factor){"moved", ir_dim(g, node, d)};
+    for (uint32_t t = 0; t <= rule->operands; t++) rule->terms[t].axes[d] = (op_split){1, {number}};
+  }
+}
+
+/* Which part of the elements of a part are others' at most. Cutting off or adding some moves positions by as
+ * many, and parts begin elsewhere by as many; a stride rounds the beginning of each part. Of what
+ * accumulates, there are the totals of the other parts, one element each along that axis. */
+static double received(const dividing *d, uint32_t factor) {
+  const auto_model *m = d->m;
+  ir_ref node = d->v->node, x = ir_src(m->g, node, 0);
+  const op_term *result = &d->rule->terms[d->rule->operands];
+  uint32_t axis = 0;
+  while (result->axes[axis].count != 1 || result->axes[axis].factors[0] != factor) axis++;
+  int64_t size = auto_size(m, ir_dim(m->g, node, axis)), parts = d->parts[factor];
+  double part = (double)ir_part_size(size, parts),
+         more = (double)(auto_size(m, ir_dim(m->g, x, axis)) - size);
+  switch ((int)ir_op_of(m->g, node)) {
+  case IR_OP_SHRINK:
+  case IR_OP_PAD: return fmin(1, 2 * fabs(more) / part);
+  case IR_OP_STRIDE: return fmin(1, (double)parts / part);
+  case IR_OP_FLIP:
+  case IR_OP_CONCAT: return 1;
+  default: return (double)(parts - 1) / part;
+  }
+}
+
+/* Seconds of the exchanges along such axes. */
+static double moving_time(const dividing *d, const ir_spec *result) {
+  const auto_model *m = d->m;
+  double seconds = 0;
+  for (uint32_t i = d->moved; i < d->rule->factor_count; i++) {
+    double latency = 0, slowest = 0;
+    if (d->parts[i] < 2) continue;
+    double bytes = auto_part_bytes(m, d->v->node, result) * received(d, i);
+    for (uint32_t a = 0; a < m->mesh->axis_count; a++) {
+      if (d->way.factor_of[a] != (int8_t)i) continue;
+      latency = fmax(latency, auto_latency(&m->mesh->axes[a]));
+      slowest = fmax(slowest, 1 / auto_bandwidth(&m->mesh->axes[a]));
+    }
+    seconds += latency + bytes * slowest;
+  }
+  return seconds;
+}
+
 static bool add_way(dividing *d) {
   auto_model *m = d->m;
   ir_spec terms[AUTO_TERMS];
@@ -60,6 +120,7 @@ static bool add_way(dividing *d) {
   double cost = auto_work(m, node, rule, d->parts, terms),
          more = finish_mean(m, node, &terms[rule->operands]);
   if (more < 0) return false;
+  more += moving_time(d, &terms[rule->operands]);
   for (uint32_t i = 0; i <= rule->operands; i++)
     if ((numbers[i] = auto_spec(m, &terms[i])) == UINT32_MAX) return false;
   return auto_add_strategy(m, d->v, numbers, cost + more);
@@ -95,8 +156,9 @@ static void find_extrema(dividing *d) {
 }
 
 /* Operands that may be pending together: one of them, or all. */
-static bool divide(auto_model *m, auto_variable *v, const op_sharding *rule) {
-  dividing d = {.m = m, .v = v, .rule = rule};
+static bool divide(auto_model *m, auto_variable *v, op_sharding *rule) {
+  dividing d = {.m = m, .v = v, .rule = rule, .moved = rule->factor_count};
+  add_moved(m, v->node, rule);
   find_extrema(&d);
   for (uint32_t k = 0; k <= rule->operands + 1u; k++) {
     bool partial[AUTO_TERMS] = {0};
@@ -112,13 +174,12 @@ static bool divide(auto_model *m, auto_variable *v, const op_sharding *rule) {
 }
 
 /* Operands and results whole, on every device. */
-static bool all_whole(auto_model *m, auto_variable *v) {
+bool auto_all_whole(auto_model *m, auto_variable *v) {
   uint32_t numbers[AUTO_TERMS];
-  const ir_node *n = ir_get(m->g, v->node);
   for (uint32_t i = 0; i < v->terms; i++) {
-    ir_ref x = i + 1 == v->terms ? v->node : n->src[i];
+    ir_ref x = i + 1 == v->terms ? v->node : m->uses[v->first_use + i].node;
     ir_spec spec;
-    ir_spec_init(&spec, ir_shape(m->g, x) ? ir_rank(m->g, x) : 0);
+    ir_spec_init(&spec, x && ir_shape(m->g, x) ? ir_rank(m->g, x) : 0);
     if ((numbers[i] = auto_spec(m, &spec)) == UINT32_MAX) return false;
   }
   return auto_add_strategy(m, v, numbers, auto_work(m, v->node, NULL, NULL, NULL));
@@ -185,7 +246,7 @@ static bool write_operand(auto_model *m, ir_ref x) {
 static bool divide_once(auto_model *m, auto_variable *v) {
   const ir_node *n = ir_get(m->g, v->node);
   bool good = choice_word(&m->classes, n->op) && choice_word(&m->classes, (uint64_t)n->arg) &&
-              write_operand(m, v->node),
+              choice_words_of(&m->classes, &m->weight[v->node], 1) && write_operand(m, v->node),
        fresh;
   for (uint32_t i = 0; i < n->nsrc && good; i++) good = write_operand(m, n->src[i]);
   uint32_t entry = good ? choice_make(&m->classes, sizeof v->node, &fresh) : UINT32_MAX;
@@ -215,7 +276,7 @@ bool auto_strategies(auto_model *m, auto_variable *v) {
   ir_graph *g = m->g;
   const ir_node *n = ir_get(g, v->node);
   if (ir_only_divides((ir_op)n->op)) return constrain(m, v);
-  if (!op_sharding_known(g, v->node) || v->terms != ir_operand_count(n) + 1) return all_whole(m, v);
+  if (!op_sharding_known(g, v->node) || v->terms != ir_operand_count(n) + 1) return auto_all_whole(m, v);
   if (n->op != IR_OP_ASSIGN) return divide_once(m, v);
   op_sharding rule; /* of a write the rule follows the chain of its target */
   if (!op_sharding_of(g, v->node, &rule)) return false;

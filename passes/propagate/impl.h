@@ -83,5 +83,12 @@ uint32_t propagate_join(const propagate_state *s, const propagate_op *op, const 
 bool propagate_step(propagate_state *s, propagate_op *op, uint32_t most);
 /* propagate.c: the value has changed: its operations are queued. */
 void propagate_changed(propagate_state *s, uint32_t value);
+/* table.c: an operation that has the axes of both, one by one, from the given ones on. False after failing.
+ */
+bool propagate_alike(propagate_state *s, ir_ref a, uint32_t first_a, ir_ref b, uint32_t first_b);
+
+/* calls.c: of a node of the class CONTROL its operands, and of its RESULT that. False after failing. */
+bool propagate_call(propagate_state *s, ir_ref node);
+bool propagate_call_result(propagate_state *s, ir_ref result);
 
 #endif

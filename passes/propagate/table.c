@@ -101,13 +101,9 @@ static bool put_rule(propagate_state *s, propagate_op *op, const op_sharding *ru
 /* Axes that the rule does not split, and that an operation only moves or accumulates along: along them the
  * result is divided as the operands are, into parts of its own size. */
 static bool put_moved(propagate_state *s, propagate_op *op) {
-  static const ir_op moving[] = {IR_OP_FLIP,   IR_OP_SHRINK,  IR_OP_STRIDE, IR_OP_PAD,   IR_OP_CONCAT,
-                                 IR_OP_CUMSUM, IR_OP_CUMPROD, IR_OP_CUMMAX, IR_OP_CUMMIN};
   ir_graph *g = s->g;
   ir_op kind = ir_op_of(g, op->node);
-  bool moves = false;
-  for (size_t i = 0; i < sizeof moving / sizeof *moving; i++) moves |= kind == moving[i];
-  for (uint32_t d = 0; moves && d < ir_rank(g, op->node); d++) {
+  for (uint32_t d = 0; op_moves(kind) && d < ir_rank(g, op->node); d++) {
     bool none = true;
     for (uint32_t t = 0; t < op->terms; t++) {
       const propagate_term *term = &s->terms[op->first_term + t];
@@ -185,6 +181,11 @@ static bool add_custom_result(propagate_state *s, ir_ref result) {
   return good;
 }
 
+static bool add_result(propagate_state *s, ir_ref result) {
+  ir_op of = ir_op_of(s->g, ir_src(s->g, result, 0));
+  return ir_ops[of].cls == IR_CLASS_CONTROL ? propagate_call_result(s, result) : add_custom_result(s, result);
+}
+
 /* ---- chains of views */
 
 static bool is_view(const ir_graph *g, ir_ref node) {
@@ -247,20 +248,20 @@ static bool add_readers(propagate_state *s) {
   return true;
 }
 
-/* An operation that has the axes of both, one by one. */
-static bool add_pair(propagate_state *s, const propagate_pair *pair) {
-  if (pair->a == pair->b || !s->value_of[pair->a] || !s->value_of[pair->b]) return true;
-  propagate_op *op = begin_op(s, pair->b);
-  if (!op || !add_term(s, pair->a) || !add_term(s, pair->b)) return false;
+bool propagate_alike(propagate_state *s, ir_ref a, uint32_t first_a, ir_ref b, uint32_t first_b) {
+  if (a == b || !s->value_of[a] || !s->value_of[b]) return true;
+  propagate_op *op = begin_op(s, b);
+  if (!op || !add_term(s, a) || !add_term(s, b)) return false;
   op->terms = 2;
   op->cls = PROPAGATE_PASSES;
-  const propagate_term *a = &s->terms[op->first_term], *b = a + 1;
-  for (uint32_t d = 0; d < a->rank; d++) {
+  const propagate_term *from = &s->terms[op->first_term], *to = from + 1;
+  for (uint32_t d = 0; d + first_a < from->rank; d++) {
     char name[16];
     snprintf(name, sizeof name, "d%u", (unsigned)d);
-    int factor = add_factor(s, op, name, ir_dim(s->g, pair->a, d));
+    int factor = add_factor(s, op, name, ir_dim(s->g, a, d + first_a));
     if (factor < 0) return false;
-    s->dims[a->first + d] = s->dims[b->first + d] = (propagate_dim){1, {(uint8_t)factor}};
+    s->dims[from->first + first_a + d] = s->dims[to->first + first_b + d] =
+        (propagate_dim){1, {(uint8_t)factor}};
   }
   return true;
 }
@@ -271,7 +272,7 @@ bool propagate_table(propagate_state *s, ir_ref root, const propagate_pair *alik
   size_t count = 0, cap = 0;
   bool good = reader != NULL || no_memory(s);
   if (good) memset(reader, 0, s->nodes * sizeof *reader);
-  good = good && ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
+  good = good && ir_reachable_inside(g, &root, 1, &live, &count, &cap) == IR_OK;
   for (size_t i = 0; i < count && good; i++) {
     const ir_node *n = ir_get(g, live[i]);
     for (uint32_t k = 0; k < n->nsrc; k++) {
@@ -282,12 +283,13 @@ bool propagate_table(propagate_state *s, ir_ref root, const propagate_pair *alik
   for (size_t i = 0; i < count && good; i++) /* kept: the only reader, where it is a view */
     if (reader[live[i]] && (reader[live[i]] == root || !is_view(g, reader[live[i]]))) reader[live[i]] = 0;
   for (size_t i = 0; i < count && good; i++) {
+    if (ir_ops[ir_op_of(g, live[i])].cls == IR_CLASS_CONTROL) good = propagate_call(s, live[i]);
     if (!ir_shape(g, live[i]) || ir_has_results(ir_op_of(g, live[i]))) continue;
-    bool custom = ir_op_of(g, live[i]) == IR_OP_RESULT;
-    good = add_value(s, live[i]) && (custom ? add_custom_result(s, live[i]) : add_op(s, live[i]));
+    bool result = ir_op_of(g, live[i]) == IR_OP_RESULT;
+    good = good && add_value(s, live[i]) && (result ? add_result(s, live[i]) : add_op(s, live[i]));
     if (good && is_view(g, live[i]) && !reader[live[i]]) good = add_chain(s, live[i], reader);
   }
-  for (size_t i = 0; i < alike_count && good; i++) good = add_pair(s, &alike[i]);
+  for (size_t i = 0; i < alike_count && good; i++) good = propagate_alike(s, alike[i].a, 0, alike[i].b, 0);
   good = good && add_readers(s);
   if (reader) ir_free(g->mem, reader, s->nodes * sizeof *reader);
   ir_free(g->mem, live, cap * sizeof *live);

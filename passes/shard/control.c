@@ -3,9 +3,10 @@
  * A function is written for whole values. It is entered with specs of its parameters, and its nodes are made
  * on parts as those of the graph are; then its results are brought to the specs that the call has for them. A
  * carried value has one spec in all rounds: that of its initial value, or, where this is whole, the one that
- * the body gives it. Slices of a scan are taken on each device, so the axis that is scanned is whole.
- * Predicates are whole: they are computed from the same elements on every device, so all devices take the
- * same way, and come to the same exchanges. */
+ * the body gives it; where rounds of a scan only add summands to it, it is pending like these. Slices of a
+ * scan are taken on each device, so the axis that is scanned is whole. Predicates are whole: they are
+ * computed from the same elements on every device, so all devices take the same way, and come to the same
+ * exchanges. */
 #include "impl.h"
 
 #include <string.h>
@@ -87,15 +88,31 @@ static void forget_notes(call *c) {
 
 /* ---- the kinds of calls */
 
-/* Both branches give results alike: as the first does, or the second where the first gives it whole. */
+/* Was the spec of the result given? */
+static bool asked_result(const call *c, uint32_t slot, ir_spec *out) {
+  const shard_state *s = c->s;
+  for (size_t i = 0; i < s->asked_count; i++) {
+    ir_ref node = s->asked[i];
+    if (ir_src(s->g, node, 0) != c->node || (uint32_t)ir_arg_int(ir_get(s->g, node)) != slot) continue;
+    ir_spec spec = shard_spec_of(s, node);
+    without_pending(&spec, out);
+    return true;
+  }
+  return false;
+}
+
+/* Both branches give results alike: as is asked for, or as the first does, or the second where the first
+ * gives it whole. */
 static bool branches(call *c, ir_ref *func) {
   ir_ref then = ir_called(c->s->g, c->node, 0), other = ir_called(c->s->g, c->node, 1);
   bool differs = false;
   if (!enter(c, then)) return false;
-  for (uint32_t i = 0; i < c->results; i++) own_spec(c, then, i, false, &c->wanted[i]);
+  for (uint32_t i = 0; i < c->results; i++)
+    if (!asked_result(c, i, &c->wanted[i])) own_spec(c, then, i, false, &c->wanted[i]);
   if (!(func[0] = leave(c, then, c->wanted, false)) || !enter(c, other)) return false;
   for (uint32_t i = 0; i < c->results; i++) {
     ir_spec own;
+    if (asked_result(c, i, &own)) continue;
     own_spec(c, other, i, false, &own);
     if (!ir_spec_is_whole(&c->wanted[i]) || ir_spec_is_whole(&own)) continue;
     c->wanted[i] = own;
@@ -124,14 +141,59 @@ static bool adopt(call *c, ir_ref body) {
   return adopted;
 }
 
-/* A carried value changes once at most. */
+/* How many times the nodes of the function read the value. */
+static bool count_inside(call *c, ir_ref body, ir_ref value, uint32_t *count) {
+  ir_function f = ir_function_of(c->s->g, body);
+  ir_ref *live = NULL;
+  size_t n = 0, cap = 0;
+  *count = 0;
+  if (ir_reachable(c->s->g, f.results, f.result_count, &live, &n, &cap) != IR_OK) return false;
+  for (size_t i = 0; i < n; i++)
+    for (uint32_t k = 0; k < ir_get(c->s->g, live[i])->nsrc; k++)
+      *count += ir_src(c->s->g, live[i], k) == value;
+  for (uint32_t i = 0; i < f.result_count; i++) *count += f.results[i] == value;
+  ir_free(c->s->g->mem, live, cap * sizeof *live);
+  return true;
+}
+
+/* Does each round only add summands to a carried value? Then the sum waits until after the rounds: devices
+ * carry what they have added, of which the first one begins with the initial value. *some: so it is. */
+static bool accumulate(call *c, ir_ref body, bool *some) {
+  ir_graph *g = c->s->g;
+  ir_function f = ir_function_of(g, body);
+  *some = false;
+  for (uint32_t i = 0; i < c->carries && c->op == IR_OP_SCAN; i++) {
+    ir_ref sum = f.results[i], param = f.params[i];
+    bool both[2] = {true, true};
+    uint32_t count;
+    if (ir_op_of(g, sum) != IR_OP_ADD || c->s->given[param] || c->s->given[sum]) continue;
+    ir_ref more = ir_src(g, sum, ir_src(g, sum, 0) == param);
+    if (more == param || (ir_src(g, sum, 0) != param && ir_src(g, sum, 1) != param)) continue;
+    ir_spec spec = shard_spec_of(c->s, more), parts;
+    without_pending(&spec, &parts);
+    if (!ir_spec_count(&spec, IR_PLACE_PENDING) || spec.joined_by != IR_OP_ADD || !op_defers(g, sum, both))
+      continue;
+    if (ir_spec_count(&c->of_operands[i], IR_PLACE_PENDING) ||
+        !ir_spec_same_parts(&parts, &c->of_operands[i]))
+      continue;
+    if (!count_inside(c, body, param, &count)) return false;
+    if (count != 1 || shard_wide(ir_dtype_of(g, sum)) != ir_dtype_of(g, sum)) continue;
+    c->of_operands[i] = spec;
+    *some = true;
+  }
+  return true;
+}
+
+/* A carried value changes twice at most. */
 static bool rounds(call *c, ir_ref *func) {
   ir_graph *g = c->s->g;
   uint32_t at = c->op == IR_OP_WHILE;
   ir_ref body = ir_called(g, c->node, at);
   for (;;) {
     if (!enter(c, body)) return false;
-    if (!adopt(c, body)) break;
+    bool again = adopt(c, body);
+    if (!again && !accumulate(c, body, &again)) return false;
+    if (!again) break;
     forget_notes(c);
   }
   for (uint32_t i = 0; i < c->results; i++) {
@@ -148,7 +210,8 @@ static bool rounds(call *c, ir_ref *func) {
 
 /* ---- the node */
 
-/* What each operand is divided like: as it is, without what is pending, and whole along a scanned axis. */
+/* What each operand is divided like: as the parameter, where that is given, else as it is, without what is
+ * pending; and whole along a scanned axis. */
 static void divide_operands(call *c) {
   shard_state *s = c->s;
   ir_function f = ir_function_of(s->g, ir_called(s->g, c->node, c->op == IR_OP_WHILE));
@@ -157,10 +220,12 @@ static void divide_operands(call *c) {
     bool slice = i >= c->carries && i < c->carries + c->sliced;
     without_pending(&have, &c->of_operands[i]);
     if (slice) ir_spec_clear(&c->of_operands[i], 0);
-    if (s->given[f.params[i]] && !slice) {
-      ir_spec asked = shard_spec_of(s, f.params[i]);
-      without_pending(&asked, &c->of_operands[i]);
-    }
+    if (!s->given[f.params[i]]) continue;
+    ir_spec asked = shard_spec_of(s, f.params[i]), done;
+    if (c->op == IR_OP_SCAN && i < c->carries) done = asked; /* summands may be carried */
+    else without_pending(&asked, &done);
+    if (slice) shard_insert_axis(&done, 0, &c->of_operands[i]);
+    else c->of_operands[i] = done;
   }
 }
 

@@ -64,6 +64,20 @@ static size_t own_variables(ir_graph *g, const shard_program *p, ir_ref *vars, i
   return found;
 }
 
+/* Of one message, along the slowest of the axes that take part. */
+static void count_time(const ir_mesh *mesh, shard_collective *c) {
+  double latency = 0, slowest = 0;
+  uint32_t count;
+  const ir_subaxis *on = ir_spec_axes(&c->on, 0, &count);
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_mesh_axis *a = &mesh->axes[on[i].axis];
+    double own = a->latency > 0 ? a->latency : 1e-6, byte = 1 / (a->bandwidth > 0 ? a->bandwidth : 1e10);
+    if (own > latency) latency = own;
+    if (byte > slowest) slowest = byte;
+  }
+  if (c->cost.recv) c->cost.time = (uint64_t)((latency + (double)c->cost.recv * slowest) * 1e12);
+}
+
 bool shard_count_costs(ir_graph *g, shard_program *p) {
   ir_ref own[SHARD_OWN_VARIABLES];
   int64_t sizes[SHARD_OWN_VARIABLES], devices = ir_graph_mesh(g)->device_count;
@@ -86,6 +100,9 @@ bool shard_count_costs(ir_graph *g, shard_program *p) {
         count_device(&of, c->exchange, &before, &after, &c->cost);
     }
   }
+  for (size_t i = 0; i < p->collective_count && good; i++)
+    if (!p->collectives[i].planned && p->collectives[i].exchange)
+      count_time(ir_graph_mesh(g), &p->collectives[i]);
   if (!vars || !values) ir_fail(g->error, IR_ERR_MEMORY, "shard: out of memory");
   ir_free(g->mem, vars, (all + 1) * sizeof *vars);
   ir_free(g->mem, values, (all + 1) * sizeof *values);

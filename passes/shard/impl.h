@@ -5,6 +5,7 @@
 #include "passes/ops/sharding/sharding.h"
 #include "passes/view/index_map.h"
 #include "shard.h"
+#include "strategy.h"
 
 /* A list of sub-axes, the major first. */
 typedef struct shard_axes {
@@ -54,8 +55,11 @@ typedef struct shard_state {
   size_t planned_count, planned_cap;
   shard_moved *moves;
   size_t move_count, move_cap;
-  uint32_t *moved;   /* by node: the last of its entries in moves, from 1 */
-  ir_ref *local;     /* by node: its part; 0: not made so far */
+  uint32_t *moved; /* by node: the last of its entries in moves, from 1 */
+  ir_ref *local;   /* by node: its part; 0: not made so far */
+  int64_t *ends;   /* by node that sorts: as many of the first elements are read; negative: all */
+  ir_ref *asked;   /* RESULTs of calls that are given */
+  size_t asked_count, asked_cap;
   uint8_t *given;    /* by node: did it have a spec before the pass? */
   uint8_t *held;     /* by node: does a deferred view take it as it is? */
   uint8_t *deferred; /* by node: is it a view whose part is made where it is read (views.c)? */
@@ -91,9 +95,6 @@ bool shard_divides(shard_state *s, ir_ref size, int64_t parts);
 /* Sizes of the part of a value, and its first index along each axis; false after failing. */
 bool shard_local_shape(shard_state *s, const ir_ref *dims, const ir_spec *spec, ir_ref *out);
 bool shard_local_start(shard_state *s, const ir_ref *dims, const ir_spec *spec, ir_ref *out);
-/* The spec without an axis, and with one that is whole. */
-void shard_drop_axis(const ir_spec *spec, uint32_t axis, ir_spec *out);
-void shard_insert_axis(const ir_spec *spec, uint32_t axis, ir_spec *out);
 /* Are the axes of a place in another spec all there, in that order, or the first of them? */
 bool shard_is_prefix(const ir_spec *a, const ir_spec *b, uint32_t place);
 
@@ -205,6 +206,10 @@ void shard_choose_ordered(shard_state *s, ir_ref node, const ir_spec *operand, c
 bool shard_is_cumulative(ir_op op);
 ir_ref shard_cumulative(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec); /* 0 after failing */
 ir_ref shard_search(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec);     /* argmax, argmin */
+/* Notes how many of the first elements the reader needs of what it reads, where that is sorted; and these
+ * elements, whole along the axis, with zeros behind them. */
+void shard_note_ends(shard_state *s, ir_ref reader);
+ir_ref shard_sort_first(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec);
 /* indirect.c: a gather or scatter of parts, also along the axis that it indexes. 0 after failing. */
 ir_ref shard_indirect(shard_state *s, ir_ref node, const shard_choice *choice, ir_ref *operands);
 

@@ -2,14 +2,17 @@
  *
  * Cumulative ones are done on each part, and combined with what the totals of the parts before it give. Of
  * argmax and argmin, each part gives a value and its index, and the first of the best values is taken, each
- * device deciding for a chunk of the rows. Sorting has no such form: another axis is divided instead. */
+ * device deciding for a chunk of the rows. Of what is sorted, a few of the first elements are among as many
+ * of each part, which are sorted again; for more of them another axis is divided instead. */
 #include "impl.h"
+#include "passes/ops/ops.h"
 
 #include <string.h>
 
 bool shard_is_cumulative(ir_op op) {
   return ir_ops[op].cls == IR_CLASS_ORDERED && op != IR_OP_SORT && op != IR_OP_ARGSORT;
 }
+static bool is_sorting(ir_op op) { return op == IR_OP_SORT || op == IR_OP_ARGSORT; }
 static bool is_searching(ir_op op) { return op == IR_OP_ARGMAX || op == IR_OP_ARGMIN; }
 
 static ir_op combined_by(ir_op op) {
@@ -41,6 +44,27 @@ static int other_dimension(shard_state *s, ir_ref x, const ir_spec *spec, uint32
   return -1;
 }
 
+/* Are only so few of the first elements read that those of all parts are fewer than what a part would receive
+ * if another axis were divided? */
+static bool reads_few(shard_state *s, ir_ref node, const ir_spec *spec, uint32_t axis) {
+  int64_t count = s->ends[node], size, parts = ir_spec_parts(spec, axis);
+  return count > 0 && is_sorting(ir_op_of(s->g, node)) &&
+         ir_is_const(s->g, ir_dim(s->g, node, axis), &size) && size % parts == 0 &&
+         count * parts * parts < size;
+}
+
+void shard_note_ends(shard_state *s, ir_ref reader) {
+  const ir_node *n = ir_get(s->g, reader);
+  for (uint32_t i = 0; i < n->nsrc; i++) {
+    ir_ref x = n->src[i];
+    int64_t end = -1;
+    if (!is_sorting(ir_op_of(s->g, x)) || s->ends[x] < 0) continue;
+    uint32_t axis = (uint32_t)ir_arg_int(ir_get(s->g, x));
+    if (n->op != IR_OP_SHRINK || !ir_is_const(s->g, n->src[2 + 2 * axis], &end)) end = -1;
+    if (end < 0 || end > s->ends[x]) s->ends[x] = end;
+  }
+}
+
 void shard_choose_ordered(shard_state *s, ir_ref node, const ir_spec *operand, const ir_spec *wanted,
                           shard_choice *choice) {
   ir_op op = ir_op_of(s->g, node);
@@ -52,11 +76,12 @@ void shard_choose_ordered(shard_state *s, ir_ref node, const ir_spec *operand, c
   int to = (int)axis;
   if (!count || !are_free(&choice->operands[0], axes, count) || !are_free(&choice->result, axes, count))
     return;
-  if (!cumulative && !is_searching(op))
+  bool few = reads_few(s, node, of, axis);
+  if (!cumulative && !is_searching(op) && !few)
     to = other_dimension(s, node, &choice->operands[0], axis, ir_spec_parts(of, axis));
   for (uint32_t i = 0; i < count && to >= 0; i++) {
     ir_spec_push(&choice->operands[0], (uint32_t)to, axes[i]);
-    if (!is_searching(op)) ir_spec_push(&choice->result, (uint32_t)to, axes[i]);
+    if (!is_searching(op) && !few) ir_spec_push(&choice->result, (uint32_t)to, axes[i]);
   }
 }
 
@@ -131,4 +156,62 @@ ir_ref shard_search(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec) 
   for (uint32_t d = 0; d < spec->rank; d++)
     if (d != axis || kept) dims[rank++] = ir_dim(g, best, d);
   return op_reshape_known(g, all, dims, rank);
+}
+
+/* The first elements of x along the axis. */
+static ir_ref first_of(ir_graph *g, ir_ref x, uint32_t axis, int64_t count) {
+  ir_ref bounds[2 * IR_MAX_RANK];
+  for (uint32_t d = 0; d < ir_rank(g, x); d++)
+    bounds[2 * d] = ir_index(g, 0), bounds[2 * d + 1] = d == axis ? ir_index(g, count) : ir_dim(g, x, d);
+  return op_shrink_known(g, x, bounds);
+}
+
+/* x of all parts along the axis, one after the other. */
+static ir_ref all_parts(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec, uint32_t axis) {
+  ir_graph *g = s->g;
+  ir_ref shape[IR_MAX_RANK], start[IR_MAX_RANK], at[IR_MAX_RANK], made;
+  shard_pending pending;
+  ir_spec to = *spec;
+  uint32_t count;
+  const ir_subaxis *axes = ir_spec_axes(spec, axis, &count);
+  ir_spec_clear(&to, axis);
+  shard_sort_pending(spec, &to, &pending);
+  ir_ref position = x ? shard_position(s, axes, count) : 0;
+  if (!position || !shard_local_start(s, op_dims(g, node), spec, at)) return 0;
+  for (uint32_t d = 0; d < spec->rank; d++) shape[d] = ir_dim(g, x, d), start[d] = at[d];
+  at[axis] = ir_binary(g, IR_OP_MUL, position, shape[axis]);
+  shape[axis] = ir_binary(g, IR_OP_MUL, shape[axis], ir_index(g, ir_spec_parts(spec, axis)));
+  start[axis] = ir_index(g, 0);
+  ir_ref all = shard_bring(s, x, &pending, spec->rank, shape, start, at, "all_gather", &made);
+  return all && shard_note_exchange(s, spec, &to, made) ? all : 0;
+}
+
+ir_ref shard_sort_first(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec) {
+  ir_graph *g = s->g;
+  uint32_t axis = (uint32_t)ir_arg_int(ir_get(g, node)), parts;
+  bool down = ir_arg_mode(ir_get(g, node)) != 0, indices = ir_op_of(g, node) == IR_OP_ARGSORT;
+  int64_t count = s->ends[node];
+  const ir_subaxis *axes = ir_spec_axes(spec, axis, &parts);
+  ir_ref best = op_sort(g, IR_OP_SORT, x, axis, down);
+  ir_ref all = best ? all_parts(s, node, first_of(g, best, axis, count), spec, axis) : 0, made = 0;
+  if (all) made = op_sort(g, (ir_op)ir_op_of(g, node), all, axis, down);
+  made = made ? first_of(g, made, axis, count) : 0;
+  if (made && indices) { /* of the candidates: which elements these were */
+    ir_ref start = shard_start(s, ir_dim(g, node, axis), axes, parts),
+           own = op_sort(g, IR_OP_ARGSORT, x, axis, down);
+    own = own && start ? op_binary(g, IR_OP_ADD, first_of(g, own, axis, count), shard_scalar(s, start)) : 0;
+    own = own ? all_parts(s, node, own, spec, axis) : 0;
+    uint32_t last = spec->rank - 1;
+    own = own ? op_move_axis(g, own, axis, last) : 0, made = op_move_axis(g, made, axis, last);
+    made = own && made ? op_gather_batched(g, own, made, last, IR_GATHER_CLIP, last) : 0;
+    made = made ? op_move_axis(g, made, last, axis) : 0;
+  }
+  ir_ref pads[2 * IR_MAX_RANK];
+  int64_t whole = count;
+  ir_is_const(g, ir_dim(g, node, axis), &whole);
+  for (uint32_t d = 0; d < 2 * spec->rank; d++) pads[d] = ir_index(g, 0);
+  pads[2 * axis + 1] = ir_index(g, whole - count); /* nobody reads them */
+  if (!made) return 0;
+  ir_dtype t = ir_dtype_of(g, made);
+  return op_pad_known(g, made, pads, op_const(g, t, shard_neutral(IR_OP_ADD, t)));
 }

@@ -48,7 +48,9 @@ static ir_ref on_parts(shard_state *s, ir_ref node, const op_sharding *rule, con
   bool searches = n->op == IR_OP_ARGMAX || n->op == IR_OP_ARGMIN;
   if ((cls == IR_CLASS_ORDERED || searches) && ir_spec_count(&choice->operands[0], (uint32_t)ir_arg_int(n))) {
     ir_ref made = searches ? shard_search(s, node, operands[0], &choice->operands[0])
-                           : shard_cumulative(s, node, operands[0], &choice->operands[0]);
+                  : shard_is_cumulative((ir_op)n->op)
+                      ? shard_cumulative(s, node, operands[0], &choice->operands[0])
+                      : shard_sort_first(s, node, operands[0], &choice->operands[0]);
     return made && shard_note_move(s, node, -1, SHARD_TOTALS, &choice->operands[0], &choice->result, made)
                ? made
                : 0;
@@ -234,6 +236,7 @@ void shard_forget(shard_state *s, ir_ref node) {
 static void begin(shard_state *s) {
   memset(s->local, 0, s->nodes * sizeof *s->local);
   memset(s->readers, 0, s->nodes * sizeof *s->readers);
+  memset(s->ends, 0, s->nodes * sizeof *s->ends);
   memset(s->moved, 0, s->nodes * sizeof *s->moved);
   memset(s->deferred, 0, s->nodes);
   memset(s->held, 0, s->nodes);
@@ -246,6 +249,14 @@ static void count_reads(shard_state *s, ir_ref node) {
   const ir_node *n = ir_get(s->g, node);
   for (uint32_t i = 0; i < n->nsrc; i++) s->readers[n->src[i]]++;
   if (ir_only_divides((ir_op)n->op)) s->held[n->src[0]] = 1; /* what a collective does depends on the spec */
+}
+
+/* Results of conditions and loops, the specs of which are known before the call is made. */
+static bool note_asked(shard_state *s, ir_ref node) {
+  if (ir_op_of(s->g, node) != IR_OP_RESULT || !s->given[node]) return true;
+  if (!IR_RESERVE(s->g->mem, s->asked, s->asked_cap, s->asked_count + 1)) return no_memory(s);
+  s->asked[s->asked_count++] = node;
+  return true;
 }
 
 /* Specs for what is open. References are divided alike before and after. */
@@ -264,7 +275,9 @@ static bool propagate(shard_state *s, const shard_request *r) {
 static void free_state(shard_state *s) {
   const ir_mem *mem = s->g->mem;
   ir_free(mem, s->local, s->nodes * sizeof *s->local);
+  ir_free(mem, s->asked, s->asked_cap * sizeof *s->asked);
   ir_free(mem, s->given, s->nodes);
+  ir_free(mem, s->ends, s->nodes * sizeof *s->ends);
   ir_free(mem, s->deferred, s->nodes);
   ir_free(mem, s->held, s->nodes);
   ir_free(mem, s->readers, s->nodes * sizeof *s->readers);
@@ -293,16 +306,18 @@ bool pass_shard(ir_graph *g, const shard_request *r, shard_program *out) {
   out->results = ir_alloc(g->mem, out->result_count * sizeof *out->results);
   s.local = ir_alloc(g->mem, s.nodes * sizeof *s.local);
   s.given = ir_alloc(g->mem, s.nodes);
+  s.ends = ir_alloc(g->mem, s.nodes * sizeof *s.ends);
   s.deferred = ir_alloc(g->mem, s.nodes);
   s.held = ir_alloc(g->mem, s.nodes);
   s.readers = ir_alloc(g->mem, s.nodes * sizeof *s.readers);
   s.moved = ir_alloc(g->mem, s.nodes * sizeof *s.moved);
-  bool good =
-      out->inputs && out->results && s.local && s.given && s.deferred && s.held && s.readers && s.moved;
+  bool good = out->inputs && out->results && s.local && s.ends && s.given && s.deferred && s.held &&
+              s.readers && s.moved;
   if (good) begin(&s);
   else no_memory(&s);
   good = good && ir_reachable(g, &r->root, 1, &live, &count, &cap) == IR_OK;
-  for (size_t i = 0; i < count && good; i++) count_reads(&s, live[i]);
+  for (size_t i = 0; i < count && good; i++) count_reads(&s, live[i]), shard_note_ends(&s, live[i]);
+  for (ir_ref i = 1; i < s.nodes && good; i++) good = note_asked(&s, i);
   good = good && propagate(&s, r);
   for (size_t i = 0; i < count && good; i++) good = shard_visit(&s, live[i]);
   good = good && fill(&s, r);

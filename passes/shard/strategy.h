@@ -21,6 +21,10 @@ typedef struct shard_strategy {
 bool shard_strategy_specs(ir_graph *g, ir_ref node, const op_sharding *rule, const shard_strategy *strategy,
                           ir_spec *operands, ir_spec *result);
 
+/* parts.c: the spec without an axis, and with one that is whole. */
+void shard_drop_axis(const ir_spec *spec, uint32_t axis, ir_spec *out);
+void shard_insert_axis(const ir_spec *spec, uint32_t axis, ir_spec *out);
+
 /* The spec that a collective, whose operand has the spec `from`, leaves. False where it cannot be done, or
  * after failing. */
 bool shard_strategy_collective(ir_graph *g, ir_ref node, const ir_spec *from, ir_spec *result);

@@ -1,6 +1,6 @@
 /* The automatic choice against all assignments: random graphs of up to six products on two axes of two
- * devices, of which every combination of strategies is looked at. How a value is stored depends on its
- * operations alone, so the best way for it follows once these are chosen.
+ * devices, some in loops, of which every combination of strategies is looked at. How a value is stored
+ * depends on its operations alone, so the best way for it follows once these are chosen.
  *
  *   prop_autoshard --seed S --count N     cases, drawn at random
  *   prop_autoshard --case SEED            one again, by the seed in its report */
@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PRODUCTS = 6, MOST_VALUES = 16, VARIABLES = 64 };
+enum { MOST_PRODUCTS = 6, MOST_VALUES = 16, VARIABLES = 64, GRAPH_TEXT = 8000 };
 static const double most_assignments = 3e6;
 
-static long checked, skipped, products;
+static long checked, skipped, products, loops;
 static bool show;
 
 static uint64_t state;
@@ -27,13 +27,27 @@ static uint32_t draw(uint32_t n) {
 
 /* ---- graphs */
 
+/* The loop of a layer: f32[rows,width] is carried, and multiplied by the weight in each round. */
+static size_t put_body(char *text, size_t room, uint32_t number, int64_t rows, int64_t width) {
+  return (size_t)snprintf(text, room,
+                          "graph @b%u(%%h: f32[%" PRId64 ",%" PRId64 "], %%w: f32[%" PRId64 ",%" PRId64
+                          "]) {\n"
+                          "%%m = matmul %%h, %%w\n%%r = relu %%m\nreturn %%r\n}\n",
+                          number, rows, width, width, width);
+}
+
 static void put_graph(char *text, size_t room) {
+  char bodies[2000] = "", inside[4000];
+  size_t bodies_end = 0;
+  char *whole = text;
   static const char *const specs[] = {"", "", "", " @m[x,-]", " @m[-,y]", " @m[-,-]", " @m[x?,?]"};
   static const int64_t sizes[] = {2, 3, 8, 16, 64};
   int64_t rows[MOST_VALUES], columns[MOST_VALUES];
   uint32_t inputs = 2 + draw(3), values = 0, count = 1 + draw(MOST_PRODUCTS);
   size_t at = (size_t)snprintf(text, room, "mesh @m [x=2,y=2] latency=[1e-%u,1e-%u] bandwidth=[1e%u,1e%u]\n",
                                5 + draw(4), 5 + draw(4), 8 + draw(3), 8 + draw(3));
+  size_t head = at;
+  text = inside, room = sizeof inside, at = 0;
   at += (size_t)snprintf(text + at, room - at, "graph @g(");
   for (uint32_t i = 0; i < inputs; i++, values++) {
     rows[i] = sizes[draw(5)], columns[i] = i ? rows[draw(i)] : sizes[draw(5)];
@@ -42,7 +56,7 @@ static void put_graph(char *text, size_t room) {
   }
   at += (size_t)snprintf(text + at, room - at, ") {\n");
   for (uint32_t tries = 0; count && tries < 200 && values < MOST_VALUES; tries++) {
-    uint32_t a = draw(values), b = draw(values), kind = draw(5);
+    uint32_t a = draw(values), b = draw(values), kind = draw(6);
     if (kind < 3 && columns[a] == rows[b]) {
       at += (size_t)snprintf(text + at, room - at, "%%v%u = matmul %%v%u, %%v%u\n", values, a, b);
       rows[values] = rows[a], columns[values] = columns[b], count--, products++;
@@ -52,6 +66,12 @@ static void put_graph(char *text, size_t room) {
     } else if (kind == 4 && a >= inputs) {
       at += (size_t)snprintf(text + at, room - at, "%%v%u = relu %%v%u\n", values, a);
       rows[values] = rows[a], columns[values] = columns[a];
+    } else if (kind == 5 && rows[b] == columns[a] && columns[b] == columns[a]) {
+      bodies_end += put_body(bodies + bodies_end, sizeof bodies - bodies_end, values, rows[a], columns[a]);
+      at += (size_t)snprintf(text + at, room - at,
+                             "%%v%u = scan %%v%u, %%v%u do=@b%u length=3 carries=1 sliced=0\n", values, a, b,
+                             values);
+      rows[values] = rows[a], columns[values] = columns[a], count--, products++, loops++;
     } else {
       continue;
     }
@@ -59,6 +79,7 @@ static void put_graph(char *text, size_t room) {
   }
   if (values == inputs) at += (size_t)snprintf(text + at, room - at, "%%v%u = relu %%v0\n", values++);
   snprintf(text + at, room - at, "return %%v%u\n}\n", values - 1);
+  snprintf(whole + head, GRAPH_TEXT - head, "%s%s", bodies, inside);
 }
 
 /* ---- all assignments */
@@ -163,7 +184,7 @@ static bool compare(auto_model *m, const char *text, uint64_t seed) {
 }
 
 static bool one_case(uint64_t seed) {
-  char text[4000];
+  char text[GRAPH_TEXT];
   ir_graph g;
   ir_module module;
   ir_error error = {0};
@@ -175,7 +196,7 @@ static bool one_case(uint64_t seed) {
   if (!good) {
     fprintf(stderr, "%s\n%s\n", text, error.text);
   } else {
-    autoshard_request request = {.root = module.graphs[0].root, .rates = {1e9, 1e9}};
+    autoshard_request request = {.root = module.graphs[module.count - 1].root, .rates = {1e9, 1e9}};
     good = auto_model_make(&m, &g, &request) && compare(&m, text, seed);
     auto_model_free(&m);
   }
@@ -188,8 +209,8 @@ int main(int argc, char **argv) {
   cases given = cases_read(argc, argv, 40);
   show = given.show;
   cases_run(&given, one_case);
-  printf("prop_autoshard: %ld graphs, %ld products, %ld of too many assignments, %ld failed, seed %" PRIu64
-         "\n",
-         checked, products, skipped, given.failed, given.seed);
+  printf("prop_autoshard: %ld graphs, %ld products, %ld of them in loops, %ld of too many assignments, %ld "
+         "failed, seed %" PRIu64 "\n",
+         checked, products, loops, skipped, given.failed, given.seed);
   return given.failed != 0 || (given.count >= 40 && checked * 4 < given.count);
 }

@@ -1,9 +1,11 @@
 /* Random conditions, loops and checkpoints (test/lib/random_control.h), with their derivatives, on meshes:
- * inputs are divided at random, functions are divided inside, and what each device holds of the results is
+ * inputs are divided at random, functions are divided inside, in every third case
+ * as the automatic choice says, and what each device holds of the results is
  * its part of what one device computes. Sums over parts may be rounded otherwise; replicas are equal.
  *
  *   prop_mesh_control --seed S --count N
  *   prop_mesh_control --case SEED        one case again, by the seed in its report */
+#include "passes/autoshard/autoshard.h"
 #include "test/lib/cases.h"
 #include "test/lib/mesh_case.h"
 #include "test/lib/on_mesh.h"
@@ -13,7 +15,7 @@
 #include <stdio.h>
 
 static const char *const meshes[] = {"x=2", "x=3", "x=4", "x=2,y=2", "x=2,y=3", NULL};
-static long by_kind[KINDS], parts, exchanges, uneven;
+static long by_kind[KINDS], parts, exchanges, uneven, chosen;
 static bool show;
 static vf_context *context;
 
@@ -21,6 +23,12 @@ static bool one_case(uint64_t seed) {
   mesh_case t;
   bool good = mesh_case_of_control(&t, context, seed, meshes);
   on_mesh c = {.g = t.g, .inputs = t.inputs, .input_count = t.input_count, .near = t.near};
+  if (good && seed % 3 == 0) {
+    autoshard_request request = {.root = t.root};
+    good = pass_autoshard(t.g, &request, NULL);
+    if (good) chosen++;
+    else snprintf(c.what, sizeof c.what, "%s", t.g->error->text);
+  }
   good = good && on_mesh_check(&c, t.root);
   if (!good || show) {
     mesh_case_show(&t);
@@ -40,7 +48,7 @@ int main(int argc, char **argv) {
   vf_context_destroy(context);
   printf("prop_mesh_control: ");
   for (int k = 0; k < KINDS; k++) printf("%ld %s, ", by_kind[k], control_kinds[k]);
-  printf("%ld parts of results, %ld exchanges, %ld uneven sizes, %ld failed, seed %" PRIu64 "\n", parts,
-         exchanges, uneven, given.failed, given.seed);
+  printf("%ld parts of results, %ld exchanges, %ld uneven sizes, %ld chosen, %ld failed, seed %" PRIu64 "\n",
+         parts, exchanges, uneven, chosen, given.failed, given.seed);
   return given.failed != 0 || (!given.repeat && (parts < given.count || exchanges < given.count));
 }

@@ -83,3 +83,11 @@ ir_op op_sharding_joined_by(ir_op op) {
   default: return IR_OP_ADD;
   }
 }
+
+bool op_moves(ir_op op) {
+  static const ir_op moving[] = {IR_OP_FLIP,   IR_OP_SHRINK,  IR_OP_STRIDE, IR_OP_PAD,   IR_OP_CONCAT,
+                                 IR_OP_CUMSUM, IR_OP_CUMPROD, IR_OP_CUMMAX, IR_OP_CUMMIN};
+  for (size_t i = 0; i < sizeof moving / sizeof *moving; i++)
+    if (op == moving[i]) return true;
+  return false;
+}

@@ -82,6 +82,9 @@ bool op_sharding_of(ir_graph *g, ir_ref node, op_sharding *out); /* by its row a
 /* Is the operation done in parts by its rule? Leaves, control flow, custom operations and those of very many
  * operands are not. */
 bool op_sharding_known(const ir_graph *g, ir_ref node);
+/* Does the operation only move elements along axes that its rule does not divide, or accumulate there, so
+ * that the result may be divided into parts of its own size where the operands are divided into theirs? */
+bool op_moves(ir_op op);
 void op_sharding_free(op_sharding *rule);
 /* The operation that combines the shards' results of a contracted factor: ADD, MUL, MAX, MIN, OR or AND. */
 ir_op op_sharding_joined_by(ir_op op);
