@@ -3,7 +3,8 @@
  * Their number of elements is known when the kernel runs, so that no narrower loops can be made for it. Steps
  * of half as many vectors, of a third of the rows, or of one vector, end with the axis instead: vector lanes
  * past the end load and store nothing, and rows past the end are the last row again; where the axis is known
- * to be long enough, they begin before. Each element is computed as in whole steps, with the same bits. */
+ * to be long enough, they begin before, and store what no other thread does. Each element is computed as in
+ * whole steps, with the same bits. */
 #include "loops.h"
 
 #include "passes/index/index.h"
@@ -38,7 +39,17 @@ bool loop_masks_lanes(const loop_nest *n, const loop_axis *axis) {
 /* Is the axis, which may be computed twice, always as long? Then steps that would pass its end begin before.
  */
 static bool moves_back(const loop_nest *n, const loop_axis *axis, ir_ref end, int64_t elements) {
-  return axis->overlaps && ir_bounds_of(n->g, end).lo >= elements;
+  const ir_node *store = ir_get(n->g, n->store);
+  return axis->overlaps && ir_bounds_of(n->g, end).lo >= elements && store->op == IR_OP_STORE &&
+         n->strategy->masks_stores(n->target, ir_dtypes[ir_dtype_of(n->g, store->src[0])].bytes);
+}
+
+/* May another thread store what is before this loop's elements? */
+static bool is_threaded(const loop_nest *n, uint32_t axis) {
+  bool threaded = false;
+  for (uint32_t i = 0; i < n->level_count; i++)
+    threaded |= n->levels[i].axis == axis && n->levels[i].binding == IR_THREAD;
+  return threaded;
 }
 
 /* `count` steps from `start` on, each of `unrolled` unrolled values of some lanes: the levels after d. end:
@@ -50,7 +61,7 @@ static ir_ref place_parts(loop_place *p, uint32_t d, ir_ref start, ir_ref count,
   uint32_t a = p->n->levels[d].axis;
   const loop_axis *axis = &p->n->axes[a];
   int64_t each = axis->lanes, elements = each * unrolled;
-  ir_ref steps = loop_fresh_range(p->n, count), outer_end = p->end[a], effect;
+  ir_ref steps = loop_fresh_range(p->n, count), outer_end = p->end[a], outer_begin = p->begin[a], effect;
   ir_ref at = steps ? pass_add(g, start, pass_mul_int(g, steps, elements)) : 0;
   ir_ref range = unrolled > 1 ? loop_fresh_range(p->n, ir_index(g, unrolled)) : 0;
   if (!at) return 0;
@@ -61,11 +72,12 @@ static ir_ref place_parts(loop_place *p, uint32_t d, ir_ref start, ir_ref count,
     p->bindings[p->lane_count++] = IR_UNROLL;
     at = pass_add(g, at, pass_mul_int(g, range, each));
   }
-  if (!back && each > 1) p->end[a] = end;
+  if (back && is_threaded(p->n, a)) p->begin[a] = start;
+  else if (!back && each > 1) p->end[a] = end;
   else if (!back) at = pass_min(g, at, pass_add_int(g, end, -1));
   if (p->n->levels[d].binding == IR_VECTOR) effect = loop_place_lanes(p, d, each, at, 1, 1, IR_VECTOR);
   else effect = loop_place_inside(p, d, at, ir_index(g, each));
-  p->end[a] = outer_end;
+  p->end[a] = outer_end, p->begin[a] = outer_begin;
   p->lane_count -= range != 0;
   return loop_wrap(g, steps, IR_SERIAL, effect);
 }
@@ -119,16 +131,18 @@ ir_ref loop_place_partial(loop_place *p, uint32_t d, ir_ref start, ir_ref left) 
 ir_ref loop_store_inside(const loop_place *p, ir_ref store, const ir_ref *at) {
   const loop_nest *n = p->n;
   ir_graph *g = n->g;
-  ir_ref inside = 0, loads[LOOP_MAX_LOADS], masked[LOOP_MAX_LOADS];
+  ir_ref inside = 0, stored = 0, loads[LOOP_MAX_LOADS], masked[LOOP_MAX_LOADS];
   for (uint32_t a = 0; a < n->axis_count; a++) {
-    if (!p->end[a]) continue;
-    ir_ref here = pass_compare(g, IR_OP_LT, at[a], p->end[a]);
-    inside = inside ? pass_and(g, inside, here) : here;
+    ir_ref here = p->end[a] ? pass_compare(g, IR_OP_LT, at[a], p->end[a]) : 0;
+    ir_ref own = p->begin[a] ? pass_compare(g, IR_OP_GE, at[a], p->begin[a]) : 0;
+    if (here) inside = inside ? pass_and(g, inside, here) : here;
+    if (own) stored = stored ? pass_and(g, stored, own) : own;
   }
-  if (!inside || !store || ir_is_true(g, inside)) return store;
+  if (inside) stored = stored ? pass_and(g, stored, inside) : inside;
+  if (!stored || !store || ir_is_true(g, stored)) return store;
   const ir_node *s = ir_get(g, store);
   uint32_t count = affine_find_range(g, s->src[2], IR_OP_LOAD, loads, LOOP_MAX_LOADS), used = 0;
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < count && inside; i++) {
     const ir_node *load = ir_get(g, loads[i]);
     bool moves = false;
     for (uint32_t k = 0; k < n->lane_count; k++)
@@ -140,5 +154,5 @@ ir_ref loop_store_inside(const loop_place *p, ir_ref store, const ir_ref *at) {
   }
   ir_ref value = used ? pass_substitute(g, s->src[2], loads, masked, used) : s->src[2];
   s = ir_get(g, store);
-  return ir_make(g, IR_OP_UPDATE, IR_NONE, 0, (ir_ref[]){s->src[0], s->src[1], inside, value}, 4);
+  return ir_make(g, IR_OP_UPDATE, IR_NONE, 0, (ir_ref[]){s->src[0], s->src[1], stored, value}, 4);
 }
