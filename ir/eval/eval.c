@@ -232,8 +232,21 @@ static ir_status eval_one(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   }
 }
 
+/* Is it no leaf, but bound to elements, which stand in place of what it computes? */
+static bool is_replaced(const ir_eval_run *run, ir_ref ref) {
+  if (run->func || ir_ops[ir_op_of(run->g, ref)].cls == IR_CLASS_LEAF) return false;
+  for (size_t i = 0; i < run->input_count; i++)
+    if (run->inputs[i].ref == ref) return true;
+  return false;
+}
+
 static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   out->dtype = ir_dtype_of(run->g, ref);
+  if (is_replaced(run, ref)) {
+    ir_status known = recorded_shape(run, ref, out);
+    if (!known) known = ir_eval_physical(run, ref, out);
+    return known ? known : eval_input(run, ref, out);
+  }
   if (ir_ops[ir_op_of(run->g, ref)].cls == IR_CLASS_CONTROL)
     return ir_eval_call(run, ref, ir_eval_control, out);
   if (ir_op_of(run->g, ref) == IR_OP_CUSTOM) return ir_eval_custom(run, ref, out);

@@ -20,7 +20,7 @@
 #include "ir/ir.h"
 
 typedef struct ir_binding_input {
-  ir_ref ref;       /* an INPUT or BUFFER */
+  ir_ref ref;       /* an INPUT or BUFFER; another tensor outside of functions has these elements, too */
   const void *data; /* its elements, dense and row-major; may be NULL when there are none */
 } ir_binding_input;
 

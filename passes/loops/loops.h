@@ -262,6 +262,8 @@ typedef struct loop_place {
   ir_ref tile_start[MAX_NEST], tile_left[MAX_NEST];
   ir_ref before[2];     /* effects before the lane loops of the store; 0: none */
   ir_ref end[MAX_NEST]; /* by axis: where it ends, if vector lanes may be past that; 0: none are */
+  ir_ref
+      begin[MAX_NEST]; /* by axis: where elements begin that this loop stores, if some are before; 0: none */
 } loop_place;
 ir_ref loop_place_from(loop_place *p, uint32_t first);
 /* Places the levels after d, with `left` elements of d's axis from `start` on: once; in a loop of `count`

@@ -2,8 +2,9 @@
  *
  * Their number of elements is known when the kernel runs, so that no narrower loops can be made for it. Steps
  * of half as many vectors, of a third of the rows, or of one vector, end with the axis instead: vector lanes
- * past the end load and store nothing, and rows past the end are the last row again. Each element is computed
- * as in whole steps, with the same bits. */
+ * past the end load and store nothing, and rows past the end are the last row again; where the axis is known
+ * to be long enough, they begin before, and store what no other thread does. Each element is computed as in
+ * whole steps, with the same bits. */
 #include "loops.h"
 
 #include "passes/index/index.h"
@@ -35,27 +36,48 @@ bool loop_masks_lanes(const loop_nest *n, const loop_axis *axis) {
          loads_directly(n, axis->range) && !has_triangle(n, axis->range);
 }
 
-/* `count` steps from `start` on, each of `unrolled` unrolled values of `each` elements: the levels after d.
- * end: that of the axis, which the last step may be past; 0: none is. */
+/* Is the axis, which may be computed twice, always as long? Then steps that would pass its end begin before.
+ */
+static bool moves_back(const loop_nest *n, const loop_axis *axis, ir_ref end, int64_t elements) {
+  const ir_node *store = ir_get(n->g, n->store);
+  return axis->overlaps && ir_bounds_of(n->g, end).lo >= elements && store->op == IR_OP_STORE &&
+         n->strategy->masks_stores(n->target, ir_dtypes[ir_dtype_of(n->g, store->src[0])].bytes);
+}
+
+/* May another thread store what is before this loop's elements? */
+static bool is_threaded(const loop_nest *n, uint32_t axis) {
+  bool threaded = false;
+  for (uint32_t i = 0; i < n->level_count; i++)
+    threaded |= n->levels[i].axis == axis && n->levels[i].binding == IR_THREAD;
+  return threaded;
+}
+
+/* `count` steps from `start` on, each of `unrolled` unrolled values of some lanes: the levels after d. end:
+ * that of the axis, which the last step would pass: it begins before, or else has masked lanes, or repeats
+ * the last row. */
 static ir_ref place_parts(loop_place *p, uint32_t d, ir_ref start, ir_ref count, ir_ref end,
                           int64_t unrolled) {
   ir_graph *g = p->n->g;
   uint32_t a = p->n->levels[d].axis;
-  int64_t each = p->n->axes[a].lanes;
-  ir_ref steps = loop_fresh_range(p->n, count), outer_end = p->end[a], effect;
-  ir_ref at = steps ? pass_add(g, start, pass_mul_int(g, steps, each * unrolled)) : 0;
+  const loop_axis *axis = &p->n->axes[a];
+  int64_t each = axis->lanes, elements = each * unrolled;
+  ir_ref steps = loop_fresh_range(p->n, count), outer_end = p->end[a], outer_begin = p->begin[a], effect;
+  ir_ref at = steps ? pass_add(g, start, pass_mul_int(g, steps, elements)) : 0;
   ir_ref range = unrolled > 1 ? loop_fresh_range(p->n, ir_index(g, unrolled)) : 0;
   if (!at) return 0;
+  bool back = moves_back(p->n, axis, end, elements);
+  if (back) at = pass_min(g, at, pass_add_int(g, end, -elements));
   if (range) {
     p->lanes[p->lane_count] = range;
     p->bindings[p->lane_count++] = IR_UNROLL;
     at = pass_add(g, at, pass_mul_int(g, range, each));
   }
-  if (each > 1) p->end[a] = end;
-  else at = pass_min(g, at, pass_add_int(g, end, -1));
+  if (back && is_threaded(p->n, a)) p->begin[a] = start;
+  else if (!back && each > 1) p->end[a] = end;
+  else if (!back) at = pass_min(g, at, pass_add_int(g, end, -1));
   if (p->n->levels[d].binding == IR_VECTOR) effect = loop_place_lanes(p, d, each, at, 1, 1, IR_VECTOR);
   else effect = loop_place_inside(p, d, at, ir_index(g, each));
-  p->end[a] = outer_end;
+  p->end[a] = outer_end, p->begin[a] = outer_begin;
   p->lane_count -= range != 0;
   return loop_wrap(g, steps, IR_SERIAL, effect);
 }
@@ -73,6 +95,19 @@ static int64_t in_part(const loop_nest *n, const loop_axis *axis) {
   return tile ? (axis->unroll + COLUMN_PARTS - 1) / COLUMN_PARTS : 1;
 }
 
+/* Rows in steps of `part`; as many as take the most steps are a whole tile instead, so that what the tile
+ * reads is read once and not in each: 17 rows of [256,1024] took 1.5 times as long as of a known number so.
+ */
+static ir_ref place_rows(loop_place *p, uint32_t d, ir_ref start, ir_ref left, ir_ref end, int64_t part) {
+  ir_graph *g = p->n->g;
+  int64_t tile = p->n->axes[p->n->levels[d].axis].unroll, most = (tile - 1 + part - 1) / part;
+  ir_ref whole = pass_div_int(g, pass_add_int(g, left, tile - 1 - part * (most - 1)), tile);
+  ir_ref count = pass_sub(g, pass_ceil_div(g, left, ir_index(g, part)), pass_mul_int(g, whole, most));
+  ir_ref effects[2] = {whole && count ? place_parts(p, d, start, whole, end, tile) : 0};
+  if (effects[0]) effects[1] = place_parts(p, d, start, count, end, part);
+  return effects[1] ? loop_sequence(g, effects, 2) : 0;
+}
+
 ir_ref loop_place_partial(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   const loop_level *level = &p->n->levels[d];
   const loop_axis *axis = &p->n->axes[level->axis];
@@ -80,27 +115,34 @@ ir_ref loop_place_partial(loop_place *p, uint32_t d, ir_ref start, ir_ref left) 
       level->step != (level->binding == IR_VECTOR ? 1 : axis->lanes) || axis->contiguous_elements ||
       (level->binding != IR_VECTOR && level->binding != IR_UNROLL))
     return 0;
-  if (axis->lanes > 1 ? !loop_masks_lanes(p->n, axis) : !axis->overlaps) return 0;
   ir_graph *g = p->n->g;
   int64_t unrolled = level->binding == IR_UNROLL ? in_part(p->n, axis) : 1;
-  if (axis->lanes == 1 && unrolled == 1) return 0;
-  ir_ref end = pass_add(g, start, left), count = pass_ceil_div(g, left, ir_index(g, unrolled * axis->lanes));
-  return end && count ? place_parts(p, d, start, count, end, unrolled) : 0;
+  ir_ref end = pass_add(g, start, left);
+  if (!end || (axis->lanes == 1 && (unrolled == 1 || !axis->overlaps))) return 0;
+  if (axis->lanes > 1 && !loop_masks_lanes(p->n, axis) &&
+      !moves_back(p->n, axis, end, axis->lanes * unrolled))
+    return 0;
+  ir_ref count = pass_ceil_div(g, left, ir_index(g, unrolled * axis->lanes));
+  if (!count) return 0;
+  return axis->lanes == 1 ? place_rows(p, d, start, left, end, unrolled)
+                          : place_parts(p, d, start, count, end, unrolled);
 }
 
 ir_ref loop_store_inside(const loop_place *p, ir_ref store, const ir_ref *at) {
   const loop_nest *n = p->n;
   ir_graph *g = n->g;
-  ir_ref inside = 0, loads[LOOP_MAX_LOADS], masked[LOOP_MAX_LOADS];
+  ir_ref inside = 0, stored = 0, loads[LOOP_MAX_LOADS], masked[LOOP_MAX_LOADS];
   for (uint32_t a = 0; a < n->axis_count; a++) {
-    if (!p->end[a]) continue;
-    ir_ref here = pass_compare(g, IR_OP_LT, at[a], p->end[a]);
-    inside = inside ? pass_and(g, inside, here) : here;
+    ir_ref here = p->end[a] ? pass_compare(g, IR_OP_LT, at[a], p->end[a]) : 0;
+    ir_ref own = p->begin[a] ? pass_compare(g, IR_OP_GE, at[a], p->begin[a]) : 0;
+    if (here) inside = inside ? pass_and(g, inside, here) : here;
+    if (own) stored = stored ? pass_and(g, stored, own) : own;
   }
-  if (!inside || !store || ir_is_true(g, inside)) return store;
+  if (inside) stored = stored ? pass_and(g, stored, inside) : inside;
+  if (!stored || !store || ir_is_true(g, stored)) return store;
   const ir_node *s = ir_get(g, store);
   uint32_t count = affine_find_range(g, s->src[2], IR_OP_LOAD, loads, LOOP_MAX_LOADS), used = 0;
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < count && inside; i++) {
     const ir_node *load = ir_get(g, loads[i]);
     bool moves = false;
     for (uint32_t k = 0; k < n->lane_count; k++)
@@ -112,5 +154,5 @@ ir_ref loop_store_inside(const loop_place *p, ir_ref store, const ir_ref *at) {
   }
   ir_ref value = used ? pass_substitute(g, s->src[2], loads, masked, used) : s->src[2];
   s = ir_get(g, store);
-  return ir_make(g, IR_OP_UPDATE, IR_NONE, 0, (ir_ref[]){s->src[0], s->src[1], inside, value}, 4);
+  return ir_make(g, IR_OP_UPDATE, IR_NONE, 0, (ir_ref[]){s->src[0], s->src[1], stored, value}, 4);
 }

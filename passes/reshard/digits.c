@@ -78,6 +78,15 @@ static uint32_t common(const segments *s, const pass_reshard_ask *ask, uint32_t 
   return same;
 }
 
+/* Do digits that all specs begin with take part? Where axes differ in time, a fast one may move what a slow
+ * one has, as long as all ways are looked at. */
+static bool all_take_part(const pass_reshard_ask *ask, const segments *s, bool uniform) {
+  ir_subaxis digits[20];
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < s->count; k++) count += ir_subaxis_primes(s->list[k], digits);
+  return ask->mode == PASS_RESHARD_TIME && !uniform && count <= PASS_RESHARD_EXACT;
+}
+
 /* Where all devices divide one dimension evenly, others that they do not divide are no better on the way:
  * those of size 1, as one device would have all; and with many devices, whose bytes would have to be found
  * one by one, all of them. What the specs ask for stays. */
@@ -221,12 +230,14 @@ bool reshard_problem_make(const ir_mem *mem, const pass_reshard_ask *ask, bool s
   p->mem = mem, p->rank = ask->from->rank, p->item = ask->item, p->limit = ask->limit, p->work = ask->work;
   p->mode = ask->mode, p->at_once = ask->at_once;
   p->devices = ask->mesh->device_count, p->apart = 1;
+  costs_of(ask, p, ~0u, &s);
+  bool all = all_take_part(ask, &s, p->uniform);
   ir_spec_init(&p->prefix, p->rank);
   p->prefix.joined_by = ask->from->joined_by;
   for (uint32_t d = 0; d < p->rank; d++) {
     uint8_t list[RESHARD_DIGITS];
     uint32_t n = segments_of(&s, ask->from, d, list);
-    skip[d] = common(&s, ask, d);
+    skip[d] = all ? 0 : common(&s, ask, d);
     p->shape[d] = ask->shape[d];
     for (uint32_t i = 0; i < skip[d]; i++) {
       ir_spec_push(&p->prefix, d, s.list[list[i]]);

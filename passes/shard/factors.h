@@ -26,7 +26,7 @@ bool shard_drop_inner(shard_factors *f);
 void shard_spec_of_term(const shard_factors *f, const op_term *term, ir_spec *out);
 /* The operation that joins the pending results of the node. */
 ir_op shard_joined_by(const ir_graph *g, ir_ref node);
-/* Operands that are pending stay so, in *out, where the operation commutes with the sum. */
+/* pending.c. Operands that are pending stay so, in *out, where the operation commutes with the sum. */
 void shard_choose_pending(shard_factors *f, ir_ref node, const ir_spec *const *specs, shard_choice *out);
 
 #endif

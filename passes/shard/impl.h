@@ -217,6 +217,7 @@ ir_ref shard_indirect(shard_state *s, ir_ref node, const shard_choice *choice, i
 ir_ref shard_write(shard_state *s, ir_ref node, const shard_choice *choice, ir_ref part, ir_ref updates);
 
 /* take.c. Functions return 0 or false after failing. */
+bool shard_note_sum(shard_state *s, ir_ref x, ir_ref local, ir_op by, const ir_spec *spec);
 bool shard_note_move(shard_state *s, ir_ref node, int operand, shard_reason reason, const ir_spec *from,
                      const ir_spec *to, ir_ref exchange);
 /* The part of a value that the pass has come to; of a deferred view, it is made now. */

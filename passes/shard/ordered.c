@@ -121,7 +121,9 @@ ir_ref shard_cumulative(shard_state *s, ir_ref node, ir_ref x, const ir_spec *sp
   ir_ref before = shard_bring(s, total, &pending, spec->rank, shape, start, at, "exchange", &made);
   if (!before || !shard_note_exchange(s, spec, spec, made)) return 0;
   before = total_of(s, before, axis, by);
-  return op_cast(g, op_binary(g, by, before, own), t);
+  ir_ref all = op_cast(g, op_binary(g, by, before, own), t);
+  if (!all || ir_spec_count(spec, IR_PLACE_PENDING)) return all;
+  return shard_note_sum(s, node, all, by, spec) ? all : 0;
 }
 
 ir_ref shard_search(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec) {

@@ -90,7 +90,8 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
     ir_ref sum = shard_mean_sum(s, node, operands[0]);
     ir_spec_clear(out, IR_PLACE_PENDING);
     sum = shard_bring_to(s, node, sum, &choice.result, out, node, -1, SHARD_QUOTIENT);
-    return sum ? shard_mean_of_sum(s, node, sum) : 0;
+    ir_ref mean = sum ? shard_mean_of_sum(s, node, sum) : 0;
+    return mean && shard_note_sum(s, node, mean, IR_OP_ADD, out) ? mean : 0;
   }
   return on_parts(s, node, rule, &choice, operands);
 }
@@ -334,6 +335,7 @@ void shard_program_free(shard_program *p) {
   ir_free(p->mem, p->variables, p->variable_cap * sizeof *p->variables);
   ir_free(p->mem, p->notes, p->note_cap * sizeof *p->notes);
   ir_free(p->mem, p->conflicts.notes, p->conflicts.cap * sizeof *p->conflicts.notes);
+  ir_free(p->mem, p->sums, p->sum_cap * sizeof *p->sums);
   ir_free(p->mem, p->constants, p->constant_cap * sizeof *p->constants);
   ir_free(p->mem, p->collectives, p->collective_cap * sizeof *p->collectives);
   *p = (shard_program){.mem = p->mem};

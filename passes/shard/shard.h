@@ -83,6 +83,9 @@ typedef struct shard_program {
   propagate_notes conflicts; /* of propagation */
   shard_constant *constants; /* with shard_request.divides_constants */
   size_t constant_count, constant_cap;
+  shard_value
+      *sums; /* values of floats that are added or multiplied up in another order than on one device */
+  size_t sum_count, sum_cap;
   uint32_t exchange_count;       /* EXCHANGEs that were made */
   shard_collective *collectives; /* in the order of their notes */
   size_t collective_count, collective_cap;

@@ -24,6 +24,17 @@ bool shard_note_move(shard_state *s, ir_ref node, int operand, shard_reason reas
   return true;
 }
 
+/* Notes a value whose part `local` was added, or multiplied, up from parts. Where the spec has pending axes,
+ * the devices at position 0 have it, and the others what changes nothing. */
+bool shard_note_sum(shard_state *s, ir_ref x, ir_ref local, ir_op by, const ir_spec *spec) {
+  shard_program *p = s->program;
+  bool rounds = ir_is_float(ir_dtype_of(s->g, x)) && (by == IR_OP_ADD || by == IR_OP_MUL);
+  if (!rounds) return true;
+  if (!IR_RESERVE(p->mem, p->sums, p->sum_cap, p->sum_count + 1)) return no_memory(s);
+  p->sums[p->sum_count++] = (shard_value){local, x, *spec};
+  return true;
+}
+
 /* The part of a deferred view. Pending reductions stay. */
 static ir_ref made_view(shard_state *s, ir_ref x, const ir_spec *to) {
   ir_spec from;
@@ -78,6 +89,10 @@ ir_ref shard_bring_to(shard_state *s, ir_ref x, ir_ref local, const ir_spec *fro
   if (!IR_RESERVE(s->g->mem, s->moves, s->move_cap, s->move_count + 1)) return no_memory(s);
   s->moves[s->move_count++] = (shard_moved){local, made, *to, s->moved[x]};
   s->moved[x] = (uint32_t)s->move_count;
+  shard_pending p;
+  shard_sort_pending(from, to, &p);
+  bool summed = reason != SHARD_QUOTIENT && p.joined.count && !p.kept.count;
+  if (summed && !shard_note_sum(s, x, made, (ir_op)from->joined_by, to)) return 0;
   return joined_for_all(s, x, local, from, to, made) ? made : 0;
 }
 

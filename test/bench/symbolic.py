@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Graphs whose sizes are variables against the same graphs with the sizes given, in turn in one process.
 
-    symbolic.py --build build [--group NAME] [--least N] [--most N] [--part] [--rounds N] [--above 1.05] [--core N] [--show]
+    symbolic.py --build build [--group NAME] [--least N] [--most N] [--part DEVICES] [--rounds N] [--above 1.05] [--core N] [--show]
+
+Times are processor time of the one thread that runs, so that other processes add little.
 
 A row of the grid is a graph with one size left open, by itself and as a variable of 1..4096; both run on the same inputs. Their
 results have to be equal bit for bit, but for those of reductions along the open axis, whose order may depend on what is known
@@ -121,11 +123,11 @@ def grid():
             yield "few columns", f"{rows}x{terms}xN N={n}", lambda s, r=rows, t=terms: product("f32", r, t, s), n, True
 
 
-def text(made, most=4096):
+def text(made, least=1, most=4096):
     given, body, _, _ = made
     seen, parts = set(), []
     for name, dtype, shape in given:
-        dims = [d if d != "n" or "n" in seen or seen.add("n") else f"n=1..{most}" for d in map(str, shape)]
+        dims = [d if d != "n" or "n" in seen or seen.add("n") else f"n={least}..{most}" for d in map(str, shape)]
         parts.append(f"%{name}: {dtype}[{','.join(dims)}]")
     return f"graph @g({', '.join(parts)}) {{\n{body}  return %y\n}}\n"
 
@@ -141,19 +143,19 @@ class Sized(Program):
 
     def run(self):
         run = self.context.c.vf_program_run
-        before = time.perf_counter_ns()
+        before = time.thread_time_ns()
         status = run(self.program, *self.given, self.sizes, self.error)
-        took = time.perf_counter_ns() - before
+        took = time.thread_time_ns() - before
         if status:
             self.context.must(run, self.program, *self.given, self.sizes)
         return took * 1e-6
 
 
-def measure(context, make, size, exact, rounds, most=None):
+def measure(context, make, size, exact, rounds, devices=None):
     fixed, variable = make(size), make("n")
     inputs = [draw("%" + name, dtype, shape, k) for k, (name, dtype, shape) in enumerate(fixed[0])]
     pair = [Sized(context, text(fixed), fixed[2], fixed[3], inputs),
-            Sized(context, text(variable, most or 4096), fixed[2], fixed[3], inputs, [size])]
+            Sized(context, text(variable, *([max(1, size - devices + 1), size] if devices else [])), fixed[2], fixed[3], inputs, [size])]
     try:
         for p in pair:
             p.run()
@@ -182,7 +184,8 @@ def main():
     parser.add_argument("--core", type=int, help="the processor to run on")
     parser.add_argument("--target", help="settings, as of `viewfold run --target`")
     parser.add_argument("--device", help="as of `viewfold run`")
-    parser.add_argument("--part", action="store_true", help="the bound of the variable is the size, as of parts of a mesh that differ")
+    parser.add_argument("--part", type=int, metavar="DEVICES", help="the variable is within N-DEVICES+1..N, as are parts of ceil(size / DEVICES) elements, of "
+                        "which the last ones have fewer: it is as large as the other parts")
     parser.add_argument("--show", action="store_true", help="print the graphs; measure nothing")
     options = parser.parse_args()
     if options.core is not None:
@@ -194,7 +197,7 @@ def main():
         if options.show:
             print(text(make("n")))
             continue
-        ratio, ms, same, compiled = measure(context, make, size, exact, options.rounds, size if options.part else None)
+        ratio, ms, same, compiled = measure(context, make, size, exact, options.rounds, options.part)
         wrong += not same
         found.setdefault(group, []).append((ratio, ms, compiled))
         if not same or ratio > options.above:

@@ -4,9 +4,11 @@ relaxing all pairs of divisions until nothing changes. The cost of an exchange i
 devices. Arrays of uneven sizes, sums, both modes, axes of different speed, limits on memory.
 
     reshard_search.py --build build --count 5000 --seed 7      --case N --show repeats one"""
+import copy
 import heapq
 import itertools
 import json
+import math
 import subprocess
 import sys
 
@@ -99,6 +101,35 @@ class Case:
         if draw.random() < 0.3:
             whole = int(np.prod(self.shape, dtype=int)) * ITEM[self.dtype]
             self.limit = max(1, int(whole * draw.random() * 2.2))
+
+    def turned(self):
+        """The same with the primes of axes in the other order; None where it has no such form."""
+        other = copy.copy(self)
+        other.ascending = not self.ascending
+        mine, theirs = digits_of(self.sizes, self.ascending), digits_of(self.sizes, other.ascending)
+        if mine == theirs:
+            return None
+
+        def list_of(digits):
+            joined, found = [], []
+            for axis, pre, size in (mine[k] for k in digits):
+                if joined and joined[-1][0] == axis and joined[-1][1] * joined[-1][2] == pre:
+                    joined[-1] = (axis, joined[-1][1], joined[-1][2] * size)
+                else:
+                    joined.append((axis, pre, size))
+            for axis, pre, size in joined:
+                within = [k for k, (a, m, n) in enumerate(theirs) if a == axis and m >= pre and m * n <= pre * size]
+                if math.prod(theirs[k][2] for k in within) != size:
+                    raise ValueError
+                found += within
+            return tuple(found)
+
+        try:
+            other.start, other.end = (tuple(map(list_of, layout)) for layout in (self.start, self.end))
+            other.pending, other.kept = (tuple(sorted(list_of(digits))) for digits in (self.pending, self.kept))
+        except ValueError:
+            return None
+        return other
 
     def line(self, number):
         digits = digits_of(self.sizes, self.ascending)
@@ -261,7 +292,9 @@ class Space:
 
 def judge(case, answer):
     parts = Space(case)
-    way = parts.cheapest()
+    turned = case.turned()
+    ways = [way for way in (parts.cheapest(), Space(turned).cheapest() if turned else None) if way]
+    way = min(ways, default=None)
     if way is None or "error" in answer:
         return None if way is None and "no way keeps" in answer.get("error", "") else f"found {way}"
     cost = round(answer["time"] * 1e12) if case.mode == "time" else answer["recv"]

@@ -7,6 +7,7 @@
 #include "ir/mesh/sharding.h"
 #include "ir/print/print.h"
 #include "passes/batch/batch.h"
+#include "passes/ops/ops.h"
 #include "test/lib/random_control.h"
 
 const char *mesh_case_pick(uint64_t *state, const char *const *meshes) {
@@ -49,18 +50,66 @@ static ir_spec random_spec(uint64_t *state, const ir_mesh *mesh, uint32_t rank, 
   return s;
 }
 
-static void set_random_spec(random_graph *r, uint64_t *state, ir_ref x, ir_dtype dtype) {
-  ir_spec s = random_spec(state, ir_graph_mesh(&r->g), ir_rank(&r->g, x), dtype);
-  ir_set_spec(&r->g, x, &s);
+/* Inputs that a vmap of size 3 maps, or does not. */
+typedef struct mapped {
+  uint64_t *state;
+  ir_ref inputs[RANDOM_INPUTS]; /* with an axis more; 0: not mapped */
+} mapped;
+
+static ir_ref mapped_input(random_graph *r, int number, ir_ref plain) {
+  mapped *m = r->user;
+  ir_ref shape[IR_MAX_RANK + 1] = {ir_index(&r->g, 3)};
+  char name[32];
+  uint32_t rank = ir_rank(&r->g, plain);
+  if (random_next(m->state) % 4 == 0) return plain;
+  for (uint32_t d = 0; d < rank; d++) shape[1 + d] = ir_dim(&r->g, plain, d);
+  snprintf(name, sizeof name, "mapped%d", number);
+  m->inputs[number] = op_input(&r->g, name, strlen(name), ir_dtype_of(&r->g, plain), shape, rank + 1);
+  return op_batch(&r->g, m->inputs[number], 0, 1);
+}
+
+/* The last values; the gradient of the last one of floats, or its derivative in a direction; 0: it has none.
+ */
+static ir_ref roots_of_graph(random_graph *r, mesh_case_use use) {
+  ir_ref roots[4];
+  int n = r->value_count < 4 ? r->value_count : 4, last = r->value_count - 1;
+  if (use == MESH_CASE_GRADIENT || use == MESH_CASE_DIRECTION) {
+    while (last > 0 && !ir_is_float(ir_dtype_of(&r->g, r->values[last].ref))) last--;
+    return mesh_case_roots(&r->g, r->values[last].ref, r->inputs, (size_t)r->input_count, use);
+  }
+  for (int i = 0; i < n; i++) roots[i] = r->values[r->value_count - 1 - i].ref;
+  return ir_tuple(&r->g, roots, (uint32_t)n);
+}
+
+/* Specs for some values, and for inputs. */
+static void divide_graph(mesh_case *c, uint64_t *state) {
+  ir_graph *g = c->g;
+  const ir_mesh *mesh = ir_graph_mesh(g);
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  for (size_t i = 0; i < c->input_count; i++) {
+    ir_spec s = random_spec(state, mesh, ir_rank(g, c->inputs[i].ref), IR_BOOL);
+    ir_set_spec(g, c->inputs[i].ref, &s);
+  }
+  ir_reachable(g, &c->root, 1, &live, &count, &cap);
+  for (size_t i = 0; i < count; i++) {
+    ir_op op = ir_op_of(g, live[i]);
+    bool literal = op == IR_OP_CONST; /* an operand that a graph's text writes as a number */
+    if (!ir_shape(g, live[i]) || op == IR_OP_INPUT || literal || random_next(state) % 4) continue;
+    ir_spec s = random_spec(state, mesh, ir_rank(g, live[i]), ir_dtype_of(g, live[i]));
+    ir_set_spec(g, live[i], &s);
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
 }
 
 bool mesh_case_of_graph(mesh_case *c, uint64_t seed, const char *const *meshes) {
   random_graph *r = &c->random;
   int64_t sizes[RANDOM_VARS];
-  ir_ref roots[4];
   uint64_t state = seed ^ 0x5eed;
   memset(c, 0, sizeof *c);
-  random_graph_make(r, seed, 5);
+  mapped batch = {.state = &state};
+  if (random_next(&state) % 2) c->use = (mesh_case_use)(random_next(&state) % MESH_CASE_USES);
+  random_graph_make_with(r, seed, 5, c->use == MESH_CASE_BATCH ? mapped_input : NULL, &batch);
   c->g = &r->g;
   random_graph_sizes(r, sizes);
   ir_mesh mesh;
@@ -72,20 +121,20 @@ bool mesh_case_of_graph(mesh_case *c, uint64_t seed, const char *const *meshes) 
   ir_mesh_free(&mesh);
   c->var_count = (size_t)r->var_count;
   for (int i = 0; i < r->var_count; i++) c->vars[i] = (ir_var_value){r->vars[i], sizes[i]};
+  ir_ref refs[1 + RANDOM_INPUTS] = {roots_of_graph(r, c->use)};
+  if (!refs[0]) { /* a constant, or of integers alone */
+    ir_error_clear(&r->error);
+    c->use = MESH_CASE_PLAIN, refs[0] = roots_of_graph(r, c->use);
+  }
+  for (int i = 0; i < r->input_count; i++) refs[1 + i] = batch.inputs[i] ? batch.inputs[i] : r->inputs[i];
+  if (!pass_physicalize(c->g, refs, 1 + (size_t)r->input_count)) return false;
+  c->root = refs[0];
   for (int i = 0; i < r->input_count; i++) {
     size_t bytes;
     c->inputs[c->input_count++] =
-        (ir_binding_input){r->inputs[i], random_graph_data(r, r->inputs[i], sizes, &bytes)};
-    set_random_spec(r, &state, r->inputs[i], IR_BOOL);
+        (ir_binding_input){refs[1 + i], random_graph_data(r, refs[1 + i], sizes, &bytes)};
   }
-  for (int i = 0; i < r->value_count; i++) {
-    ir_ref x = r->values[i].ref;
-    if (random_next(&state) % 4 || !ir_shape(&r->g, x) || ir_op_of(&r->g, x) == IR_OP_INPUT) continue;
-    set_random_spec(r, &state, x, ir_dtype_of(&r->g, x));
-  }
-  int n = r->value_count < 4 ? r->value_count : 4;
-  for (int i = 0; i < n; i++) roots[i] = r->values[r->value_count - 1 - i].ref;
-  c->root = ir_tuple(&r->g, roots, (uint32_t)n);
+  divide_graph(c, &state);
   return true;
 }
 

@@ -43,6 +43,8 @@ bool mesh_case_of_row(mesh_case *c, uint64_t seed, const char *const *meshes);
 size_t mesh_case_rows(void);            /* how many single operations there are */
 const char *mesh_case_row(size_t kind); /* the text of one */
 void mesh_case_free(mesh_case *c);
+/* What is computed of y: a TUPLE; 0: it has no derivative. */
+ir_ref mesh_case_roots(ir_graph *g, ir_ref y, const ir_ref *inputs, size_t count, mesh_case_use how);
 
 /* Prints the graph to standard error. */
 void mesh_case_show(const mesh_case *c);

@@ -11,7 +11,7 @@
 #include "passes/ops/ops.h"
 #include "test/lib/mesh_case.h"
 
-enum { ROUNDS = 1, CONSTANT = 2 }; /* may have other bits than the whole; has no derivative, or none here */
+enum { CONSTANT = 1 }; /* has no derivative, or none here */
 
 /* Operands, separated by blanks, and the operation, or statements that end with that of %y. P, Q and R stand
  * for sizes, at least 2. */
@@ -100,13 +100,13 @@ static const struct {
     {"f32[P,Q]", "cummax %a axis=1", CONSTANT},
     {"f32[P,Q]", "sort %a axis=0", 0},
     {"f32[P,Q]", "argsort %a axis=1", CONSTANT},
-    {"f32[P,Q]", "softmax %a axis=1", ROUNDS},
-    {"f32[P,Q]", "log_softmax %a axis=0", ROUNDS},
-    {"f32[P,Q]", "logsumexp %a axes=[1]", ROUNDS},
-    {"f32[P,Q]", "var %a axes=[0]", ROUNDS},
-    {"f32[P,Q]", "std %a axes=[1]", ROUNDS | CONSTANT},
-    {"f32[P,Q] f32[Q] f32[Q]", "layer_norm %a, %b, %c axis=1", ROUNDS},
-    {"f32[P,Q] f32[Q]", "rms_norm %a, %b axis=1", ROUNDS},
+    {"f32[P,Q]", "softmax %a axis=1", 0},
+    {"f32[P,Q]", "log_softmax %a axis=0", 0},
+    {"f32[P,Q]", "logsumexp %a axes=[1]", 0},
+    {"f32[P,Q]", "var %a axes=[0]", 0},
+    {"f32[P,Q]", "std %a axes=[1]", CONSTANT},
+    {"f32[P,Q] f32[Q] f32[Q]", "layer_norm %a, %b, %c axis=1", 0},
+    {"f32[P,Q] f32[Q]", "rms_norm %a, %b axis=1", 0},
     {"f32[P,Q]", "tril %a", 0},
     {"f32[P,Q]", "triu %a diagonal=1", 0},
     {"f32[P,Q] f32[Q,R]", "einsum %a, %b equation=\"ij,jk->ki\"", 0},
@@ -114,7 +114,7 @@ static const struct {
     {"f32[2,P,Q]", "rearrange %a from=\"abc\" to=\"c(ab)\"", 0},
     {"f32[2,P,8] f32[Q,P,3]", "conv %a, %b", 0},
     {"f32[2,P,8]", "max_pool %a kernel=2", CONSTANT},
-    {"f32[2,P,8]", "avg_pool %a kernel=2", ROUNDS},
+    {"f32[2,P,8]", "avg_pool %a kernel=2", 0},
     {"f32[P,Q] i64[P,Q]", "take_along_axis %a, %b axis=0", 0},
     {"f32[P,Q] f32[1,Q]", "slice_update %a, %b start=[1,0]", 0},
     {"f32[P,Q] f32[P,1]",
@@ -127,9 +127,9 @@ static const struct {
     {"f32[P,Q] i64[R] f32[R,Q]",
      "%p = address %a\n  %t = gather %p, %b axis=0\n  %y = assign %a, %t, %c op=add", 0},
     {"f32[P,Q] i64[] f32[P]", "%p = address %a\n  %t = gather %p, %b axis=1\n  %y = assign %a, %t, %c", 0},
-    {"f32[2,P,Q] f32[2,R,Q] f32[2,R,Q]", "attention %a, %b, %c", ROUNDS},
-    {"f32[P,Q]", "gelu %a", ROUNDS},
-    {"f32[P,Q]", "silu %a", ROUNDS},
+    {"f32[2,P,Q] f32[2,R,Q] f32[2,R,Q]", "attention %a, %b, %c", 0},
+    {"f32[P,Q]", "gelu %a", 0},
+    {"f32[P,Q]", "silu %a", 0},
     {"f32[P,Q]", "clip %a low=-1 high=1", 0},
     {"i64[R]", "uniform shape=[P,Q] seed=3", CONSTANT},
     {"i64[R]", "iota shape=[P,Q] axis=1 dtype=f32", CONSTANT},
@@ -193,8 +193,7 @@ static void *data_of(const ir_graph *g, ir_ref x, uint64_t *state) {
   return bytes;
 }
 
-/* What is computed: a TUPLE; 0: it has no derivative. */
-static ir_ref roots_of(ir_graph *g, ir_ref y, const ir_ref *inputs, size_t count, mesh_case_use how) {
+ir_ref mesh_case_roots(ir_graph *g, ir_ref y, const ir_ref *inputs, size_t count, mesh_case_use how) {
   ir_ref x[MESH_CASE_INPUTS], d[MESH_CASE_INPUTS], out = y;
   pass_derivative of = {.who = "test", .outputs = &out, .output_count = 1, .inputs = x};
   if (how == MESH_CASE_PLAIN || how == MESH_CASE_BATCH) return ir_tuple(g, &y, 1);
@@ -241,14 +240,13 @@ bool mesh_case_of_row(mesh_case *c, uint64_t seed, const char *const *meshes) {
   if (random_next(&state) % 2) c->use = (mesh_case_use)(random_next(&state) % MESH_CASE_USES);
   if (flags & CONSTANT && (c->use == MESH_CASE_GRADIENT || c->use == MESH_CASE_DIRECTION))
     c->use = MESH_CASE_PLAIN;
-  c->near = flags & ROUNDS || c->use != MESH_CASE_PLAIN;
   for (int i = 0; i < 3; i++) sizes[i] = all[random_next(&state) % 8];
   ir_module module;
   ir_ref refs[1 + MESH_CASE_INPUTS];
   bool good = parse(c, mesh, sizes, &module);
   size_t count = good ? module.graphs[0].param_count : 0;
   for (size_t i = 0; i < count; i++) refs[1 + i] = module.graphs[0].params[i].ref;
-  refs[0] = good ? roots_of(c->g, module.graphs[0].results[0].ref, refs + 1, count, c->use) : 0;
+  refs[0] = good ? mesh_case_roots(c->g, module.graphs[0].results[0].ref, refs + 1, count, c->use) : 0;
   ir_module_free(&module);
   if (refs[0]) return finish(c, &state, refs, count);
   bool refused = good && c->error.status == IR_ERR_INVALID;

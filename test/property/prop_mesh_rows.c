@@ -20,7 +20,7 @@ static bool show;
 static bool one_case(uint64_t seed) {
   mesh_case t;
   bool good = mesh_case_of_row(&t, seed, meshes);
-  on_mesh c = {.g = t.g, .inputs = t.inputs, .input_count = t.input_count, .near = t.near};
+  on_mesh c = {.g = t.g, .inputs = t.inputs, .input_count = t.input_count};
   if (good && !t.root) refused++;
   if (good && t.root) {
     good = on_mesh_check(&c, t.root);

@@ -45,6 +45,10 @@ $ echo '{"id":"small","mesh":"x8","shape":[8,8],"dtype":"f32","from":"[x,-]","to
 $ echo '{"mesh":"x2,y4","shape":[1024,1024],"dtype":"f32","from":"[x,-]","to":"[-,-]","mode":"time","latency":[1e-6,1e-6],"bandwidth":[1e8,1e10]}' | viewfold reshard --json
 {"id":null,"steps":[{"op":"exchange","axes":["x","y"],"to":"[-,y]","recv":524288},{"op":"all_gather","axes":["y:(2)2"],"to":"[-,y:(1)2]","recv":1048576},{"op":"all_gather","axes":["y:(1)2"],"to":"[-,-]","recv":2097152}],"recv":3670016,"total":29360128,"peak":6291456,"bound":2097152,"exact":true,"time":0.0055604528}
 
+== an axis that both specs begin with helps where it is fast
+$ echo '{"id":"f","mesh":"x2,y2,z2","shape":[17,8],"dtype":"i8","from":"[y.z,x]","to":"[-,x.y.z]","mode":"time","latency":[1e-8,1e-8,1e-7],"bandwidth":[1e10,1e10,1e10]}' | viewfold reshard --json
+{"id":"f","steps":[{"op":"all_gather","axes":["x"],"to":"[y.z,-]","recv":20},{"op":"permute","axes":["x","z"],"to":"[y.x,-]","recv":40},{"op":"exchange","axes":["x","y","z"],"to":"[-,x.y.z]","recv":15}],"recv":72,"total":374,"peak":80,"bound":15,"exact":true,"time":1.475e-7}
+
 == within a limit of memory
 $ echo '{"id":"free","mesh":"x8","shape":[64],"dtype":"i8","from":"[-]+x","to":"[x]"}' | viewfold reshard --json
 {"id":"free","steps":[{"op":"reduce_scatter","axes":["x"],"to":"[x]","recv":56}],"recv":56,"total":448,"peak":128,"bound":56,"exact":true}

@@ -173,4 +173,46 @@ static void test_auto(void **state) {
   vf_graph_destroy(g), vf_mesh_destroy(m), vf_context_destroy(c);
 }
 
-UNIT_TESTS(test_mesh, test_calibrate, test_graph, test_found_sizes, test_auto)
+/* Kernels in memory after rows, divided over all devices, went through a layer; no_disk: nothing else is
+ * there. */
+static int64_t kernels_of(vf_context *c, const char *axes, int64_t rows) {
+  vf_error error = {0};
+  vf_cache_stats stats = {.size = sizeof stats};
+  vf_mesh *m = vf_mesh_create(c, axes, &error);
+  vf_graph *g = vf_graph_create(c, "layer", &error);
+  assert_int_equal(vf_graph_set_mesh(g, m, &error), VF_OK);
+  vf_value x = vf_input_sharded(g, "x", VF_F32, 2, (int64_t[]){rows, 24}, "[x,-]");
+  vf_value w = vf_input(g, "w", VF_F32, 2, (int64_t[]){24, 40});
+  vf_value h = vf_gelu(vf_matmul(x, w), false);
+  vf_output(g, "y", vf_shard(vf_softmax(h, 1), "[x,-]"));
+  vf_program *p = vf_compile_on(g, NULL, 0, &error);
+  if (!p) fail_msg("%s", error.message);
+  float *in = calloc((size_t)rows * 24, sizeof *in), *weights = calloc(24 * 40, sizeof *weights);
+  float *out = calloc((size_t)rows * 40, sizeof *out);
+  assert_int_equal(vf_program_run(p, (const void *[]){in, weights}, (void *[]){out}, NULL, &error), VF_OK);
+  assert_true(out[0] > 0.024f && out[rows * 40 - 1] > 0.024f); /* 1 / 40 */
+  vf_cache_statistics(c, &stats);
+  free(in), free(weights), free(out);
+  vf_program_destroy(p), vf_graph_destroy(g), vf_mesh_destroy(m);
+  return stats.kernels;
+}
+
+/* Parts of one size are computed by the kernels of one device, and parts of several sizes by no more; meshes
+ * of which parts have a size that there was compile nothing. */
+static void test_kernels(void **state) {
+  (void)state;
+  vf_error error = {0};
+  vf_options options = {.size = sizeof options, .flags = VF_NO_DISK};
+  vf_context *one = vf_context_create(&options, &error), *many = vf_context_create(&options, &error);
+  vf_context *uneven = vf_context_create(&options, &error);
+  int64_t kernels = kernels_of(one, "x=1", 6);
+  assert_true(kernels > 0);
+  assert_int_equal(kernels_of(many, "x=8", 48), kernels);
+  assert_int_equal(kernels_of(many, "x=4", 24), kernels);
+  assert_int_equal(kernels_of(many, "[x=2,y=2]", 12), kernels);
+  assert_true(kernels_of(uneven, "x=8", 44) <= kernels);
+  assert_true(kernels_of(uneven, "x=8", 42) <= 2 * kernels); /* their bounds are others: 0 to 6 elements */
+  vf_context_destroy(one), vf_context_destroy(many), vf_context_destroy(uneven);
+}
+
+UNIT_TESTS(test_mesh, test_calibrate, test_graph, test_found_sizes, test_auto, test_kernels)
