@@ -2,11 +2,13 @@
 """torch.compile with viewfold against torch's own back end, inductor, and eager calls: time of a call and of compiling.
 
     python test/bench/torch_compile.py --package build/package [--threads 1] [--rounds 15] [--only resnet18,gpt2] [--train]
-                                       [--set small|large] [--no-inductor] [--first]
+                                       [--set small|large] [--no-inductor] [--first] [--cpu]
 
 `small` are the models of torch_models.py, `large` those of the size that people run. Turns alternate, of as many calls as
 take 20 ms, the first of which does not count; medians in ms, and at the end the geometric mean of what the others take of
-viewfold's time. --first: turns have priority over all else that the machine does (needs root). Inference: inductor has `freezing`, as viewfold takes weights for constants. --train: forwards and
+viewfold's time. --first: turns have priority over all else that the machine does (needs root). --cpu: times are of the
+processor, for one thread and a busy machine; those of compiling count the compilers that inductor starts, one after the other.
+Inference: inductor has `freezing`, as viewfold takes weights for constants. --train: forwards and
 backwards, with gradients compared with those of float64. Caches are empty at the beginning. Needs torch, torchvision and transformers.
 """
 
@@ -15,6 +17,7 @@ import contextlib
 import copy
 import math
 import os
+import resource
 import statistics
 import sys
 import tempfile
@@ -65,13 +68,18 @@ def worst(found, expected):
     return max((f - e).abs().max().item() for f, e in pairs) / largest
 
 
-def turn(call, seconds=TURN_SECONDS):
+def processor_time():
+    """Of this process and of those that it has waited for."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def turn(call, clock, seconds=TURN_SECONDS):
     """Milliseconds of a call: the median of a turn's, without the first."""
     times, end = [], None
-    while end is None or times[-1:] and time.perf_counter() < end or len(times) < 3:
-        begin = time.perf_counter()
+    while end is None or times[-1:] and clock() < end or len(times) < 3:
+        begin = clock()
         call()
-        times.append(1e3 * (time.perf_counter() - begin))
+        times.append(1e3 * (clock() - begin))
         end = end or begin + seconds
     return statistics.median(times[1:])
 
@@ -103,7 +111,9 @@ def main():
     parser.add_argument("--train", action="store_true")
     parser.add_argument("--no-inductor", action="store_true")
     parser.add_argument("--first", action="store_true")
+    parser.add_argument("--cpu", action="store_true")
     options = parser.parse_args()
+    clock, compile_clock = (time.process_time, processor_time) if options.cpu else (time.perf_counter, time.perf_counter)
     os.environ["VIEWFOLD_THREADS"] = str(options.threads)
     caches = tempfile.TemporaryDirectory()
     os.environ.update({"VIEWFOLD_CACHE_DIR": caches.name + "/viewfold", "TORCHINDUCTOR_CACHE_DIR": caches.name + "/inductor"})
@@ -113,6 +123,8 @@ def main():
 
     torch.set_num_threads(options.threads)
     torch._inductor.config.freezing = not options.train
+    if options.cpu:
+        torch._inductor.config.compile_threads = 1
     if options.set == "large":
         models = large()
     else:
@@ -137,15 +149,15 @@ def main():
         compiling, times, results = {}, {k: [] for k in calls}, {}
         with torch.set_grad_enabled(options.train):
             for k, run in runs.items():
-                begin = time.perf_counter()
+                begin = compile_clock()
                 made = run()
-                compiling[k] = time.perf_counter() - begin
+                compiling[k] = compile_clock() - begin
                 results[k] = made if options.train else [first(made)]
             expected = gradients_of_doubles(model, arguments) if options.train else results["eager"]
             for _ in range(options.rounds):
                 with before_others(options.first):
                     for k, run in runs.items():
-                        times[k].append(turn(run))
+                        times[k].append(turn(run, clock))
         ms = {k: statistics.median(v) for k, v in times.items()}
         for k in ms:
             if k != "viewfold":
@@ -155,6 +167,8 @@ def main():
         print(f"{name:26}{ms['eager']:9.3f}{ms.get('inductor', 0):9.3f}{ms['viewfold']:9.3f}   "
               f"{compiling.get('inductor', 0):9.1f} {compiling['viewfold']:9.1f}   {worst(results['viewfold'], expected):.1e}   "
               f"{sorted({e[0].removesuffix('.default') for r in vt.explain() for e in r.eager}) or ''}", flush=True)
+        if "inductor" in compiling:
+            print(f"    inductor / viewfold {ratios['inductor'][-1]:.2f}, compiling {ratios['compiling'][-1]:.1f}", flush=True)
     print("geometric means of what others take of viewfold's time: " +
           ", ".join(f"{k} {geometric(v):.2f}" for k, v in ratios.items() if v))
 

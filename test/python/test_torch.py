@@ -1,6 +1,8 @@
 """viewfold as a back end of torch.compile, where torch is installed: values and gradients against torch's own."""
 
 import copy
+import pathlib
+import re
 import unittest
 
 from common import Case
@@ -329,6 +331,68 @@ class Compiled(Case):
         self.assertFalse(torch.equal(first, second))
         self.assertAlmostEqual(first.mean().item(), 1, delta=0.03)
         self.assertEqual(sorted(set(first.tolist())), [0.0, float(torch.tensor(1 / 0.75))])
+
+    def test_order_of_numbers(self):
+        """randperm: each number once, in other orders."""
+        step = self.compiled(lambda: torch.randperm(50))
+        torch.manual_seed(3)
+        first, second = step(), step()
+        self.same(first.sort()[0], torch.arange(50))
+        self.assertFalse(torch.equal(first, second))
+        self.assertEqual(self.vt.explain()[-1].eager, [])
+
+    def test_recurrent_layers(self):
+        """A loop for each layer and direction, not a copy of the cell for each step."""
+        for layer, shape in ((nn.LSTM(3, 5, 2, batch_first=True, bidirectional=True), (2, 7, 3)), (nn.GRU(3, 5), (7, 2, 3)),
+                             (nn.RNN(3, 5, bias=False), (7, 2, 3)), (nn.LSTM(3, 5), (7, 3)), (nn.LSTM(3, 5, proj_size=2), (4, 2, 3))):
+            with self.subTest(str(layer)):
+                x = torch.randn(shape)
+                made = self.compiled(layer)
+                gradients = []
+                for f in (made, layer):
+                    y, state = f(x)
+                    total = y.square().sum() + sum(s.sin().sum() for s in (state if isinstance(state, tuple) else [state]))
+                    gradients.append((y, *torch.autograd.grad(total, list(layer.parameters()))))
+                for have, want in zip(*gradients):
+                    self.same(have, want, 1e-4)
+                report = self.vt.explain()[-1]
+                self.assertEqual(report.eager, [])
+                if not getattr(layer, "proj_size", 0):
+                    self.assertLess(sum(len(p.module.graph.nodes) for p in report.programs), 150)
+
+    def test_norms(self):
+        """With and without their weights, by the statistics of the batch and by given ones, which change."""
+        for layer, shape in ((nn.BatchNorm2d(3), (2, 3, 4, 5)), (nn.BatchNorm2d(3, affine=False), (2, 3, 4, 5)),
+                             (nn.BatchNorm1d(3, track_running_stats=False), (6, 3)), (nn.LayerNorm((3, 4)), (2, 3, 4)),
+                             (nn.LayerNorm(4, bias=False), (4,)), (nn.InstanceNorm2d(3, affine=True), (2, 3, 4, 4))):
+            for p in layer.parameters():
+                nn.init.normal_(p)
+            for train in (False, True):
+                with self.subTest(str(layer), train=train):
+                    results = []
+                    x = torch.randn(shape)
+                    for compiled in (False, True):
+                        copied, given = copy.deepcopy(layer).train(train), x.clone().requires_grad_()
+                        y = (self.compiled(copied) if compiled else copied)(given)
+                        results.append((y, *torch.autograd.grad(y.sin().sum(), [given, *copied.parameters()]), *copied.buffers()))
+                    for have, want in zip(*results):
+                        self.same(have, want, 1e-4)
+
+    def test_core_operations(self):
+        """Each operation that torch calls core has a row, is decomposed, or is listed in docs/torch.md."""
+        from viewfold.torch.decompose import decompositions
+        from viewfold.torch.rows.table import row_of
+
+        page = pathlib.Path(__file__).parents[2] / "docs" / "torch.md"
+        listed = set(re.findall(r"`(\w+\.\w+)`", page.read_text().partition("<!-- core -->")[2].partition("<!-- end -->")[0]))
+        known, missing = decompositions(), set()
+        for name in dir(torch.ops.aten):
+            packet = getattr(torch.ops.aten, name)
+            for overload in packet.overloads() if hasattr(packet, "overloads") else ():
+                operation = getattr(packet, overload)
+                if torch.Tag.core in operation.tags and row_of(operation) is None and operation not in known:
+                    missing.add(f"{name}.{overload}")
+        self.assertLessEqual(missing, listed)
 
     def test_what_is_not_taken(self):
         """It runs in torch, between programs, and is told."""

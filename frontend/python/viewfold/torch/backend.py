@@ -14,12 +14,16 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
+from . import recurrent
 from .decompose import decompositions
 from .program import CannotTake, Program, placeholders, value
 from .rows.table import row_of
 from .symbols import SCALARS, VARYING, values_of
 
 _log = logging.getLogger("viewfold.torch")
+# dynamo leaves recurrent layers out of graphs unless told otherwise, before it asks a back end
+torch._dynamo.config.allow_rnn = True
+
 
 class Report:
     """What became of the graphs of a compiled function: programs, and what runs in torch."""
@@ -234,6 +238,7 @@ def backend(module: fx.GraphModule, examples: Any, *, options: dict[str, Any] | 
     def without(graph: fx.GraphModule, arguments: Any) -> Any:
         return compile_graph(graph, report, _static(graph) if freeze else ())
 
+    module = recurrent.in_place_of_torch(module)
     compiler = aot_autograd(fw_compiler=with_gradients, bw_compiler=with_gradients, inference_compiler=without,
                             decompositions=decompositions(), partition_fn=min_cut_rematerialization_partition,
                             keep_inference_input_mutations=False)

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch._decomp import core_aten_decompositions, get_decompositions
 from torch.nn import functional as F
 
+from . import recurrent
 from .rows.table import row_of
 
 # Operations that torch's core keeps, and that are made of rows of the table.
@@ -97,4 +98,5 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     table.update(get_decompositions(packets))
     table.update((getattr(torch.ops.aten, name).default, function) for name, function in _OURS.items()
                  if hasattr(torch.ops.aten, name))
+    table.update(recurrent.of_exported())
     return {op: function for op, function in table.items() if row_of(op) is None}

@@ -115,6 +115,12 @@ def randint_like(call: Call, x: Array, *bounds: int, **options: Any) -> Array:
     return randint(call, *bounds[-2:]) if len(bounds) > 1 else randint(call, 0, bounds[0])
 
 
+def randperm(call: Call, count: Any, **ignored: Any) -> Array:
+    """The order of random numbers: equal ones, of 2^53, keep theirs."""
+    numbers = apply("uniform", (call.recording.seed(),), "shape=" + text_list(call.shape()) + " dtype=f64")
+    return cast(apply("argsort", (numbers,), "axis=0"), call.dtype)
+
+
 def multinomial(call: Call, weights: Array, count: int, replacement: bool = False, **ignored: Any) -> Array:
     """Positions drawn with probabilities in proportion to the weights of each row."""
     last = weights.ndim - 1

@@ -9,6 +9,7 @@ import torch
 
 from ..._array import Array, apply
 from ..._creation import full as filled
+from ..._truncated import quotient, remainder as truncated_remainder
 from .call import Call, Unsupported, array, broadcast, cast
 
 Row = Callable[..., Any]
@@ -80,26 +81,13 @@ def div(call: Call, a: Any, b: Any, *, rounding_mode: str | None = None) -> Any:
         return apply("floordiv", (a, b))
     if d.kind == "f":
         return apply("trunc", (apply("div", (a, b)),))
-    return truncated(a, b)
-
-
-def truncated(a: Any, b: Any) -> Any:
-    """The quotient of integers, rounded to 0."""
-    q = apply("floordiv", (a, b))
-    inexact = apply("ne", (apply("mul", (q, b)), a))
-    return apply("add", (q, cast(apply("and", (apply("lt", (q, 0)), inexact)), q.dtype)))
+    return quotient(a, b)
 
 
 def fmod(call: Call, a: Any, b: Any) -> Any:
     """The remainder, with the sign of the first operand."""
     a, b = cast(a, call.dtype), cast(b, call.dtype)
-    if call.dtype.kind == "u":
-        return apply("mod", (a, b))
-    a, b = array(a, call.dtype), array(b, call.dtype)
-    if call.dtype.kind != "f":  # not by way of abs, which the least integer does not have
-        return apply("sub", (a, apply("mul", (truncated(a, b), b))))
-    size = apply("mod", (apply("abs", (a,)), apply("abs", (b,))))
-    return apply("where", (apply("lt", (a, 0)), apply("neg", (size,)), size))
+    return truncated_remainder(array(a, call.dtype), array(b, call.dtype))
 
 
 def remainder(call: Call, a: Any, b: Any) -> Any:

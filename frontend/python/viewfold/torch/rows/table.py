@@ -5,7 +5,8 @@ docs/torch.md lists them, and the tests compare each with torch.
 
 from __future__ import annotations
 
-from . import bags, creation, distances, elementwise, indexing, orders, products, reductions, sampling, views, windows
+from . import (bags, creation, distances, elementwise, indexing, norms, orders, products, recurrent, reductions, sampling, views,
+               windows)
 from .elementwise import binary, compare, logical, prefer_number, rounding, scaled, unary
 from .reductions import cumulative, extremum, position, reduce, softmax, spread, spread_mean, truth
 
@@ -227,6 +228,16 @@ ROWS = {
     "convolution_backward.default": products.convolution_backward,
     "_scaled_dot_product_flash_attention_for_cpu.default": products.attention,
     "_scaled_dot_product_flash_attention_for_cpu_backward.default": products.attention_backward,
+    # layers
+    "_native_batch_norm_legit_no_training.default": norms.batch_norm_fixed,
+    "_native_batch_norm_legit_functional.default": norms.batch_norm,
+    "_native_batch_norm_legit.no_stats": norms.batch_norm_of_batch,
+    "native_batch_norm_backward.default": norms.batch_norm_backward,
+    "native_layer_norm.default": norms.layer_norm,
+    "native_layer_norm_backward.default": norms.layer_norm_backward,
+    # of recurrent.py
+    "viewfold.recurrent.default": recurrent.recurrent,
+    "viewfold.recurrent_backward.default": recurrent.backward,
     # by indices
     "embedding.default": indexing.embedding,
     "embedding_dense_backward.default": indexing.embedding_backward,
@@ -291,6 +302,7 @@ ROWS = {
     "empty_like.default": creation.constant(0),
     "new_empty.default": creation.constant(0),
     "new_empty_strided.default": creation.constant(0),
+    "empty_strided.default": creation.constant(0),
     "scalar_tensor.default": creation.scalar_tensor,
     "arange.start_step": creation.arange,
     "iota.default": creation.iota,
@@ -309,6 +321,7 @@ ROWS = {
     "multinomial.default": creation.multinomial,
     "randint_like.default": creation.randint_like,
     "randint_like.low_dtype": creation.randint_like,
+    "randperm.default": creation.randperm,
     "randint.low": creation.randint,
     "randint.default": creation.randint_high,
 }

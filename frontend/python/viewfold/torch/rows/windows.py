@@ -8,6 +8,7 @@ from typing import Any
 from ... import _native
 from ..._array import Array, apply
 from ..._creation import arange, full, number
+from ..._dtypes import iinfo
 from ..._sizes import Size, text_list
 from .call import Call, Unsupported, array, cast
 
@@ -20,9 +21,7 @@ def _each(given: Any, axes: int, default: Any = None) -> list[int]:
 
 
 def _lowest(x: Array) -> Any:
-    if x.dtype.kind == "f":
-        return float("-inf")
-    raise Unsupported("a pool of integers")
+    return float("-inf") if x.dtype.kind == "f" else iinfo(x.dtype).min
 
 
 class _Windows:
