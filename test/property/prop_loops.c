@@ -411,9 +411,11 @@ static bool try_row(char *line, FILE *accept, totals *t) {
   return !(more | rises(chain, "divisions and tests in all", was.runs, is.runs, t));
 }
 
+/* Writes beside the file that is accepted, and replaces it at the end: it may be the table itself. */
 static bool try_table(const char *path, const char *accept_path, totals *t) {
-  char line[LINE];
-  FILE *table = fopen(path, "r"), *accept = accept_path ? fopen(accept_path, "w") : NULL;
+  char line[LINE], beside[LINE];
+  snprintf(beside, sizeof beside, "%s.new", accept_path ? accept_path : "");
+  FILE *table = fopen(path, "r"), *accept = accept_path ? fopen(beside, "w") : NULL;
   if (!table || (accept_path && !accept)) {
     printf("prop_loops: cannot open %s\n", table ? accept_path : path);
     exit(77);
@@ -423,7 +425,9 @@ static bool try_table(const char *path, const char *accept_path, totals *t) {
   while (fgets(line, sizeof line, table))
     if (line[0] != '#' && line[0] != '\n') good &= try_row(line, accept, t);
   fclose(table);
-  return (!accept || fclose(accept) == 0) && good;
+  if (!accept) return good;
+  good = fclose(accept) == 0 && good;
+  return good ? rename(beside, accept_path) == 0 : (remove(beside), false);
 }
 
 static bool try_random(uint64_t seed, uint64_t count, bool list, totals *t) {
