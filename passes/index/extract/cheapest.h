@@ -24,6 +24,7 @@ typedef struct cheapest_search {
   ir_graph *g;
   ir_ref index, valid;           /* canonical */
   ir_ref best_index, best_valid; /* extracted */
+  ir_ref home;                   /* canonical form that the index leads back to; 0: not asked yet */
   ir_ref implied;                /* the validity, or one that is equal and says more of sums */
   int cost;                      /* of the best two together, in operations */
   int apart;                     /* of each alone, added */
