@@ -4,8 +4,8 @@
 
 #include "ir/ir.h"
 
-/* Told of each folded chain twice, of its canonical pair and of the one that is printed: `found` (index, valid)
- * must be equal to `textbook`, the textbook rules' pair. */
+/* Told of each folded chain twice, of its canonical pair and of the one that is printed: `found` (index,
+ * valid) must be equal to `textbook`, the textbook rules' pair. */
 typedef struct corpus_listener {
   ir_observer observer;
   void (*folded)(void *user, ir_graph *g, const ir_ref textbook[2], const ir_ref found[2]);

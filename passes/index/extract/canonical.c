@@ -248,7 +248,9 @@ static ir_ref smallest_quotient(pass_build *b, ir_ref q) {
     int64_t most = row_major && !is_flat ? d + CHEAPEST_NEAR : d - 1;
     for (int64_t by = 2; by <= most && proofs < PROVEN; by++) {
       pass_interval at = {0, 0};
-      if (!is_near(b, &n, d, by, &smaller) || is_row_major(b, &smaller, by) != (row_major == 1)) continue;
+      if (!is_near(b, &n, d, by, &smaller) || pass_linear_content(&smaller) > 1 ||
+          is_row_major(b, &smaller, by) != (row_major == 1))
+        continue;
       known of_values = values_apart(b, &n, d, &smaller, by, &at);
       if (of_values != NOTHING && at.hi - at.lo >= by) continue;
       proofs++;

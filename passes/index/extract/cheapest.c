@@ -35,6 +35,20 @@ static bool is_home(cheapest_search *s, ir_ref back) {
   return back == s->home;
 }
 
+/* Has it fewer operations, and no other quotients but of ranges alone, which are axes as they are? */
+static bool is_simpler(const ir_graph *g, ir_ref back, ir_ref canonical) {
+  pass_linear sum, other;
+  pass_linear_read(g, back, &sum), pass_linear_read(g, canonical, &other);
+  for (uint32_t i = 0; i < sum.count; i++) {
+    ir_ref atom = sum.term[i].atom;
+    bool known = ir_op_of(g, atom) != IR_OP_FLOORDIV || pass_linear_coef(&other, atom);
+    if (!known && ir_op_of(g, ir_src(g, atom, 0)) != IR_OP_RANGE) return false;
+  }
+  int now = extract_operations(g, &back, 1);
+  return now >= 0 && now < extract_operations(g, &canonical, 1) &&
+         quotients_of(g, back) <= quotients_of(g, canonical);
+}
+
 /* Does it hold on several intervals of a sum, so that loops would be split at the ends of each? A value that
  * a range leaves out is a cheap one. */
 static bool has_intervals(const ir_graph *g, ir_ref valid) {
@@ -58,7 +72,8 @@ bool cheapest_keep(cheapest_search *s, ir_ref index, ir_ref valid) {
   }
   if (index != s->best_index) {
     if (!(back = cheapest_canonical_index(s->g, index, s->valid))) return false;
-    if (is_worse(s->g, back, s->index) && !is_home(s, back)) return s->home != 0;
+    if (is_worse(s->g, back, s->index) && !is_simpler(s->g, back, s->index) && !is_home(s, back))
+      return s->home != 0;
   }
   s->best_index = index, s->best_valid = valid, s->cost = cost, s->apart = apart;
   return true;
@@ -72,7 +87,9 @@ bool cheapest_offer(cheapest_search *s, ir_ref index, ir_ref valid) {
 }
 
 pass_interval cheapest_bounds(pass_build *b, const pass_linear *form) {
-  pass_interval r = pass_linear_bounds(b, form);
+  pass_interval r;
+  if (cheapest_every_point(b, form, &r)) return r;
+  r = pass_linear_bounds(b, form);
   if (!b->facts || r.lo == INT64_MIN || r.hi == INT64_MAX) return r;
   for (int k = 0; k < TIGHTEN && r.lo < r.hi && pass_linear_never(b, form, r.lo, r.lo); k++) r.lo++;
   for (int k = 0; k < TIGHTEN && r.lo < r.hi && pass_linear_never(b, form, r.hi, r.hi); k++) r.hi--;
