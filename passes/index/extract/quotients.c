@@ -103,7 +103,8 @@ static bool offer_shifts(cheapest_search *s, pass_linear *u, pass_linear *r, int
   int64_t lowest = in.hi - by + 1, outside = r->constant, wanted[] = {0, -sign * outside, in.lo};
   for (int k = 0; k < 3; k++) { /* t so that no constant is added inside, or none outside */
     int64_t t = wanted[k];
-    if (t < lowest || t > in.lo) continue;
+    bool repeated = (k > 0 && t == wanted[0]) || (k > 1 && t == wanted[1]);
+    if (repeated || t < lowest || t > in.lo) continue;
     u->constant = ir_floor_mod(-t, by);
     r->constant = outside + sign * t;
     if (!offer(s, IR_OP_MOD, u, by, sign, NULL, r)) return false;
