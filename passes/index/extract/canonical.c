@@ -226,40 +226,56 @@ static void make_row_major(pass_build *b, ir_ref q, pass_linear *n, int64_t *d) 
   }
 }
 
+/* N'//d' with the values of q = N//d and the smallest d', row-major or not; 0: none. *failed: memory is
+ * short. */
+static ir_ref near_quotient(pass_build *b, ir_ref q, const pass_linear *n, int64_t d, bool row_major,
+                            bool *failed) {
+  pass_linear smaller;
+  int proofs = 0;
+  int64_t most = row_major && !is_row_major(b, n, d) ? d + CHEAPEST_NEAR : d - 1;
+  for (int64_t by = 2; by <= most && proofs < PROVEN; by++) {
+    pass_interval at = {0, 0};
+    if (!is_near(b, n, d, by, &smaller) || pass_linear_content(&smaller) > 1 ||
+        is_row_major(b, &smaller, by) != row_major)
+      continue;
+    known of_values = values_apart(b, n, d, &smaller, by, &at);
+    if (of_values != NOTHING && at.hi - at.lo >= by) continue;
+    proofs++;
+    if (!proves_quotient(b, q, by, &smaller, of_values, at)) continue;
+    ir_ref of = pass_linear_node(b, &smaller), made = of ? pass_make_div(b, of, ir_index(b->g, by)) : 0;
+    *failed = made == 0;
+    return made;
+  }
+  return 0;
+}
+
 /* The quotient with the smallest divisor that has the values of q = N//d, first among those that reshapes
- * leave; q itself where there is none. */
+ * leave; q itself where there is none. 0 when memory is short. */
 static ir_ref smallest_quotient(pass_build *b, ir_ref q) {
   ir_graph *g = b->g;
   const ir_node *node = ir_get(g, q);
-  pass_linear n, smaller;
+  pass_linear n, plain;
   int64_t d, step, shift;
+  bool failed = false;
   if (node->op != IR_OP_FLOORDIV || !ir_is_const(g, node->src[1], &d) || d > DIVISORS) return q;
   pass_linear_read(g, node->src[0], &n);
   for (uint32_t i = 0; i < n.count; i++)
     if (n.term[i].coef > CHEAPEST_LARGEST || n.term[i].coef < -CHEAPEST_LARGEST) return q;
-  make_row_major(b, q, &n, &d);
-  if (step_at_multiple(b, &n, d, &step, &shift)) {
-    ir_ref of = pass_linear_node(b, &n);
-    return of ? pass_make_add(b, pass_make_div(b, of, ir_index(g, step)), ir_index(g, shift)) : 0;
-  }
-  bool is_flat = is_row_major(b, &n, d);
-  for (int row_major = 1; row_major >= is_flat; row_major--) {
-    int proofs = 0;
-    int64_t most = row_major && !is_flat ? d + CHEAPEST_NEAR : d - 1;
-    for (int64_t by = 2; by <= most && proofs < PROVEN; by++) {
-      pass_interval at = {0, 0};
-      if (!is_near(b, &n, d, by, &smaller) || pass_linear_content(&smaller) > 1 ||
-          is_row_major(b, &smaller, by) != (row_major == 1))
-        continue;
-      known of_values = values_apart(b, &n, d, &smaller, by, &at);
-      if (of_values != NOTHING && at.hi - at.lo >= by) continue;
-      proofs++;
-      if (!proves_quotient(b, q, by, &smaller, of_values, at)) continue;
-      ir_ref of = pass_linear_node(b, &smaller);
-      return of ? pass_make_div(b, of, ir_index(g, by)) : 0;
+  plain = n;
+  bool steps = step_at_multiple(b, &plain, d, &step, &shift);
+  if (!steps || (n.constant % d != 0 && !is_row_major(b, &plain, step))) {
+    ir_ref found = near_quotient(b, q, &n, d, true, &failed);
+    if (found || failed) return found;
+    int64_t flat = d;
+    plain = n;
+    make_row_major(b, q, &plain, &flat);
+    if (!step_at_multiple(b, &plain, flat, &step, &shift)) {
+      found = is_row_major(b, &n, d) ? 0 : near_quotient(b, q, &n, d, false, &failed);
+      return found || failed ? found : q;
     }
   }
-  return q;
+  ir_ref of = pass_linear_node(b, &plain);
+  return of ? pass_make_add(b, pass_make_div(b, of, ir_index(g, step)), ir_index(g, shift)) : 0;
 }
 
 /* A quotient with a multiple of its own divisor as coefficient: the sum holds its remainder, whose divisor
