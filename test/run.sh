@@ -193,7 +193,7 @@ run_text_files() { # KIND DIR
 
 run_conformance() { # KIND DIR
   scripts="handle_calls:sys writes:numpy reference_calls:numpy create_view:numpy data_views:numpy letters:numpy reshard_search:numpy reshard_xla:numpy reshard_run:numpy propagate_shardy:numpy onnx_import:onnx onnx_messages:onnx onnx_versions:onnx onnx_narrow:onnx onnx_random:onnx numpy_oracle:numpy random_graphs:numpy symbolic_sizes:numpy spec_rows:sys
-    minilm:numpy jax_compare:jax array_files:safetensors,gguf objects:numpy objects_random:numpy"
+    minilm:numpy jax_compare:jax tinygrad_chains:tinygrad array_files:safetensors,gguf objects:numpy objects_random:numpy"
   [ "$LEVEL" = test ] || scripts="$scripts onnx_newest:venv" # it installs a package of its own
   for script in $scripts; do
     name=${script%:*} module=${script#*:}
@@ -202,7 +202,7 @@ run_conformance() { # KIND DIR
     python=$(python_with "$module")
     if [ -z "$python" ]; then
       how=$(sh .ci/deps check conform 2>&1 | sed -n 2p)
-      [ "$module" = jax ] && how="pip install jax" # large, and in no package that the suite installs
+      case $module in jax | tinygrad) how="pip install $module" ;; esac # large, or in no package that the suite installs
       echo "skip: $name needs Python with $module; $how" >"$log"
       status=77
     else

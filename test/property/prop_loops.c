@@ -2,7 +2,7 @@
  *
  *   prop_loops --seed S --count N      the chains of prop_loops.chains, then N random ones
  *   --list 1                           prints the random chains that divide or test more than needed
- *   --accept FILE                      writes the table as it would be now to FILE
+ *   --accept FILE                      writes the table, comments and all, as it would be now to FILE
  *
  * Each chain is compiled to the loop nest of one kernel that stores it row-major. The test's own interpreter
  * runs it: each element must be written at least once and a few times at most, always with the value that
@@ -372,11 +372,6 @@ static bool try_chain(const char *chain, measures *out) {
 
 /* the table */
 
-static const char header[] = "# Chains of views stored row-major, and what their loops divide and test; see "
-                             "prop_loops.c. Numbers may fall.\n"
-                             "#\n"
-                             "# affine loops inner tests     runs  chain\n";
-
 typedef struct totals {
   int chains, affine, divide, rose, fell;
   measures sum;
@@ -411,19 +406,23 @@ static bool try_row(char *line, FILE *accept, totals *t) {
   return !(more | rises(chain, "divisions and tests in all", was.runs, is.runs, t));
 }
 
+/* Writes beside the file that is accepted, and replaces it at the end: it may be the table itself. */
 static bool try_table(const char *path, const char *accept_path, totals *t) {
-  char line[LINE];
-  FILE *table = fopen(path, "r"), *accept = accept_path ? fopen(accept_path, "w") : NULL;
+  char line[LINE], beside[LINE];
+  snprintf(beside, sizeof beside, "%s.new", accept_path ? accept_path : "");
+  FILE *table = fopen(path, "r"), *accept = accept_path ? fopen(beside, "w") : NULL;
   if (!table || (accept_path && !accept)) {
     printf("prop_loops: cannot open %s\n", table ? accept_path : path);
     exit(77);
   }
   bool good = true;
-  if (accept) fputs(header, accept);
   while (fgets(line, sizeof line, table))
-    if (line[0] != '#' && line[0] != '\n') good &= try_row(line, accept, t);
+    if (line[0] != '#') good &= try_row(line, accept, t);
+    else if (accept) fputs(line, accept);
   fclose(table);
-  return (!accept || fclose(accept) == 0) && good;
+  if (!accept) return good;
+  good = fclose(accept) == 0 && good;
+  return good ? rename(beside, accept_path) == 0 : (remove(beside), false);
 }
 
 static bool try_random(uint64_t seed, uint64_t count, bool list, totals *t) {

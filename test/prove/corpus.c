@@ -10,6 +10,7 @@
 #include "frontend/views/access.h"
 #include "frontend/views/textbook.h"
 #include "passes/fold/fold.h"
+#include "passes/index/extract/extract.h"
 #include "passes/passes.h"
 #include "test/lib/view_model.h"
 
@@ -48,8 +49,11 @@ static void fold(const char *text, const corpus_listener *listener, bool whole) 
   ir_ref chain = fe_chain_parse(&g, "<chain>", text, strlen(text));
   bool plain = chain && !pass_has_gather(&g, chain);
   bool folded = plain && pass_fold_chain(&g, chain, &found[0], &found[1]);
-  if (folded && whole && pass_access(&g, &pass_textbook, chain, &textbook[0], &textbook[1]))
+  if (folded && whole && pass_access(&g, &pass_textbook, chain, &textbook[0], &textbook[1])) {
     listener->folded(listener->observer.user, &g, textbook, found);
+    if (pass_extract_access(&g, &found[0], &found[1])) /* what is printed */
+      listener->folded(listener->observer.user, &g, textbook, found);
+  }
   if (chain) pass_access(&g, &pass_canonical, chain, &found[0], &found[1]);
   if (chain) compile(&g, chain);
   ir_graph_free(&g);

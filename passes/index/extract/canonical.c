@@ -172,41 +172,129 @@ bool cheapest_same_quotient(pass_build *b, const pass_linear *n, int64_t d, cons
          in.hi + other->constant < by;
 }
 
+/* (g*N + k)//d of two values only, N//s + c: the smallest s that divides the value of N at which it changes.
+ * On success n is N. False: it has other values, or g is 1 and k is 0. */
+static bool step_at_multiple(pass_build *b, pass_linear *n, int64_t d, int64_t *by, int64_t *shift) {
+  int64_t k = n->constant, g = pass_linear_content(n);
+  pass_linear plain = *n;
+  if ((k % d == 0 && g == 1) || g < 1) return false;
+  plain.constant = 0;
+  for (uint32_t i = 0; i < plain.count; i++) plain.term[i].coef /= g;
+  pass_interval in = cheapest_bounds(b, &plain);
+  if (in.lo < -CHEAPEST_LARGEST || in.hi > CHEAPEST_LARGEST) return false;
+  int64_t low = ir_floor_div(g * in.lo + k, d), step = -ir_floor_div(k - d * (low + 1), g);
+  if (ir_floor_div(g * in.hi + k, d) != low + 1 || step < 1) return false;
+  int64_t least = step - in.lo > in.hi - step + 1 ? step - in.lo : in.hi - step + 1;
+  *by = least;
+  while (*by <= step && step % *by != 0 && *by <= DIVISORS) ++*by;
+  *shift = low + 1 - step / *by;
+  if (*by > step || *by < 2 || *by > DIVISORS) return false;
+  *n = plain;
+  return true;
+}
+
+/* The row-major index of N's ranges, each with the sign that it has in N; false: one of them is no range, or
+ * there are too many values. *ratio: by how much the first coefficient grows. */
+static bool row_major_form(pass_build *b, const pass_linear *n, pass_linear *out, int64_t *ratio) {
+  int64_t stride = 1;
+  pass_linear_const(out, 0);
+  for (uint32_t i = n->count; i-- > 0;) {
+    ir_ref atom = n->term[i].atom;
+    ir_bounds in = ir_bounds_of(b->g, atom);
+    if (ir_op_of(b->g, atom) != IR_OP_RANGE || in.hi > DIVISORS || stride > DIVISORS) return false;
+    if (!pass_linear_term(b->g, out, atom, n->term[i].coef < 0 ? -stride : stride)) return false;
+    *ratio = stride / n->term[i].coef;
+    stride *= in.hi + 1;
+  }
+  if (*ratio < 0) *ratio = -*ratio;
+  return n->count > 1;
+}
+
+/* N and d of a quotient of such an index that has the values of q = N//d, where there is one with a divisor
+ * near in proportion; else they stay. */
+static void make_row_major(pass_build *b, ir_ref q, pass_linear *n, int64_t *d) {
+  pass_linear flat;
+  int64_t ratio, from = *d;
+  if (is_row_major(b, n, from) || !row_major_form(b, n, &flat, &ratio)) return;
+  if (ratio < 2 || from * ratio > DIVISORS) return;
+  for (int64_t by = from * ratio - CHEAPEST_NEAR; by <= from * ratio + CHEAPEST_NEAR; by++) {
+    pass_interval at = {0, 0};
+    known of_values = by < 2 ? NOTHING : values_apart(b, n, from, &flat, by, &at);
+    if (of_values != ALL || !proves_quotient(b, q, by, &flat, of_values, at)) continue;
+    *n = flat, *d = by;
+    return;
+  }
+}
+
+/* N'//d' with the values of q = N//d and the smallest d', row-major or not; 0: none. *failed: memory is
+ * short. */
+static ir_ref near_quotient(pass_build *b, ir_ref q, const pass_linear *n, int64_t d, bool row_major,
+                            bool *failed) {
+  pass_linear smaller;
+  int proofs = 0;
+  int64_t most = row_major && !is_row_major(b, n, d) ? d + CHEAPEST_NEAR : d - 1;
+  for (int64_t by = 2; by <= most && proofs < PROVEN; by++) {
+    pass_interval at = {0, 0};
+    if (!is_near(b, n, d, by, &smaller) || pass_linear_content(&smaller) > 1 ||
+        is_row_major(b, &smaller, by) != row_major)
+      continue;
+    known of_values = values_apart(b, n, d, &smaller, by, &at);
+    if (of_values != NOTHING && at.hi - at.lo >= by) continue;
+    proofs++;
+    if (!proves_quotient(b, q, by, &smaller, of_values, at)) continue;
+    ir_ref of = pass_linear_node(b, &smaller), made = of ? pass_make_div(b, of, ir_index(b->g, by)) : 0;
+    *failed = made == 0;
+    return made;
+  }
+  return 0;
+}
+
 /* The quotient with the smallest divisor that has the values of q = N//d, first among those that reshapes
- * leave; q itself where there is none. */
+ * leave; q itself where there is none. 0 when memory is short. */
 static ir_ref smallest_quotient(pass_build *b, ir_ref q) {
   ir_graph *g = b->g;
   const ir_node *node = ir_get(g, q);
-  pass_linear n, smaller;
-  int64_t d;
+  pass_linear n, plain;
+  int64_t d, step, shift;
+  bool failed = false;
   if (node->op != IR_OP_FLOORDIV || !ir_is_const(g, node->src[1], &d) || d > DIVISORS) return q;
   pass_linear_read(g, node->src[0], &n);
   for (uint32_t i = 0; i < n.count; i++)
     if (n.term[i].coef > CHEAPEST_LARGEST || n.term[i].coef < -CHEAPEST_LARGEST) return q;
-  bool is_flat = is_row_major(b, &n, d);
-  for (int row_major = 1; row_major >= is_flat; row_major--) {
-    int proofs = 0;
-    int64_t most = row_major && !is_flat ? d + CHEAPEST_NEAR : d - 1;
-    for (int64_t by = 2; by <= most && proofs < PROVEN; by++) {
-      pass_interval at = {0, 0};
-      if (!is_near(b, &n, d, by, &smaller) || is_row_major(b, &smaller, by) != (row_major == 1)) continue;
-      known of_values = values_apart(b, &n, d, &smaller, by, &at);
-      if (of_values != NOTHING && at.hi - at.lo >= by) continue;
-      proofs++;
-      if (!proves_quotient(b, q, by, &smaller, of_values, at)) continue;
-      ir_ref of = pass_linear_node(b, &smaller);
-      return of ? pass_make_div(b, of, ir_index(g, by)) : 0;
+  plain = n;
+  bool steps = step_at_multiple(b, &plain, d, &step, &shift);
+  if (!steps || (n.constant % d != 0 && !is_row_major(b, &plain, step))) {
+    ir_ref found = near_quotient(b, q, &n, d, true, &failed);
+    if (found || failed) return found;
+    int64_t flat = d;
+    plain = n;
+    make_row_major(b, q, &plain, &flat);
+    if (!step_at_multiple(b, &plain, flat, &step, &shift)) {
+      found = is_row_major(b, &n, d) ? 0 : near_quotient(b, q, &n, d, false, &failed);
+      return found || failed ? found : q;
     }
   }
-  return q;
+  ir_ref of = pass_linear_node(b, &plain);
+  return of ? pass_make_add(b, pass_make_div(b, of, ir_index(g, step)), ir_index(g, shift)) : 0;
 }
 
-/* A quotient with its own divisor as coefficient: the sum holds its remainder, whose divisor may have been
- * chosen for the sum rather than for the quotient. */
+/* A quotient with a multiple of its own divisor as coefficient: the sum holds its remainder, whose divisor
+ * may have been chosen for the sum rather than for the quotient. */
 static bool is_remainder(const ir_graph *g, const pass_term *t) {
   const ir_node *n = ir_get(g, t->atom);
   int64_t d;
-  return n->op == IR_OP_FLOORDIV && ir_is_const(g, n->src[1], &d) && (t->coef == d || t->coef == -d);
+  return n->op == IR_OP_FLOORDIV && ir_is_const(g, n->src[1], &d) && t->coef % d == 0;
+}
+
+/* Operations of the quotients in a sum: its other terms join those of the sum that it becomes a part of. */
+static int quotient_operations(const ir_graph *g, ir_ref sum) {
+  pass_linear form;
+  ir_ref quotient[PASS_TERMS];
+  uint32_t count = 0;
+  pass_linear_read(g, sum, &form);
+  for (uint32_t i = 0; i < form.count; i++)
+    if (ir_op_of(g, form.term[i].atom) == IR_OP_FLOORDIV) quotient[count++] = form.term[i].atom;
+  return extract_operations(g, quotient, count);
 }
 
 ir_ref cheapest_canonical_index(ir_graph *g, ir_ref index, ir_ref valid) {
@@ -223,7 +311,7 @@ ir_ref cheapest_canonical_index(ir_graph *g, ir_ref index, ir_ref valid) {
     ir_ref atom = sum.term[i].atom,
            smaller = is_remainder(g, &sum.term[i]) ? smallest_quotient(&b, atom) : atom;
     if (!smaller) return 0;
-    if (extract_operations(g, &smaller, 1) > extract_operations(g, &atom, 1)) smaller = atom;
+    if (quotient_operations(g, smaller) > extract_operations(g, &atom, 1)) smaller = atom;
     if (smaller != atom) from[count] = atom, to[count++] = smaller;
   }
   if (count) canonical = pass_substitute_valid(g, canonical, from, to, count);

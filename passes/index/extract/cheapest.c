@@ -29,6 +29,26 @@ static bool is_worse(const ir_graph *g, ir_ref back, ir_ref canonical) {
   return now < 0 || now > before;
 }
 
+/* Is it what the index that was folded leads back to, though that is another one? */
+static bool is_home(cheapest_search *s, ir_ref back) {
+  if (!s->home) s->home = cheapest_canonical_index(s->g, s->index, s->valid);
+  return back == s->home;
+}
+
+/* Has it fewer operations, and no other quotients but of ranges alone, which are axes as they are? */
+static bool is_simpler(const ir_graph *g, ir_ref back, ir_ref canonical) {
+  pass_linear sum, other;
+  pass_linear_read(g, back, &sum), pass_linear_read(g, canonical, &other);
+  for (uint32_t i = 0; i < sum.count; i++) {
+    ir_ref atom = sum.term[i].atom;
+    bool known = ir_op_of(g, atom) != IR_OP_FLOORDIV || pass_linear_coef(&other, atom);
+    if (!known && ir_op_of(g, ir_src(g, atom, 0)) != IR_OP_RANGE) return false;
+  }
+  int now = extract_operations(g, &back, 1);
+  return now >= 0 && now < extract_operations(g, &canonical, 1) &&
+         quotients_of(g, back) <= quotients_of(g, canonical);
+}
+
 /* Does it hold on several intervals of a sum, so that loops would be split at the ends of each? A value that
  * a range leaves out is a cheap one. */
 static bool has_intervals(const ir_graph *g, ir_ref valid) {
@@ -52,7 +72,8 @@ bool cheapest_keep(cheapest_search *s, ir_ref index, ir_ref valid) {
   }
   if (index != s->best_index) {
     if (!(back = cheapest_canonical_index(s->g, index, s->valid))) return false;
-    if (is_worse(s->g, back, s->index)) return true;
+    if (is_worse(s->g, back, s->index) && !is_simpler(s->g, back, s->index) && !is_home(s, back))
+      return s->home != 0;
   }
   s->best_index = index, s->best_valid = valid, s->cost = cost, s->apart = apart;
   return true;
@@ -66,27 +87,56 @@ bool cheapest_offer(cheapest_search *s, ir_ref index, ir_ref valid) {
 }
 
 pass_interval cheapest_bounds(pass_build *b, const pass_linear *form) {
-  pass_interval r = pass_linear_bounds(b, form);
+  pass_interval r;
+  if (cheapest_every_point(b, form, &r)) return r;
+  r = pass_linear_bounds(b, form);
   if (!b->facts || r.lo == INT64_MIN || r.hi == INT64_MAX) return r;
   for (int k = 0; k < TIGHTEN && r.lo < r.hi && pass_linear_never(b, form, r.lo, r.lo); k++) r.lo++;
   for (int k = 0; k < TIGHTEN && r.lo < r.hi && pass_linear_never(b, form, r.hi, r.hi); k++) r.hi--;
   return r;
 }
 
+/* Has the index fewer quotients, all of which are in the other one, too? */
+static bool drops_quotients(const ir_graph *g, ir_ref index, ir_ref other) {
+  pass_linear sum, more;
+  pass_linear_read(g, index, &sum), pass_linear_read(g, other, &more);
+  for (uint32_t i = 0; i < sum.count; i++)
+    if (ir_op_of(g, sum.term[i].atom) == IR_OP_FLOORDIV && !pass_linear_coef(&more, sum.term[i].atom))
+      return false;
+  return quotients_of(g, index) < quotients_of(g, other);
+}
+
+/* Extracts the pair as it was folded, and sets what the search begins from. *open: a search may follow, since
+ * what was extracted leads back to what was folded. Where it leads to an index with fewer quotients, that is
+ * begun from: each time there are fewer, so this ends. */
+static bool begin(cheapest_search *s, bool *open) {
+  ir_graph *g = s->g;
+  ir_ref back = 0;
+  for (;; s->index = back, s->home = 0) {
+    ir_ref roots[] = {s->index, s->valid};
+    if (!pass_extract(g, &pass_print_costs, roots, 2)) return false;
+    *open = quotients_of(g, s->index) <= FEW;
+    if (!*open) {
+      if (!(back = cheapest_canonical_index(g, roots[0], s->valid))) return false;
+      *open = back == s->index || is_home(s, back);
+    }
+    s->best_index = *open ? roots[0] : s->index, s->best_valid = *open ? roots[1] : s->valid;
+    if (*open || !drops_quotients(g, back, s->index)) break;
+  }
+  s->cost = extract_operations(g, (ir_ref[]){s->best_index, s->best_valid}, 2);
+  s->apart = operations_apart(g, s->best_index, s->best_valid);
+  return *open || s->home;
+}
+
 bool pass_extract_access(ir_graph *g, ir_ref *index, ir_ref *valid) {
-  cheapest_search s = {.g = g, .index = *index, .valid = *valid, .proofs = PROOFS};
-  s.best_index = *index, s.best_valid = s.implied = *valid;
+  cheapest_search s = {.g = g, .index = *index, .valid = *valid, .implied = *valid, .proofs = PROOFS};
+  bool open;
   pass_index_begin(g);
-  ir_ref roots[] = {*index, *valid};
-  if (!pass_extract(g, &pass_print_costs, roots, 2)) return false;
-  if (quotients_of(g, *index) > FEW && cheapest_canonical_index(g, roots[0], *valid) != *index) return true;
-  s.best_index = roots[0], s.best_valid = roots[1];
-  s.cost = extract_operations(g, roots, 2);
-  s.apart = operations_apart(g, roots[0], roots[1]);
-  bool trivial = s.cost <= 1; /* or too long to be counted */
-  if (!trivial) s.samples = cheapest_samples(g, *index, *valid, &s.sampled_valid);
+  if (!begin(&s, &open)) return false;
+  bool trivial = !open || s.cost <= 1; /* or too long to be counted */
+  if (!trivial) s.samples = cheapest_samples(g, s.index, *valid, &s.sampled_valid);
   bool done = trivial || (cheapest_values(&s) && cheapest_clauses(&s) && cheapest_quotients(&s));
-  for (int cost = s.cost + 1; done && s.cost < cost;) {
+  for (int cost = s.cost + 1; done && s.cost < cost && open;) {
     cost = s.cost;
     done = cheapest_offer(&s, s.best_index, s.best_valid);
   }

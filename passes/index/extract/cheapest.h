@@ -24,6 +24,7 @@ typedef struct cheapest_search {
   ir_graph *g;
   ir_ref index, valid;           /* canonical */
   ir_ref best_index, best_valid; /* extracted */
+  ir_ref home;                   /* canonical form that the index leads back to; 0: not asked yet */
   ir_ref implied;                /* the validity, or one that is equal and says more of sums */
   int cost;                      /* of the best two together, in operations */
   int apart;                     /* of each alone, added */
@@ -63,6 +64,8 @@ uint64_t cheapest_sampled(const access_samples *samples, const pass_linear *form
 /* The smallest interval with the form's values at these points; false where that is not known. */
 bool cheapest_sampled_interval(const access_samples *samples, const pass_linear *form, uint64_t at,
                                pass_interval *out);
+/* The interval of a form's values at all points that b's facts allow; false where these are too many. */
+bool cheapest_every_point(pass_build *b, const pass_linear *form, pass_interval *out);
 /* quotients.c: other quotients and remainders for those in the index */
 bool cheapest_quotients(cheapest_search *s);
 /* canonical.c: the canonical form that a cheapest one was made from; 0 when memory is short */

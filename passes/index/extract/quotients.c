@@ -3,14 +3,14 @@
  *   remainder  T = R + s*((U - t)%C + t), C = |alpha|, where W = s*(T - R) lies in [t, t + C): W and U agree
  *              modulo C, since alpha*q vanishes there
  *   quotient   T = R + alpha*((N + d*M)//d) = R + alpha*(N//d + M), where L = R + alpha*M; and so for
- *              -((d-1 - N)//d), which is N//d
+ *              -((d-1 - N)//d), which is N//d, and for a multiple (k*N)//(k*d)
  *
  * R takes from L the terms that do not occur in N, and of the others all, none, or all but one multiple. */
 #include "cheapest.h"
 
 enum {
   SHARED = 3,  /* terms of N that may be divided between U and R [2 in tests] */
-  CHOICES = 6, /* for each of them */
+  CHOICES = 9, /* for each of them */
 };
 
 typedef struct quotient_term {
@@ -86,43 +86,68 @@ static int64_t centred(int64_t value, int64_t by) {
   return r > by - r ? r - by : r;
 }
 
+/* U, which agrees with W modulo `by`: residues of least magnitude, or none negative. */
+static bool residues(ir_graph *g, const pass_linear *w, int64_t by, bool positive, pass_linear *u) {
+  pass_linear_const(u, 0);
+  for (uint32_t i = 0; i < w->count; i++) {
+    int64_t c = w->term[i].coef;
+    if (!pass_linear_term(g, u, w->term[i].atom, positive ? ir_floor_mod(c, by) : centred(c, by)))
+      return false;
+  }
+  return true;
+}
+
+/* Prices R + sign*((U - t)%by + t), where W is in an interval that allows some t, and R has this constant. */
+static bool offer_shifts(cheapest_search *s, pass_linear *u, pass_linear *r, int64_t by, int sign,
+                         pass_interval in) {
+  int64_t lowest = in.hi - by + 1, outside = r->constant, wanted[] = {0, -sign * outside, in.lo};
+  for (int k = 0; k < 3; k++) { /* t so that no constant is added inside, or none outside */
+    int64_t t = wanted[k];
+    bool repeated = (k > 0 && t == wanted[0]) || (k > 1 && t == wanted[1]);
+    if (repeated || t < lowest || t > in.lo) continue;
+    u->constant = ir_floor_mod(-t, by);
+    r->constant = outside + sign * t;
+    if (!offer(s, IR_OP_MOD, u, by, sign, NULL, r)) return false;
+    u->constant = -t;
+    if (t > 0 && !offer(s, IR_OP_MOD, u, by, sign, NULL, r)) return false;
+  }
+  r->constant = outside;
+  return true;
+}
+
 /* Prices R + sign*((U - t)%by + t) where W allows some t. */
 static bool offer_remainder(cheapest_search *s, pass_build *b, const pass_linear *whole,
                             const pass_linear *outer, int64_t by, int sign) {
-  pass_linear w = *whole, u, r = *outer;
+  pass_linear w = *whole, u, positive, r = *outer;
   ir_graph *g = s->g;
   if (!pass_linear_add(g, &w, outer, -1) || !pass_linear_scale(&w, sign) || !is_small(&w)) return true;
-  pass_linear_const(&u, 0);
-  int64_t constant = w.constant;
-  w.constant = 0;
-  for (uint32_t i = 0; i < w.count; i++)
-    if (!pass_linear_term(g, &u, w.term[i].atom, centred(w.term[i].coef, by))) return true;
-  if (u.count == 0) return true;
-  if (5 + extract_form_operations(&u) + extract_form_operations(&r) - 2 >= s->cost) return true;
+  r.constant += sign * w.constant, w.constant = 0;
+  if (!residues(g, &w, by, false, &u) || !residues(g, &w, by, true, &positive) || u.count == 0) return true;
+  int around = 5 + extract_form_operations(&r) - 2, least = extract_form_operations(&u),
+      other = extract_form_operations(&positive);
+  if (around + (other < least ? other : least) - 1 >= s->cost) return true; /* 1: a factor of all terms */
   pass_interval in;
   bool sampled = cheapest_sampled_interval(s->samples, &w, s->sampled_valid, &in);
   if (s->proofs == 0 || (sampled && in.hi - in.lo >= by)) return true;
   s->proofs--;
   in = cheapest_bounds(b, &w);
   if (in.lo < -CHEAPEST_LARGEST || in.hi > CHEAPEST_LARGEST || in.hi - in.lo >= by) return true;
-  /* T = R + sign*constant + sign*((U - t)%C + t): t so that no constant is added inside, or none outside */
-  int64_t lowest = in.hi - by + 1, outside = r.constant + sign * constant,
-          wanted[] = {0, -sign * outside, in.lo};
-  for (int k = 0; k < 3; k++) {
-    int64_t t = wanted[k];
-    if (t < lowest || t > in.lo) continue;
-    u.constant = ir_floor_mod(-t, by);
-    r.constant = outside + sign * t;
-    if (!offer(s, IR_OP_MOD, &u, by, sign, NULL, &r)) return false;
-    u.constant = -t;
-    if (t > 0 && !offer(s, IR_OP_MOD, &u, by, sign, NULL, &r)) return false;
-  }
-  return true;
+  return offer_shifts(s, &u, &r, by, sign, in) &&
+         (pass_linear_same(&u, &positive) || offer_shifts(s, &positive, &r, by, sign, in));
 }
 
-/* The coefficients that R may have of an atom with coefficient `has` in T. */
-static uint32_t choices_of(int64_t has, int64_t *out) {
-  const int64_t all[CHOICES] = {has, 0, has - 1, has + 1, 1, -1};
+/* The coefficients that R may have of an atom with coefficient `has` in T; the last, of which 2*R = has
+ * modulo `by`, make U = R or U = -R. */
+static uint32_t choices_of(int64_t has, int64_t by, int64_t *out) {
+  const int64_t all[CHOICES] = {has,
+                                0,
+                                has - 1,
+                                has + 1,
+                                1,
+                                -1,
+                                has % 2 ? has : has / 2,
+                                (has + by) % 2 ? has : (has + by) / 2,
+                                (has - by) % 2 ? has : (has - by) / 2};
   uint32_t count = 0;
   for (uint32_t i = 0; i < CHOICES; i++) {
     uint32_t k = 0;
@@ -140,7 +165,7 @@ static bool try_remainders(cheapest_search *s, pass_build *b, const pass_linear 
            at[SHARED] = {0};
   if (by < 2) return true;
   for (uint32_t i = 0; i < shared; i++)
-    counts[i] = choices_of(pass_linear_coef(whole, q->numerator.term[i].atom), choice[i]);
+    counts[i] = choices_of(pass_linear_coef(whole, q->numerator.term[i].atom), by, choice[i]);
   for (;;) {
     pass_linear outer = q->other;
     outer.constant = 0;
@@ -218,13 +243,29 @@ static bool try_divisors(cheapest_search *s, pass_build *b, const quotient_term 
   return true;
 }
 
+/* (k*N)//(k*d) = N//d, for a k with which N is what L has of its terms. */
+static bool try_multiple(cheapest_search *s, const quotient_term *q) {
+  pass_linear inner = q->numerator;
+  int64_t k = pass_linear_coef(&q->other, inner.term[0].atom);
+  if (k % inner.term[0].coef) return true;
+  k /= inner.term[0].coef;
+  if (k < 2 || k > CHEAPEST_LARGEST / q->d || inner.constant || !pass_linear_scale(&inner, k) ||
+      !is_small(&inner))
+    return true;
+  for (uint32_t i = 0; i < inner.count; i++)
+    if (pass_linear_coef(&q->other, inner.term[i].atom) != inner.term[i].coef) return true;
+  return offer(s, IR_OP_FLOORDIV, &inner, k * q->d, q->alpha, NULL, &q->other);
+}
+
 /* N//d and, as -((d-1 - N)//d), what it is from the other side. */
 static bool try_quotients(cheapest_search *s, pass_build *b, const quotient_term *q) {
   quotient_term mirrored = *q;
   mirrored.alpha = -q->alpha;
   mirrored.numerator.constant -= q->d - 1;
-  if (!try_moves(s, q, true) || !try_moves(s, q, false) || !try_divisors(s, b, q)) return false;
-  return !pass_linear_scale(&mirrored.numerator, -1) || try_moves(s, &mirrored, true);
+  if (!try_moves(s, q, true) || !try_moves(s, q, false) || !try_divisors(s, b, q) || !try_multiple(s, q))
+    return false;
+  return !pass_linear_scale(&mirrored.numerator, -1) ||
+         (try_moves(s, &mirrored, true) && try_multiple(s, &mirrored));
 }
 
 /* Forms that equal the index on valid lanes, where the facts fix a sum: each of its terms eliminated. */

@@ -8,6 +8,7 @@ enum {
   POINTS = 64,   /* as many as the bits of a mask */
   FIRST = 16,    /* of them: anywhere; the others are next to those of them that are valid */
   NODES = 40,    /* nodes that are evaluated [30 in tests]: nothing is known of a larger access */
+  ALL = 1024,    /* points that are evaluated in place of a proof: about its price */
   MOST = 1 << 30 /* of a range: products with coefficients of an access fit an int64_t */
 };
 
@@ -185,4 +186,53 @@ bool cheapest_sampled_interval(const access_samples *s, const pass_linear *form,
     if (value[p] > out->hi) out->hi = value[p];
   }
   return true;
+}
+
+/* Lists the atoms of the form and what the facts are about; the number of points of their ranges, 0: more
+ * than are evaluated, or some are not. */
+static int64_t list_all(access_samples *s, const pass_linear *form, const pass_facts *facts) {
+  int64_t points = 1;
+  bool known = true;
+  for (uint32_t i = 0; i < form->count && known; i++) known = add_node(s, form->term[i].atom);
+  for (uint32_t i = 0; facts && i < facts->count && known; i++) known = add_node(s, facts->fact[i].node);
+  for (uint32_t r = 0; r < s->ranges && points <= ALL; r++)
+    points *= size_of(s, r) > ALL ? ALL + 1 : size_of(s, r);
+  return known && points <= ALL ? points : 0;
+}
+
+/* Evaluates the points from `first` on; which of them the facts allow. */
+static uint64_t evaluate_from(access_samples *s, int64_t first, int count, const pass_facts *facts) {
+  uint64_t inside = count == POINTS ? UINT64_MAX : ((uint64_t)1 << count) - 1;
+  for (int p = 0; p < POINTS; p++) {
+    int64_t left = first + (p < count ? p : 0);
+    for (uint32_t r = 0; r < s->ranges; left /= size_of(s, r), r++)
+      s->value[s->range[r]][p] = left % size_of(s, r);
+  }
+  evaluate_all(s, 0, POINTS);
+  for (uint32_t i = 0; facts && i < facts->count; i++) {
+    const int64_t *value = s->value[place_of(s, facts->fact[i].node)];
+    for (int p = 0; p < count; p++)
+      if (value[p] < facts->fact[i].in.lo || value[p] > facts->fact[i].in.hi) inside &= ~((uint64_t)1 << p);
+  }
+  return inside;
+}
+
+bool cheapest_every_point(pass_build *b, const pass_linear *form, pass_interval *out) {
+  access_samples *s = ir_alloc(b->g->mem, sizeof *s);
+  if (!s) return false;
+  s->g = b->g, s->nodes = s->ranges = 0;
+  int64_t points = list_all(s, form, b->facts);
+  bool known = points > 0;
+  *out = (pass_interval){INT64_MAX, INT64_MIN};
+  for (int64_t first = 0; first < points && known; first += POINTS) {
+    pass_interval in;
+    int count = points - first < POINTS ? (int)(points - first) : POINTS;
+    uint64_t inside = evaluate_from(s, first, count, b->facts);
+    if (!inside) continue;
+    if (!(known = cheapest_sampled_interval(s, form, inside, &in))) break;
+    if (in.lo < out->lo) out->lo = in.lo;
+    if (in.hi > out->hi) out->hi = in.hi;
+  }
+  cheapest_samples_free(b->g, s);
+  return known && out->lo <= out->hi;
 }
