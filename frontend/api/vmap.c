@@ -34,7 +34,7 @@ static bool check_axis_size(mapping *m, size_t number, ir_ref x, int axis) {
         number + 1, type_of(m, x, &type));
   if (axis < -rank || axis >= rank)
     return fe_refuse(&m->call,
-                     "axis %d of argument %zu is out of range; it has shape %s; the axis lies in %lld..%lld",
+                     "axis %d of argument %zu is out of range; it has shape %s; the axis must lie in %lld..%lld",
                      axis, number + 1, type_of(m, x, &type), (long long)-rank, (long long)rank - 1);
   ir_ref size = ir_dim(g, x, (uint32_t)(axis < 0 ? axis + rank : axis));
   if (!m->size) m->size = size;
@@ -42,7 +42,7 @@ static bool check_axis_size(mapping *m, size_t number, ir_ref x, int axis) {
   return fe_refuse(
       &m->call,
       "axis %d of argument %zu, of shape %s, has size %s, axis_size or the arguments before say %s; mapped "
-      "sizes are equal%s",
+      "sizes must be equal%s",
       axis, number + 1, type_of(m, x, &type), op_words_expr(g, size, &one), op_words_expr(g, m->size, &other),
       op_words_fact(g, IR_OP_EQ, m->size, size, &fact));
 }
@@ -111,7 +111,7 @@ static bool unbatch_result(mapping *m, size_t number, const fe_leaf *leaf) {
                number + 1, type_of(m, x, &type));
   if (leaf->axis < -rank - 1 || leaf->axis > rank)
     return fe_refuse(
-        &m->call, "out axis %d of result %zu is out of range; it has shape %s; the axis lies in %lld..%lld",
+        &m->call, "out axis %d of result %zu is out of range; it has shape %s; the axis must lie in %lld..%lld",
         leaf->axis, number + 1, type_of(m, x, &type), (long long)-rank - 1, (long long)rank);
   leaf->value->id = op_unbatch(g, x, m->size, leaf->axis, m->level);
   if (m->over && leaf->value->id && lead == m->level)

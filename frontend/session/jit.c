@@ -109,7 +109,7 @@ static void copy_dynamic(vf_jit *j, const vf_jit_options *o, ir_error *error) {
     else if (known->lo != made.lo || known->hi != made.hi || known->divisor != made.divisor)
       ir_fail(error, IR_ERR_INVALID,
               "jit @%.60s: %.60s is declared as %lld..%lld:%lld and as %lld..%lld:%lld; axes of one name "
-              "have one range",
+              "must have one range",
               j->name, d->name, (long long)known->lo, (long long)known->hi, (long long)known->divisor,
               (long long)made.lo, (long long)made.hi, (long long)made.divisor);
     j->axes[i] = (axis){d->input, d->axis, v};

@@ -25,7 +25,7 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m) {
 
 const char *fe_nearest(const char *typed, size_t length, const char *const *words, size_t count) {
   const char *found = NULL;
-  unsigned best = (unsigned)length / 3 + 2, close = (unsigned)length / 3;
+  unsigned close = length > 1 && length < 3 ? 1 : (unsigned)length / 3, best = (unsigned)length / 3 + 2;
   for (size_t i = 0; i < count && length <= LONGEST; i++) {
     size_t own = strlen(words[i]);
     unsigned d = own <= LONGEST ? distance(typed, length, words[i], own) : best;

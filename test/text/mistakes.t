@@ -38,7 +38,7 @@ graph @g(%x: f32[4,3], %w: f32[4,5]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: matmul: the last axis of f32[4,3] has size 3, the last but one axis of f32[4,5] has 4; the contracted sizes are equal
+! a.vf:2:3: error: matmul: the last axis of f32[4,3] has size 3, the last but one axis of f32[4,5] has 4; the contracted sizes must be equal
 ? 2
 
 == an axis that is not there
@@ -49,7 +49,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: sum: axis 2 is out of range; x has shape f32[4,3]; the axis lies in -2..1
+! a.vf:2:3: error: sum: axis 2 is out of range; x has shape f32[4,3]; the axis must lie in -2..1
 ? 2
 
 == an axis twice
@@ -60,7 +60,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: sum: axes [0,-2] repeat axis 0; x has shape f32[4,3]; each axis is listed at most once
+! a.vf:2:3: error: sum: axes [0,-2] repeat axis 0; x has shape f32[4,3]; each axis may be listed at most once
 ? 2
 
 == an operation by another name
@@ -148,7 +148,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: sum: there is no attribute keepdim; attributes: axis, axes, keepdims
+! a.vf:2:3: error: sum: there is no attribute keepdim; attributes: axis, axes, keepdims; keepdim is called keepdims here
 ? 2
 
 == an attribute missing
@@ -275,7 +275,7 @@ graph @g(%c: i32[4], %x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: where: the condition has shape i32[4]; a condition is bool: compare it, or cast it to bool
+! a.vf:2:3: error: where: the condition has shape i32[4]; a condition must be bool: compare it, or cast it to bool
 ? 2
 
 == a condition that is no bool
@@ -289,7 +289,7 @@ graph @g(%p: f32[], %x: f32[]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:5:3: error: cond: the predicate is f32[]; it is a bool of rank 0: compare, or reduce it
+! a.vf:5:3: error: cond: the predicate is f32[]; it must be a bool of rank 0: compare, or reduce it
 ? 2
 
 == branches of different shapes
@@ -358,7 +358,7 @@ graph @g(%x: f32[2]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:19: error: unknown graph, found '@g', expected a graph defined above
+! a.vf:2:19: error: unknown graph, found '@g', expected a graph defined above; a graph does not call itself: what is repeated is the do=@f of while_loop or scan
 ? 2
 
 == an index that is a float
@@ -369,7 +369,7 @@ graph @g(%x: f32[4,3], %i: f32[2]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: take: the indices have shape f32[2]; x has shape f32[4,3]; indices are integers
+! a.vf:2:3: error: take: the indices have shape f32[2]; x has shape f32[4,3]; indices must be integers
 ? 2
 
 == a negative size
@@ -514,7 +514,7 @@ graph @g(%x: f32[8,8], %w: f32[3,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: conv: x has shape f32[8,8], the weight f32[3,3], and 0 spatial axes; both have 2 axes before these: x batch and channels, the weight channels
+! a.vf:2:3: error: conv: x has shape f32[8,8], the weight f32[3,3], and 0 spatial axes; both must have 2 axes before these: x batch and channels, the weight channels
 ? 2
 
 == channels that differ
@@ -525,7 +525,7 @@ graph @g(%x: f32[1,3,8,8], %w: f32[4,2,3,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: conv: x has shape f32[1,3,8,8], 3 channels; the weight has shape f32[4,2,3,3], for 2 channels in 1 group; these are equal
+! a.vf:2:3: error: conv: x has shape f32[1,3,8,8], 3 channels; the weight has shape f32[4,2,3,3], for 2 channels in 1 group; both must be equal, where x is [batch, channels, ...] and the weight [results, channels / groups, ...]
 ? 2
 
 == a window larger than the image
@@ -536,7 +536,7 @@ graph @g(%x: f32[1,1,4,4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: max_pool: a window of 5 by dilation 1 spans 5 elements; x has shape f32[1,1,4,4], 4 in spatial axis 0 with its padding; a window lies inside
+! a.vf:2:3: error: max_pool: a window of 5 by dilation 1 spans 5 elements; x has shape f32[1,1,4,4], 4 in spatial axis 0 with its padding; a window must lie inside
 ? 2
 
 == an einsum with a wrong letter
@@ -547,7 +547,7 @@ graph @g(%a: f32[2,3], %b: f32[3,4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: einsum: equation 'ij,jk->il': the result has a label that no operand has, or has one twice; an equation is like 'ij,jk->ik' or '...ii->...i'
+! a.vf:2:3: error: einsum: equation 'ij,jk->il': the result has 'l', which no operand has; an equation is like 'ij,jk->ik' or '...ii->...i'
 ? 2
 
 == an einsum of other sizes
@@ -569,7 +569,7 @@ graph @g(%a: f32[2,3], %b: f32[2,4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: concatenate: operand 2 has shape f32[2,4], the first f32[2,3]: size 3 meets 4 at axis 1; sizes of the other axes are equal
+! a.vf:2:3: error: concatenate: operand 2 has shape f32[2,4], the first f32[2,3]: size 3 meets 4 at axis 1; sizes of the other axes must be equal
 ? 2
 
 == a stack of other shapes
@@ -580,7 +580,7 @@ graph @g(%a: f32[2,3], %b: f32[2,4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: stack: operand 2 has shape f32[2,4], the first f32[2,3]: size 3 meets 4 at axis 1; sizes are equal
+! a.vf:2:3: error: stack: operand 2 has shape f32[2,4], the first f32[2,3]: size 3 meets 4 at axis 1; sizes must be equal
 ? 2
 
 == topk beyond the axis
@@ -624,7 +624,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: exp: 2 operands given; takes 1
+! a.vf:2:3: error: exp: 2 operands given; takes 1: x
 ? 2
 
 == too few operands
@@ -635,7 +635,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: sub: 1 operand given; takes 2
+! a.vf:2:3: error: sub: 1 operand given; takes 2: x, y
 ? 2
 
 == a bound in the wrong order
@@ -835,7 +835,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: concatenate: 0 operands given; takes at least 1
+! a.vf:2:3: error: concatenate: 0 operands given; takes at least 1: arrays
 ? 2
 
 == a fill that is no scalar
@@ -934,7 +934,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: take_along_axis: the indices have shape f32[3,4]; x has shape f32[3,4]; indices are integers
+! a.vf:2:3: error: take_along_axis: the indices have shape f32[3,4]; x has shape f32[3,4]; indices must be integers
 ? 2
 
 == a window of no axes
@@ -978,7 +978,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: stride: there is no attribute strides; attributes: steps
+! a.vf:2:3: error: stride: there is no attribute strides; attributes: steps; strides is called steps here
 ? 2
 
 == an expansion of a size that is not one
@@ -1011,7 +1011,7 @@ graph @g(%x: f32[3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: swap_axes: there is no attribute axes; attributes: axis1, axis2
+! a.vf:2:3: error: swap_axes: there is no attribute axes; attributes: axis1, axis2; here that is permute %x order=[1,0]
 ? 2
 
 == an attribute of another name of the operation
@@ -1022,7 +1022,7 @@ graph @g(%x: f32[2,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: transpose: there is no attribute order; attributes: axis1, axis2; order is an attribute of permute
+! a.vf:2:3: error: transpose: there is no attribute order; attributes: axis1, axis2; here that is permute %x order=[1,0]
 ? 2
 
 == a norm of another width
@@ -1337,7 +1337,7 @@ $ viewfold index "f32[4,6].permute(1)"
 
 == a chain without a dtype
 $ viewfold index "[4,6].flip(0)"
-! <chain>:1:1: error: unknown dtype, found '[', expected one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+! <chain>:1:1: error: unknown dtype, found '[', expected a type as in f32[2,3], of one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
 ? 2
 
 == a chain of another size
@@ -1474,7 +1474,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:15: error: a text in place of an operand, found '"ij,jk->ik"', expected %NAME or a number; a text is an attribute, as in file="w.npy"
+! a.vf:2:15: error: a text in place of an operand, found '"ij,jk->ik"', expected %NAME or a number; a text is an attribute, as in equation="ij,jk->ik" of einsum, and from="a(bc=2)" to="abc" of rearrange
 ? 2
 
 == a text without quotes

@@ -450,7 +450,7 @@ static const struct {
     {bad_count, "permute: the order has 99 entries; a tensor has at most 16 axes"},
     {bad_pairs, "pad: the list of pads has 3 numbers; each axis takes two"},
     {bad_mode, "pad: mode=edge fills with elements of x, so a value has no use; give the error value"},
-    {bad_axis, "sum: axis 2 is out of range; x has shape f32[2,3]; the axis lies in -2..1"},
+    {bad_axis, "sum: axis 2 is out of range; x has shape f32[2,3]; the axis must lie in -2..1"},
     {bad_name, "input: the name x is taken by another input"},
     {bad_variable,
      "variable: n=5..7:8 has no value; takes low <= high, a divisor >= 1 and a multiple of it between them"},

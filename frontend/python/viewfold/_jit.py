@@ -142,7 +142,7 @@ class _Jit:
                     d = traced.dims[-1 - mark]
                     if sizes.setdefault(d.name, shape[axis]) != shape[axis]:
                         raise ValueError(f"{self.name}: {d.name} is {sizes[d.name]}, and {shape[axis]} along axis {axis} "
-                                         f"of argument {n}; axes of one name have one size")
+                                         f"of argument {n}; axes of one name must have one size")
         return traced, arrays, tuple(sizes[d.name] for d in traced.dims)
 
     def html(self) -> str | None:

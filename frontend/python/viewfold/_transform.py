@@ -244,7 +244,7 @@ def _check_lengths(slices: list[Array], paths: list[str], length: int | None) ->
             continue
         if x.shape[0] != slices[0].shape[0]:
             raise ValueError(f"scan: xs{paths[0]} has {slices[0].shape[0]} elements along its first axis, and xs{path} has {x.shape[0]}; "
-                             "all have the same number")
+                             "all must have the same number")
         if length is not None and x.shape[0] != length:
             raise ValueError(f"scan: xs{path} has {x.shape[0]} elements along its first axis, and length is {length}; leave length out")
     if not slices and length is None:

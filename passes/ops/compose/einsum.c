@@ -85,8 +85,8 @@ static bool take_diagonals(work *w, einsum_term *t) {
       if (!op_decided(g, IR_OP_EQ, a, b)) {
         char text[4];
         op_refuse(g,
-                  "einsum: label %s has sizes %s and %s in one operand, of shape %s; those of a diagonal are "
-                  "equal%s",
+                  "einsum: label %s has sizes %s and %s in one operand, of shape %s; those of a diagonal must "
+                  "be equal%s",
                   einsum_label(label, text), OP_EXPR(a), OP_EXPR(b), OP_TYPE(t->x), OP_FACT(IR_OP_EQ, a, b));
         return false;
       }

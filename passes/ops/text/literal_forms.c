@@ -96,7 +96,7 @@ static const ir_attr *nest_next(nest *w) {
   if (item->kind != IR_ATTR_LIST) return item;
   op_refuse(
       w->a->g,
-      "%s: values are ragged: a list stands where a number was expected; lists of one depth have one length",
+      "%s: values are ragged: a list stands where a number was expected; lists of one depth must have one length",
       w->a->who);
   return NULL;
 }
