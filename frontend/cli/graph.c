@@ -210,8 +210,7 @@ int cli_context_options(const char *command, const char *threads, const char *de
   options->device = device ? device : getenv("VIEWFOLD_DEVICE");
   if (options->device && !*options->device) options->device = NULL;
   if (options->device && !rt_device_is_name(options->device))
-    return cli_usage(command,
-                     "%s device '%s'; expected cpu, c, opencl, opencl:NUMBER or opencl:PART OF NAME",
+    return cli_usage(command, "%s device '%s'; expected cpu, c, opencl, opencl:NUMBER or opencl:PART OF NAME",
                      device ? "unknown" : "VIEWFOLD_DEVICE names an unknown", options->device);
   options->calls = fe_taps_calls(cli_taps());
   options->progress = cli_work();

@@ -219,18 +219,19 @@ static const struct {
 static bool print_show(const char *name) {
   for (size_t i = 0; i < sizeof shows / sizeof *shows; i++) {
     if (strcmp(shows[i].name, name) != 0) continue;
-    printf("operation   %s\n"
-           "operands    1: x\n"
-           "attributes  %s: %s\n"
-           "gives       x, whose elements are shown whenever it is computed: in each round of a loop, in the\n"
-           "            branch that is taken, also where nothing reads what it gives\n"
-           "\nexample:\n"
-           "graph @%s(%%x: f32[2,3]) {\n"
-           "  %%q = %s %%x %s=\"%s\"\n"
-           "  %%y = neg %%q\n"
-           "  return %%y\n"
-           "}\n",
-           name, shows[i].attribute, shows[i].takes, name, name, shows[i].attribute, shows[i].value);
+    printf(
+        "operation   %s\n"
+        "operands    1: x\n"
+        "attributes  %s: %s\n"
+        "gives       x, whose elements are shown whenever it is computed: in each round of a loop, in the\n"
+        "            branch that is taken, also where nothing reads what it gives\n"
+        "\nexample:\n"
+        "graph @%s(%%x: f32[2,3]) {\n"
+        "  %%q = %s %%x %s=\"%s\"\n"
+        "  %%y = neg %%q\n"
+        "  return %%y\n"
+        "}\n",
+        name, shows[i].attribute, shows[i].takes, name, name, shows[i].attribute, shows[i].value);
     return true;
   }
   return false;

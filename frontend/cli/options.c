@@ -23,7 +23,10 @@ const char *cli_word_list(const char *const *words, size_t count, char *out, siz
   size_t used = 0;
   *out = '\0';
   for (size_t i = 0; i < count && used < size; i++)
-    used += (size_t)snprintf(out + used, size - used, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " and ",
+    used += (size_t)snprintf(out + used, size - used, "%s%s",
+                             i == 0          ? ""
+                             : i + 1 < count ? ", "
+                                             : " and ",
                              words[i]);
   return out;
 }
@@ -38,8 +41,8 @@ static int fail_unknown_option(const cli_syntax *s, const char *command, const c
     if (names[i][1] == '-' && names[i][2] == name[1]) near = names[i];
   if (near) return cli_usage(command, "unknown option '%.*s'; did you mean %s?", (int)length, name, near);
   char list[600];
-  return cli_usage(command, "unknown option '%.*s'; there %s %s", (int)length, name, count == 1 ? "is" : "are",
-                   cli_word_list(names, count, list, sizeof list));
+  return cli_usage(command, "unknown option '%.*s'; there %s %s", (int)length, name,
+                   count == 1 ? "is" : "are", cli_word_list(names, count, list, sizeof list));
 }
 
 int cli_last(void *to, const char *command, const char *option, const char *value) {

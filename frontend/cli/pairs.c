@@ -54,10 +54,11 @@ int cli_unknown_value(const char *command, const char *option, const cli_pair *p
     const ir_parsed_graph *other = &module->graphs[i];
     if (other == block || other->kind != IR_BLOCK_GRAPH || !ir_defined_find(other, pair->name, pair->length))
       continue;
-    ir_textf(&list,
-             "; @%.60s has one, whose values are not those of one call: return it from there, or show it by %%q = "
-             "print %%%.*s text=\"%.*s = {}\"",
-             other->name, length, pair->name, length, pair->name);
+    ir_textf(
+        &list,
+        "; @%.60s has one, whose values are not those of one call: return it from there, or show it by %%q = "
+        "print %%%.*s text=\"%.*s = {}\"",
+        other->name, length, pair->name, length, pair->name);
     break;
   }
   if (!list.len) {

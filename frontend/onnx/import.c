@@ -335,9 +335,10 @@ static bool fail_no_model(onnx_import *m) {
   snprintf(found, sizeof found, "%.199s", m->error->text);
   ir_error_clear(m->error);
   if (text)
-    return onnx_fail(m, IR_ERR_INVALID,
-                     "no ONNX model, but text; a text of graphs has a name that does not end in .onnx, such as "
-                     "net.vf");
+    return onnx_fail(
+        m, IR_ERR_INVALID,
+        "no ONNX model, but text; a text of graphs has a name that does not end in .onnx, such as "
+        "net.vf");
   return onnx_fail(m, IR_ERR_INVALID, "no ONNX model, or a damaged one: %s", found);
 }
 

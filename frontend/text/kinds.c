@@ -9,8 +9,10 @@ static const struct {
   size_t length;
   const char *words;
 } kinds[] = {
-    {"\x93NUMPY", 6, "an array of NumPy, not a text of graphs; graphs are given arrays, as in --in x=FILE.npy"},
-    {"PK\x03\x04", 4, "an archive, as of .npz, not a text of graphs; graphs are given arrays, as in --in x=FILE.npy"},
+    {"\x93NUMPY", 6,
+     "an array of NumPy, not a text of graphs; graphs are given arrays, as in --in x=FILE.npy"},
+    {"PK\x03\x04", 4,
+     "an archive, as of .npz, not a text of graphs; graphs are given arrays, as in --in x=FILE.npy"},
     {"\xff\xfe", 2, "text in UTF-16, not UTF-8; save it as UTF-8"},
     {"\xfe\xff", 2, "text in UTF-16, not UTF-8; save it as UTF-8"},
     {"\xef\xbb\xbf", 3, "text that begins with a byte order mark; save it as UTF-8 without one"},
@@ -28,5 +30,6 @@ const char *fe_other_kind(const char *bytes, size_t length) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (length >= kinds[i].length && memcmp(bytes, kinds[i].begin, kinds[i].length) == 0)
       return kinds[i].words;
-  return is_onnx(bytes, length) ? "an ONNX model, not a text of graphs; give it a name that ends in .onnx" : NULL;
+  return is_onnx(bytes, length) ? "an ONNX model, not a text of graphs; give it a name that ends in .onnx"
+                                : NULL;
 }

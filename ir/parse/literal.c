@@ -185,8 +185,9 @@ bool ir_parse_dtype(ir_parser *p, ir_dtype *dtype) {
                           "unknown dtype, found '%.*s', expected %s, as it is called here", (int)t->length,
                           t->text, meant);
   if (*dtype == IR_NONE || *dtype == IR_INDEX)
-    return ir_lex_fail(&p->lex, "unknown dtype",
-                       "a type as in f32[2,3], of one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64");
+    return ir_lex_fail(
+        &p->lex, "unknown dtype",
+        "a type as in f32[2,3], of one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64");
   ir_lex_next(&p->lex);
   return true;
 }

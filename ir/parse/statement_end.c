@@ -1,4 +1,5 @@
-/* What may stand behind a statement or in its place, and what is written there by people who know other languages. */
+/* What may stand behind a statement or in its place, and what is written there by people who know other
+ * languages. */
 #include "ir/parse/impl.h"
 
 #include <string.h>
@@ -83,9 +84,9 @@ static bool refuse_nameless(ir_parser *p) {
   bool shows = ir_lex_is_word(&p->lex, "print") || ir_lex_is_word(&p->lex, "tap");
   return ir_lex_fail_at(&p->lex, t->line, t->column,
                         "bad statement, found '%.*s', expected a name for what it gives, as in %s%.*s %%x%s",
-                        (int)(t->length > 40 ? 40 : t->length), t->text, shows ? "%q = " : "%y = ",
                         (int)(t->length > 40 ? 40 : t->length), t->text,
-                        !shows             ? ""
+                        shows ? "%q = " : "%y = ", (int)(t->length > 40 ? 40 : t->length), t->text,
+                        !shows            ? ""
                         : *t->text == 'p' ? " text=\"x = {}\", which is %x again"
                                           : " name=\"x\", which is %x again");
 }

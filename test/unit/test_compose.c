@@ -71,7 +71,8 @@ static void test_random(void **state) {
       {"uniform i32[] shape=[2] seed=1",
        "uniform: the seed is given as an operand and as an attribute; give one of them"},
       {"normal shape=[2] seed=1.5", "normal: attribute seed is 1.5; it is a number of 64 bits, such as 7"},
-      {"normal f32[] shape=[2]", "normal: the seed has shape f32[]; a seed must be a scalar of an integer dtype"},
+      {"normal f32[] shape=[2]",
+       "normal: the seed has shape f32[]; a seed must be a scalar of an integer dtype"},
       {"bernoulli u32[2] shape=[2]",
        "bernoulli: the seed has shape u32[2]; a seed must be a scalar of an integer dtype"},
       {"uniform shape=[2] seed=1 dtype=i32", "uniform: draws are floats, not i32; use f16, bf16, f32 or f64"},
@@ -180,7 +181,8 @@ static void test_moments(void **state) {
   };
   CHECK_ALL(check_typed, good);
   static const record_refused bad[] = {
-      {"var f32[2,3] axes=[2]", "var: axis 2 is out of range; x has shape f32[2,3]; the axis must lie in -2..1"},
+      {"var f32[2,3] axes=[2]",
+       "var: axis 2 is out of range; x has shape f32[2,3]; the axis must lie in -2..1"},
       {"std f32[2] axis=1 correction=1",
        "std: axis 1 is out of range; x has shape f32[2]; the axis must lie in -1..0"},
       {"std f32[2] correction=-1",
@@ -549,9 +551,10 @@ static void test_indirection(void **state) {
   };
   CHECK_ALL(check_typed, good);
   static const record_refused bad[] = {
-      {"take f32[2] f32[2]", "take: the indices have shape f32[2]; x has shape f32[2]; indices must be integers"},
-      {"take_along_axis f32[2,3] i64[2]",
-       "take_along_axis: the indices have shape i64[2]; x has shape f32[2,3]; the indices must have 2 axes, as x has"},
+      {"take f32[2] f32[2]",
+       "take: the indices have shape f32[2]; x has shape f32[2]; indices must be integers"},
+      {"take_along_axis f32[2,3] i64[2]", "take_along_axis: the indices have shape i64[2]; x has shape "
+                                          "f32[2,3]; the indices must have 2 axes, as x has"},
       {"take_along_axis f32[2,3] i64[3,3] axis=1", "take_along_axis: axis 0 has size 2 in x and 3 in the "
                                                    "indices, of shapes f32[2,3] and i64[3,3]; sizes of all "
                                                    "axes but axis 1 must be equal, or 1 in one of them"},

@@ -232,8 +232,8 @@ static void test_errors(void **state) {
                         .dynamic_count = 2,
                         .dynamic = uneven};
   assert_null(vf_jit_create(c, &bad, &error));
-  assert_string_equal(error.message,
-                      "jit @jit: n is declared as 1..8:1 and as 1..9:1; axes of one name must have one range");
+  assert_string_equal(
+      error.message, "jit @jit: n is declared as 1..8:1 and as 1..9:1; axes of one name must have one range");
   bad.dynamic_count = 0, bad.results = 0;
   assert_null(vf_jit_create(c, &bad, &error));
   assert_null(vf_jit_create(NULL, &bad, &error));

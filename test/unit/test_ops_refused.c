@@ -166,7 +166,8 @@ static void test_view_refusals(void **state) {
       {"expand f32[1,1] shape=[4294967296,4294967296]",
        "expand: a result of shape f32[4294967296,4294967296] is too large; "
        "its bytes must number less than 2^63"},
-      {"expand f32[1] shape=[-1]", "expand: size -1 of axis 0 in shape [-1] is negative; every size must be >= 0"},
+      {"expand f32[1] shape=[-1]",
+       "expand: size -1 of axis 0 in shape [-1] is negative; every size must be >= 0"},
       {"expand f32[1] shape=[n-4]",
        "expand: size (n+-4) of axis 0 in shape [(n+-4)] is not known not to be negative; every "
        "size is >= 0; needs (n+-4) >= 0, known: -3 <= (n+-4) <= 4; declare n=4..8"},
@@ -286,7 +287,8 @@ static void test_view_refusals(void **state) {
 
 static void test_reduction_refusals(void **state) {
   static const record_refused cases[] = {
-      {"sum f32[2,3] axes=[2]", "sum: axis 2 is out of range; x has shape f32[2,3]; the axis must lie in -2..1"},
+      {"sum f32[2,3] axes=[2]",
+       "sum: axis 2 is out of range; x has shape f32[2,3]; the axis must lie in -2..1"},
       {"reduce_sum f32[2,3] axes=[0,-2]",
        "reduce_sum: axes [0,-2] repeat axis 0; x has shape f32[2,3]; each axis is listed "
        "at most once"},
@@ -300,10 +302,12 @@ static void test_reduction_refusals(void **state) {
       {"argmin f32[z,2]",
        "argmin: axis 0 has size z; x has shape f32[z,2]; the minimum or maximum of no elements is undefined: "
        "each reduced size must be at least 1; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
-      {"argmax f32[2] axis=1", "argmax: axis 1 is out of range; x has shape f32[2]; the axis must lie in -1..0"},
+      {"argmax f32[2] axis=1",
+       "argmax: axis 1 is out of range; x has shape f32[2]; the axis must lie in -1..0"},
       {"max f32[2] f32[2] axes=[0]",
        "max: of two operands it is elementwise and has no axes; give one operand to reduce"},
-      {"max f32[2] f32[2] f32[2]", "max: 3 operands given; takes 1 or 2: x, perhaps y; attributes: axis, axes, keepdims"},
+      {"max f32[2] f32[2] f32[2]",
+       "max: 3 operands given; takes 1 or 2: x, perhaps y; attributes: axis, axes, keepdims"},
       {"sum f32[2] axis=0 axes=[0]", "sum: both axis and axes are given; give one of them"},
       {"sum f32[2] keepdims=1", "sum: attribute keepdims is 1; it is true or false"},
   };
@@ -371,7 +375,8 @@ static void test_leaves_refusals(void **state) {
       {"const value=1 dtype=f31",
        "const: attribute dtype is f31; it is one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 "
        "f32 f64"},
-      {"full shape=[-1] value=0", "full: size -1 of axis 0 in shape [-1] is negative; every size must be >= 0"},
+      {"full shape=[-1] value=0",
+       "full: size -1 of axis 0 in shape [-1] is negative; every size must be >= 0"},
       {"iota shape=[2] axis=1", "iota: axis 1 is out of range; shape [2] has 1 axis"},
       {"iota shape=[2] dtype=bool", "iota: dtype bool cannot count; use an integer or a float dtype"},
       {"data values=3", "data: attribute values is 3; it is a list of numbers, nested or flat"},

@@ -23,8 +23,7 @@ static int declare_spec(cli_graph *s, const ir_parsed_graph *block, const cli_pa
   ir_error error = {0};
   ir_spec spec;
   ir_ref value = find_value(block, pair);
-  if (!value)
-    return cli_unknown_value(s->command, "--shard", pair, &s->module, block);
+  if (!value) return cli_unknown_value(s->command, "--shard", pair, &s->module, block);
   if (!ir_spec_parse(mesh, pair->text, strlen(pair->text), &spec, &error))
     return cli_usage(s->command, "--shard %.*s: %s", (int)pair->length, pair->name, error.text);
   if (spec.rank != ir_rank(&s->g, value))

@@ -18,9 +18,9 @@ bool show_profile_read(show *s, const char *path, ir_error *error) {
   s->profile = json_load_file(path, 0, &where);
   if (!s->profile) {
     if (where.line > 0)
-      ir_fail(error, IR_ERR_INVALID, "%.200s: no profile: line %d: %.160s" WRITTEN, path, where.line, where.text);
-    else
-      ir_fail(error, IR_ERR_IO, "%.160s" WRITTEN, where.text);
+      ir_fail(error, IR_ERR_INVALID, "%.200s: no profile: line %d: %.160s" WRITTEN, path, where.line,
+              where.text);
+    else ir_fail(error, IR_ERR_IO, "%.160s" WRITTEN, where.text);
     return false;
   }
   list = json_object_get(s->profile, "kernels");

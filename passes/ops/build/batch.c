@@ -124,7 +124,8 @@ ir_ref op_move_axis_from_batch_dims(ir_graph *g, ir_ref x, int64_t batch_axis, i
     return op_refuse(g, "%s: no batch dims to move from; x has shape %s; takes at least one batch axis", who,
                      OP_TYPE(x));
   if (batch_axis < -lead || batch_axis >= lead)
-    return op_refuse(g, "%s: batch_axis %lld is out of range; x has shape %s; the axis must lie in %lld..%lld",
+    return op_refuse(g,
+                     "%s: batch_axis %lld is out of range; x has shape %s; the axis must lie in %lld..%lld",
                      who, (long long)batch_axis, OP_TYPE(x), (long long)-lead, (long long)lead - 1);
   int64_t from = batch_axis < 0 ? batch_axis + lead : batch_axis;
   int64_t to = op_axis(g, who, x, logical_destination, (int64_t)ir_rank(g, x) + 1);

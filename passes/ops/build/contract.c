@@ -46,11 +46,11 @@ ir_ref op_matmul(ir_graph *g, ir_ref a, ir_ref b) {
   ir_ref inner = ir_dim(g, given[0], ranks[0] - 1),
          other = ir_dim(g, given[1], ranks[1] > 1 ? ranks[1] - 2 : 0);
   if (!op_decided(g, IR_OP_EQ, inner, other))
-    return op_refuse(
-        g,
-        "matmul: the last axis of %s has size %s, the %s axis of %s has %s; the contracted sizes must be equal%s",
-        OP_TYPE(given[0]), OP_EXPR(inner), ranks[1] > 1 ? "last but one" : "only", OP_TYPE(given[1]),
-        OP_EXPR(other), OP_FACT(IR_OP_EQ, inner, other));
+    return op_refuse(g,
+                     "matmul: the last axis of %s has size %s, the %s axis of %s has %s; the contracted "
+                     "sizes must be equal%s",
+                     OP_TYPE(given[0]), OP_EXPR(inner), ranks[1] > 1 ? "last but one" : "only",
+                     OP_TYPE(given[1]), OP_EXPR(other), OP_FACT(IR_OP_EQ, inner, other));
   ir_dtype dtype = op_common(g, "matmul", given, 2);
   if (dtype == IR_NONE) return 0;
   for (int k = 0; k < 2; k++) {

@@ -10,11 +10,11 @@ bool op_conv_start(ir_graph *g, op_convolution *c, const ir_ref *x, size_t n, co
   if (!op_compose_begin(g, c->who, own, n)) return false;
   c->x = own[0], c->weight = own[1], c->bias = own[2], c->axes = axes, c->groups = groups;
   if (axes < 1 || ir_rank(g, c->x) != axes + 2 || ir_rank(g, c->weight) != axes + 2) {
-    op_refuse(
-        g,
-        "%s: x has shape %s, the weight %s, and %zu spatial ax%s; both must have 2 axes before these: x batch and "
-        "channels, the weight channels",
-        c->who, OP_TYPE(c->x), OP_TYPE(c->weight), axes, axes == 1 ? "is" : "es");
+    op_refuse(g,
+              "%s: x has shape %s, the weight %s, and %zu spatial ax%s; both must have 2 axes before these: "
+              "x batch and "
+              "channels, the weight channels",
+              c->who, OP_TYPE(c->x), OP_TYPE(c->weight), axes, axes == 1 ? "is" : "es");
     return false;
   }
   if (groups < 1 || groups > OP_WINDOW_MOST) {

@@ -97,8 +97,9 @@ static bool implied(const reader *r, einsum *e, uint32_t spare) {
 /* A label of the result, which is of no operand or comes twice. */
 static bool refuse_label(const reader *r, uint8_t label, bool twice) {
   char why[96], letter[4];
-  snprintf(why, sizeof why, twice ? "the result has %s twice; it may have each label once"
-                                  : "the result has %s, which no operand has",
+  snprintf(why, sizeof why,
+           twice ? "the result has %s twice; it may have each label once"
+                 : "the result has %s, which no operand has",
            einsum_label(label, letter));
   return refuse_equation(r, why);
 }

@@ -15,8 +15,8 @@ static bool align(ir_graph *g, const char *who, ir_ref *x, ir_ref *indices, int6
   ir_ref whole[IR_MAX_RANK];
   if ((*axis = op_axis(g, who, *x, *axis, rank)) < 0) return false;
   if (ir_rank(g, *indices) != rank) {
-    op_refuse(g, "%s: the indices have shape %s; x has shape %s; the indices must have %u axes, as x has", who, OP_TYPE(*indices),
-              OP_TYPE(*x), rank);
+    op_refuse(g, "%s: the indices have shape %s; x has shape %s; the indices must have %u axes, as x has",
+              who, OP_TYPE(*indices), OP_TYPE(*x), rank);
     return false;
   }
   for (uint32_t i = 0; i < rank; i++) {

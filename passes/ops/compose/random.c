@@ -61,7 +61,8 @@ static bool key_of(ir_graph *g, const char *who, ir_ref seed, ir_ref key[2]) {
   seed = op_default_dtype(g, seed);
   if (g->error->status || !op_tensors(g, who, &seed, 1)) return false;
   if (!ir_is_data_int(ir_dtype_of(g, seed)) || ir_rank(g, seed) > 0) {
-    op_refuse(g, "%s: the seed has shape %s; a seed must be a scalar of an integer dtype", who, OP_TYPE(seed));
+    op_refuse(g, "%s: the seed has shape %s; a seed must be a scalar of an integer dtype", who,
+              OP_TYPE(seed));
     return false;
   }
   seed = op_cast(g, seed, IR_U64);

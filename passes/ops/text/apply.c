@@ -17,7 +17,7 @@ typedef struct name_row {
 } name_row;
 
 static const name_row names[] = {
-#define NAME(text, form, op, fewest, most, operands, accepted, required)                                               \
+#define NAME(text, form, op, fewest, most, operands, accepted, required)                                     \
   {text, op_form_##form, IR_OP_##op, fewest, most, operands},
 #include "passes/ops/names.def"
 #undef NAME
@@ -25,7 +25,7 @@ static const name_row names[] = {
 
 /* The attributes that each row accepts and requires, one table per 64-bit word of the sets. */
 #define NAME(text, form, op, fewest, most, operands, accepted, required) {accepted, required},
-#define A(name)                                                (OP_ATTR_##name < 64 ? (uint64_t)1 << OP_ATTR_##name % 64 : 0)
+#define A(name)                                                          (OP_ATTR_##name < 64 ? (uint64_t)1 << OP_ATTR_##name % 64 : 0)
 static const uint64_t first_words[][2] = {
 #include "passes/ops/names.def"
 };

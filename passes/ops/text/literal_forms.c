@@ -94,10 +94,10 @@ static const ir_attr *nest_next(nest *w) {
   } while (w->size[d] == 0);
   const ir_attr *item = &w->level[d]->items[w->at[d]++];
   if (item->kind != IR_ATTR_LIST) return item;
-  op_refuse(
-      w->a->g,
-      "%s: values are ragged: a list stands where a number was expected; lists of one depth must have one length",
-      w->a->who);
+  op_refuse(w->a->g,
+            "%s: values are ragged: a list stands where a number was expected; lists of one depth must have "
+            "one length",
+            w->a->who);
   return NULL;
 }
 
