@@ -233,8 +233,8 @@ static bool read_sizes(vf_jit *j, vf_tensor *const *inputs, ir_error *error) {
                      j->name, a->input, rank, a->axis, a->axis + 1) == IR_OK;
     if (v->size >= 0 && v->size != shape[a->axis])
       return ir_fail(error, IR_ERR_INVALID,
-                     "jit @%.60s: %.60s is %lld, and %lld along axis %d of input %d; axes of one name have "
-                     "one size",
+                     "jit @%.60s: %.60s is %lld, and %lld along axis %d of input %d; axes of one name must "
+                     "have one size",
                      j->name, v->name, (long long)v->size, (long long)shape[a->axis], a->axis,
                      a->input) == IR_OK;
     v->size = shape[a->axis];

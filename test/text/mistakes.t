@@ -1366,6 +1366,9 @@ $ VIEWFOLD_COMPILE=0 viewfold run good.vf --in x=[1,2]
 $ echo hello > m.onnx; viewfold run m.onnx
 ! m.onnx: error: no ONNX model, but text; a text of graphs has a name that does not end in .onnx, such as net.vf
 ? 2
+$ printf '\001\007\377\377' > m.onnx; viewfold run m.onnx
+! m.onnx: error: no ONNX model, or a damaged one
+? 2
 
 == a kernel that is not there
 $ viewfold explain good.vf --kernel 9

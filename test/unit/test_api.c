@@ -71,6 +71,11 @@ static void test_environment(void **state) {
   assert_null(vf_context_create(NULL, &error));
   assert_string_equal(error.message, "VIEWFOLD_THREADS is 'many'; it must be a number from 1 to 65536");
   setenv("VIEWFOLD_THREADS", "2", 1);
+  setenv("VIEWFOLD_DEVICE", "gpu", 1);
+  assert_null(vf_context_create(NULL, &error));
+  assert_string_equal(
+      error.message,
+      "VIEWFOLD_DEVICE is 'gpu'; there are cpu, c, opencl, opencl:NUMBER and opencl:PART OF NAME");
   setenv("VIEWFOLD_DEVICE", "opencl:999", 1);
   assert_null(vf_context_create(NULL, &error));
   assert_int_equal(error.status, VF_ERR_DEVICE);

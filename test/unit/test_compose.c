@@ -372,12 +372,11 @@ static void test_einsum(void **state) {
                                           "label are equal or 1"},
       {"einsum f32[1,3] equation=\"ii\"", "einsum: label 'i' has sizes 1 and 3 in one operand, of shape "
                                           "f32[1,3]; those of a diagonal must be equal"},
-      {"einsum f32[2] equation=\"i->j\"",
-       "einsum: equation 'i->j': the result has a label that no operand has, or has one "
-       "twice; an equation is like 'ij,jk->ik' or '...ii->...i'"},
+      {"einsum f32[2] equation=\"i->j\"", "einsum: equation 'i->j': the result has 'j', which no operand "
+                                          "has; an equation is like 'ij,jk->ik' or '...ii->...i'"},
       {"einsum f32[2] equation=\"i->ii\"",
-       "einsum: equation 'i->ii': the result has a label that no operand has, or has "
-       "one twice; an equation is like 'ij,jk->ik' or '...ii->...i'"},
+       "einsum: equation 'i->ii': the result has 'i' twice; it may have each label once; an equation is like "
+       "'ij,jk->ik' or '...ii->...i'"},
       {"einsum f32[2,3] equation=\"...i->i\"",
        "einsum: equation '...i->i': operands have axes under ... and the result has "
        "no ...; an equation is like 'ij,jk->ik' or '...ii->...i'"},
@@ -421,10 +420,12 @@ static void test_convolutions(void **state) {
        "axes before these: x batch and channels, the weight channels"},
       {"conv f32[2,3,8] f32[4,2,3]",
        "conv: x has shape f32[2,3,8], 3 channels; the weight has shape f32[4,2,3], for 2 channels "
-       "in 1 group; these are equal"},
-      {"conv f32[2,n,8] f32[4,4,3]", "conv: x has shape f32[2,n,8], n channels; the weight has shape "
-                                     "f32[4,4,3], for 4 channels in 1 group; these are "
-                                     "equal; needs n == 4, known: 1 <= n <= 8; declare n=4..4"},
+       "in 1 group; both must be equal, where x is [batch, channels, ...] and the weight [results, channels "
+       "/ groups, ...]"},
+      {"conv f32[2,n,8] f32[4,4,3]",
+       "conv: x has shape f32[2,n,8], n channels; the weight has shape "
+       "f32[4,4,3], for 4 channels in 1 group; both must be equal, where x is [batch, channels, ...] and the "
+       "weight [results, channels / groups, ...]; needs n == 4, known: 1 <= n <= 8; declare n=4..4"},
       {"conv f32[2,4,8] f32[3,2,3] groups=2",
        "conv: 3 channels do not divide into 2 groups; the weight has shape f32[3,2,3]; "
        "groups must be equal"},
@@ -432,11 +433,11 @@ static void test_convolutions(void **state) {
        "conv: the bias has shape f32[3]; the result has 4 channels; a bias must have one element for each"},
       {"conv f32[2,3,4] f32[4,3,3] dilation=2", "conv: a window of 3 by dilation 2 spans 5 elements; x has "
                                                 "shape f32[2,3,4], 4 in spatial axis 0 with its padding; "
-                                                "a window lies inside"},
+                                                "a window must lie inside"},
       {"conv f32[2,3,n] f32[4,3,3]",
        "conv: a window of 3 by dilation 1 spans 3 elements; x has shape f32[2,3,n], n in spatial axis 0 with "
        "its padding; "
-       "a window lies inside; needs n >= 3, known: 1 <= n <= 8; declare n=3..8"},
+       "a window must lie inside; needs n >= 3, known: 1 <= n <= 8; declare n=3..8"},
       {"conv f32[2,3,8] f32[4,3,n]",
        "conv: the weight has shape f32[4,3,n]; the sizes of its spatial axes are numbers"},
       {"conv f32[2,3,8] f32[4,3,3] stride=0",
@@ -452,7 +453,8 @@ static void test_convolutions(void **state) {
       {"conv f32[2,3,8] f32[4,3,3] groups=0", "conv: groups is 0; x has shape f32[2,3,8]; takes 1 to 2^30"},
       {"conv_transpose f32[2,3,8] f32[4,3,3]",
        "conv_transpose: x has shape f32[2,3,8], 3 channels; the weight has shape "
-       "f32[4,3,3], for 4 channels in 1 group; these are equal"},
+       "f32[4,3,3], for 4 channels in 1 group; both must be equal, where x is [batch, channels, ...] and the "
+       "weight [channels, results / groups, ...]"},
       {"conv_transpose f32[2,3,8] f32[3,4,3] stride=2 output_padding=2",
        "conv_transpose: output_padding 2 of spatial axis 0 is out of range; x has shape f32[2,3,8]; it is >= "
        "0 and less than "

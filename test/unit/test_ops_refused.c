@@ -383,10 +383,10 @@ static void test_leaves_refusals(void **state) {
       {"data values=[1,[2]]", "data: values are ragged: a list stands where a number was expected; lists of "
                               "one depth have one length"},
       {"data values=[[1,2],[3]]",
-       "data: values are ragged: a list of 2 was expected at depth 1; lists of one depth have one "
+       "data: values are ragged: a list of 2 was expected at depth 1; lists of one depth must have one "
        "length"},
       {"data values=[[1],2]",
-       "data: values are ragged: a list of 1 was expected at depth 1; lists of one depth have one "
+       "data: values are ragged: a list of 1 was expected at depth 1; lists of one depth must have one "
        "length"},
       {"data values=[1,2,3] shape=[2,2]", "data: shape i32[2,2] takes 4 elements; values has 3"},
       {"data values=[1] shape=[n]",
@@ -412,7 +412,8 @@ static void test_names_and_attributes(void **state) {
       {"sigmiod f32[2]", "sigmiod: there is no such operation; nearest: sigmoid"},
       {"frobnicate f32[2]",
        "frobnicate: there is no such operation; docs/operations.md and `viewfold ops` list them"},
-      {"permute f32[2] order=[0] axis=1", "permute: there is no attribute axis; attributes: order"},
+      {"permute f32[2] order=[0] axis=1",
+       "permute: there is no attribute axis; attributes: order; axis is called order here"},
       {"add f32[2] 1 alpha=2", "add: there is no attribute alpha; attributes: none"},
       {"pad f32[2] pads=[[0,0]] pads=[[0,0]]", "pad: attribute pads is given twice; give it once"},
       {"reshape f32[2]", "reshape: attribute shape is missing; it is a list of sizes, such as [3,2]"},
