@@ -1367,7 +1367,7 @@ $ echo hello > m.onnx; viewfold run m.onnx
 ! m.onnx: error: no ONNX model, but text; a text of graphs has a name that does not end in .onnx, such as net.vf
 ? 2
 $ printf '\001\007\377\377' > m.onnx; viewfold run m.onnx
-! m.onnx: error: no ONNX model, or a damaged one
+! m.onnx: error: no ONNX model, or a damaged one: byte 1: a field is longer than what is left in a message ModelProto; the file is cut off or damaged
 ? 2
 
 == a kernel that is not there

@@ -370,7 +370,7 @@ kernel @k(p0: f32[3], p1: f32[3]) {
 }
 >>>
 $ viewfold run g.vf
-! viewfold run: g.vf holds no tensor graph
+! viewfold run: g.vf holds no tensor graph, but the kernel @k; this command takes graphs
 ! Try 'viewfold run --help'.
 ? 2
 

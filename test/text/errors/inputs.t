@@ -64,7 +64,7 @@ $ viewfold run g.vf --in s=1 --in s=2
 
 == an unknown value
 $ viewfold run g.vf --out d=d.npy
-! viewfold run: --out: @g has no value %d; it has %c, %s
+! viewfold run: --out: @g has no value %d; it has %x, %y, %s, %a, %b, %c, %s
 ! Try 'viewfold run --help'.
 ? 2
 
