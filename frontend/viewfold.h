@@ -53,7 +53,7 @@ extern "C" {
 #define VF_VERSION        "0.1.0"
 #define VF_VERSION_NUMBER 100        /* 10000 * major + 100 * minor + patch */
 VF_API const char *vf_version(void); /* of the library that runs: compare with VF_VERSION */
-/* The same as a number: compare with VF_VERSION_NUMBER. */
+/* The version of the library as a number: compare with VF_VERSION_NUMBER. */
 VF_API int vf_version_number(void);
 
 typedef enum vf_status {
@@ -248,7 +248,7 @@ VF_API char *vf_value_text(vf_value value);
 
 /* An array that a run supplies. Inputs are in order of declaration, and their names differ. */
 VF_API vf_value vf_input(vf_graph *graph, const char *name, vf_dtype dtype, int rank, const int64_t *shape);
-/* The same with sizes that may be expressions of variables. */
+/* An input as of vf_input, whose sizes may be expressions of variables. */
 VF_API vf_value vf_input_sized(vf_graph *graph, const char *name, vf_dtype dtype, int rank,
                                const vf_value *shape);
 /* A size that a run supplies, lo <= size <= hi and a multiple of divisor (>= 1). Sizes can be added,
@@ -280,8 +280,9 @@ VF_API vf_value vf_full(vf_value value, int rank, const int64_t *shape);
  * attributes may be NULL. */
 VF_API vf_value vf_apply(vf_graph *graph, const char *operation, const vf_value *operands, int count,
                          const char *attributes);
-/* The same for operations with several results, such as split. results has room for `room` of them; entries
- * without a result become error values. Returns the number of results of the operation, -1 after failing. */
+/* Any operation by name, as vf_apply, also one with several results, such as split. results has room for
+ * `room` of them; entries without a result become error values. Returns the number of results of the
+ * operation, -1 after failing. */
 VF_API int vf_apply_all(vf_graph *graph, const char *operation, const vf_value *operands, int count,
                         const char *attributes, int room, vf_value *results);
 
@@ -299,7 +300,7 @@ VF_API int vf_value_batch(vf_value value, int64_t *sizes);
 VF_API vf_value vf_input_batched(vf_graph *graph, const char *name, vf_dtype dtype, int batch_dims,
                                  const int64_t *batch, int rank, const int64_t *shape);
 
-/* The same elements, of which the first batch_dims axes in memory are batch axes. */
+/* The elements of x, of which the first batch_dims axes in memory are batch axes. */
 VF_API vf_value vf_rebatch(vf_value x, int batch_dims);
 VF_API vf_value vf_incr_batch_dims(vf_value x); /* the first axis of the shape becomes the last batch axis */
 VF_API vf_value vf_decr_batch_dims(vf_value x); /* the last batch axis becomes the first of the shape */

@@ -38,7 +38,7 @@ VF_API vf_data_view *vf_data_view_create(vf_graph *graph, vf_error *error);
 VF_API vf_data_view *vf_image_view_create(vf_graph *graph, vf_error *error);
 VF_API vf_data_view *vf_sequence_view_create(vf_graph *graph, vf_error *error);
 VF_API vf_data_view *vf_class_view_create(vf_graph *graph, vf_error *error);
-/* The same with the array x, of the graph of x, which is put with these axes. */
+/* A view with the array x, of the graph of x, which is put with these axes. */
 VF_API vf_data_view *vf_data_view_of(const char *axes, vf_value x, vf_error *error);
 VF_API vf_data_view *vf_image_view_of(const char *axes, vf_value x, vf_error *error);
 VF_API vf_data_view *vf_sequence_view_of(const char *axes, vf_value x, vf_error *error);
@@ -103,8 +103,8 @@ VF_API void vf_sampler_destroy(vf_sampler *sampler); /* NULL: nothing */
  * view. Returns their number; 0 where the epoch is over, and the call after begins another; -1 after failing.
  */
 VF_API int64_t vf_sampler_next(vf_sampler *sampler, const int64_t **indices, vf_error *error);
-/* The same in the session: `part`, a view of the class of the view, becomes that of these examples, a window
- * of it where they are in order. */
+/* The next batch of a sampler in the session, where `part`, a view of the class of the view, becomes that of
+ * its examples, a window of the view where they are in order. Returns as vf_sampler_next. */
 VF_API int64_t vf_data_sample(vf_data_view *view, vf_sampler *sampler, vf_data_view *part, vf_error *error);
 
 /* The array becomes one that consumers see as x in these axes, which they have got before: in place where it

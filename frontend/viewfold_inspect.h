@@ -18,8 +18,10 @@ extern "C" {
  * called. Taps that do not depend on each other may come in any order. Derivatives are those of the identity;
  * what derivatives compute once more (vf_checkpoint) is tapped once more. name: at most 127 bytes. */
 VF_API vf_value vf_tap(vf_value x, const char *name);
-/* The same with a text, in which {} stands for the elements; without {} they are put behind it. Of more than
- * 16 elements the text has minimum, maximum, mean and the first few. */
+/* x, whose elements go to the function `tap` of the context's options as a text, each time that a program
+ * computes it, as with vf_tap. Without such a function nothing is shown. {} in the text stands for the
+ * elements; without {} they are put behind it. Of more than 16 elements the text has minimum, maximum, mean
+ * and the first few. */
 VF_API vf_value vf_print(vf_value x, const char *text);
 
 /* Progress. What may take long (compiling, runs, vf_evaluate, imports, dumps, vf_build) tells how far it is,

@@ -113,7 +113,7 @@ VF_API vf_value vf_logical_not(vf_value x);
 /* Float to integer truncates and saturates, NaN gives 0; integer to a narrower one wraps; to a float rounds
  * to nearest even; to bool is != 0. */
 VF_API vf_value vf_cast(vf_value x, vf_dtype dtype);
-/* The same bits as another dtype of the same size; not to bool. */
+/* The bits of x as another dtype of the same size; not to bool. */
 VF_API vf_value vf_bitcast(vf_value x, vf_dtype dtype);
 
 /* ---------------------------------------------------------------------------------------- views */
@@ -128,7 +128,7 @@ VF_API vf_value vf_transpose(vf_value x);
 VF_API vf_value vf_swap_axes(vf_value x, int axis1, int axis2);
 /* Axis `source` of x is axis `destination` of the result; the others keep their order. */
 VF_API vf_value vf_move_axis(vf_value x, int source, int destination);
-/* The same elements in row-major order; at most one size may be -1, which is inferred. */
+/* The elements of x, in row-major order, in another shape; at most one size may be -1, which is inferred. */
 VF_API vf_value vf_reshape(vf_value x, int rank, const int64_t *shape);
 VF_API vf_value vf_flatten(vf_value x, int first, int last); /* axes first..last become one */
 /* NumPy's broadcast_to: axes are added in front, sizes of 1 grow. */
@@ -153,16 +153,16 @@ typedef enum vf_pad_mode {
   VF_PAD_REFLECT = 2,
   VF_PAD_WRAP = 3
 } vf_pad_mode;
-/* The same with another fill: the scalar constant value (VF_PAD_CONSTANT; its dtype must hold it), or
- * elements of x as numpy.pad has them: the nearest, those mirrored at the edge without repeating it, or those
- * of the other end, repeated where the pad is wider than the axis; value is then the error value. */
+/* A pad as of vf_pad with another fill: the scalar constant value (VF_PAD_CONSTANT; its dtype must hold it),
+ * or elements of x as numpy.pad has them: the nearest, those mirrored at the edge without repeating it, or
+ * those of the other end, repeated where the pad is wider than the axis; value is then the error value. */
 VF_API vf_value vf_pad_with(vf_value x, int count, const int64_t *pads, vf_pad_mode mode, vf_value value);
 /* Operands promote to one dtype. vf_concat: equal sizes except along axis; vf_stack: equal shapes, axis is
  * new. */
 VF_API vf_value vf_concat(const vf_value *x, int count, int axis);
 VF_API vf_value vf_stack(const vf_value *x, int count, int axis);
 
-/* The same views with sizes that may be expressions of variables. */
+/* vf_reshape, vf_expand, vf_shrink and vf_pad with sizes that may be expressions of variables. */
 VF_API vf_value vf_reshape_sized(vf_value x, int rank, const vf_value *shape);
 VF_API vf_value vf_expand_sized(vf_value x, int rank, const vf_value *shape);
 VF_API vf_value vf_shrink_sized(vf_value x, int count, const vf_value *bounds);
@@ -198,7 +198,7 @@ typedef enum vf_gather_mode { VF_GATHER_CHECK = 0, VF_GATHER_CLIP = 1, VF_GATHER
  * ++ x[axis+1:]. By mode, an index out of range fails the run with VF_ERR_RANGE, stands for the nearest
  * element, or reads 0. */
 VF_API vf_value vf_gather(vf_value x, vf_value indices, int axis, vf_gather_mode mode);
-/* The same where the first `batch` axes of x and of the indices are shared: equal sizes, all before axis.
+/* A gather whose first `batch` axes are those of x and of the indices alike: equal sizes, all before axis.
  * Shape x[:axis] ++ indices[batch:] ++ x[axis+1:]. */
 VF_API vf_value vf_gather_batched(vf_value x, vf_value indices, int axis, int batch, vf_gather_mode mode);
 /* x with updates stored, or added, along axis at the indices, in row-major order of the updates: where an
@@ -267,7 +267,8 @@ VF_API void vf_ref_release(vf_ref r);
 /* Compute what is pending, of all references. The first failure of a builder in the session is reported here,
  * too. */
 VF_API vf_status vf_ref_realise(vf_ref r, vf_error *error);
-/* The same, and the elements of the whole array, valid until something is realised or r released. */
+/* Computes what is pending, as vf_ref_realise, and gives the elements of the whole array, valid until
+ * something is realised or r released. */
 VF_API const void *vf_ref_data(vf_ref r, vf_error *error);
 
 /* What a view takes of one axis. Positions are 0-based and count from the end where they are negative. The
@@ -293,8 +294,8 @@ VF_API vf_index vf_index_interval(int64_t start, int64_t end, int64_t stride, bo
 VF_API vf_index vf_index_all(void);
 VF_API vf_index vf_index_new_axis(void);
 VF_API vf_index vf_index_encoded(int count, const int64_t *numbers);
-/* The same where numbers are values of the graph, integer scalars: the position; start and end, which are a
- * known distance apart (v and v + 3) and of one sign; or `length` elements from start on. */
+/* Descriptors whose numbers are values of the graph, integer scalars: the position; start and end, which are
+ * a known distance apart (v and v + 3) and of one sign; or `length` elements from start on. */
 VF_API vf_index vf_index_point_at(vf_value position);
 VF_API vf_index vf_index_interval_at(vf_value start, vf_value end, int64_t stride, bool inclusive);
 VF_API vf_index vf_index_window(vf_value start, int64_t length, int64_t stride);

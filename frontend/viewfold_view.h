@@ -34,7 +34,8 @@ typedef struct vf_view {
  * negative sizes, ranks above 16, strides and offsets that can leave 64 bits. */
 VF_API vf_view vf_view_create(vf_graph *graph, int rank, const int64_t *shape, const int64_t *strides,
                               int64_t offset, const int64_t *mask);
-/* The same with expressions of variables; an offset that is the error value stands for 0. */
+/* A view as of vf_view_create, of expressions of variables; an offset that is the error value stands for 0.
+ */
 VF_API vf_view vf_view_create_sized(vf_graph *graph, int rank, const vf_value *shape, const vf_value *strides,
                                     vf_value offset, const vf_value *mask);
 /* The views of a recorded value, from the array that they start from, batch axes first. Refuses pads by

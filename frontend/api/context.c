@@ -148,7 +148,15 @@ static bool read_environment(vf_options *o, fe_debug *debug, ir_error *error) {
   }
   if (fe_compiling_read(&compiling, error) != IR_OK) return false;
   read_compiling(o, &compiling);
-  if (!o->device && device && *device) o->device = device;
+  if (!o->device && device && *device) {
+    if (!rt_device_is_name(device)) {
+      ir_fail(error, IR_ERR_INVALID,
+              "VIEWFOLD_DEVICE is '%.80s'; there are cpu, c, opencl, opencl:NUMBER and opencl:PART OF NAME",
+              device);
+      return false;
+    }
+    o->device = device;
+  }
   if (fe_debug_read(getenv("VIEWFOLD_DEBUG"), debug, error) != IR_OK) return false;
   if (debug->perf) o->flags |= VF_PERF_MAP;
   if (debug->nan) o->flags |= VF_STOP_AT_NAN;

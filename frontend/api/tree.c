@@ -76,7 +76,7 @@ static bool step_walk(walk *w) {
   int i = top->next++;
   const vf_axes *axes = top->axes ? axes_of(top->tree, top->axes, i) : NULL;
   if (top->axes && !axes)
-    return fe_refuse(w->call, "%s has nothing for %.60s; its keys are those of the tree", w->what,
+    return fe_refuse(w->call, "%s has nothing for %.60s; its keys must be those of the tree", w->what,
                      key_of(top->tree, i));
   return visit_tree(w, &top->tree->children[i], axes, top->axis);
 }

@@ -34,9 +34,9 @@ static bool check_axis_size(mapping *m, size_t number, ir_ref x, int axis) {
         "VF_NOT_MAPPED",
         number + 1, type_of(m, x, &type));
   if (axis < -rank || axis >= rank)
-    return fe_refuse(&m->call,
-                     "axis %d of argument %zu is out of range; it has shape %s; the axis lies in %lld..%lld",
-                     axis, number + 1, type_of(m, x, &type), (long long)-rank, (long long)rank - 1);
+    return fe_refuse(
+        &m->call, "axis %d of argument %zu is out of range; it has shape %s; the axis must lie in %lld..%lld",
+        axis, number + 1, type_of(m, x, &type), (long long)-rank, (long long)rank - 1);
   ir_ref size = ir_dim(g, x, (uint32_t)(axis < 0 ? axis + rank : axis));
   if (!m->size) m->size = size;
   if (op_decided(g, IR_OP_EQ, m->size, size)) return true;
@@ -118,7 +118,8 @@ static bool unbatch_result(mapping *m, size_t number, const fe_leaf *leaf) {
                number + 1, type_of(m, x, &type));
   if (leaf->axis < -rank - 1 || leaf->axis > rank)
     return fe_refuse(
-        &m->call, "out axis %d of result %zu is out of range; it has shape %s; the axis lies in %lld..%lld",
+        &m->call,
+        "out axis %d of result %zu is out of range; it has shape %s; the axis must lie in %lld..%lld",
         leaf->axis, number + 1, type_of(m, x, &type), (long long)-rank - 1, (long long)rank);
   leaf->value->id = op_unbatch(g, x, m->size, leaf->axis, m->level);
   if (m->over && leaf->value->id && lead == m->level)

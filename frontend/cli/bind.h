@@ -29,6 +29,9 @@ bool cli_is_called(const cli_pair *pair, const char *name);
 const ir_named *cli_named(const ir_named *names, size_t count, const cli_pair *pair);
 /* Check that each pair names one of `names`, and no two the same. The exit status. `what` is the kind of name
  * in messages, such as "parameter". */
+/* Says that the graph has no value of that name, and which it has, or where it has one. */
+int cli_unknown_value(const char *command, const char *option, const cli_pair *pair, const ir_module *module,
+                      const ir_parsed_graph *block);
 int cli_pairs_check(const cli_pairs *pairs, const char *command, const char *option, const ir_named *names,
                     size_t count, const ir_parsed_graph *block, const char *what);
 

@@ -68,8 +68,11 @@ static int fail_unknown_command(const char *name) {
   if (strpbrk(name, ".[/") && name[0] != '-')
     return cli_usage("", "'%s' in place of a command; a command comes first, as in: viewfold run %s", name,
                      name);
-  return near ? cli_usage("", "unknown %s '%s'; did you mean %s?", kind, name, near)
-              : cli_usage("", "unknown %s '%s'", kind, name);
+  if (strcmp(name, "-v") == 0 || strcmp(name, "-V") == 0) near = "--version";
+  if (near) return cli_usage("", "unknown %s '%s'; did you mean %s?", kind, name, near);
+  char list[400];
+  return cli_usage("", "unknown %s '%s'; the commands are %s", kind, name,
+                   cli_word_list(names, COMMANDS, list, sizeof list));
 }
 
 static int dispatch(int argc, char **argv) {

@@ -133,7 +133,13 @@ ir_parsed_graph *cli_graph_pick(cli_graph *s, const char *word, const char *name
       found = block;
   }
   if (found) return found;
-  if (count == 0) cli_usage(s->command, "%s holds no tensor graph", word);
+  if (count == 0 && s->module.count)
+    cli_usage(s->command, "%s holds no tensor graph, but %s @%.60s; this command takes graphs", word,
+              s->module.graphs[0].kind == IR_BLOCK_GRAPH    ? "functions such as"
+              : s->module.graphs[0].kind == IR_BLOCK_KERNEL ? "the kernel"
+                                                            : "the index expressions of the kernel",
+              s->module.graphs[0].name);
+  else if (count == 0) cli_usage(s->command, "%s holds no tensor graph", word);
   else if (name) cli_usage(s->command, "%s holds no graph @%s; it holds %s", word, name, names);
   else cli_usage(s->command, "%s holds %d graphs, %s; choose one with --graph", word, count, names);
   return NULL;
@@ -204,9 +210,8 @@ int cli_context_options(const char *command, const char *threads, const char *de
   options->device = device ? device : getenv("VIEWFOLD_DEVICE");
   if (options->device && !*options->device) options->device = NULL;
   if (options->device && !rt_device_is_name(options->device))
-    return cli_usage(command,
-                     "unknown device '%s'; expected cpu, c, opencl, opencl:NUMBER or opencl:PART OF NAME",
-                     options->device);
+    return cli_usage(command, "%s device '%s'; expected cpu, c, opencl, opencl:NUMBER or opencl:PART OF NAME",
+                     device ? "unknown" : "VIEWFOLD_DEVICE names an unknown", options->device);
   options->calls = fe_taps_calls(cli_taps());
   options->progress = cli_work();
   options->perf_map = debug.perf;

@@ -208,7 +208,37 @@ static int unknown_operation(const char *name) {
   return status;
 }
 
+/* Operations that show their operand, which are calls in programs and have no row. */
+static const struct {
+  const char *name, *attribute, *takes, *value;
+} shows[] = {
+    {"tap", "name", "a text in quotes, by which receivers know the value", "state"},
+    {"print", "text", "a text in quotes, in which {} stands for the elements", "x = {}"},
+};
+
+static bool print_show(const char *name) {
+  for (size_t i = 0; i < sizeof shows / sizeof *shows; i++) {
+    if (strcmp(shows[i].name, name) != 0) continue;
+    printf(
+        "operation   %s\n"
+        "operands    1: x\n"
+        "attributes  %s: %s\n"
+        "gives       x, whose elements are shown whenever it is computed: in each round of a loop, in the\n"
+        "            branch that is taken, also where nothing reads what it gives\n"
+        "\nexample:\n"
+        "graph @%s(%%x: f32[2,3]) {\n"
+        "  %%q = %s %%x %s=\"%s\"\n"
+        "  %%y = neg %%q\n"
+        "  return %%y\n"
+        "}\n",
+        name, shows[i].attribute, shows[i].takes, name, name, shows[i].attribute, shows[i].value);
+    return true;
+  }
+  return false;
+}
+
 static int print_one(const char *name) {
+  if (print_show(name)) return CLI_OK;
   ir_text out;
   ir_text_init(&out, &ir_mem_libc);
   ir_textf(&out, "operation   %s\n", name);

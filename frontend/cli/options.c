@@ -19,6 +19,18 @@ int cli_usage(const char *command, const char *format, ...) {
   return CLI_BAD_INPUT;
 }
 
+const char *cli_word_list(const char *const *words, size_t count, char *out, size_t size) {
+  size_t used = 0;
+  *out = '\0';
+  for (size_t i = 0; i < count && used < size; i++)
+    used += (size_t)snprintf(out + used, size - used, "%s%s",
+                             i == 0          ? ""
+                             : i + 1 < count ? ", "
+                                             : " and ",
+                             words[i]);
+  return out;
+}
+
 static int fail_unknown_option(const cli_syntax *s, const char *command, const char *name, size_t length) {
   const char *names[64];
   size_t count = 0;
@@ -27,8 +39,10 @@ static int fail_unknown_option(const cli_syntax *s, const char *command, const c
   const char *near = fe_nearest(name, length, names, count);
   for (size_t i = 0; i < count && length == 2 && name[1] != '-'; i++) /* -o for --out */
     if (names[i][1] == '-' && names[i][2] == name[1]) near = names[i];
-  return cli_usage(command, near ? "unknown option '%.*s'; did you mean %s?" : "unknown option '%.*s'",
-                   (int)length, name, near);
+  if (near) return cli_usage(command, "unknown option '%.*s'; did you mean %s?", (int)length, name, near);
+  char list[600];
+  return cli_usage(command, "unknown option '%.*s'; there %s %s", (int)length, name,
+                   count == 1 ? "is" : "are", cli_word_list(names, count, list, sizeof list));
 }
 
 int cli_last(void *to, const char *command, const char *option, const char *value) {

@@ -32,6 +32,8 @@ enum { CLI_END = -1 };
 int cli_read(const cli_syntax *syntax, int argc, char **argv);
 
 /* The same of a command that takes one word. */
+/* "a, b and c". */
+const char *cli_word_list(const char *const *words, size_t count, char *out, size_t size);
 int cli_read_word(const char *help, const cli_option *options, size_t count, const char **word,
                   const char *more, int argc, char **argv);
 

@@ -7,6 +7,8 @@
 #include "frontend/cli/cli.h"
 #include "frontend/cli/options.h"
 
+enum { VALUES_BYTES = 240 }; /* of names in a message, because more than a few lines are not read */
+
 int cli_pairs_add(void *to, const char *command, const char *option, const char *word) {
   cli_pairs *pairs = to;
   const char *name = *word == '%' ? word + 1 : word, *equals = strchr(name, '=');
@@ -41,6 +43,40 @@ const ir_named *cli_named(const ir_named *names, size_t count, const cli_pair *p
 void cli_pairs_remove(cli_pairs *pairs, const cli_pair *pair) {
   size_t at = (size_t)(pair - pairs->items);
   memmove(pairs->items + at, pairs->items + at + 1, (--pairs->count - at) * sizeof *pairs->items);
+}
+
+int cli_unknown_value(const char *command, const char *option, const cli_pair *pair, const ir_module *module,
+                      const ir_parsed_graph *block) {
+  ir_text list;
+  ir_text_init(&list, &ir_mem_libc);
+  int length = (int)(pair->length > 60 ? 60 : pair->length);
+  for (size_t i = 0; i < module->count; i++) {
+    const ir_parsed_graph *other = &module->graphs[i];
+    if (other == block || other->kind != IR_BLOCK_GRAPH || !ir_defined_find(other, pair->name, pair->length))
+      continue;
+    ir_textf(
+        &list,
+        "; @%.60s has one, whose values are not those of one call: return it from there, or show it by %%q = "
+        "print %%%.*s text=\"%.*s = {}\"",
+        other->name, length, pair->name, length, pair->name);
+    break;
+  }
+  if (!list.len) {
+    ir_text_str(&list, "; it has ");
+    size_t begin = list.len;
+    for (size_t i = 0; i < block->param_count && list.len < VALUES_BYTES; i++)
+      ir_textf(&list, "%s%%%.40s", list.len > begin ? ", " : "", block->params[i].name);
+    for (size_t i = 0; i < block->value_count && list.len < VALUES_BYTES; i++)
+      ir_textf(&list, "%s%%%.40s", list.len > begin ? ", " : "", block->values[i].name);
+    for (size_t i = 0; i < block->result_count && list.len < VALUES_BYTES; i++)
+      if (!ir_defined_find(block, block->results[i].name, block->results[i].length))
+        ir_textf(&list, "%s%%%.40s", list.len > begin ? ", " : "", block->results[i].name);
+    if (list.len >= VALUES_BYTES) ir_text_str(&list, ", ...");
+  }
+  int status = cli_usage(command, "%s: @%.60s has no value %%%.*s%s", option, block->name, length, pair->name,
+                         ir_text_get(&list));
+  ir_text_free(&list);
+  return status;
 }
 
 static int unknown_name(const char *command, const char *option, const cli_pair *pair, const ir_named *names,

@@ -341,7 +341,7 @@ static int add_wanted(runner *r) {
     if (cli_named(b->results, b->result_count, pair)) continue;
     const ir_defined *value = ir_defined_find(b, pair->name, pair->length);
     const ir_named *param = cli_named(b->params, b->param_count, pair);
-    if (!value && !param) continue; /* cli_pairs_check says so */
+    if (!value && !param) return cli_unknown_value("run", "--out", pair, &r->s.module, b);
     memmove(b->results + at + 1, b->results + at, (b->result_count++ - at) * sizeof *b->results);
     b->results[at++] = (ir_named){.name = value ? value->name : param->name,
                                   .length = pair->length,

@@ -53,8 +53,8 @@ bool fe_axes_fit(fe_data_call *c, const char *axes, vf_value x) {
     char own = ir_letters_of(g, x.id).axis[i];
     if (own && own != axes[i])
       return fe_data_refuse(
-          c, "view '%s' calls axis %zu '%c'; x has shape %s, where it is '%c'; both are the same", axes, i,
-          axes[i], OP_TYPE(x.id), own);
+          c, "view '%s' calls axis %zu '%c'; x has shape %s, where it is '%c'; both must be the same", axes,
+          i, axes[i], OP_TYPE(x.id), own);
   }
   if (ir_rank(g, x.id) == strlen(axes)) return true;
   return fe_data_refuse(c, "view '%s' has %zu axes; x has shape %s; each axis has a letter", axes,

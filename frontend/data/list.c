@@ -86,8 +86,8 @@ static bool same_samples(fe_data_call *c, vf_data_view *v, size_t n, const int64
   for (size_t i = 1; i < n; i++)
     if (samples[i] >= 0 && samples[0] >= 0 && samples[i] != samples[0]) {
       c->view = v;
-      return fe_data_refuse(c, "component %zu has %lld examples, component 0 has %lld; all have as many", i,
-                            (long long)samples[i], (long long)samples[0]);
+      return fe_data_refuse(c, "component %zu has %lld examples, component 0 has %lld; all must have as many",
+                            i, (long long)samples[i], (long long)samples[0]);
     }
   return true;
 }

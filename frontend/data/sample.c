@@ -12,7 +12,7 @@ static bool is_kind_of(fe_data_call *c, const vf_data_view *v, const vf_data_vie
         reuse->class == v->class ? " of another graph, or of other components" : "");
   if (reuse == v) return fe_data_refuse(c, "the view to reuse is the view itself");
   if (reuse->axes[0] && strcmp(reuse->axes, v->axes) != 0)
-    return fe_data_refuse(c, "the view to reuse has the axes '%s', the view '%s'; both have the same",
+    return fe_data_refuse(c, "the view to reuse has the axes '%s', the view '%s'; both must have the same",
                           reuse->axes, v->axes);
   for (size_t i = 0; i < v->component_count; i++)
     if (!is_kind_of(c, v->components[i], reuse->components[i])) return false;

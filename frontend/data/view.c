@@ -291,7 +291,7 @@ vf_value vf_data_transpose(vf_data_view *v, const char *axes, vf_error *error) {
   if (x.id && fe_axes_fit(&c, axes, x)) {
     for (const char *a = axes; *a && !c.error.status; a++)
       if (!strchr(v->axes, *a))
-        fe_data_refuse(&c, "view '%s' has the axis '%c', which '%s' lacks; both have the same", axes, *a,
+        fe_data_refuse(&c, "view '%s' has the axis '%c', which '%s' lacks; both must have the same", axes, *a,
                        v->axes);
     memcpy(how.from, v->axes, sizeof how.from);
     memcpy(how.to, axes, strlen(axes) + 1);
@@ -306,7 +306,7 @@ static bool has_shape_of(fe_data_call *c, const char *what, vf_value x, vf_value
   bool same = ir_rank(g, x.id) == ir_rank(g, like.id);
   for (uint32_t i = 0; same && i < ir_rank(g, x.id); i++)
     same = op_decided(g, IR_OP_EQ, ir_dim(g, x.id, i), ir_dim(g, like.id, i));
-  return same || fe_data_refuse(c, "%s has shape %s, the view %s; both are equal", what, OP_TYPE(x.id),
+  return same || fe_data_refuse(c, "%s has shape %s, the view %s; both must be equal", what, OP_TYPE(x.id),
                                 OP_TYPE(like.id));
 }
 

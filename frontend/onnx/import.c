@@ -321,12 +321,24 @@ static bool declare_results(onnx_import *m, onnx_frame *frame, const onnx_graph_
   return true;
 }
 
+enum { TEXT_BYTES = 16 }; /* because messages have bytes below 32 among their first 16 */
+
 /* What the reader of messages found wrong in a file that may be of another kind altogether. */
 static bool fail_no_model(onnx_import *m) {
   char found[200];
   if (m->error->status != IR_ERR_INVALID) return false;
+  bool text = m->whole.size > 0;
+  for (size_t i = 0; i < m->whole.size && i < TEXT_BYTES; i++) {
+    uint8_t c = m->whole.at[i];
+    text &= (c >= 32 && c < 127) || c == '\n' || c == '\t' || c == '\r';
+  }
   snprintf(found, sizeof found, "%.199s", m->error->text);
   ir_error_clear(m->error);
+  if (text)
+    return onnx_fail(
+        m, IR_ERR_INVALID,
+        "no ONNX model, but text; a text of graphs has a name that does not end in .onnx, such as "
+        "net.vf");
   return onnx_fail(m, IR_ERR_INVALID, "no ONNX model, or a damaged one: %s", found);
 }
 

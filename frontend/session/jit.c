@@ -109,7 +109,7 @@ static void copy_dynamic(vf_jit *j, const vf_jit_options *o, ir_error *error) {
     else if (known->lo != made.lo || known->hi != made.hi || known->divisor != made.divisor)
       ir_fail(error, IR_ERR_INVALID,
               "jit @%.60s: %.60s is declared as %lld..%lld:%lld and as %lld..%lld:%lld; axes of one name "
-              "have one range",
+              "must have one range",
               j->name, d->name, (long long)known->lo, (long long)known->hi, (long long)known->divisor,
               (long long)made.lo, (long long)made.hi, (long long)made.divisor);
     j->axes[i] = (axis){d->input, d->axis, v};
@@ -236,8 +236,8 @@ static bool read_sizes(vf_jit *j, vf_tensor *const *inputs, ir_error *error) {
                      j->name, a->input, rank, a->axis, a->axis + 1) == IR_OK;
     if (v->size >= 0 && v->size != shape[a->axis])
       return ir_fail(error, IR_ERR_INVALID,
-                     "jit @%.60s: %.60s is %lld, and %lld along axis %d of input %d; axes of one name have "
-                     "one size",
+                     "jit @%.60s: %.60s is %lld, and %lld along axis %d of input %d; axes of one name must "
+                     "have one size",
                      j->name, v->name, (long long)v->size, (long long)shape[a->axis], a->axis,
                      a->input) == IR_OK;
     v->size = shape[a->axis];

@@ -292,7 +292,10 @@ ir_ref fe_chain_parse(ir_graph *g, const char *file, const char *text, size_t le
   }
   while (ok && ir_lex_accept(&c.p.lex, '.')) ok = (x = next_step(&c, x)) != 0;
   if (ok && c.p.lex.token.kind != IR_TOKEN_END)
-    ok = ir_lex_fail(&c.p.lex, "unexpected text in a chain", "'.' and a view, or the end");
+    ok = ir_lex_is(&c.p.lex, '[')
+             ? ir_lex_fail(&c.p.lex, "brackets in a chain",
+                           "'.' and a view; [1:, ::2] elsewhere is .shrink((1,3),(0,2)).stride(1,2) here")
+             : ir_lex_fail(&c.p.lex, "unexpected text in a chain", "'.' and a view, or the end");
   if (c.p.lex.error->status) ok = false;
   ir_parser_free(&c.p);
   return ok ? x : 0;

@@ -25,12 +25,13 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m) {
 
 const char *fe_nearest(const char *typed, size_t length, const char *const *words, size_t count) {
   const char *found = NULL;
-  unsigned best = (unsigned)length / 3 + 2, close = (unsigned)length / 3;
+  unsigned close = (unsigned)length / 3, best = close + 2;
   for (size_t i = 0; i < count && length <= LONGEST; i++) {
     size_t own = strlen(words[i]);
     unsigned d = own <= LONGEST ? distance(typed, length, words[i], own) : best;
     bool begins = strncmp(typed, words[i], least((unsigned)own, (unsigned)length)) == 0;
-    if (d > best || (d > close && !begins) || (d == best && !(begins && found))) continue;
+    bool lacks = d == 1 && length == 2 && own == 3; /* rn for run */
+    if (d > best || (d > close && !begins && !lacks) || (d == best && !(begins && found))) continue;
     best = d;
     found = words[i];
   }

@@ -5,6 +5,9 @@
 
 #include "frontend/files/file_error.h"
 #include "frontend/files/text_file.h"
+#include "ir/mesh/sharding.h"
+#include "frontend/text/kinds.h"
+#include "runtime/runtime.h"
 #include "passes/index/index.h"
 #include "passes/ops/ops.h"
 
@@ -131,6 +134,20 @@ static bool check_params(ir_graph *g, const char *name, const ir_module *module)
   return true;
 }
 
+/* Are the devices of the mesh that the text declares some that can be? */
+static bool check_devices(ir_graph *g, const char *name) {
+  const ir_mesh *mesh = ir_graph_mesh(g);
+  for (uint32_t d = 0; mesh && mesh->devices && d < mesh->device_count; d++) {
+    if (rt_device_is_name(mesh->devices[d].name)) continue;
+    fe_file_fail(g->error, IR_ERR_INVALID, name,
+                 "device %u of the mesh is \"%.80s\"; there are cpu, c, opencl, opencl:NUMBER and "
+                 "opencl:PART OF NAME",
+                 d, mesh->devices[d].name);
+    return false;
+  }
+  return true;
+}
+
 /* What the statements of a graph say, and their names: of a statement with several results, each is noted. */
 static void note_statements(fe_statements *s, ir_graph *g, const char *file, const ir_parsed_graph *block) {
   for (size_t i = 0; i < block->value_count; i++) {
@@ -149,6 +166,7 @@ ir_status fe_parse_graphs_with(ir_graph *g, const char *name, const char *text, 
   builder.user = &reading;
   if (ir_parse_module(g, &builder, name, text, length, module) == IR_OK && !check_params(g, name, module))
     ir_module_free(module);
+  if (!g->error->status && !check_devices(g, name)) ir_module_free(module);
   for (size_t i = 0; i < module->count && statements; i++)
     note_statements(statements, g, name, &module->graphs[i]);
   return g->error->status;
@@ -168,7 +186,10 @@ ir_status fe_read_graphs(ir_graph *g, const char *path, fe_statements *statement
   *module = (ir_module){.mem = g->mem};
   fe_weights weights;
   fe_weights_init(&weights, g->mem, NULL);
-  if (fe_text_read(path, FE_GRAPH_MOST, &text, g->error) == IR_OK)
+  const char *other = NULL;
+  if (fe_text_read(path, FE_GRAPH_MOST, &text, g->error) == IR_OK) other = fe_other_kind(text.data, text.len);
+  if (other) fe_file_fail(g->error, IR_ERR_INVALID, fe_text_name(path), "it is %s", other);
+  else if (!g->error->status)
     fe_parse_graphs_with(g, fe_text_name(path), text.data, text.len, &weights, statements, module);
   fe_weights_close(&weights);
   ir_text_free(&text);

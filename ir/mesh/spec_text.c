@@ -65,7 +65,11 @@ bool ir_spec_read(ir_lexer *lx, const ir_mesh *mesh, ir_spec *out) {
   int line = lx->token.line, column = lx->token.column;
   ir_error why = {0};
   ir_spec_init(out, 0);
-  if (!ir_lex_expect(lx, '[', "missing spec")) return false;
+  if (!(ir_lex_is(lx, '[') || ir_lex_fail(lx, "missing spec",
+                                          "'['; a spec has an axis of the mesh, or -, for each axis of the "
+                                          "array, as in [-,x]")) ||
+      !ir_lex_expect(lx, '[', "missing spec"))
+    return false;
   while (!ir_lex_is(lx, ']')) {
     if (!read_dimension(lx, mesh, out)) return false;
     if (!ir_lex_is(lx, ']') && !ir_lex_expect(lx, ',', "missing ',' or ']' of a spec")) return false;

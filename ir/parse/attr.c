@@ -200,6 +200,7 @@ bool ir_parse_operand(ir_parser *p, ir_ref *out) {
   const ir_token *t = &p->lex.token;
   *out = 0;
   p->operand = *t;
+  if (!at_operand(p) && !t->first && ir_parse_refuse_number(p)) return false;
   if (!at_operand(p) && t->kind == IR_TOKEN_WORD && !t->first && p->operand_count)
     return ir_lex_fail(
         &p->lex, "bad operand",

@@ -62,9 +62,12 @@ ir_ref ir_parse_function(ir_parser *p, const ir_token *name, ir_attr *call) {
   uint32_t known = p->symbols[id].graph_known;
   ir_parsed_graph *block = known && p->module ? &p->module->graphs[known - 1] : NULL;
   if (!block || block->kind != IR_BLOCK_GRAPH)
-    return (ir_ref)ir_lex_fail_at(&p->lex, name->line, name->column,
-                                  "unknown graph, found '@%.*s', expected a graph defined above",
-                                  (int)(name->length > 40 ? 40 : name->length), name->text);
+    return (ir_ref)ir_lex_fail_at(
+        &p->lex, name->line, name->column, "unknown graph, found '@%.*s', expected a graph defined above%s",
+        (int)(name->length > 40 ? 40 : name->length), name->text,
+        id != p->own_name ? ""
+                          : "; a graph does not call itself: what is repeated is the "
+                            "do=@f of while_loop or scan");
   block->called = true;
   if (!declare_all(p, name, block)) return 0;
   ir_ref func = p->symbols[id].func ? p->symbols[id].func : close_block(p, block);

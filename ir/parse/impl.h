@@ -46,7 +46,11 @@ bool ir_parse_statement_end(ir_parser *p);
  * wrongly there says more than what the operation would lack. attributes: were there any? */
 /* Does "->" stand in the word that begins at the token? What is expected then. */
 bool ir_parse_in_equation(const ir_parser *p);
+/* Fails where the token is a number as other languages write it: NaN. False: it is none. */
+bool ir_parse_refuse_number(ir_parser *p);
 #define IR_PARSE_EQUATION "quotes around it, as in equation=\"ij,jk->ik\""
+/* Fails where neither a statement nor `return` begins. False. */
+bool ir_parse_refuse_statement(ir_parser *p);
 bool ir_parse_after_attributes(ir_parser *p, bool attributes);
 
 /* function.c */

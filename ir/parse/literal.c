@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static bool is_number_word(const ir_token *t) {
   return ir_token_is(t, "inf") || ir_token_is(t, "nan") || ir_token_is(t, "true") ||
@@ -26,6 +27,24 @@ static bool nan_payload(ir_parser *p, ir_literal *out) {
   return ir_lex_expect(&p->lex, ')', "malformed nan");
 }
 
+/* How a number that is written as elsewhere is written here: NaN, Infinity; NULL: the word is none. */
+static const char *number_meant(const ir_token *t) {
+  static const char *const words[][2] = {
+      {"nan", "nan"}, {"inf", "inf"}, {"infinity", "inf"}, {"true", "true"}, {"false", "false"}};
+  for (size_t i = 0; i < sizeof words / sizeof *words && t->kind == IR_TOKEN_WORD; i++)
+    if (strlen(words[i][0]) == t->length && strncasecmp(words[i][0], t->text, t->length) == 0)
+      return words[i][1];
+  return NULL;
+}
+
+bool ir_parse_refuse_number(ir_parser *p) {
+  const ir_token *t = &p->lex.token;
+  const char *meant = number_meant(t);
+  return meant && !ir_lex_fail_at(&p->lex, t->line, t->column,
+                                  "bad number, found '%.*s', expected %s, as it is called here",
+                                  (int)t->length, t->text, meant);
+}
+
 bool ir_parse_literal(ir_parser *p, ir_literal *out) {
   *out = (ir_literal){.line = p->lex.token.line, .column = p->lex.token.column};
   out->negative = ir_lex_accept(&p->lex, '-');
@@ -42,6 +61,8 @@ bool ir_parse_literal(ir_parser *p, ir_literal *out) {
   } else if (!out->negative && is_number_word(&t)) {
     out->kind = IR_LITERAL_BOOL;
     out->magnitude = t.text[0] == 't' || t.text[0] == 'T';
+  } else if (ir_parse_refuse_number(p)) {
+    return false;
   } else {
     return ir_lex_fail(&p->lex, "bad literal", "a number, true, false, inf or nan");
   }
@@ -164,8 +185,9 @@ bool ir_parse_dtype(ir_parser *p, ir_dtype *dtype) {
                           "unknown dtype, found '%.*s', expected %s, as it is called here", (int)t->length,
                           t->text, meant);
   if (*dtype == IR_NONE || *dtype == IR_INDEX)
-    return ir_lex_fail(&p->lex, "unknown dtype",
-                       "one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64");
+    return ir_lex_fail(
+        &p->lex, "unknown dtype",
+        "a type as in f32[2,3], of one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64");
   ir_lex_next(&p->lex);
   return true;
 }

@@ -104,7 +104,10 @@ ir_ref ir_parse_lookup(ir_parser *p, const ir_token *name) {
   int64_t id = ir_parse_intern(p, name);
   if (id < 0) return ir_parse_memory(p);
   if (p->symbols[id].value_epoch == p->epoch) return p->symbols[id].value;
-  return name_error(p, name, "unknown value", "a parameter or the result of a statement above");
+  return name_error(p, name, "unknown value",
+                    p->symbols[id].graph_known || id == p->own_name
+                        ? "a parameter or the result of a statement above; a graph is named by @, as in do=@f"
+                        : "a parameter or the result of a statement above");
 }
 
 bool ir_parse_add_named(ir_parser *p, ir_named **list, size_t *count, size_t *cap, int64_t id, ir_ref ref) {
@@ -362,6 +365,8 @@ static bool parse_names(ir_parser *p, statement *s) {
     s->name_count++;
     p->lex.by_line = true;
   } while (ir_lex_accept(&p->lex, ','));
+  if (ir_lex_is(&p->lex, '-') && p->lex.token.text[-1] != ' ')
+    return ir_lex_fail(&p->lex, "bad name", "'='; a name with '-' in it has quotes, as in %\"a-b\"");
   return ir_lex_expect(&p->lex, '=', "bad statement");
 }
 
@@ -482,16 +487,6 @@ static bool parse_return(ir_parser *p, ir_parsed_graph *out) {
   return out->root && ir_lex_expect(&p->lex, '}', "unexpected text after return");
 }
 
-static const char *expected_statement(const ir_lexer *lex) {
-  if (ir_lex_is(lex, IR_SIGN2('/', '/'))) return "'#', with which a comment begins";
-  if (ir_lex_is_word(lex, "for") || ir_lex_is_word(lex, "while"))
-    return "'%NAME = ...' or 'return'; a loop is %y = scan or %y = while_loop, of graphs above this one";
-  if (ir_lex_is_word(lex, "if"))
-    return "'%NAME = ...' or 'return'; a condition is %y = cond %p, %x then=@f else=@g, or where for each "
-           "element";
-  return "'%NAME = ...' or 'return'";
-}
-
 static bool parse_graph(ir_parser *p, ir_parsed_graph *out) {
   statement s = {0};
   bool ok = ir_lex_expect(&p->lex, '(', "missing parameters"), first = true;
@@ -504,9 +499,7 @@ static bool parse_graph(ir_parser *p, ir_parsed_graph *out) {
     ok = ir_lex_fail(&p->lex, "missing body of the graph", "'{'; what a graph returns follows from its body");
   ok = ok && ir_lex_expect(&p->lex, '{', "missing body of the graph");
   while (ok && (ir_lex_is(&p->lex, '%') || at_call(p))) ok = parse_statement(p, &s, out);
-  if (ok && !ir_lex_is_word(&p->lex, "return"))
-    ok = ir_lex_fail(&p->lex, ir_lex_is(&p->lex, '}') ? "missing return" : "bad statement",
-                     expected_statement(&p->lex));
+  if (ok && !ir_lex_is_word(&p->lex, "return")) ok = ir_parse_refuse_statement(p);
   ok = ok && parse_return(p, out);
   ir_free(p->graph->mem, s.names, s.name_cap * sizeof *s.names);
   ir_free(p->graph->mem, s.attrs, s.attr_cap * sizeof *s.attrs);
@@ -532,6 +525,7 @@ static bool parse_block(ir_parser *p, ir_module *module) {
   out->name = ir_name_text(p->graph, id);
   out->name_length = ir_name_length(p->graph, id);
   out->line = name.line, out->column = name.column;
+  p->own_name = id;
   p->epoch++;
   p->var_count = 0;
   if (!(kind == IR_BLOCK_GRAPH ? parse_graph(p, out) : ir_parse_kernel(p, out))) return false;

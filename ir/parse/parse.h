@@ -101,6 +101,7 @@ typedef struct ir_parser {
   struct ir_symbol *symbols; /* per interned name */
   size_t symbol_cap;
   uint32_t epoch;    /* symbols of earlier blocks are out of scope */
+  int64_t own_name;  /* of the block that is read */
   ir_module *module; /* the blocks read so far; NULL: no file is read */
   ir_ref *vars;      /* in order of declaration */
   size_t var_count, var_cap;

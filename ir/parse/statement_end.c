@@ -1,4 +1,5 @@
-/* What may stand behind a statement, and what is written there by people who know other languages. */
+/* What may stand behind a statement or in its place, and what is written there by people who know other
+ * languages. */
 #include "ir/parse/impl.h"
 
 #include <string.h>
@@ -55,6 +56,43 @@ bool ir_parse_after_attributes(ir_parser *p, bool attributes) {
     return ir_lex_fail(&p->lex, "bad number", "a digit before the point, as in 0.5");
   if (t->kind == IR_TOKEN_STRING)
     return ir_lex_fail(&p->lex, "a text in place of an operand",
-                       "%NAME or a number; a text is an attribute, as in file=\"w.npy\"");
+                       "%NAME or a number; a text is an attribute, as in equation=\"ij,jk->ik\" of einsum, "
+                       "and from=\"a(bc=2)\" to=\"abc\" of rearrange");
   return ir_parse_statement_end(p);
+}
+
+static const char *expected_statement(const ir_lexer *lex) {
+  if (ir_lex_is(lex, IR_SIGN2('/', '/'))) return "'#', with which a comment begins";
+  if (ir_lex_is_word(lex, "for") || ir_lex_is_word(lex, "while"))
+    return "'%NAME = ...' or 'return'; a loop is %y = scan or %y = while_loop, of graphs above this one";
+  if (ir_lex_is_word(lex, "if"))
+    return "'%NAME = ...' or 'return'; a condition is %y = cond %p, %x then=@f else=@g, or where for each "
+           "element";
+  return "'%NAME = ...' or 'return'";
+}
+
+/* A word with an operand behind it, as in `print %x`. */
+static bool at_nameless(const ir_parser *p) {
+  const ir_token *t = &p->lex.token;
+  return t->kind == IR_TOKEN_WORD && !ir_lex_is_word(&p->lex, "return") && !ir_lex_is_word(&p->lex, "if") &&
+         !ir_lex_is_word(&p->lex, "for") && !ir_lex_is_word(&p->lex, "while") && t->text[t->length] == ' ' &&
+         t->text[t->length + 1] == '%';
+}
+
+static bool refuse_nameless(ir_parser *p) {
+  const ir_token *t = &p->lex.token;
+  bool shows = ir_lex_is_word(&p->lex, "print") || ir_lex_is_word(&p->lex, "tap");
+  return ir_lex_fail_at(&p->lex, t->line, t->column,
+                        "bad statement, found '%.*s', expected a name for what it gives, as in %s%.*s %%x%s",
+                        (int)(t->length > 40 ? 40 : t->length), t->text,
+                        shows ? "%q = " : "%y = ", (int)(t->length > 40 ? 40 : t->length), t->text,
+                        !shows            ? ""
+                        : *t->text == 'p' ? " text=\"x = {}\", which is %x again"
+                                          : " name=\"x\", which is %x again");
+}
+
+bool ir_parse_refuse_statement(ir_parser *p) {
+  if (at_nameless(p)) return refuse_nameless(p);
+  return ir_lex_fail(&p->lex, ir_lex_is(&p->lex, '}') ? "missing return" : "bad statement",
+                     expected_statement(&p->lex));
 }

@@ -64,7 +64,7 @@ bool op_sizes_like(ir_graph *g, const char *who, ir_ref like, const ir_ref *shap
     }
     if (!(out[i] = op_canonical(g, shape[i]))) return false;
     if (op_decided(g, IR_OP_GE, out[i], zero) || (like && is_size_of(g, like, out[i]))) continue;
-    op_refuse(g, "%s: size %s of axis %zu in shape %s is%s negative; every size is >= 0%s", who,
+    op_refuse(g, "%s: size %s of axis %zu in shape %s is%s negative; every size must be >= 0%s", who,
               OP_EXPR(out[i]), i, OP_LIST(shape, rank),
               ir_is_const(g, out[i], NULL) ? "" : " not known not to be", OP_FACT(IR_OP_GE, out[i], zero));
     return false;
@@ -116,7 +116,7 @@ int64_t op_axis(ir_graph *g, const char *who, ir_ref x, int64_t axis, int64_t co
     op_refuse(g, "%s: axis %lld is out of range; x has shape %s, which has no axes", who, (long long)axis,
               OP_TYPE(x));
   else
-    op_refuse(g, "%s: axis %lld is out of range; x has shape %s; the axis lies in %lld..%lld", who,
+    op_refuse(g, "%s: axis %lld is out of range; x has shape %s; the axis must lie in %lld..%lld", who,
               (long long)axis, OP_TYPE(x), (long long)-count, (long long)count - 1);
   return -1;
 }
@@ -134,7 +134,7 @@ bool op_axes(ir_graph *g, const char *who, ir_ref x, const ir_ref *axes, size_t 
     int64_t axis = op_axis(g, who, x, value, ir_rank(g, x));
     if (axis < 0) return false;
     if (*set >> axis & 1) {
-      op_refuse(g, "%s: axes %s repeat axis %lld; x has shape %s; each axis is listed at most once", who,
+      op_refuse(g, "%s: axes %s repeat axis %lld; x has shape %s; each axis may be listed at most once", who,
                 OP_LIST(axes, n), (long long)axis, OP_TYPE(x));
       return false;
     }

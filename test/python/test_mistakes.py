@@ -6,8 +6,36 @@ import unittest
 
 from common import Case, np, vf
 
+def _sized(x: vf.Dim("n", 1, 8)):
+    return x
+
+
 # what is written, the exception, a part of its message
 ROWS = (
+    (lambda: vf.cond(vf.array(True), lambda x: x, lambda x: -x), TypeError, r"then takes 1 argument, and is called with 0: the operands, "
+     r"which stand behind the functions, as in vf\.cond\(p, f, g, x\)"),
+    (lambda: vf.while_loop(lambda a, b: a < b, lambda a, b: (a, b), (1, 2)), TypeError, "condition takes 2 arguments, and is called with 1: the state"),
+    (lambda: vf.scan(lambda c: c, 1, vf.ones(3)), TypeError, "body takes 1 argument, and is called with 2: the carry, and an element of xs"),
+    (lambda: vf.fori_loop(0, 3, lambda s: s, 1), TypeError, "called with 2: the number of the iteration, and the state"),
+    (lambda: vf.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * 1.5), (0, vf.ones(2, dtype="int32"))), TypeError,
+     r"state\[1\] is int32\[2\] before an iteration, and float32\[2\] after it; both must be the same"),
+    (lambda: vf.scan(lambda c, x: ({"a": c["a"] * 1.5}, x), {"a": 1}, vf.ones(3)), TypeError, r"carry\['a'\] is int32\[\] before"),
+    (lambda: vf.Mesh(np.array([0, 1]), ("x",)), TypeError, r"sizes of named axes, as in Mesh\(x=2, y=4\)"),
+    (lambda: vf.jit(_sized), TypeError, r"the annotation of x is the size Dim\('n', 1, 8, 1\); annotate .* as in x: vf\.Array\[n, 3\]"),
+    (lambda: vf.ones(3) == [1, 1, 1], TypeError, "an operand is a list; lists become arrays by vf.array"),
+    (lambda: vf.var(vf.ones(3), ddof=1), TypeError, r"var: ddof is called correction here, as in var\(x, correction=...\)"),
+    (lambda: vf.nn.softmax(vf.ones(3), dim=0), TypeError, "softmax: dim is called axis here"),
+    (lambda: vf.sort(vf.ones(3), reverse=True), TypeError, "sort: reverse is called descending here"),
+    (lambda: vf.ones(3).max(keepdim=True), TypeError, "max: keepdim is called keepdims here"),
+    (lambda: vf.nn.max_pool(vf.ones((1, 1, 4, 4)), kernel_size=2), TypeError, "max_pool: kernel_size is called kernel here"),
+    (lambda: vf.random.normal(1, size=(2,)), TypeError, "normal: size is called shape here"),
+    (lambda: vf.nn.softmax(vf.ones(3), temperature=2), TypeError, "softmax has no option temperature; its options are x, axis"),
+    (lambda: vf.collectives.psum(vf.ones(3), "x"), AttributeError, r"viewfold\.collectives has no psum; vf\.collectives\.all_reduce\(x, over='x'\)"),
+    (lambda: vf.tensor([1, 2]), AttributeError, r"viewfold has no tensor; vf\.array\(\[1\.0, 2\.0\]\)"),
+    (lambda: vf.jit(lambda x: vf.callback(np.sin, x))(vf.ones(3)), TypeError, r"vf\.callback\(np\.sin, x, x\); there are no arrays"),
+    (lambda: vf.callback(vf.ones(3), np.sin, vf.ones(3)), TypeError, "the function is Array"),
+    (lambda: vf.jit(lambda x: vf.callback(lambda v: v.sum(), x, x))(vf.ones(3)), RuntimeError,
+     r"has raised ValueError: callback: <lambda> gives shape \(\), and like, the second argument, has shape \(3,\); both must be the same"),
     (lambda: vf.concat(vf.ones((2, 3)), vf.ones((2, 3))), TypeError, r"concat\(\[a, b\], axis=0\)"),
     (lambda: vf.stack(vf.ones((2, 3)), vf.ones((2, 3))), TypeError, r"stack\(\[a, b\], axis=0\)"),
     (lambda: vf.conv2d(vf.ones((1, 3, 8, 8)), vf.ones((4, 3, 3, 3))), AttributeError, "viewfold.nn.conv"),
@@ -201,6 +229,24 @@ class Lists(Case):
         with self.assertRaises(TypeError) as caught:
             vf.jit(lambda x: x + 1)([1.0, 2.0])
         self.assertIn("vf.array(numbers)", caught.exception.__notes__[0])
+
+
+class Callbacks(Case):
+    def test_traceback(self):
+        """The exception of the function is the cause of the run's, with the lines where it was raised."""
+
+        def bad(v):
+            raise KeyError("boom")
+
+        for _ in range(2):
+            with self.assertRaisesRegex(vf.DeviceError, "by vf.callback, has raised KeyError: 'boom'") as caught:
+                vf.jit(lambda x: vf.callback(bad, x, x))(vf.ones(3))
+            cause = caught.exception.__cause__
+            self.assertIsInstance(cause, KeyError)
+            last = cause.__traceback__
+            while last.tb_next:
+                last = last.tb_next
+            self.assertEqual(last.tb_frame.f_code.co_name, "bad")
 
 
 class Masked(Case):

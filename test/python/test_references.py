@@ -66,6 +66,30 @@ class Stores(Case):
             with self.subTest(write=write.__name__):
                 self.check(write)
 
+    def test_views(self):
+        """Transposes and other shapes are references to the same memory, outside and inside of compiled functions."""
+
+        def writes(r, u, view=lambda x: x):
+            r.T[...] += u[:, None]
+            r.T[0] = 5
+            r[1].reshape(3, 1)[1:] *= 10
+            r.transpose(1, 0)[2] -= 1
+            r.swapaxes(0, 1)[1, 0] = 7
+            return r[...].sum()
+
+        want = np.zeros((2, 3), "float32") + np.float32([1, 2, 3])
+        want[:, 0] = 5
+        want[1, 1:] *= 10
+        want[:, 2] -= 1
+        want[0, 1] = 7
+        for function in (writes, vf.jit(writes)):
+            r = vf.Ref(np.zeros((2, 3), "float32"))
+            self.assertEqual(float(function(r, vf.array([1.0, 2.0, 3.0]))), want.sum())
+            self.same(r[...], want)
+        r = vf.Ref(vf.zeros((2,)))
+        r += 1
+        self.assertEqual(str(r), "Ref([1., 1.])")
+
     def test_elements(self):
         """An element is a number, which stays what it is; a swap is one."""
 
@@ -286,7 +310,7 @@ class Refused(Case):
         for use, kind, says in (
             (lambda: bool(r), TypeError, "one truth value"),
             (lambda: r.sum(), AttributeError, "r\\[...\\].sum"),
-            (lambda: r.T, AttributeError, "r\\[...\\].T"),
+            (lambda: r.std(), AttributeError, "r\\[...\\].std"),
             (lambda: r.at, AttributeError, "r\\[...\\].at"),
             (lambda: vf.sum(r), TypeError, "r\\[...\\]"),
             (lambda: vf.sin(r), TypeError, "r\\[...\\]"),

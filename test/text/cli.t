@@ -30,7 +30,7 @@ $ viewfold indx
 ! Try 'viewfold --help'.
 ? 2
 $ viewfold frobnicate
-! viewfold: unknown command 'frobnicate'
+! viewfold: unknown command 'frobnicate'; the commands are index, run, check, dump, pass, show, build, import, explain, bench, tune, cache, devices, rules, ops, mesh and reshard
 ! Try 'viewfold --help'.
 ? 2
 $ viewfold --versoin
@@ -38,7 +38,7 @@ $ viewfold --versoin
 ! Try 'viewfold --help'.
 ? 2
 $ viewfold help frobnicate
-! viewfold: unknown command 'frobnicate'
+! viewfold: unknown command 'frobnicate'; the commands are index, run, check, dump, pass, show, build, import, explain, bench, tune, cache, devices, rules, ops, mesh and reshard
 ! Try 'viewfold --help'.
 ? 2
 

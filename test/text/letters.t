@@ -153,7 +153,7 @@ graph @f(%x: f32[b=8,c=3]) {
 }
 >>>
 $ viewfold dump --stage=graph order.vf
-! order.vf:2:3: error: rearrange: from 'cb' calls axis 0 'c'; x has shape f32[b=8,c=3], where it is 'b'; both are the same
+! order.vf:2:3: error: rearrange: from 'cb' calls axis 0 'c'; x has shape f32[b=8,c=3], where it is 'b'; both must be the same
 ? 2
 $ viewfold dump --stage=graph type.vf
 ! type.vf:2:18: error: wrong type of '%z', found f32[b=8,d=3], expected f32[b=8,c=3]

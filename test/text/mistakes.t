@@ -38,7 +38,7 @@ graph @g(%x: f32[4,3], %w: f32[4,5]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: matmul: the last axis of f32[4,3] has size 3, the last but one axis of f32[4,5] has 4; the contracted sizes are equal
+! a.vf:2:3: error: matmul: the last axis of f32[4,3] has size 3, the last but one axis of f32[4,5] has 4; the contracted sizes must be equal
 ? 2
 
 == an axis that is not there
@@ -49,7 +49,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: sum: axis 2 is out of range; x has shape f32[4,3]; the axis lies in -2..1
+! a.vf:2:3: error: sum: axis 2 is out of range; x has shape f32[4,3]; the axis must lie in -2..1
 ? 2
 
 == an axis twice
@@ -60,7 +60,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: sum: axes [0,-2] repeat axis 0; x has shape f32[4,3]; each axis is listed at most once
+! a.vf:2:3: error: sum: axes [0,-2] repeat axis 0; x has shape f32[4,3]; each axis may be listed at most once
 ? 2
 
 == an operation by another name
@@ -148,7 +148,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: sum: there is no attribute keepdim; attributes: axis, axes, keepdims
+! a.vf:2:3: error: sum: there is no attribute keepdim; attributes: axis, axes, keepdims; keepdim is called keepdims here
 ? 2
 
 == an attribute missing
@@ -275,7 +275,7 @@ graph @g(%c: i32[4], %x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: where: the condition has shape i32[4]; a condition is bool: compare it, or cast it to bool
+! a.vf:2:3: error: where: the condition has shape i32[4]; a condition must be bool: compare it, or cast it to bool
 ? 2
 
 == a condition that is no bool
@@ -289,7 +289,7 @@ graph @g(%p: f32[], %x: f32[]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:5:3: error: cond: the predicate is f32[]; it is a bool of rank 0: compare, or reduce it
+! a.vf:5:3: error: cond: the predicate is f32[]; it must be a bool of rank 0: compare, or reduce it
 ? 2
 
 == branches of different shapes
@@ -358,7 +358,7 @@ graph @g(%x: f32[2]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:19: error: unknown graph, found '@g', expected a graph defined above
+! a.vf:2:19: error: unknown graph, found '@g', expected a graph defined above; a graph does not call itself: what is repeated is the do=@f of while_loop or scan
 ? 2
 
 == an index that is a float
@@ -369,7 +369,7 @@ graph @g(%x: f32[4,3], %i: f32[2]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: take: the indices have shape f32[2]; x has shape f32[4,3]; indices are integers
+! a.vf:2:3: error: take: the indices have shape f32[2]; x has shape f32[4,3]; indices must be integers
 ? 2
 
 == a negative size
@@ -514,7 +514,7 @@ graph @g(%x: f32[8,8], %w: f32[3,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: conv: x has shape f32[8,8], the weight f32[3,3], and 0 spatial axes; both have 2 axes before these: x batch and channels, the weight channels
+! a.vf:2:3: error: conv: x has shape f32[8,8], the weight f32[3,3], and 0 spatial axes; both must have 2 axes before these: x batch and channels, the weight channels
 ? 2
 
 == channels that differ
@@ -525,7 +525,7 @@ graph @g(%x: f32[1,3,8,8], %w: f32[4,2,3,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: conv: x has shape f32[1,3,8,8], 3 channels; the weight has shape f32[4,2,3,3], for 2 channels in 1 group; these are equal
+! a.vf:2:3: error: conv: x has shape f32[1,3,8,8], 3 channels; the weight has shape f32[4,2,3,3], for 2 channels in 1 group; both must be equal, where x is [batch, channels, ...] and the weight [results, channels / groups, ...]
 ? 2
 
 == a window larger than the image
@@ -536,7 +536,7 @@ graph @g(%x: f32[1,1,4,4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: max_pool: a window of 5 by dilation 1 spans 5 elements; x has shape f32[1,1,4,4], 4 in spatial axis 0 with its padding; a window lies inside
+! a.vf:2:3: error: max_pool: a window of 5 by dilation 1 spans 5 elements; x has shape f32[1,1,4,4], 4 in spatial axis 0 with its padding; a window must lie inside
 ? 2
 
 == an einsum with a wrong letter
@@ -547,7 +547,7 @@ graph @g(%a: f32[2,3], %b: f32[3,4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: einsum: equation 'ij,jk->il': the result has a label that no operand has, or has one twice; an equation is like 'ij,jk->ik' or '...ii->...i'
+! a.vf:2:3: error: einsum: equation 'ij,jk->il': the result has 'l', which no operand has; an equation is like 'ij,jk->ik' or '...ii->...i'
 ? 2
 
 == an einsum of other sizes
@@ -569,7 +569,7 @@ graph @g(%a: f32[2,3], %b: f32[2,4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: concatenate: operand 2 has shape f32[2,4], the first f32[2,3]: size 3 meets 4 at axis 1; sizes of the other axes are equal
+! a.vf:2:3: error: concatenate: operand 2 has shape f32[2,4], the first f32[2,3]: size 3 meets 4 at axis 1; sizes of the other axes must be equal
 ? 2
 
 == a stack of other shapes
@@ -580,7 +580,7 @@ graph @g(%a: f32[2,3], %b: f32[2,4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: stack: operand 2 has shape f32[2,4], the first f32[2,3]: size 3 meets 4 at axis 1; sizes are equal
+! a.vf:2:3: error: stack: operand 2 has shape f32[2,4], the first f32[2,3]: size 3 meets 4 at axis 1; sizes must be equal
 ? 2
 
 == topk beyond the axis
@@ -624,7 +624,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: exp: 2 operands given; takes 1
+! a.vf:2:3: error: exp: 2 operands given; takes 1: x
 ? 2
 
 == too few operands
@@ -635,7 +635,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: sub: 1 operand given; takes 2
+! a.vf:2:3: error: sub: 1 operand given; takes 2: x, y
 ? 2
 
 == a bound in the wrong order
@@ -835,7 +835,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: concatenate: 0 operands given; takes at least 1
+! a.vf:2:3: error: concatenate: 0 operands given; takes at least 1: arrays
 ? 2
 
 == a fill that is no scalar
@@ -934,7 +934,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: take_along_axis: the indices have shape f32[3,4]; x has shape f32[3,4]; indices are integers
+! a.vf:2:3: error: take_along_axis: the indices have shape f32[3,4]; x has shape f32[3,4]; indices must be integers
 ? 2
 
 == a window of no axes
@@ -978,7 +978,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: stride: there is no attribute strides; attributes: steps
+! a.vf:2:3: error: stride: there is no attribute strides; attributes: steps; strides is called steps here
 ? 2
 
 == an expansion of a size that is not one
@@ -1011,7 +1011,7 @@ graph @g(%x: f32[3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: swap_axes: there is no attribute axes; attributes: axis1, axis2
+! a.vf:2:3: error: swap_axes: there is no attribute axes; attributes: axis1, axis2; here that is permute %x order=[1,0]
 ? 2
 
 == an attribute of another name of the operation
@@ -1022,7 +1022,7 @@ graph @g(%x: f32[2,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: transpose: there is no attribute order; attributes: axis1, axis2; order is an attribute of permute
+! a.vf:2:3: error: transpose: there is no attribute order; attributes: axis1, axis2; here that is permute %x order=[1,0]
 ? 2
 
 == a norm of another width
@@ -1209,7 +1209,7 @@ $ echo hello > x.txt; viewfold run good.vf --in x=x.txt
 
 == an output misspelt
 $ viewfold run good.vf --in x=[1,2] --out Y=y.npy
-! viewfold run: --out: @g has no value %Y; it has %y
+! viewfold run: --out: @g has no value %Y; it has %x, %y
 ! Try 'viewfold run --help'.
 ? 2
 
@@ -1337,7 +1337,7 @@ $ viewfold index "f32[4,6].permute(1)"
 
 == a chain without a dtype
 $ viewfold index "[4,6].flip(0)"
-! <chain>:1:1: error: unknown dtype, found '[', expected one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+! <chain>:1:1: error: unknown dtype, found '[', expected a type as in f32[2,3], of one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
 ? 2
 
 == a chain of another size
@@ -1364,7 +1364,10 @@ $ VIEWFOLD_COMPILE=0 viewfold run good.vf --in x=[1,2]
 
 == a model that is none
 $ echo hello > m.onnx; viewfold run m.onnx
-! m.onnx: error: no ONNX model, or a damaged one: byte 3: a field is of no known wire type in a message ModelProto; the file is cut off or damaged
+! m.onnx: error: no ONNX model, but text; a text of graphs has a name that does not end in .onnx, such as net.vf
+? 2
+$ printf '\001\007\377\377' > m.onnx; viewfold run m.onnx
+! m.onnx: error: no ONNX model, or a damaged one: byte 1: a field is longer than what is left in a message ModelProto; the file is cut off or damaged
 ? 2
 
 == a kernel that is not there
@@ -1474,7 +1477,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:15: error: a text in place of an operand, found '"ij,jk->ik"', expected %NAME or a number; a text is an attribute, as in file="w.npy"
+! a.vf:2:15: error: a text in place of an operand, found '"ij,jk->ik"', expected %NAME or a number; a text is an attribute, as in equation="ij,jk->ik" of einsum, and from="a(bc=2)" to="abc" of rearrange
 ? 2
 
 == a text without quotes
@@ -1552,7 +1555,7 @@ $ viewfold run good.vf --in x=[1,2] --time 5
 
 == arrays in place of a graph
 $ printf '\223NUMPY' > x.npy; viewfold run x.npy
-! x.npy:1:1: error: unexpected character, found '\x93', expected text; is this a file of another kind?
+! x.npy: error: it is an array of NumPy, not a text of graphs; graphs are given arrays, as in --in x=FILE.npy
 ? 2
 
 == a list in parentheses
@@ -1577,11 +1580,11 @@ $ viewfold show good.vf -o p.html --profile p.json
 
 == options with names of other commands
 $ viewfold check good.vf --seed 1
-! viewfold check: unknown option '--seed'
+! viewfold check: unknown option '--seed'; there are --graph, --in, --size, --threads, --device and --help
 ! Try 'viewfold check --help'.
 ? 2
 $ viewfold tune good.vf --budget 5
-! viewfold tune: unknown option '--budget'
+! viewfold tune: unknown option '--budget'; there are --in, --size, --graph, --threads, --seconds, -o, --device, --dry-run, --list, --forget and --help
 ! Try 'viewfold tune --help'.
 ? 2
 
@@ -1782,4 +1785,328 @@ graph @g(%x: f32[4]) { %y = exp %x return %y }
 >>>
 $ viewfold dump --stage=graph a.vf
 ! a.vf:1:36: error: return behind a statement, found 'return', expected it on a line of its own
+? 2
+
+== axes of a transpose
+<<< a.vf
+graph @f(%x: f32[2,3]) {
+  %y = transpose %x axes=[1,0]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: transpose: there is no attribute axes; attributes: axis1, axis2; here that is permute %x order=[1,0]
+? 2
+
+== a type as in MLIR
+<<< a.vf
+graph @f(%a: tensor<2x3xf32>) {
+  %y = relu %a
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:14: error: unknown dtype, found 'tensor', expected a type as in f32[2,3], of one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+? 2
+
+== a name that consists of names
+<<< a.vf
+graph @f(%a: f32[2,3]) {
+  %y = mean_squared_error %a, %a
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: mean_squared_error: there is no such operation; here it is %d = sub %x, %y; %s = square %d; %z = mean %s
+? 2
+
+== channels last
+<<< a.vf
+graph @f(%x: f32[1,8,8,3], %w: f32[3,3,3,4]) {
+  %y = conv %x, %w
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: conv: x has shape f32[1,8,8,3], 8 channels; the weight has shape f32[3,3,3,4], for 3 channels in 1 group; both must be equal, where x is [batch, channels, ...] and the weight [results, channels / groups, ...]; channels that are last are put there by permute %x order=[0,3,1,2]
+? 2
+
+== a label of the result that no operand has
+<<< a.vf
+graph @f(%a: f32[2,3]) {
+  %y = einsum %a equation="ij->ik"
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: einsum: equation 'ij->ik': the result has 'k', which no operand has; an equation is like 'ij,jk->ik' or '...ii->...i'
+? 2
+
+== a graph in place of which is a value
+<<< a.vf
+graph @a(%x: f32[2]) {
+  return %x
+}
+graph @f(%x: f32[2]) {
+  %l = call %x do=%a
+  return %l
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:5:19: error: unknown value, found '%a', expected a parameter or the result of a statement above; a graph is named by @, as in do=@f
+? 2
+
+== an operand is missing
+<<< a.vf
+graph @f(%x: f32[4], %u: f32[2]) {
+  %v = shrink %x bounds=[[1,3]]
+  %y = assign %v, %u
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:3:3: error: assign: 2 operands given; takes 3: x, target, update
+? 2
+
+== v of attention is missing
+<<< a.vf
+graph @f(%q: f32[2,4,8], %k: f32[2,4,8]) {
+  %v = attention %q, %k
+  return %v
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: attention: 2 operands given; takes 3 or 4: q, k, v, perhaps mask
+? 2
+
+== a name with a dash
+<<< a.vf
+graph @f(%x: i32[4]) {
+  %my-val = square %x
+  return %my-val
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:6: error: bad name, found '-', expected '='; a name with '-' in it has quotes, as in %"a-b"
+? 2
+
+== indices of another rank
+<<< a.vf
+graph @f(%x: f32[3,4], %i: i64[3]) {
+  %y = take_along_axis %x, %i axis=1
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: take_along_axis: the indices have shape i64[3]; x has shape f32[3,4]; the indices must have 2 axes, as x has
+? 2
+
+== a pattern as of einops
+<<< a.vf
+graph @f(%x: f32[2,6]) {
+  %y = rearrange %x "a (b c) -> a b c" b=2
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:21: error: a text in place of an operand, found '"a (b c) -> a b c"', expected %NAME or a number; a text is an attribute, as in equation="ij,jk->ik" of einsum, and from="a(bc=2)" to="abc" of rearrange
+? 2
+
+== NaN
+<<< a.vf
+graph @f(%a: f32[4]) {
+  %y = add %a, NaN
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:16: error: bad number, found 'NaN', expected nan, as it is called here
+? 2
+
+== words of the name of an operation
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = deviation_of_mean %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: deviation_of_mean: there is no such operation; there are mean
+? 2
+
+== a label of the result twice
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = einsum %x equation="i->ii"
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: einsum: equation 'i->ii': the result has 'i' twice; it may have each label once; an equation is like 'ij,jk->ik' or '...ii->...i'
+? 2
+
+== the same of one-dimensional data
+<<< a.vf
+graph @g(%x: f32[1,8,3], %w: f32[3,3,4]) {
+  %y = conv %x, %w
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: conv: x has shape f32[1,8,3], 8 channels; the weight has shape f32[3,3,4], for 3 channels in 1 group; both must be equal, where x is [batch, channels, ...] and the weight [results, channels / groups, ...]; channels that are last are put there by permute %x order=[0,2,1]
+? 2
+
+== the weight of a transposed convolution
+<<< a.vf
+graph @g(%x: f32[1,3,8,8], %w: f32[4,3,3,3]) {
+  %y = conv_transpose %x, %w
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: conv_transpose: x has shape f32[1,3,8,8], 3 channels; the weight has shape f32[4,3,3,3], for 4 channels in 1 group; both must be equal, where x is [batch, channels, ...] and the weight [channels, results / groups, ...]
+? 2
+
+== an operation without a name for its result
+<<< a.vf
+graph @g(%x: f32[4]) {
+  relu %x
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: bad statement, found 'relu', expected a name for what it gives, as in %y = relu %x
+? 2
+
+== print and tap without one
+<<< a.vf
+graph @g(%x: f32[4]) {
+  print %x text="x"
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: bad statement, found 'print', expected a name for what it gives, as in %q = print %x text="x = {}", which is %x again
+? 2
+<<< b.vf
+graph @g(%x: f32[4]) {
+  tap %x name="x"
+  return %x
+}
+>>>
+$ viewfold dump --stage=graph b.vf
+! b.vf:2:3: error: bad statement, found 'tap', expected a name for what it gives, as in %q = tap %x name="x", which is %x again
+? 2
+
+== a value that the graph does not have
+$ viewfold run good.vf --in x=[1,2] --out z=z.npy
+! viewfold run: --out: @g has no value %z; it has %x, %y
+! Try 'viewfold run --help'.
+? 2
+$ viewfold run good.vf --in x=[1,2] --mesh d=2 --shard z=[d]
+! viewfold run: --shard: @g has no value %z; it has %x, %y
+! Try 'viewfold run --help'.
+? 2
+$ viewfold run good.vf --in x=[1,2] --mesh d=2 --shard x=[d] --shard x=[-]
+! viewfold run: --shard x is given twice
+! Try 'viewfold run --help'.
+? 2
+$ viewfold run good.vf --in x=[1,2] --mesh d=2 --shard "x=P('d')"
+! viewfold run: --shard x: spec:1:1: error: missing spec, found 'P', expected '['; a spec has an axis of the mesh, or -, for each axis of the array, as in [-,x]
+! Try 'viewfold run --help'.
+? 2
+<<< loop.vf
+graph @acc(%c: f32[2], %x: f32[2]) {
+  %s = add %c, %x
+  %l = log %s
+  return %s, %l
+}
+graph @main(%xs: f32[3,2]) {
+  %z = zeros shape=[2]
+  %last, %logs = scan %z, %xs do=@acc
+  %y = sum %logs
+  return %last, %y
+}
+>>>
+$ viewfold run loop.vf --in xs=[[1,2],[3,4],[5,6]] --out s=s.npy
+! viewfold run: --out: @main has no value %s; @acc has one, whose values are not those of one call: return it from there, or show it by %q = print %s text="s = {}"
+! Try 'viewfold run --help'.
+? 2
+
+== brackets in a chain
+$ viewfold index 'f32[3,2][1:]'
+! <chain>:1:9: error: brackets in a chain, found '[', expected '.' and a view; [1:, ::2] elsewhere is .shrink((1,3),(0,2)).stride(1,2) here
+? 2
+
+== commands and options that are near to none
+$ viewfold rn good.vf
+! viewfold: unknown command 'rn'; did you mean run?
+! Try 'viewfold --help'.
+? 2
+$ viewfold -v
+! viewfold: unknown option '-v'; did you mean --version?
+! Try 'viewfold --help'.
+? 2
+$ viewfold compile good.vf
+! viewfold: unknown command 'compile'; the commands are index, run, check, dump, pass, show, build, import, explain, bench, tune, cache, devices, rules, ops, mesh and reshard
+! Try 'viewfold --help'.
+? 2
+$ viewfold run good.vf --tol 1
+! viewfold run: unknown option '--tol'; there are --in, --out, --size, --graph, --device, --threads, --target, --mesh, --shard, --wire, --auto, --schedule, --check, --time, --profile and --help
+! Try 'viewfold run --help'.
+? 2
+
+== a device that the environment names
+$ VIEWFOLD_DEVICE=nvidia viewfold run good.vf --in x=[1,2]
+! viewfold run: VIEWFOLD_DEVICE names an unknown device 'nvidia'; expected cpu, c, opencl, opencl:NUMBER or opencl:PART OF NAME
+! Try 'viewfold run --help'.
+? 2
+
+== a device of a mesh that there cannot be
+<<< m.vf
+mesh @m [x=2] devices=["cpu","gpu:0"]
+graph @f(%a: f32[8]) {
+  %y = neg %a
+  return %y
+}
+>>>
+$ viewfold run m.vf --in a=[1,2,3,4,5,6,7,8]
+! m.vf: error: device 1 of the mesh is "gpu:0"; there are cpu, c, opencl, opencl:NUMBER and opencl:PART OF NAME
+? 2
+
+== no profile
+$ viewfold show good.vf --profile good.vf -o p.html
+! viewfold show: good.vf: no profile: line 1: '[' or '{' expected near 'graph'; `viewfold run --profile=json FILE.vf > PROFILE` writes one
+? 2
+$ echo {} > p.json; viewfold show good.vf --profile p.json -o p.html
+! viewfold show: p.json: no profile: it has no list "kernels"; `viewfold run --profile=json FILE.vf > PROFILE` writes one
+? 2
+
+== a kernel in place of a graph
+$ viewfold dump --stage=loops good.vf > k.vf; viewfold run k.vf
+! viewfold run: k.vf holds no tensor graph, but the kernel @g_0; this command takes graphs
+! Try 'viewfold run --help'.
+? 2
+
+== files of another kind by their first bytes
+$ printf '\377\376g\000' > u.vf; viewfold run u.vf
+! u.vf: error: it is text in UTF-16, not UTF-8; save it as UTF-8
+? 2
+$ printf '\376\377\000g' > u.vf; viewfold run u.vf
+! u.vf: error: it is text in UTF-16, not UTF-8; save it as UTF-8
+? 2
+$ printf '\357\273\277graph' > u.vf; viewfold run u.vf
+! u.vf: error: it is text that begins with a byte order mark; save it as UTF-8 without one
+? 2
+$ printf 'PK\003\004' > u.vf; viewfold run u.vf
+! u.vf: error: it is an archive, as of .npz, not a text of graphs; graphs are given arrays, as in --in x=FILE.npy
+? 2
+$ printf '\177ELF' > u.vf; viewfold run u.vf
+! u.vf: error: it is an object file or a program, not a text of graphs; `viewfold build` makes it of a text
+? 2
+$ printf '\010\010\022\001x' > u.vf; viewfold run u.vf
+! u.vf: error: it is an ONNX model, not a text of graphs; give it a name that ends in .onnx
+? 2
+$ cp good.vf good.onnx; viewfold run good.onnx
+! good.onnx: error: no ONNX model, but text; a text of graphs has a name that does not end in .onnx, such as net.vf
 ? 2

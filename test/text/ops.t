@@ -16,7 +16,7 @@ $ viewfold ops --json | grep '"softmax"'
 == one operation
 $ viewfold ops cumsum
 operation   cumsum
-operands    1
+operands    1: x
 [...]
 example:
 graph @cumsum(%x: f32[2,3]) {
@@ -25,7 +25,7 @@ graph @cumsum(%x: f32[2,3]) {
 }
 $ viewfold ops transpose | sed -n '1,7p'
 operation   transpose
-operands    1
+operands    1: x
 attributes  axis1 (may be left out): an axis, such as 0
             axis2 (may be left out): an axis, such as 0
 the same as permute

@@ -71,6 +71,11 @@ static void test_environment(void **state) {
   assert_null(vf_context_create(NULL, &error));
   assert_string_equal(error.message, "VIEWFOLD_THREADS is 'many'; it must be a number from 1 to 65536");
   setenv("VIEWFOLD_THREADS", "2", 1);
+  setenv("VIEWFOLD_DEVICE", "gpu", 1);
+  assert_null(vf_context_create(NULL, &error));
+  assert_string_equal(
+      error.message,
+      "VIEWFOLD_DEVICE is 'gpu'; there are cpu, c, opencl, opencl:NUMBER and opencl:PART OF NAME");
   setenv("VIEWFOLD_DEVICE", "opencl:999", 1);
   assert_null(vf_context_create(NULL, &error));
   assert_int_equal(error.status, VF_ERR_DEVICE);
@@ -450,7 +455,7 @@ static const struct {
     {bad_count, "permute: the order has 99 entries; a tensor has at most 16 axes"},
     {bad_pairs, "pad: the list of pads has 3 numbers; each axis takes two"},
     {bad_mode, "pad: mode=edge fills with elements of x, so a value has no use; give the error value"},
-    {bad_axis, "sum: axis 2 is out of range; x has shape f32[2,3]; the axis lies in -2..1"},
+    {bad_axis, "sum: axis 2 is out of range; x has shape f32[2,3]; the axis must lie in -2..1"},
     {bad_name, "input: the name x is taken by another input"},
     {bad_variable,
      "variable: n=5..7:8 has no value; takes low <= high, a divisor >= 1 and a multiple of it between them"},

@@ -105,7 +105,7 @@ static void test_alignment(void **state) {
       {"n=1..4, %x: f32[4,n|3], %a: f32[n|3]", "%y = mul %x, %a", "f32[4,n|3]", NULL},
       {"%x: f32[5|3], %a: f32[4|3]", "%y = add %x, %a", NULL,
        "add: batches of f32[5|3] and f32[4|3] do not align: size 5 meets 4; batch axes align at the end (the "
-       "innermost vmap comes first), and their sizes are equal or 1"},
+       "innermost vmap comes first), and their sizes must be equal or 1"},
       {"%x: f32[5,4|3], %a: f32[5|3]", "%y = where true, %x, %a", NULL,
        "where: batches of f32[5,4|3] and f32[5|3]"},
       {"%x: f32[5|3], %a: f32[4|3]", "%y = concat %x, %a", NULL, "concat: batches of"},
@@ -124,7 +124,7 @@ static void test_views(void **state) {
       {"%x: f32[4,8]", "%y = unsqueeze_physical %x axis=-1", "f32[4,8,1]", NULL},
       {"%x: f32[4|8]", "%y = unsqueeze_physical %x axis=0", "f32[1|4,8]", NULL},
       {"%x: f32[4|8]", "%y = unsqueeze_physical %x axis=3", NULL,
-       "unsqueeze_physical: axis 3 is out of range; x has shape f32[4,8]; the axis lies in -3..2"},
+       "unsqueeze_physical: axis 3 is out of range; x has shape f32[4,8]; the axis must lie in -3..2"},
       {"%x: f32[4,1,8]", "%y = squeeze_physical %x axis=1", "f32[4,8]", NULL},
       {"%x: f32[1|4,8]", "%y = squeeze_physical %x axis=0", "f32[4|8]", NULL},
       {"%x: f32[4|1,8]", "%y = squeeze_physical %x axis=0", NULL, "axis 0 has size 4"},

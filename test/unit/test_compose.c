@@ -40,7 +40,7 @@ static void test_softmax(void **state) {
   CHECK_ALL(check_typed, good);
   static const record_refused bad[] = {
       {"softmax f32[2,3] axis=2",
-       "softmax: axis 2 is out of range; x has shape f32[2,3]; the axis lies in -2..1"},
+       "softmax: axis 2 is out of range; x has shape f32[2,3]; the axis must lie in -2..1"},
       {"softmax f32[]", "softmax: axis -1 is out of range; x has shape f32[], which has no axes"},
       {"log_softmax f32[2,0]", "log_softmax: axis 1 has size 0; x has shape f32[2,0]; the minimum or maximum "
                                "of no elements is undefined: each reduced size must be at least 1"},
@@ -48,7 +48,7 @@ static void test_softmax(void **state) {
        "softmax: axis 0 has size z; x has shape f32[z]; the minimum or maximum of no elements is undefined: "
        "each reduced size must be at least 1; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
       {"logsumexp f32[2,3] axes=[0,-2]",
-       "logsumexp: axes [0,-2] repeat axis 0; x has shape f32[2,3]; each axis is listed at most once"},
+       "logsumexp: axes [0,-2] repeat axis 0; x has shape f32[2,3]; each axis may be listed at most once"},
       {"softmax (n)", "softmax: operand 1 is the index expression n, not a tensor"},
       {"softmax f32[2] eps=1", "softmax: there is no attribute eps; attributes: axis"},
   };
@@ -71,12 +71,13 @@ static void test_random(void **state) {
       {"uniform i32[] shape=[2] seed=1",
        "uniform: the seed is given as an operand and as an attribute; give one of them"},
       {"normal shape=[2] seed=1.5", "normal: attribute seed is 1.5; it is a number of 64 bits, such as 7"},
-      {"normal f32[] shape=[2]", "normal: the seed has shape f32[]; a seed is a scalar of an integer dtype"},
+      {"normal f32[] shape=[2]",
+       "normal: the seed has shape f32[]; a seed must be a scalar of an integer dtype"},
       {"bernoulli u32[2] shape=[2]",
-       "bernoulli: the seed has shape u32[2]; a seed is a scalar of an integer dtype"},
+       "bernoulli: the seed has shape u32[2]; a seed must be a scalar of an integer dtype"},
       {"uniform shape=[2] seed=1 dtype=i32", "uniform: draws are floats, not i32; use f16, bf16, f32 or f64"},
       {"uniform shape=[-2] seed=1",
-       "uniform: size -2 of axis 0 in shape [-2] is negative; every size is >= 0"},
+       "uniform: size -2 of axis 0 in shape [-2] is negative; every size must be >= 0"},
       {"uniform shape=[2] seed=1 low=2 high=2",
        "uniform: cannot draw numbers from 2 to below 2 in f32; takes "
        "finite numbers low < high, at a finite distance"},
@@ -93,7 +94,7 @@ static void test_random(void **state) {
                                                    "size 2 meets 3 at axis -1; sizes must be equal or "
                                                    "1"},
       {"threefry2x32 i32[2] u32[2] u32[3] u32[2]",
-       "threefry2x32: operand 1 has shape i32[2]; keys and counters are u32: cast it"},
+       "threefry2x32: operand 1 has shape i32[2]; keys and counters must be u32: cast it"},
       {"threefry2x32 -1 u32[2] u32[2] u32[2]", "threefry2x32: the value -1 does not fit u32, which holds the "
                                                "integers 0..4294967295; use a value in that "
                                                "range or cast the other operand"},
@@ -111,7 +112,7 @@ static void test_attention(void **state) {
   };
   CHECK_ALL(check_typed, good);
   static const record_refused bad[] = {
-      {"attention f32[4,8] f32[5,8]", "attention: 2 operands given; takes 3 or 4"},
+      {"attention f32[4,8] f32[5,8]", "attention: 2 operands given; takes 3 or 4: q, k, v, perhaps mask"},
       {"attention f32[4,8] f32[8] f32[5,3]",
        "attention: k has shape f32[8]; takes rank 2 or more: positions and features"},
       {"attention f32[4,8] f32[5,7] f32[5,3]",
@@ -120,7 +121,7 @@ static void test_attention(void **state) {
                                                "keys, 5, and the values, 4, must be as many"},
       {"attention f32[2,4,8] f32[3,5,8] f32[5,3]",
        "attention: batch sizes 2 and 3 do not broadcast; operands have shapes f32[2,4,8] and f32[3,8,5]; "
-       "axes before the last two are equal or 1"},
+       "axes before the last two must be equal or 1"},
       {"attention f32[4,8] f32[5,8] f32[5,3] i32[4,5]",
        "attention: the mask has shape i32[4,5]; a mask is bool, true where a key takes part, or a float that "
        "is added "
@@ -180,9 +181,10 @@ static void test_moments(void **state) {
   };
   CHECK_ALL(check_typed, good);
   static const record_refused bad[] = {
-      {"var f32[2,3] axes=[2]", "var: axis 2 is out of range; x has shape f32[2,3]; the axis lies in -2..1"},
+      {"var f32[2,3] axes=[2]",
+       "var: axis 2 is out of range; x has shape f32[2,3]; the axis must lie in -2..1"},
       {"std f32[2] axis=1 correction=1",
-       "std: axis 1 is out of range; x has shape f32[2]; the axis lies in -1..0"},
+       "std: axis 1 is out of range; x has shape f32[2]; the axis must lie in -1..0"},
       {"std f32[2] correction=-1",
        "std: the correction -1 of x, of shape f32[2], is no count; takes 0 <= correction < 2^53"},
       {"var f32[2] correction=nan",
@@ -217,7 +219,7 @@ static void test_norms(void **state) {
       {"rms_norm f32[2] eps=-1", "rms_norm: eps is -1; x has shape f32[2]; takes a finite number >= 0"},
       {"layer_norm f32[]", "layer_norm: axis -1 is out of range; x has shape f32[], which has no axes"},
       {"layer_norm f32[2] f32[2] f32[2] f32[2]",
-       "layer_norm: 4 operands given; takes 1 to 3; attributes: axis, eps"},
+       "layer_norm: 4 operands given; takes 1 to 3: x, perhaps weight, perhaps bias; attributes: axis, eps"},
   };
   CHECK_ALL(check_refused, bad);
 }
@@ -241,14 +243,14 @@ static void test_splits(void **state) {
   CHECK_ALL(check_typed, good);
   static const record_refused bad[] = {
       {"split f32[5] parts=2",
-       "split: size 5 of axis 0 does not divide by 2; x has shape f32[5]; parts are equal: chunk "
+       "split: size 5 of axis 0 does not divide by 2; x has shape f32[5]; parts must be equal: chunk "
        "takes any number"},
       {"split f32[n] parts=2", "split: size n of axis 0 does not provably divide by 2; x has shape f32[n]; "
                                "parts are equal: chunk takes any "
                                "number; needs (n%2) == 0, known: 1 <= n <= 8; declare n=1..8:2"},
       {"split f32[4] parts=0", "split: 0 parts asked for; x has shape f32[4]; takes 1 to 1024"},
       {"split f32[4] parts=2 axis=1",
-       "split: axis 1 is out of range; x has shape f32[4]; the axis lies in -1..0"},
+       "split: axis 1 is out of range; x has shape f32[4]; the axis must lie in -1..0"},
       {"split f32[4]", "split: attribute parts is missing; it is a number of parts, such as 2"},
       {"chunk f32[0] chunks=2", "chunk: axis 0 has size 0; x has shape f32[0]; parts must not be empty, so "
                                 "the size must be at least 1"},
@@ -318,7 +320,7 @@ static void test_triangles(void **state) {
   CHECK_ALL(check_typed, good);
   static const record_refused bad[] = {
       {"eye shape=[1,2,3]", "eye: shape [1,2,3] has rank 3; takes rows and columns, or one number for both"},
-      {"eye shape=[-1,2]", "eye: size -1 of axis 0 in shape [-1,2] is negative; every size is >= 0"},
+      {"eye shape=[-1,2]", "eye: size -1 of axis 0 in shape [-1,2] is negative; every size must be >= 0"},
       {"tril f32[3]",
        "tril: x has shape f32[3]; a triangle is one of the last two axes: takes rank 2 or more"},
       {"triu f32[3,3] diagonal=9223372036854775807",
@@ -369,13 +371,12 @@ static void test_einsum(void **state) {
                                           "3 in operand 1, of shape f32[2,3]; sizes of a "
                                           "label are equal or 1"},
       {"einsum f32[1,3] equation=\"ii\"", "einsum: label 'i' has sizes 1 and 3 in one operand, of shape "
-                                          "f32[1,3]; those of a diagonal are equal"},
-      {"einsum f32[2] equation=\"i->j\"",
-       "einsum: equation 'i->j': the result has a label that no operand has, or has one "
-       "twice; an equation is like 'ij,jk->ik' or '...ii->...i'"},
+                                          "f32[1,3]; those of a diagonal must be equal"},
+      {"einsum f32[2] equation=\"i->j\"", "einsum: equation 'i->j': the result has 'j', which no operand "
+                                          "has; an equation is like 'ij,jk->ik' or '...ii->...i'"},
       {"einsum f32[2] equation=\"i->ii\"",
-       "einsum: equation 'i->ii': the result has a label that no operand has, or has "
-       "one twice; an equation is like 'ij,jk->ik' or '...ii->...i'"},
+       "einsum: equation 'i->ii': the result has 'i' twice; it may have each label once; an equation is like "
+       "'ij,jk->ik' or '...ii->...i'"},
       {"einsum f32[2,3] equation=\"...i->i\"",
        "einsum: equation '...i->i': operands have axes under ... and the result has "
        "no ...; an equation is like 'ij,jk->ik' or '...ii->...i'"},
@@ -412,29 +413,31 @@ static void test_convolutions(void **state) {
   CHECK_ALL(check_typed, good);
   static const record_refused bad[] = {
       {"conv f32[2,3] f32[4,3]",
-       "conv: x has shape f32[2,3], the weight f32[4,3], and 0 spatial axes; both have 2 axes before "
+       "conv: x has shape f32[2,3], the weight f32[4,3], and 0 spatial axes; both must have 2 axes before "
        "these: x batch and channels, the weight channels"},
       {"conv f32[2,3,8] f32[4,3,3,3]",
-       "conv: x has shape f32[2,3,8], the weight f32[4,3,3,3], and 1 spatial axis; both have 2 "
+       "conv: x has shape f32[2,3,8], the weight f32[4,3,3,3], and 1 spatial axis; both must have 2 "
        "axes before these: x batch and channels, the weight channels"},
       {"conv f32[2,3,8] f32[4,2,3]",
        "conv: x has shape f32[2,3,8], 3 channels; the weight has shape f32[4,2,3], for 2 channels "
-       "in 1 group; these are equal"},
-      {"conv f32[2,n,8] f32[4,4,3]", "conv: x has shape f32[2,n,8], n channels; the weight has shape "
-                                     "f32[4,4,3], for 4 channels in 1 group; these are "
-                                     "equal; needs n == 4, known: 1 <= n <= 8; declare n=4..4"},
+       "in 1 group; both must be equal, where x is [batch, channels, ...] and the weight [results, channels "
+       "/ groups, ...]"},
+      {"conv f32[2,n,8] f32[4,4,3]",
+       "conv: x has shape f32[2,n,8], n channels; the weight has shape "
+       "f32[4,4,3], for 4 channels in 1 group; both must be equal, where x is [batch, channels, ...] and the "
+       "weight [results, channels / groups, ...]; needs n == 4, known: 1 <= n <= 8; declare n=4..4"},
       {"conv f32[2,4,8] f32[3,2,3] groups=2",
        "conv: 3 channels do not divide into 2 groups; the weight has shape f32[3,2,3]; "
-       "groups are equal"},
+       "groups must be equal"},
       {"conv f32[2,3,8] f32[4,3,3] f32[3]",
-       "conv: the bias has shape f32[3]; the result has 4 channels; a bias has one element for each"},
+       "conv: the bias has shape f32[3]; the result has 4 channels; a bias must have one element for each"},
       {"conv f32[2,3,4] f32[4,3,3] dilation=2", "conv: a window of 3 by dilation 2 spans 5 elements; x has "
                                                 "shape f32[2,3,4], 4 in spatial axis 0 with its padding; "
-                                                "a window lies inside"},
+                                                "a window must lie inside"},
       {"conv f32[2,3,n] f32[4,3,3]",
        "conv: a window of 3 by dilation 1 spans 3 elements; x has shape f32[2,3,n], n in spatial axis 0 with "
        "its padding; "
-       "a window lies inside; needs n >= 3, known: 1 <= n <= 8; declare n=3..8"},
+       "a window must lie inside; needs n >= 3, known: 1 <= n <= 8; declare n=3..8"},
       {"conv f32[2,3,8] f32[4,3,n]",
        "conv: the weight has shape f32[4,3,n]; the sizes of its spatial axes are numbers"},
       {"conv f32[2,3,8] f32[4,3,3] stride=0",
@@ -450,7 +453,8 @@ static void test_convolutions(void **state) {
       {"conv f32[2,3,8] f32[4,3,3] groups=0", "conv: groups is 0; x has shape f32[2,3,8]; takes 1 to 2^30"},
       {"conv_transpose f32[2,3,8] f32[4,3,3]",
        "conv_transpose: x has shape f32[2,3,8], 3 channels; the weight has shape "
-       "f32[4,3,3], for 4 channels in 1 group; these are equal"},
+       "f32[4,3,3], for 4 channels in 1 group; both must be equal, where x is [batch, channels, ...] and the "
+       "weight [channels, results / groups, ...]"},
       {"conv_transpose f32[2,3,8] f32[3,4,3] stride=2 output_padding=2",
        "conv_transpose: output_padding 2 of spatial axis 0 is out of range; x has shape f32[2,3,8]; it is >= "
        "0 and less than "
@@ -496,7 +500,7 @@ static void test_pooling(void **state) {
        "element: the size is at least the dilation; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
       {"max_pool f32[3] kernel=[4]",
        "max_pool: a window of 4 by dilation 1 spans 4 elements; x has shape f32[3], 3 in spatial "
-       "axis 0 with its padding; a window lies inside"},
+       "axis 0 with its padding; a window must lie inside"},
       {"avg_pool f32[8] kernel=[0]",
        "avg_pool: kernel 0 of spatial axis 0 is out of range; x has shape f32[8]; takes 1 to 2^30"},
       {"avg_pool f32[8]",
@@ -530,7 +534,7 @@ static void test_null_propagates(void **state) {
   }
   assert_int_equal(op_softmax(g, a, 7), 0);
   assert_string_equal(r->error.text,
-                      "unsqueeze: axis 9 is out of range; x has shape f32[4]; the axis lies in -2..1");
+                      "unsqueeze: axis 9 is out of range; x has shape f32[4]; the axis must lie in -2..1");
 }
 
 /* A failing allocation is an error that leaks nothing; the caller names the operation. */
@@ -549,15 +553,16 @@ static void test_indirection(void **state) {
   };
   CHECK_ALL(check_typed, good);
   static const record_refused bad[] = {
-      {"take f32[2] f32[2]", "take: the indices have shape f32[2]; x has shape f32[2]; indices are integers"},
-      {"take_along_axis f32[2,3] i64[2]",
-       "take_along_axis: the indices have shape i64[2]; x has shape f32[2,3]; both have one rank"},
+      {"take f32[2] f32[2]",
+       "take: the indices have shape f32[2]; x has shape f32[2]; indices must be integers"},
+      {"take_along_axis f32[2,3] i64[2]", "take_along_axis: the indices have shape i64[2]; x has shape "
+                                          "f32[2,3]; the indices must have 2 axes, as x has"},
       {"take_along_axis f32[2,3] i64[3,3] axis=1", "take_along_axis: axis 0 has size 2 in x and 3 in the "
                                                    "indices, of shapes f32[2,3] and i64[3,3]; sizes of all "
-                                                   "axes but axis 1 are equal, or 1 in one of them"},
+                                                   "axes but axis 1 must be equal, or 1 in one of them"},
       {"put_along_axis f32[1,3] i64[3,3] 0 axis=1", "put_along_axis: axis 0 has size 1 in x and 3 in the "
                                                     "indices, of shapes f32[1,3] and i64[3,3]; sizes of all "
-                                                    "axes but axis 1 are equal, or 1 in the indices"},
+                                                    "axes but axis 1 must be equal, or 1 in the indices"},
       {"put_along_axis f32[2,3] i64[2,1] f32[2,3] axis=1",
        "put_along_axis: the update has shape f32[2,3]; x has shape f32[2,3], of which [2,1] is replaced; an "
        "update "

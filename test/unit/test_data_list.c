@@ -108,7 +108,7 @@ static void test_errors(void **state) {
   vf_value y[COUNT], x[COUNT];
   got(v, NULL, x);
   vf_data_put_all(v, "bhwc,bf", COUNT, (vf_value[]){x[0], vf_shrink(x[1], VF_LIST(0, 7, 0, 4))}, &data_error);
-  data_refused("component 1 has 7 examples, component 0 has 8; all have as many");
+  data_refused("component 1 has 7 examples, component 0 has 8; all must have as many");
   vf_data_put_all(v, "bhwc", COUNT, x, &data_error);
   data_refused("component 1: view 'bhwc' has 4 axes; x has shape f32[8,4]");
   vf_data_put_all(v, "bhwc,bf", 1, x, &data_error);

@@ -87,7 +87,7 @@ static void test_backward_put(void **state) {
   vf_data_view *v = data_view();
   data_put(v, "bf", data_counting(VF_F32, VF_LIST(2, 3)));
   vf_data_backward_put(v, "bf", data_counting(VF_F32, VF_LIST(2, 4)), &data_error);
-  data_refused("g has shape f32[2,4], the view f32[2,3]; both are equal");
+  data_refused("g has shape f32[2,4], the view f32[2,3]; both must be equal");
   vf_data_backward_put(v, "bf", data_counting(VF_F64, VF_LIST(2, 3)), &data_error);
   data_refused("view 'bf' has not been got in f64");
   data_put_back(v, "bf", data_counting(VF_F32, VF_LIST(2, 3)));
@@ -208,7 +208,7 @@ static void test_index_refuses(void **state) {
   assert_null(vf_data_index(v, at, image, &data_error));
   data_refused("the view to reuse is an image view; it has to be of the class and the graph of the view");
   assert_null(vf_data_index(v, at, other, &data_error));
-  data_refused("the view to reuse has the axes 'fb', the view 'bf'; both have the same");
+  data_refused("the view to reuse has the axes 'fb', the view 'bf'; both must have the same");
   assert_null(vf_data_index(v, at, v, &data_error));
   data_refused("the view to reuse is the view itself");
   vf_data_flush(other);

@@ -22,7 +22,7 @@ static void test_refused(void **state) {
       {"exchange f32[2] shape=[2] start=[0] at=[0] kind=[1]",
        "exchange: attribute kind is a list of 1; it is a name in quotes, such as \"all_gather\""},
       {"exchange f32[2] shape=[-2] start=[0] at=[0]",
-       "exchange: size -2 of axis 0 in shape [-2] is negative; every size is >= 0"},
+       "exchange: size -2 of axis 0 in shape [-2] is negative; every size must be >= 0"},
   };
   CHECK_ALL(check_refused, cases);
 }

@@ -150,7 +150,7 @@ static void test_one_name_one_size(void **state) {
   assert_int_equal(vf_jit_call(j, in, NULL, &y, &error), VF_ERR_INVALID);
   assert_null(y);
   assert_string_equal(error.message,
-                      "jit @sum: n is 4, and 3 along axis 0 of input 1; axes of one name have one size");
+                      "jit @sum: n is 4, and 3 along axis 0 of input 1; axes of one name must have one size");
   vf_tensor *same[2] = {in[0], in[0]};
   assert_int_equal(vf_jit_call(j, same, NULL, &y, &error), VF_OK);
   assert_true(((const float *)vf_tensor_data(y, &error))[5] == 10);
@@ -232,8 +232,8 @@ static void test_errors(void **state) {
                         .dynamic_count = 2,
                         .dynamic = uneven};
   assert_null(vf_jit_create(c, &bad, &error));
-  assert_string_equal(error.message,
-                      "jit @jit: n is declared as 1..8:1 and as 1..9:1; axes of one name have one range");
+  assert_string_equal(
+      error.message, "jit @jit: n is declared as 1..8:1 and as 1..9:1; axes of one name must have one range");
   bad.dynamic_count = 0, bad.results = 0;
   assert_null(vf_jit_create(c, &bad, &error));
   assert_null(vf_jit_create(NULL, &bad, &error));

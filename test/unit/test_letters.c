@@ -79,7 +79,8 @@ static void test_axes_meet(void **state) {
           "from 'cb' calls axis 0 'c'; x has shape f32[b=2,c=3], where it is 'b'");
   vf_data_view *v = data_view();
   vf_data_put(v, "bf", x, &data_error);
-  data_refused("view 'bf' calls axis 1 'f'; x has shape f32[b=2,c=3], where it is 'c'; both are the same");
+  data_refused(
+      "view 'bf' calls axis 1 'f'; x has shape f32[b=2,c=3], where it is 'c'; both must be the same");
   data_put(v, "bc", x);
 }
 

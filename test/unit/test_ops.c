@@ -420,7 +420,7 @@ static void test_null_propagates(void **state) {
   ir_ref lost = op_unary(g, IR_OP_NEG, op_unsqueeze(g, a, 9));
   assert_int_equal(op_matmul(g, lost, op_unsqueeze(g, a, -9)), 0);
   assert_string_equal(r->error.text,
-                      "unsqueeze: axis 9 is out of range; x has shape f32[2]; the axis lies in -2..1");
+                      "unsqueeze: axis 9 is out of range; x has shape f32[2]; the axis must lie in -2..1");
 }
 
 static void test_identity(void **state) {

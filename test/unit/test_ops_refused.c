@@ -85,10 +85,10 @@ static void test_elementwise_refusals(void **state) {
        "add: shapes f32[n] and f32[9] do not broadcast: size n meets 9 at axis -1; sizes "
        "must be equal or 1"},
       {"where f32[2] f32[2] f32[2]",
-       "where: the condition has shape f32[2]; a condition is bool: compare it, or cast it to "
+       "where: the condition has shape f32[2]; a condition must be bool: compare it, or cast it to "
        "bool"},
       {"where 1 f32[2] f32[2]",
-       "where: the condition has shape i32[]; a condition is bool: compare it, or cast it to bool"},
+       "where: the condition has shape i32[]; a condition must be bool: compare it, or cast it to bool"},
       {"cast f32[2] dtype=index",
        "cast: attribute dtype is index; it is one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 "
        "f32 f64"},
@@ -123,7 +123,7 @@ static void test_view_refusals(void **state) {
       {"transpose f32[2,3] axis2=1",
        "transpose: attribute axis1 is missing; takes axis1 and axis2, or neither, which reverses all axes"},
       {"transpose f32[2,3] axis1=0 axis2=2",
-       "transpose: axis 2 is out of range; x has shape f32[2,3]; the axis lies in "
+       "transpose: axis 2 is out of range; x has shape f32[2,3]; the axis must lie in "
        "-2..1"},
       {"moveaxis f32[2,3] source=-3 destination=0",
        "moveaxis: axis -3 is out of range; x has shape f32[2,3]; the axis lies "
@@ -141,7 +141,7 @@ static void test_view_refusals(void **state) {
        "reshape: the -1 of shape [-1,0] cannot be inferred, as the other sizes multiply to "
        "0; x has shape f32[0,3]; give the size"},
       {"reshape f32[2,3] shape=[-2,3]",
-       "reshape: size -2 of axis 0 in shape [-2,3] is negative; every size is >= 0"},
+       "reshape: size -2 of axis 0 in shape [-2,3] is negative; every size must be >= 0"},
       {"reshape f32[n,4] shape=[16]",
        "reshape: shape [16] has 16 elements; x has shape f32[n,4], (n*4) elements; a reshape "
        "keeps their number; needs 16 == (n*4), known: 4 <= (n*4) <= 32 in steps of 4; declare n=4..4"},
@@ -155,7 +155,7 @@ static void test_view_refusals(void **state) {
       {"reshape f32[1] shape=[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
        "reshape: the result has rank 17; a tensor has at most 16 axes"},
       {"flatten f32[2,3] end_dim=2",
-       "flatten: axis 2 is out of range; x has shape f32[2,3]; the axis lies in -2..1"},
+       "flatten: axis 2 is out of range; x has shape f32[2,3]; the axis must lie in -2..1"},
       {"expand f32[2,3] shape=[2,6]", "expand: shape [2,6] asks for 6 at axis 1; x has shape f32[2,3], 3 "
                                       "there; only sizes of 1 can be expanded, others must be equal"},
       {"broadcast_to f32[2,3] shape=[3]", "broadcast_to: shape [3] has rank 1; x has shape f32[2,3], rank 2; "
@@ -166,12 +166,13 @@ static void test_view_refusals(void **state) {
       {"expand f32[1,1] shape=[4294967296,4294967296]",
        "expand: a result of shape f32[4294967296,4294967296] is too large; "
        "its bytes must number less than 2^63"},
-      {"expand f32[1] shape=[-1]", "expand: size -1 of axis 0 in shape [-1] is negative; every size is >= 0"},
+      {"expand f32[1] shape=[-1]",
+       "expand: size -1 of axis 0 in shape [-1] is negative; every size must be >= 0"},
       {"expand f32[1] shape=[n-4]",
        "expand: size (n+-4) of axis 0 in shape [(n+-4)] is not known not to be negative; every "
        "size is >= 0; needs (n+-4) >= 0, known: -3 <= (n+-4) <= 4; declare n=4..8"},
       {"unsqueeze f32[2,3] axis=3",
-       "unsqueeze: axis 3 is out of range; x has shape f32[2,3]; the axis lies in -3..2"},
+       "unsqueeze: axis 3 is out of range; x has shape f32[2,3]; the axis must lie in -3..2"},
       {"unsqueeze f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
        "unsqueeze: the result has rank 17; a tensor has at most 16 axes"},
       {"squeeze f32[10,5] axis=0",
@@ -211,9 +212,9 @@ static void test_view_refusals(void **state) {
       {"stride f32[8,8] steps=[1]",
        "stride: 1 step given; x has shape f32[8,8]; each axis takes one, 2 in all"},
       {"flip f32[2,3] axes=[2]",
-       "flip: axis 2 is out of range; x has shape f32[2,3]; the axis lies in -2..1"},
+       "flip: axis 2 is out of range; x has shape f32[2,3]; the axis must lie in -2..1"},
       {"flip f32[2,3] axes=[1,-1]",
-       "flip: axes [1,-1] repeat axis 1; x has shape f32[2,3]; each axis is listed at most once"},
+       "flip: axes [1,-1] repeat axis 1; x has shape f32[2,3]; each axis may be listed at most once"},
       {"flip f32[2,3] axes=[n]",
        "flip: axis n is not a constant; x has shape f32[2,3]; an axis is an integer"},
       {"flip f32[2,3]", "flip: attribute axes is missing; it is a list of axes, such as [0,1]"},
@@ -260,20 +261,20 @@ static void test_view_refusals(void **state) {
        "-9223372036854775808..9223372036854775807; use a value in that range or cast "
        "x"},
       {"concat f32[2,2] f32[2]",
-       "concat: operand 2 has shape f32[2], the first f32[2,2]; all operands have the same rank"},
+       "concat: operand 2 has shape f32[2], the first f32[2,2]; all operands must have the same rank"},
       {"concat f32[2,2] f32[2,3] axis=0",
        "concat: operand 2 has shape f32[2,3], the first f32[2,2]: size 2 meets 3 at axis "
-       "1; sizes of the other axes are equal"},
+       "1; sizes of the other axes must be equal"},
       {"concat f32[] f32[]",
        "concat: the first operand has shape f32[], which has no axis to join along; use stack"},
       {"concat f32[2] f32[2] axis=1",
-       "concat: axis 1 is out of range; x has shape f32[2]; the axis lies in -1..0"},
-      {"concatenate axis=0", "concatenate: 0 operands given; takes at least 1"},
+       "concat: axis 1 is out of range; x has shape f32[2]; the axis must lie in -1..0"},
+      {"concatenate axis=0", "concatenate: 0 operands given; takes at least 1: arrays"},
       {"stack f32[2] f32[3]",
        "stack: operand 2 has shape f32[3], the first f32[2]: size 2 meets 3 at axis 0; sizes are "
        "equal"},
       {"stack f32[2] f32[2] axis=2",
-       "stack: axis 2 is out of range; x has shape f32[2]; the axis lies in -2..1"},
+       "stack: axis 2 is out of range; x has shape f32[2]; the axis must lie in -2..1"},
       {"stack u64[2] i8[2]",
        "stack: u64 and i8 have no common dtype: no integer holds both; operands 1 and 2 are u64[2] and "
        "i8[2]; cast one of them"},
@@ -286,7 +287,8 @@ static void test_view_refusals(void **state) {
 
 static void test_reduction_refusals(void **state) {
   static const record_refused cases[] = {
-      {"sum f32[2,3] axes=[2]", "sum: axis 2 is out of range; x has shape f32[2,3]; the axis lies in -2..1"},
+      {"sum f32[2,3] axes=[2]",
+       "sum: axis 2 is out of range; x has shape f32[2,3]; the axis must lie in -2..1"},
       {"reduce_sum f32[2,3] axes=[0,-2]",
        "reduce_sum: axes [0,-2] repeat axis 0; x has shape f32[2,3]; each axis is listed "
        "at most once"},
@@ -300,10 +302,12 @@ static void test_reduction_refusals(void **state) {
       {"argmin f32[z,2]",
        "argmin: axis 0 has size z; x has shape f32[z,2]; the minimum or maximum of no elements is undefined: "
        "each reduced size must be at least 1; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
-      {"argmax f32[2] axis=1", "argmax: axis 1 is out of range; x has shape f32[2]; the axis lies in -1..0"},
+      {"argmax f32[2] axis=1",
+       "argmax: axis 1 is out of range; x has shape f32[2]; the axis must lie in -1..0"},
       {"max f32[2] f32[2] axes=[0]",
        "max: of two operands it is elementwise and has no axes; give one operand to reduce"},
-      {"max f32[2] f32[2] f32[2]", "max: 3 operands given; takes 1 or 2; attributes: axis, axes, keepdims"},
+      {"max f32[2] f32[2] f32[2]",
+       "max: 3 operands given; takes 1 or 2: x, perhaps y; attributes: axis, axes, keepdims"},
       {"sum f32[2] axis=0 axes=[0]", "sum: both axis and axes are given; give one of them"},
       {"sum f32[2] keepdims=1", "sum: attribute keepdims is 1; it is true or false"},
   };
@@ -314,25 +318,25 @@ static void test_contractions_refusals(void **state) {
   static const record_refused cases[] = {
       {"matmul f32[2,3] f32[4,5]",
        "matmul: the last axis of f32[2,3] has size 3, the last but one axis of f32[4,5] has 4; the "
-       "contracted sizes are equal"},
+       "contracted sizes must be equal"},
       {"matmul f32[2,3] f32[4]",
        "matmul: the last axis of f32[2,3] has size 3, the only axis of f32[4] has 4; the contracted "
        "sizes are equal"},
       {"matmul f32[2,n] f32[8,2]",
        "matmul: the last axis of f32[2,n] has size n, the last but one axis of f32[8,2] has 8; the "
-       "contracted sizes are equal; needs n == 8, known: 1 <= n <= 8; declare n=8..8"},
+       "contracted sizes must be equal; needs n == 8, known: 1 <= n <= 8; declare n=8..8"},
       {"matmul f32[] f32[2,2]",
        "matmul: operand 1 has shape f32[]; the other has f32[2,2]; a factor has at least one axis: "
        "use mul for scalars"},
       {"matmul f32[2,2,3] f32[3,3,4]",
        "matmul: batch sizes 2 and 3 do not broadcast; operands have shapes f32[2,2,3] and "
-       "f32[3,3,4]; axes before the last two are equal or 1"},
+       "f32[3,3,4]; axes before the last two must be equal or 1"},
       {"gather f32[3] f32[2]",
-       "gather: the indices have shape f32[2]; x has shape f32[3]; indices are integers"},
+       "gather: the indices have shape f32[2]; x has shape f32[3]; indices must be integers"},
       {"gather f32[3] bool[2]",
-       "gather: the indices have shape bool[2]; x has shape f32[3]; indices are integers"},
+       "gather: the indices have shape bool[2]; x has shape f32[3]; indices must be integers"},
       {"take f32[3] i64[2] axis=1",
-       "take: axis 1 is out of range; x has shape f32[3]; the axis lies in -1..0"},
+       "take: axis 1 is out of range; x has shape f32[3]; the axis must lie in -1..0"},
       {"gather f32[] i64[2]", "gather: axis 0 is out of range; x has shape f32[], which has no axes"},
       {"gather f32[1,1,1,1,1,1,1,1,1] i64[1,1,1,1,1,1,1,1,1]",
        "gather: the result has rank 17; a tensor has at most 16 "
@@ -348,7 +352,7 @@ static void test_contractions_refusals(void **state) {
        "equal sizes "
        "are shared; needs 2 == n, known: 1 <= n <= 8; declare n=2..2"},
       {"scatter f32[3] f32[2] 0",
-       "scatter: the indices have shape f32[2]; x has shape f32[3]; indices are integers"},
+       "scatter: the indices have shape f32[2]; x has shape f32[3]; indices must be integers"},
       {"scatter i32[3] i64[2] f32[2]", "scatter: the update has shape f32[2]; x has shape i32[3], and keeps "
                                        "its dtype; cast the update to i32"},
       {"scatter_add f32[3,2] i64[2] f32[3,2]", "scatter_add: the update has shape f32[3,2]; x has shape "
@@ -371,17 +375,18 @@ static void test_leaves_refusals(void **state) {
       {"const value=1 dtype=f31",
        "const: attribute dtype is f31; it is one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 "
        "f32 f64"},
-      {"full shape=[-1] value=0", "full: size -1 of axis 0 in shape [-1] is negative; every size is >= 0"},
+      {"full shape=[-1] value=0",
+       "full: size -1 of axis 0 in shape [-1] is negative; every size must be >= 0"},
       {"iota shape=[2] axis=1", "iota: axis 1 is out of range; shape [2] has 1 axis"},
       {"iota shape=[2] dtype=bool", "iota: dtype bool cannot count; use an integer or a float dtype"},
       {"data values=3", "data: attribute values is 3; it is a list of numbers, nested or flat"},
       {"data values=[1,[2]]", "data: values are ragged: a list stands where a number was expected; lists of "
                               "one depth have one length"},
       {"data values=[[1,2],[3]]",
-       "data: values are ragged: a list of 2 was expected at depth 1; lists of one depth have one "
+       "data: values are ragged: a list of 2 was expected at depth 1; lists of one depth must have one "
        "length"},
       {"data values=[[1],2]",
-       "data: values are ragged: a list of 1 was expected at depth 1; lists of one depth have one "
+       "data: values are ragged: a list of 1 was expected at depth 1; lists of one depth must have one "
        "length"},
       {"data values=[1,2,3] shape=[2,2]", "data: shape i32[2,2] takes 4 elements; values has 3"},
       {"data values=[1] shape=[n]",
@@ -391,7 +396,7 @@ static void test_leaves_refusals(void **state) {
        "data: the value -1 does not fit u8, which holds the integers 0..255; use a value in "
        "that range or another dtype"},
       {"data values=[1,word]", "data: attribute values holds word; it is a list of numbers, nested or flat"},
-      {"add f32[-2] 1", "input: size -2 of axis 0 in shape [-2] is negative; every size is >= 0"},
+      {"add f32[-2] 1", "input: size -2 of axis 0 in shape [-2] is negative; every size must be >= 0"},
       {"add f64[4294967296,268435456] 1",
        "input: a result of shape f64[4294967296,268435456] is too large; its bytes must "
        "number less than 2^63"},
@@ -407,7 +412,8 @@ static void test_names_and_attributes(void **state) {
       {"sigmiod f32[2]", "sigmiod: there is no such operation; nearest: sigmoid"},
       {"frobnicate f32[2]",
        "frobnicate: there is no such operation; docs/operations.md and `viewfold ops` list them"},
-      {"permute f32[2] order=[0] axis=1", "permute: there is no attribute axis; attributes: order"},
+      {"permute f32[2] order=[0] axis=1",
+       "permute: there is no attribute axis; attributes: order; axis is called order here"},
       {"add f32[2] 1 alpha=2", "add: there is no attribute alpha; attributes: none"},
       {"pad f32[2] pads=[[0,0]] pads=[[0,0]]", "pad: attribute pads is given twice; give it once"},
       {"reshape f32[2]", "reshape: attribute shape is missing; it is a list of sizes, such as [3,2]"},
@@ -428,7 +434,7 @@ static void test_names_and_attributes(void **state) {
       {"unsqueeze f32[2] axis=n",
        "unsqueeze: attribute axis is n; it is an axis, such as 0, or its letter, such as \"c\""},
       {"add f32[2]", "add: 1 operand given; takes 2"},
-      {"neg f32[2] f32[2]", "neg: 2 operands given; takes 1"},
+      {"neg f32[2] f32[2]", "neg: 2 operands given; takes 1: x"},
   };
   CHECK_ALL(check_refused, cases);
 }

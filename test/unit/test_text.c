@@ -310,8 +310,9 @@ static void test_graph_errors(void **state) {
       {"grap @f() {}",
        "t.vf:1:1: error: unexpected text, found 'grap', expected 'graph', 'kernel', 'index' or 'mesh'"},
       {"graph f", "t.vf:1:7: error: missing name, found 'f', expected @NAME"},
-      {"graph @f(%x: f33[2]) {", "t.vf:1:14: error: unknown dtype, found 'f33', expected one of bool i8 u8 "
-                                 "i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
+      {"graph @f(%x: f33[2]) {",
+       "t.vf:1:14: error: unknown dtype, found 'f33', expected a type as in f32[2,3], of one of bool i8 u8 "
+       "i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64"},
       {"graph @f(%x: f32[-2]) {", "t.vf:1:18: error: bad size, found a negative number, expected one >= 0; a "
                                   "size that varies is a variable with its bounds, as in n=1..8"},
       {"graph @f(%x: f32[2], %x: f32[2]) {",

@@ -456,7 +456,7 @@ static void test_trees(void **state) {
   in_axes.keys = (const char *const[]){"x", "y"}, axes[0].count = VF_LEAF;
   assert_false(vf_vmap_tree(b->g, network, NULL, &arguments, &in_axes, &out_axes, -1, &out));
   api_check_reason(vf_graph_message(b->g),
-                   "vmap: in_axes has nothing for layers; its keys are those of the tree");
+                   "vmap: in_axes has nothing for layers; its keys must be those of the tree");
 }
 
 static void put_leaf(void *user, const vf_tree *in, vf_tree *out) { out->value = *(vf_value *)user; }
@@ -532,10 +532,12 @@ typedef struct refusal {
 static void test_refused(void **state) {
   static const refusal cases[] = {
       REFUSED(identity, 0, {0}, 0, -1, "vmap: there are no arguments; takes at least one"),
-      REFUSED(identity, 1, {2}, 0, -1,
-              "vmap: axis 2 of argument 1 is out of range; it has shape f32[4,3]; the axis lies in -2..1"),
-      REFUSED(identity, 1, {-3}, 0, -1,
-              "vmap: axis -3 of argument 1 is out of range; it has shape f32[4,3]; the axis lies in -2..1"),
+      REFUSED(
+          identity, 1, {2}, 0, -1,
+          "vmap: axis 2 of argument 1 is out of range; it has shape f32[4,3]; the axis must lie in -2..1"),
+      REFUSED(
+          identity, 1, {-3}, 0, -1,
+          "vmap: axis -3 of argument 1 is out of range; it has shape f32[4,3]; the axis must lie in -2..1"),
       REFUSED(
           identity, 2, {0, 0}, 0, -1,
           "vmap: argument 2 has shape f32[], a scalar, which has no axis to map; its entry of in_axes may be "
@@ -550,8 +552,9 @@ static void test_refused(void **state) {
               "vmap: result 1 has shape f32[4|3] and may differ along the mapped axis, but its entry of "
               "out_axes is "
               "VF_NOT_MAPPED; give the axis of the result, or reduce over it outside"),
-      REFUSED(identity, 1, {0}, 2, -1,
-              "vmap: out axis 2 of result 1 is out of range; it has shape f32[4|3]; the axis lies in -2..1"),
+      REFUSED(
+          identity, 1, {0}, 2, -1,
+          "vmap: out axis 2 of result 1 is out of range; it has shape f32[4|3]; the axis must lie in -2..1"),
       REFUSED(nothing, 1, {0}, 0, -1, "vmap: result 1 was not given; a function sets all its results"),
       REFUSED(elsewhere, 1, {0}, 0, -1,
               "vmap: result 1 belongs to graph @other, others to @test; results belong to one graph"),

@@ -97,9 +97,9 @@ void vf_grad(vf_value output, int input_count, const vf_value *inputs, vf_value 
 /* The gradients by the leaves of `from`, into those of `to`. False after failing. */
 static bool grad_leaves(fe_call *c, vf_value output, const fe_leaves *from, const fe_leaves *to) {
   if (from->count != to->count)
-    return fe_refuse(c,
-                     "the tree of gradients has %zu leaves, that of parameters %zu; both have the same form",
-                     to->count, from->count);
+    return fe_refuse(
+        c, "the tree of gradients has %zu leaves, that of parameters %zu; both must have the same form",
+        to->count, from->count);
   size_t room = 2 * from->count * sizeof(vf_value);
   vf_value *values = ir_alloc(c->ir->mem, room), *gradients = values + from->count;
   if (!values) {

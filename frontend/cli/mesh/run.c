@@ -23,9 +23,7 @@ static int declare_spec(cli_graph *s, const ir_parsed_graph *block, const cli_pa
   ir_error error = {0};
   ir_spec spec;
   ir_ref value = find_value(block, pair);
-  if (!value)
-    return cli_usage(s->command, "--shard: @%s has no value %%%.*s", block->name, (int)pair->length,
-                     pair->name);
+  if (!value) return cli_unknown_value(s->command, "--shard", pair, &s->module, block);
   if (!ir_spec_parse(mesh, pair->text, strlen(pair->text), &spec, &error))
     return cli_usage(s->command, "--shard %.*s: %s", (int)pair->length, pair->name, error.text);
   if (spec.rank != ir_rank(&s->g, value))
@@ -63,7 +61,13 @@ int cli_mesh_declare(cli_graph *s, const ir_parsed_graph *block, const char *tex
     status = cli_failure(s->command, &s->error);
   }
   ir_mesh_free(&mesh);
-  for (size_t i = 0; i < specs->count && !status; i++) status = declare_spec(s, block, &specs->items[i]);
+  for (size_t i = 0; i < specs->count && !status; i++) {
+    const cli_pair *pair = &specs->items[i];
+    for (size_t k = 0; k < i && !status; k++)
+      if (specs->items[k].length == pair->length && !memcmp(specs->items[k].name, pair->name, pair->length))
+        status = cli_usage(s->command, "--shard %.*s is given twice", (int)pair->length, pair->name);
+    if (!status) status = declare_spec(s, block, pair);
+  }
   return status;
 }
 

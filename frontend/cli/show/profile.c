@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define WRITTEN "; `viewfold run --profile=json FILE.vf > PROFILE` writes one"
+
 bool show_profile_read(show *s, const char *path, ir_error *error) {
   json_error_t where;
   const char *why = NULL;
@@ -16,10 +18,9 @@ bool show_profile_read(show *s, const char *path, ir_error *error) {
   s->profile = json_load_file(path, 0, &where);
   if (!s->profile) {
     if (where.line > 0)
-      ir_fail(error, IR_ERR_INVALID, "%.200s: no profile: line %d: %.160s", path, where.line, where.text);
-    else
-      ir_fail(error, IR_ERR_IO, "%.160s; `viewfold run --profile=json FILE.vf > PROFILE` writes one",
+      ir_fail(error, IR_ERR_INVALID, "%.200s: no profile: line %d: %.160s" WRITTEN, path, where.line,
               where.text);
+    else ir_fail(error, IR_ERR_IO, "%.160s" WRITTEN, where.text);
     return false;
   }
   list = json_object_get(s->profile, "kernels");
@@ -28,7 +29,7 @@ bool show_profile_read(show *s, const char *path, ir_error *error) {
     if (!json_is_integer(json_object_get(one, "kernel"))) why = "a kernel has no number \"kernel\"";
     else if (!json_is_number(json_object_get(one, "ns"))) why = "a kernel has no time \"ns\"";
   }
-  if (why) ir_fail(error, IR_ERR_INVALID, "%.200s: no profile: %s", path, why);
+  if (why) ir_fail(error, IR_ERR_INVALID, "%.200s: no profile: %s" WRITTEN, path, why);
   return !why;
 }
 

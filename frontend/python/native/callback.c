@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OPERANDS = 6, MESSAGE = 256 };
+enum { MOST_OPERANDS = 6, MESSAGE = 256, NAME = 32 };
 
 typedef struct port {
   int dtype, rank;
@@ -16,6 +16,7 @@ typedef struct use {
   PyObject *function, *gradient; /* gradient NULL: it has none */
   int count;
   port operands[MOST_OPERANDS], result;
+  char name[NAME]; /* of the operation */
 } use;
 
 static size_t bytes_of(const port *p) {
@@ -52,8 +53,22 @@ static bool copy_result(const use *u, PyObject *returned, void *out) {
   return data != NULL;
 }
 
-/* The exception, on one line. */
-static void say_exception(char *message) {
+/* The last exception that a function has raised in a run, with its traceback, and the name of the operation;
+ * NULL: none, or it has been raised by the run as well. */
+static struct {
+  PyObject *value;
+  char operation[NAME];
+} kept;
+
+PyObject *py_callback_raised(const char *message) {
+  PyObject *value = kept.value;
+  if (!value || !strstr(message, kept.operation)) return NULL;
+  kept.value = NULL;
+  return value;
+}
+
+/* The exception, on one line; it is kept as well. */
+static void say_exception(const use *u, char *message) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
@@ -61,9 +76,12 @@ static void say_exception(char *message) {
   const char *bytes = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
   strncpy(message, bytes ? bytes : "an exception", MESSAGE - 1);
   message[MESSAGE - 1] = '\0';
+  if (value && trace) PyException_SetTraceback(value, trace);
+  Py_XDECREF(kept.value);
+  kept.value = value;
+  memcpy(kept.operation, u->name, NAME);
   Py_XDECREF(text);
   Py_XDECREF(type);
-  Py_XDECREF(value);
   Py_XDECREF(trace);
   PyErr_Clear();
 }
@@ -73,7 +91,7 @@ static int call(const void *const *elements, void *out, const use *u, char *mess
   PyObject *arrays = copy_operands(u, elements);
   PyObject *returned = arrays ? PyObject_CallObject(u->function, arrays) : NULL;
   bool good = returned && copy_result(u, returned, out);
-  if (!good) say_exception(message);
+  if (!good) say_exception(u, message);
   Py_XDECREF(returned);
   Py_XDECREF(arrays);
   PyGILState_Release(held);
@@ -138,15 +156,15 @@ static void release(void *user) {
 }
 
 /* Registers the use, under a new name. False with an exception; the use is then still the caller's. */
-static bool add(use *u, char name[32]) {
+static bool add(use *u) {
   static unsigned count;
   vf_error error;
   char signature[96] = "int(";
   for (int i = 0; i < u->count; i++) PyOS_snprintf(signature + strlen(signature), 8, "in%d, ", i);
   strcat(signature, "out0, user, message)");
-  PyOS_snprintf(name, 32, "python_%u", count++);
+  PyOS_snprintf(u->name, NAME, "python_%u", count++);
   vf_op_description d = {.size = sizeof d,
-                         .name = name,
+                         .name = u->name,
                          .operands = u->count,
                          .results = 1,
                          .user = u,
@@ -164,7 +182,6 @@ PyObject *py_callback(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *function, *list, *shape, *gradient;
   int dtype;
-  char name[32];
   if (!PyArg_ParseTuple(args, "OO!iO!O", &function, &PyTuple_Type, &list, &dtype, &PyTuple_Type, &shape,
                         &gradient))
     return NULL;
@@ -186,7 +203,7 @@ PyObject *py_callback(PyObject *module, PyObject *args) {
     if (!good)
       PyErr_SetString(PyExc_ValueError, "sizes of what a function of Python is called with are numbers");
   }
-  good = good && add(u, name);
+  good = good && add(u);
   if (!good) {
     free(u);
     return NULL;
@@ -194,7 +211,7 @@ PyObject *py_callback(PyObject *module, PyObject *args) {
   Py_INCREF(function);
   Py_XINCREF(u->gradient);
   py.callbacks = true;
-  PyObject *text = PyUnicode_FromString(name), *made = NULL;
+  PyObject *text = PyUnicode_FromString(u->name), *made = NULL;
   if (text) made = py_apply(NULL, (PyObject *[]){text, list}, 2);
   Py_XDECREF(text);
   return made;

@@ -7,10 +7,26 @@ py_state py;
 
 /* exceptions */
 
+/* Raises that a function which a run called has failed, with its exception as the cause. */
+static void raise_because(PyObject *type, PyObject *cause) {
+  PyObject *own = PyObject_GetAttrString((PyObject *)Py_TYPE(cause), "__name__"), *value, *trace;
+  PyErr_Format(type,
+               "a function that the run calls, by vf.callback, has raised %U: %S; the traceback above is its",
+               own, cause);
+  Py_XDECREF(own);
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (value) PyException_SetCause(value, cause); /* takes the cause over */
+  else Py_DECREF(cause);
+  PyErr_Restore(type, value, trace);
+}
+
 PyObject *py_raise(vf_status status, const char *message) {
   if (status == VF_ERR_CANCELLED && PyErr_Occurred()) return NULL; /* what has cancelled it */
   PyObject *type = status > VF_OK && status <= VF_ERR_VALUE ? py.errors[status] : NULL;
-  PyErr_SetString(type ? type : PyExc_RuntimeError, message);
+  PyObject *cause = status == VF_ERR_DEVICE ? py_callback_raised(message) : NULL;
+  if (!cause) PyErr_SetString(type ? type : PyExc_RuntimeError, message);
+  else raise_because(type, cause);
   return NULL;
 }
 

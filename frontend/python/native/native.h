@@ -205,6 +205,9 @@ PyObject *py_scope_now(PyObject *module, PyObject *none);
 
 /* recording.c */
 extern PyType_Spec py_recording_spec;
+/* The exception of a function that a run has called, if the message of the run's error is of it: the
+ * caller's. */
+PyObject *py_callback_raised(const char *message);
 PyObject *py_is_silent(PyObject *module, PyObject *none); /* a function of the module */
 
 /* program.c */

@@ -82,13 +82,10 @@ def __getattr__(name: str) -> _Any:
     for place, module in _MODULES:
         if name in module.__all__:
             raise AttributeError(f"viewfold has no {name}; it is viewfold.{place}.{name}")
-    other = _elsewhere(name)
-    if other:
-        raise AttributeError(f"viewfold has no {name}; {other}")
-    near = _near(name)
-    advice = None if name.startswith("_") else _hints.of_name(name)
+    advice = (None if name.startswith("_") else _hints.of_name(name)) or _elsewhere(name)
     if advice:
         raise AttributeError(f"viewfold has no {name}; {advice}")
+    near = _near(name)
     raise AttributeError(f"module 'viewfold' has no attribute {name!r}; " +
                          (f"near to it: {', '.join(near)}" if near else "operations by name: viewfold.apply"))
 
@@ -148,3 +145,8 @@ class _Info:
 
 def __array_namespace_info__() -> _Info:
     return _Info()
+
+
+_hints.say_options(globals(), [name for name in globals() if not name.startswith("_")])
+for _, _module in _MODULES:
+    _hints.say_options(vars(_module), _module.__all__)

@@ -26,13 +26,13 @@ def _is_operand(x: Any) -> bool:
 
 
 def _no_operand(x: Any, name: str) -> Any:
-    """The other object may know what to do with an array; lists do not, but are unequal to one."""
+    """The other object may know what to do with an array; lists do not."""
     if type(x).__module__.partition(".")[0] == "torch" and hasattr(x, "__dlpack__"):
         raise TypeError(f"an operand is a {type(x).__name__} of torch; vf.from_dlpack(t) is an array of it")
     if type(x).__module__.partition(".")[0] in ("jax", "jaxlib"):
         raise TypeError("an operand is an array of JAX; vf.from_dlpack(x) is one of viewfold, and viewfold.jax.call(f, x) calls a "
                         "function inside of JAX's")
-    if isinstance(x, (list, tuple)) and name not in ("eq", "ne"):
+    if isinstance(x, (list, tuple)):
         raise TypeError(f"an operand is a {type(x).__name__}; lists become arrays by vf.array")
     return NotImplemented
 

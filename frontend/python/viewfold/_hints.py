@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import re
+from typing import Any
+
 # of arrays: torch's methods, and NumPy's that write
 _METHODS = {
     "backward": "derivatives are of functions: vf.grad(loss)(params)",
@@ -77,7 +82,70 @@ _NAMES = {
     "tree_map": "vf.tree.map",
     "Variable": "vf.Ref(x)",
     "norm": "vf.linalg.vector_norm and vf.linalg.matrix_norm",
+    "psum": "vf.collectives.all_reduce(x, over='x')",
+    "pmean": "vf.collectives.all_reduce(x, over='x', reduce='mean')",
+    "pmax": "vf.collectives.all_reduce(x, over='x', reduce='max')",
+    "pmin": "vf.collectives.all_reduce(x, over='x', reduce='min')",
+    "psum_scatter": "vf.collectives.reduce_scatter(x, axis=0, over='x')",
+    "allreduce": "vf.collectives.all_reduce(x, over='x')",
+    "allgather": "vf.collectives.all_gather(x, axis=0, over='x')",
+    "alltoall": "vf.collectives.all_to_all(x, split=0, concat=1, over='x')",
+    "all_to_all_single": "vf.collectives.all_to_all(x, split=0, concat=1, over='x')",
+    "broadcast": "x as it is: values are those of whole arrays, and a device that lacks a part is sent it",
+    "send": "vf.collectives.ppermute(x, over='x', axis=0, pairs=[(0, 1)])",
+    "recv": "vf.collectives.ppermute(x, over='x', axis=0, pairs=[(0, 1)])",
+    "axis_size": "mesh.shape['x']",
 }
+
+# Names of options elsewhere (NumPy, torch, JAX), and what they are called here: the first that the function has.
+_OPTIONS = {
+    "dim": ("axis", "axes"), "dims": ("axes", "axis"), "axes": ("axis",), "axis": ("axes", "shape"), "dim0": ("axis",),
+    "keepdim": ("keepdims",), "keep_dims": ("keepdims",), "ddof": ("correction",), "unbiased": ("correction",), "reverse": ("descending",),
+    "kernel_size": ("kernel",), "window": ("kernel",), "strides": ("stride",), "pads": ("padding",), "pad": ("padding",),
+    "pad_width": ("pads",), "constant_values": ("value",), "count_include_pad": ("count_pads",), "rhs_dilation": ("dilation",),
+    "negative_slope": ("alpha",), "num_classes": ("classes",), "depth": ("classes",), "is_causal": ("causal",),
+    "attn_mask": ("mask",), "epsilon": ("eps",), "gamma": ("weight",), "beta": ("bias",), "a_min": ("min",), "a_max": ("max",),
+    "lo": ("min", "low"), "hi": ("max", "high"), "minval": ("low",), "maxval": ("high",), "loc": ("mean",), "scale": ("std",),
+    "size": ("shape",), "newshape": ("shape",), "shifts": ("shift",), "num": ("count",), "p": ("ord",), "diagonal": ("k",), "n_cols": ("k",),
+    "axis_name": ("over",), "split_axis": ("split",), "concat_axis": ("concat",), "perm": ("pairs",), "op": ("reduce",),
+    "initial_value": ("init",), "cond_fun": ("condition",), "body_fun": ("body",), "init_val": ("init",), "f": ("body",),
+    "argnum": ("argnums",), "in_dims": ("in_axes",), "out_dims": ("out_axes",), "static_argnum": ("static_argnums",),
+}
+
+
+def of_option(function: Any, error: TypeError, given: Any) -> TypeError | None:
+    """What to say where a call has failed because of an option that the function does not have; None: it failed otherwise."""
+    found = re.fullmatch(r"(\S+)\(\) got an unexpected keyword argument '(\w+)'.*", str(error))
+    if not found or found[2] not in given or found[1].rpartition(".")[2] != function.__name__:
+        return None
+    known = [p for p, q in inspect.signature(function).parameters.items() if q.kind in (q.KEYWORD_ONLY, q.POSITIONAL_OR_KEYWORD)]
+    name, option = function.__name__, found[2]
+    ours = next((k for k in _OPTIONS.get(option, ()) if k in known), None)
+    if ours:
+        return TypeError(f"{name}: {option} is called {ours} here, as in {name}(x, {ours}=...)")
+    return TypeError(f"{name} has no option {option}; " + (f"its options are {', '.join(known)}" if known else "it has none"))
+
+
+def with_options(function: Any) -> Any:
+    """The function, which says of options that it does not have what they are called here."""
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except TypeError as error:
+            raise of_option(function, error, options) or error from None
+
+    return call
+
+
+def say_options(names: dict[str, Any], public: Any) -> None:
+    """The same of all functions of a module that have options."""
+    for name in public:
+        function = names.get(name)
+        if inspect.isfunction(function) and not hasattr(function, "__wrapped__") and any(
+                p.kind is p.KEYWORD_ONLY or p.default is not p.empty for p in inspect.signature(function).parameters.values()):
+            names[name] = with_options(function)
+
 _DECOMPOSITIONS = ("cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_rank", "pinv", "qr",
                    "slogdet", "solve", "svd", "svdvals")
 _LAYERS = ("Module", "Linear", "Conv1d", "Conv2d", "LayerNorm", "BatchNorm2d", "Dropout", "Embedding", "Sequential", "ReLU",

@@ -7,6 +7,7 @@ from typing import Any, Callable, NoReturn
 
 from ._array import Array, apply
 from ._sizes import Size, text_list
+from ._text import numbers
 
 WRITES = {"set": 0, "add": 1, "subtract": 2, "multiply": 3, "divide": 4, "min": 5, "max": 6, "and": 7, "or": 8,
           "xor": 9}
@@ -78,7 +79,7 @@ def _is_checked(index: Array) -> bool:
 def check_range(index: Array, size: Any, axis: int, shape: Any) -> None:
     if not isinstance(size, int) or index.dtype.kind not in "iu" or not _is_checked(index):
         return
-    for n in index.reshape(-1).tolist() if index.ndim != 1 else index.tolist():
+    for n in numbers(index):
         if not -size <= n < size:
             raise IndexError(f"index {n} is out of range for axis {axis} of {size} elements, of shape {tuple(shape)}")
 

@@ -38,6 +38,10 @@ class _Jit:
             hints = inspect.get_annotations(function, eval_str=True)
         except Exception:
             hints = {}
+        for p in self.parameters:
+            if isinstance(hints.get(p), Dim):
+                raise TypeError(f"jit: the annotation of {p} is the size {hints[p]!r}; annotate the array by the sizes of its axes, as "
+                                f"in {p}: vf.Array[{hints[p].name}, 3]")
         self.dims = {p: hints[p].sizes for p in self.parameters if isinstance(hints.get(p), _Annotated)}
         self.dispatcher: Any = None
 
@@ -138,7 +142,7 @@ class _Jit:
                     d = traced.dims[-1 - mark]
                     if sizes.setdefault(d.name, shape[axis]) != shape[axis]:
                         raise ValueError(f"{self.name}: {d.name} is {sizes[d.name]}, and {shape[axis]} along axis {axis} "
-                                         f"of argument {n}; axes of one name have one size")
+                                         f"of argument {n}; axes of one name must have one size")
         return traced, arrays, tuple(sizes[d.name] for d in traced.dims)
 
     def html(self) -> str | None:

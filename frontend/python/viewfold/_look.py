@@ -51,18 +51,24 @@ def tap(x: Array, function: Callable[[Any], None], name: str = "") -> Array:
     return _native.tap(x, name, None)
 
 
-def callback(function: Callable[..., Any], result: Any, *arrays: Any, gradient: Callable[..., Any] | None = None) -> Array:
+def callback(function: Callable[..., Any], like: Any, *arrays: Any, gradient: Callable[..., Any] | None = None) -> Array:
     """What a function of Python gives for these arrays, called each time that a compiled function runs.
 
     It is called with NumPy's arrays (or ours, without NumPy), depends on them alone, and gives an array of the shape and
-    dtype of `result`, which is an array or anything that has both. It has a derivative where a gradient is given:
+    dtype of `like`, which is an array or anything that has both. It has a derivative where a gradient is given:
     gradient(*arrays, y, cotangent), of arrays of ours, gives what the cotangent of its result y contributes to that of each
     array; one array, or a tuple.
     """
     from ._creation import asarray
     from ._dtypes import dtype as to_dtype
 
-    want, shape = to_dtype(result.dtype), tuple(result.shape)
+    if not callable(function) or not hasattr(like, "shape") or not arrays:
+        raise TypeError("callback takes a function, an array like its result, and the arrays that it is called with: "
+                        "vf.callback(np.sin, x, x); " +
+                        ("the function is " + type(function).__name__ if not callable(function) else "there are no arrays" if not arrays else
+                         f"what the result is like is {type(like).__name__}, which has no shape and dtype"))
+    want, shape = to_dtype(like.dtype), tuple(like.shape)
+    name = getattr(function, "__name__", type(function).__name__)
 
     def call(*given: Array) -> Array:
         try:
@@ -70,9 +76,11 @@ def callback(function: Callable[..., Any], result: Any, *arrays: Any, gradient: 
         except ImportError:
             made = asarray(function(*given))
         if made.shape != shape:
-            raise ValueError(f"callback: the function gives shape {made.shape}; `result` says {shape}")
+            raise ValueError(f"callback: {name} gives shape {made.shape}, and like, the second argument, has shape {shape}; "
+                             "both must be the same")
         return made.astype(want).realise() if made.dtype is not want else made
 
+    call.__name__ = name
     operands = tuple(asarray(a) for a in arrays)
     if _native.is_silent() or _native.tracing() is None:
         if _native.tracing() is None:

@@ -70,8 +70,8 @@ class Mesh:
     `'[x=2] devices=["cpu","opencl:0"]'`.
     """
 
-    def __init__(self, text: str | None = None, /, **axes: int) -> None:
-        if (text is None) == (not axes) or not isinstance(text, (str, type(None))):
+    def __init__(self, text: str | None = None, /, *other: Any, **axes: int) -> None:
+        if (text is None) == (not axes) or not isinstance(text, (str, type(None))) or other:
             raise TypeError("Mesh takes the sizes of named axes, as in Mesh(x=2, y=4) or Mesh('x=2,y=4')")
         self._text = text or ",".join(f"{name}={size}" for name, size in axes.items())
         self._native = _native.mesh(self._text)

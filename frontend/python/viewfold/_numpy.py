@@ -7,13 +7,14 @@ from typing import Any
 
 # where NumPy's name is another one
 _OTHER = {"arctan2": "atan2", "absolute": "abs", "true_divide": "divide", "amax": "max", "amin": "min",
-          "dot": "matmul", "around": "round", "round_": "round", "cumprod": "cumprod", "cumsum": "cumsum"}
+          "dot": "matmul", "around": "round", "round_": "round", "row_stack": "vstack",
+          "radians": "deg2rad", "degrees": "rad2deg"}
 # by what x.at[i] calls it
 _AT = {"add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide", "true_divide": "divide", "minimum": "min",
        "maximum": "max"}
 # what NumPy passes though nobody has given it
 _DEFAULTS = {"out": None, "keepdims": False, "initial": None, "where": True, "dtype": None, "casting": "same_kind",
-             "order": None, "subok": True, "ddof": 0, "optimize": False}
+             "order": None, "subok": True, "optimize": False}
 
 
 def _ours(name: str, called: str = "") -> Any:
@@ -22,7 +23,9 @@ def _ours(name: str, called: str = "") -> Any:
     known = _OTHER.get(name, name)
     if known == "norm":
         return _norm
-    for place in (viewfold, viewfold.linalg):
+    from . import _numpy_shapes, _numpy_values
+
+    for place in (_numpy_shapes, _numpy_values, viewfold, viewfold.linalg):
         found = getattr(place, known, None) if known in place.__dict__ else None
         if callable(found):
             return found
@@ -48,7 +51,7 @@ def _given(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
     """The options that differ from NumPy's defaults, by our names."""
     made = {k: v for k, v in kwargs.items()
             if not (k in _DEFAULTS and (v is _DEFAULTS[k] or type(v).__name__ == "_NoValueType"
-                                        or (k in ("keepdims", "ddof") and v == _DEFAULTS[k])))}
+                                        or (k == "keepdims" and v == _DEFAULTS[k])))}
     if name == "clip":
         made = {k.removeprefix("a_"): v for k, v in made.items()}
     if name in ("var", "std") and "ddof" in made:

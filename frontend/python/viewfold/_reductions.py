@@ -9,6 +9,7 @@ from ._array import Array, apply
 from ._creation import asarray
 from ._dtypes import dtype as to_dtype
 from ._dtypes import int64, uint64
+from ._hints import of_option
 from ._sizes import as_axis, axes_text, axis_text
 
 
@@ -177,10 +178,12 @@ def _methods() -> None:
 
     def method(function: Callable[..., Array]) -> Callable[..., Array]:
         def call(self: Array, axis: Any = None, **options: Any) -> Array:
-            for other, name in (("dim", "axis"), ("keepdim", "keepdims")):
-                if other in options:
-                    raise TypeError(f"{function.__name__}: {other} is called {name} here, as in x.{function.__name__}({name}=...)")
-            return function(self, axis=axis, **options)
+            if "ddof" in options and function in (var, std):  # as NumPy calls it
+                options["correction"] = options.pop("ddof")
+            try:
+                return function(self, axis=axis, **options)
+            except TypeError as error:
+                raise of_option(function, error, options) or error from None
 
         call.__name__ = function.__name__
         call.__doc__ = function.__doc__

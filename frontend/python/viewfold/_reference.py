@@ -10,13 +10,14 @@ from typing import Any, Iterable, Iterator, NoReturn, Sequence
 from . import _native
 from ._array import Array, apply
 from ._creation import asarray
+from ._text import numbers
 from ._index import WRITE_NAMES, WRITES, cast_to, check_kind, is_element, take, write
 
 
 class Ref:
     """An array that changes: `r = vf.Ref(a); r[1:, ::2] += b; r[...]`.
 
-    Writes are pending until an array is computed, and then done in place. A part, `r[1:]`, is a reference to the same
+    Writes are pending until an array is computed, and then done in place. A part, `r[1:]` or `r.T`, is a reference to the same
     memory; `r[...]`, `r.get()`, operators and an element, `r[1, 2]`, give arrays, which stay what they are.
     """
 
@@ -52,6 +53,34 @@ class Ref:
 
     def __repr__(self) -> str:
         return f"Ref({self.get()!r})"
+
+    def __str__(self) -> str:
+        return f"Ref({self.get()})"
+
+    # other views of the same memory
+
+    def _view(self, key: Any) -> "Ref":
+        """Of a function of arrays that gives a view."""
+        return Ref(None, _held=self._held.view(key(self._held.target())), _like=self._like, _whole=self, _key=key)
+
+    @property
+    def T(self) -> "Ref":
+        """The transpose, a reference to the same memory: `r.T[0] += 1`."""
+        return self._view(lambda x: x.T)
+
+    @property
+    def mT(self) -> "Ref":
+        """The last two axes exchanged, a reference to the same memory."""
+        return self._view(lambda x: x.mT)
+
+    def transpose(self, *axes: Any) -> "Ref":
+        return self._view(lambda x: x.transpose(*axes))
+
+    def reshape(self, *shape: Any) -> "Ref":
+        return self._view(lambda x: x.reshape(*shape))
+
+    def swapaxes(self, a: int, b: int) -> "Ref":
+        return self._view(lambda x: x.swapaxes(a, b))
 
     def _is_constant(self) -> bool:
         """Is it of the surroundings of a function that is traced?"""
@@ -203,8 +232,8 @@ def _positions(whole: Ref, keys: list[Any]) -> set[int]:
     shape = whole.shape
     found = arange(1, math.prod(shape) + 1, dtype="int64").reshape(shape)  # from 1: from 0 they are the targets of writes
     for key in keys:
-        found = take(found, key)
-    return set(found.reshape(-1).tolist())
+        found = key(found) if callable(key) else take(found, key)
+    return set(numbers(found))
 
 
 def _overlap(one: Ref, other: Ref) -> bool:

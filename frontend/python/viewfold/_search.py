@@ -8,6 +8,7 @@ from ._array import Array, apply
 from ._creation import asarray
 from ._elementwise import clip
 from ._index import check_range
+from ._text import numbers
 
 
 def take(x: Array, indices: Any, /, axis: int | None = None, *, mode: str = "raise") -> Array:
@@ -44,7 +45,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     if x.ndim == 0:
         raise ValueError("nonzero: an array without axes has no positions")
     _refuse_traced(x, "nonzero")
-    found = [i for i, v in enumerate(x.reshape(-1).tolist()) if v]
+    found = [i for i, v in enumerate(numbers(x)) if v]
     made = []
     for size in reversed(x.shape):
         made.append(asarray([i % size for i in found], dtype="int64") if found else _no_positions())

@@ -170,7 +170,7 @@ def repeat(x: Array, repeats: int, /, axis: int | None = None) -> Array:
     if isinstance(repeats, int) and repeats < 0:
         raise ValueError(f"repeat: {repeats} times; takes 0 or more")
     if not isinstance(repeats, int):
-        counts = repeats.reshape(-1).tolist() if isinstance(repeats, Array) else list(repeats)
+        counts = numbers(repeats) if isinstance(repeats, Array) else list(repeats)
         if len(counts) == 1:
             return repeat(x, counts[0], axis=axis)
         positions = [i for i, n in enumerate(counts) for _ in range(n)]

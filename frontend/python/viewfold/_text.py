@@ -9,7 +9,8 @@ FORMATS = {"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", 
             "int64": "q", "uint64": "Q", "float16": "e", "float32": "f", "float64": "d"}
 
 
-def _numbers(a: Any) -> list[Any]:
+def numbers(a: Any) -> list[Any]:
+    """The elements in row-major order; nothing is recorded."""
     data = a.tobytes()
     if a.dtype.name == "bfloat16":  # the upper half of a float32
         halves = struct.unpack(f"{len(data) // 2}H", data)
@@ -26,7 +27,7 @@ def _nest(flat: list[Any], shape: tuple[Any, ...]) -> Any:
 
 
 def to_list(a: Any) -> Any:
-    return _nest(_numbers(a), a.shape)
+    return _nest(numbers(a), a.shape)
 
 
 def elements(a: Any) -> str:
@@ -34,10 +35,10 @@ def elements(a: Any) -> str:
     try:
         import numpy
 
-        values = a.numpy() if a.dtype.name != "bfloat16" else numpy.array(_numbers(a), "float32").reshape(a.shape)
+        values = a.numpy() if a.dtype.name != "bfloat16" else numpy.array(numbers(a), "float32").reshape(a.shape)
         return str(numpy.array2string(values, separator=", ", threshold=200))
     except ImportError:
-        return str(to_list(a) if a.size <= 200 else _numbers(a)[:6] + ["..."])
+        return str(to_list(a) if a.size <= 200 else numbers(a)[:6] + ["..."])
 
 
 def _type(a: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import Any, Sequence
 
 from . import _mesh, _native, _tree
@@ -175,6 +176,7 @@ def vmap(function: _Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: in
 def scan(body: _Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> Any:
     """carry, y = body(carry, x) for each x along the first axis of xs: the last carry, and all y, stacked."""
     _check_functions("scan(body, init, xs)", body)
+    _check_calls("scan(body, init, xs)", "body", body, 2, "the carry, and an element of xs (None without xs)")
 
     def scanned(init: Any, xs: Any) -> Any:
         state, state_form = _tree.flatten(init)
@@ -193,11 +195,7 @@ def scan(body: _Function, init: Any, xs: Any = None, length: int | None = None, 
             if carried_form != state_form:
                 raise ValueError("scan: the carry that the body returns has another form than init")
             carried = [asarray(c) if not isinstance(c, Array) else c for c in carried]
-            for n, (before, after) in enumerate(zip(state, carried)):
-                if before.shape != after.shape or before.dtype != after.dtype:
-                    raise TypeError(f"scan: array {n} of the carry is {before.dtype.name}{list(before.shape)} before an "
-                                    f"iteration, and {after.dtype.name}{list(after.shape)} after it; both are the same, by "
-                                    "x.astype(...) of one of them")
+            _check_state("scan: carry", state_form, state, carried)
             ys, ys_form = _tree.flatten(y)
             return carried + ys, ys_form
 
@@ -208,6 +206,27 @@ def scan(body: _Function, init: Any, xs: Any = None, length: int | None = None, 
         return _tree.unflatten(state_form, made[:len(state)]), _tree.unflatten(ys_form, made[len(state):])
 
     return _in_trace(scanned)(init, xs)
+
+
+def _check_state(what: str, form: _tree.Form, before: list[Any], after: list[Any]) -> None:
+    """Refuses arrays that an iteration changes to another dtype or shape."""
+    for path, x, y in zip(_tree.paths(form, "[{!r}]"), before, after):
+        if x.shape != y.shape or x.dtype != y.dtype:
+            raise TypeError(f"{what}{path} is {x.dtype.name}{list(x.shape)} before an iteration, and {y.dtype.name}{list(y.shape)} after "
+                            "it; both must be the same, by x.astype(...) of one of them")
+
+
+def _check_calls(usage: str, role: str, function: Any, count: int, given: str) -> None:
+    """Refuses a function that does not take so many arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*[None] * count)
+    except TypeError:
+        takes = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in signature.parameters.values())
+        raise TypeError(f"{usage}: {role} takes {takes} argument{'s' * (takes != 1)}, and is called with {count}: {given}") from None
 
 
 def _check_functions(usage: str, *functions: Any) -> None:
@@ -225,7 +244,7 @@ def _check_lengths(slices: list[Array], paths: list[str], length: int | None) ->
             continue
         if x.shape[0] != slices[0].shape[0]:
             raise ValueError(f"scan: xs{paths[0]} has {slices[0].shape[0]} elements along its first axis, and xs{path} has {x.shape[0]}; "
-                             "all have the same number")
+                             "all must have the same number")
         if length is not None and x.shape[0] != length:
             raise ValueError(f"scan: xs{path} has {x.shape[0]} elements along its first axis, and length is {length}; leave length out")
     if not slices and length is None:
@@ -234,7 +253,10 @@ def _check_lengths(slices: list[Array], paths: list[str], length: int | None) ->
 
 def cond(predicate: Any, then: _Function, otherwise: _Function, *operands: Any) -> Any:
     """then(*operands) where the predicate holds, else otherwise(*operands); only one of them is run."""
-    _check_functions("cond(predicate, then, otherwise, *operands)", then, otherwise)
+    usage = "cond(predicate, then, otherwise, *operands)"
+    _check_functions(usage, then, otherwise)
+    for role, function in (("then", then), ("otherwise", otherwise)):
+        _check_calls(usage, role, function, len(operands), "the operands, which stand behind the functions, as in vf.cond(p, f, g, x)")
 
     def chosen(predicate: Any, *operands: Any) -> Any:
         leaves, form = _tree.flatten(list(operands))
@@ -252,14 +274,19 @@ def cond(predicate: Any, then: _Function, otherwise: _Function, *operands: Any) 
 
 def while_loop(condition: _Function, body: _Function, init: Any, max_trips: int = -1) -> Any:
     """body of the state, as long as the condition of it holds. Gradients need max_trips."""
-    _check_functions("while_loop(condition, body, init)", condition, body)
+    usage = "while_loop(condition, body, init)"
+    _check_functions(usage, condition, body)
+    for role, function in (("condition", condition), ("body", body)):
+        _check_calls(usage, role, function, 1, "the state, of the form of init, which may be a tuple")
 
     def looped(init: Any) -> Any:
         state, form = _tree.flatten(init)
         state = [asarray(s) for s in state]
 
         def step(*leaves: Any) -> list[Any]:
-            return [asarray(x) for x in _tree.flatten(body(_tree.unflatten(form, leaves)))[0]]
+            made = [asarray(x) for x in _tree.flatten(body(_tree.unflatten(form, leaves)))[0]]
+            _check_state("while_loop: state", form, state, made)
+            return made
 
         made = _native.while_loop(lambda *leaves: [condition(_tree.unflatten(form, leaves))], step, state, max_trips)
         return _tree.unflatten(form, made)
@@ -270,6 +297,7 @@ def while_loop(condition: _Function, body: _Function, init: Any, max_trips: int 
 def fori_loop(lower: int, upper: int, body: _Function, init: Any) -> Any:
     """body(i, state) for i from lower to upper - 1."""
     _check_functions("fori_loop(lower, upper, body, init)", body)
+    _check_calls("fori_loop(lower, upper, body, init)", "body", body, 2, "the number of the iteration, and the state")
 
     def step(state: Any, i: Any) -> Any:
         return body(i, state), None

@@ -7,10 +7,10 @@ from typing import Any, Sequence
 
 from ._array import Array, apply
 from ._creation import asarray
+from ._hints import of_name
 from ._mesh import names
 
 __all__ = ["all_gather", "all_reduce", "all_to_all", "axis_index", "ppermute", "reduce_scatter"]
-
 
 
 def _over(over: Any) -> str:
@@ -51,3 +51,8 @@ def ppermute(x: Any, over: Any, axis: int, pairs: Sequence[tuple[int, int]]) -> 
 def axis_index(over: Any) -> Array:
     """0, 1, 2, ... along mesh axes, divided among them: each device has its own number."""
     return apply("axis_index", (), _over(over))
+
+
+def __getattr__(name: str) -> Any:
+    advice = None if name.startswith("_") else of_name(name)
+    raise AttributeError(f"viewfold.collectives has no {name}; " + (advice or f"it has {', '.join(__all__)}"))

@@ -16,7 +16,7 @@ static bool align_one(ir_graph *g, const char *who, const ir_ref *x, size_t at, 
     while (earlier + 1 < at && !ir_batch(g, x[earlier])) earlier++;
     op_refuse(g,
               "%s: batches of %s and %s do not align: size %s meets %s; batch axes align at the end (the "
-              "innermost vmap comes first), and their sizes are equal or 1%s",
+              "innermost vmap comes first), and their sizes must be equal or 1%s",
               who, OP_TYPE(x[earlier]), OP_TYPE(x[at]), OP_EXPR(*size), OP_EXPR(own->src[k]),
               OP_FACT(IR_OP_EQ, *size, own->src[k]));
     return false;
@@ -124,7 +124,8 @@ ir_ref op_move_axis_from_batch_dims(ir_graph *g, ir_ref x, int64_t batch_axis, i
     return op_refuse(g, "%s: no batch dims to move from; x has shape %s; takes at least one batch axis", who,
                      OP_TYPE(x));
   if (batch_axis < -lead || batch_axis >= lead)
-    return op_refuse(g, "%s: batch_axis %lld is out of range; x has shape %s; the axis lies in %lld..%lld",
+    return op_refuse(g,
+                     "%s: batch_axis %lld is out of range; x has shape %s; the axis must lie in %lld..%lld",
                      who, (long long)batch_axis, OP_TYPE(x), (long long)-lead, (long long)lead - 1);
   int64_t from = batch_axis < 0 ? batch_axis + lead : batch_axis;
   int64_t to = op_axis(g, who, x, logical_destination, (int64_t)ir_rank(g, x) + 1);
@@ -253,7 +254,7 @@ ir_ref op_unbatch(ir_graph *g, ir_ref x, ir_ref size, int64_t axis, int64_t leve
   ir_ref own = lead == level ? ir_src(g, ir_batch(g, x), 0) : ir_index(g, 1), given = dims[0];
   if (!op_is_one(g, own) && !op_decided(g, IR_OP_EQ, own, given))
     return op_refuse(
-        g, "unbatch: size %s of the axis; x has shape %s, %s at level %lld; sizes are equal or 1%s",
+        g, "unbatch: size %s of the axis; x has shape %s, %s at level %lld; sizes must be equal or 1%s",
         OP_EXPR(given), OP_TYPE(x), OP_EXPR(own), (long long)level, OP_FACT(IR_OP_EQ, own, given));
   for (uint32_t i = 0; i <= rank; i++) dims[i] = i == at ? given : ir_dim(g, x, i > at ? i - 1 : i);
   return op_make(g, IR_OP_UNBATCH, ir_dtype_of(g, x), dims, rank + 1, ir_pack_arg(at, (int)level),

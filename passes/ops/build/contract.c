@@ -22,7 +22,7 @@ static bool batch_axes(ir_graph *g, const ir_ref *x, const ir_ref *given, ir_ref
       if (k == 1 && !op_is_one(g, batch[i])) {
         op_refuse(g,
                   "matmul: batch sizes %s and %s do not broadcast; operands have shapes %s and %s; axes "
-                  "before the last two are equal or 1%s",
+                  "before the last two must be equal or 1%s",
                   OP_EXPR(batch[i]), OP_EXPR(size), OP_TYPE(given[0]), OP_TYPE(given[1]),
                   OP_FACT(IR_OP_EQ, batch[i], size));
         return false;
@@ -46,11 +46,11 @@ ir_ref op_matmul(ir_graph *g, ir_ref a, ir_ref b) {
   ir_ref inner = ir_dim(g, given[0], ranks[0] - 1),
          other = ir_dim(g, given[1], ranks[1] > 1 ? ranks[1] - 2 : 0);
   if (!op_decided(g, IR_OP_EQ, inner, other))
-    return op_refuse(
-        g,
-        "matmul: the last axis of %s has size %s, the %s axis of %s has %s; the contracted sizes are equal%s",
-        OP_TYPE(given[0]), OP_EXPR(inner), ranks[1] > 1 ? "last but one" : "only", OP_TYPE(given[1]),
-        OP_EXPR(other), OP_FACT(IR_OP_EQ, inner, other));
+    return op_refuse(g,
+                     "matmul: the last axis of %s has size %s, the %s axis of %s has %s; the contracted "
+                     "sizes must be equal%s",
+                     OP_TYPE(given[0]), OP_EXPR(inner), ranks[1] > 1 ? "last but one" : "only",
+                     OP_TYPE(given[1]), OP_EXPR(other), OP_FACT(IR_OP_EQ, inner, other));
   ir_dtype dtype = op_common(g, "matmul", given, 2);
   if (dtype == IR_NONE) return 0;
   for (int k = 0; k < 2; k++) {

@@ -270,7 +270,7 @@ ir_ref op_cond(ir_graph *g, ir_ref predicate, const ir_ref *x, size_t n, ir_ref 
   build b;
   if (!op_tensors(g, "cond", &predicate, 1) || !op_tensors(g, "cond", x, n)) return 0;
   if (!is_truth(g, predicate))
-    return op_refuse(g, "cond: the predicate is %s; it is a bool of rank 0: compare, or reduce it",
+    return op_refuse(g, "cond: the predicate is %s; it must be a bool of rank 0: compare, or reduce it",
                      OP_TYPE(predicate));
   if (!is_function(g, "cond", "the first branch", then, n) ||
       !is_function(g, "cond", "the second branch", otherwise, n))

@@ -124,8 +124,9 @@ ir_ref op_ternary(ir_graph *g, ir_op op, ir_ref a, ir_ref b, ir_ref c) {
   bool branches = op_registry[op].dtype == OP_DTYPE_BRANCHES;
   if (!op_tensors(g, who, x, 3)) return 0;
   if (branches && ir_dtype_of(g, a) != IR_BOOL)
-    return op_refuse(g, "%s: the condition has shape %s; a condition is bool: compare it, or cast it to bool",
-                     who, OP_TYPE(op_default_dtype(g, a)));
+    return op_refuse(
+        g, "%s: the condition has shape %s; a condition must be bool: compare it, or cast it to bool", who,
+        OP_TYPE(op_default_dtype(g, a)));
   ir_dtype dtype = op_common(g, who, x + branches, 3 - branches);
   if (!branches) dtype = computed(g, op, dtype, x[0]);
   if (dtype == IR_NONE) return 0;

@@ -26,17 +26,17 @@ static bool have_same_sizes(ir_graph *g, const char *who, const ir_ref *x, size_
   uint32_t rank = ir_rank(g, x[0]);
   if (ir_shape(g, x[i]) == ir_shape(g, x[0])) return true;
   if (ir_rank(g, x[i]) != rank) {
-    op_refuse(g, "%s: operand %zu has shape %s, the first %s; all operands have the same rank", who, i + 1,
-              OP_TYPE(x[i]), OP_TYPE(x[0]));
+    op_refuse(g, "%s: operand %zu has shape %s, the first %s; all operands must have the same rank", who,
+              i + 1, OP_TYPE(x[i]), OP_TYPE(x[0]));
     return false;
   }
   for (uint32_t k = 0; k < rank; k++) {
     ir_ref a = ir_dim(g, x[0], k), b = ir_dim(g, x[i], k);
     if (k == except || op_decided(g, IR_OP_EQ, a, b)) continue;
-    op_refuse(g,
-              "%s: operand %zu has shape %s, the first %s: size %s meets %s at axis %u; sizes %sare equal%s",
-              who, i + 1, OP_TYPE(x[i]), OP_TYPE(x[0]), OP_EXPR(a), OP_EXPR(b), k,
-              except < 0 ? "" : "of the other axes ", OP_FACT(IR_OP_EQ, a, b));
+    op_refuse(
+        g, "%s: operand %zu has shape %s, the first %s: size %s meets %s at axis %u; sizes %smust be equal%s",
+        who, i + 1, OP_TYPE(x[i]), OP_TYPE(x[0]), OP_EXPR(a), OP_EXPR(b), k,
+        except < 0 ? "" : "of the other axes ", OP_FACT(IR_OP_EQ, a, b));
     return false;
   }
   return true;

@@ -52,7 +52,7 @@ static blocks blocks_of(ir_graph *g, const char *who, ir_ref x, op_over over, in
     return op_refuse(
                g,
                "%s: size %s of axis %lld does not %sdivide by %lld, the number of devices along %.*s; x has "
-               "shape %s; blocks are of equal size%s",
+               "shape %s; blocks must be of equal size%s",
                who, OP_EXPR(size), (long long)out.axis, ir_is_const(g, size, NULL) ? "" : "provably ",
                (long long)out.count, (int)over.length, over.text, OP_TYPE(x),
                OP_FACT(IR_OP_MOD, size, count)),

@@ -90,7 +90,7 @@ ir_ref op_slice_update(ir_graph *g, ir_ref x, ir_ref update, const ir_ref *start
 
 /* einsum.c. "ij,jk->ik" and the like: letters label axes, ... any number of them; without -> the result has
  * the axes of ... and the letters that occur once, in ASCII order. A label that occurs twice in a term is its
- * diagonal; sizes of a label are equal or 1. Accumulates as op_matmul does. */
+ * diagonal; sizes of a label must be equal or 1. Accumulates as op_matmul does. */
 ir_ref op_einsum(ir_graph *g, const char *equation, size_t length, const ir_ref *x, size_t n);
 
 /* rearrange.c. Splits, reorders, joins, repeats and reduces axes by patterns, of which each tells the axes of

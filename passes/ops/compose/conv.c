@@ -1,5 +1,7 @@
 /* Convolutions (cross-correlations, as neural networks use the word): the windows of x times the weight,
  * summed over channels and window indices. */
+#include <string.h>
+
 #include "conv.h"
 
 bool op_conv_start(ir_graph *g, op_convolution *c, const ir_ref *x, size_t n, const op_window *w, size_t axes,
@@ -8,11 +10,11 @@ bool op_conv_start(ir_graph *g, op_convolution *c, const ir_ref *x, size_t n, co
   if (!op_compose_begin(g, c->who, own, n)) return false;
   c->x = own[0], c->weight = own[1], c->bias = own[2], c->axes = axes, c->groups = groups;
   if (axes < 1 || ir_rank(g, c->x) != axes + 2 || ir_rank(g, c->weight) != axes + 2) {
-    op_refuse(
-        g,
-        "%s: x has shape %s, the weight %s, and %zu spatial ax%s; both have 2 axes before these: x batch and "
-        "channels, the weight channels",
-        c->who, OP_TYPE(c->x), OP_TYPE(c->weight), axes, axes == 1 ? "is" : "es");
+    op_refuse(g,
+              "%s: x has shape %s, the weight %s, and %zu spatial ax%s; both must have 2 axes before these: "
+              "x batch and "
+              "channels, the weight channels",
+              c->who, OP_TYPE(c->x), OP_TYPE(c->weight), axes, axes == 1 ? "is" : "es");
     return false;
   }
   if (groups < 1 || groups > OP_WINDOW_MOST) {
@@ -33,26 +35,38 @@ bool op_conv_start(ir_graph *g, op_convolution *c, const ir_ref *x, size_t n, co
   return true;
 }
 
+/* ", channels last are permuted" where the last axes are those that do fit. */
+static const char *channels_last(ir_graph *g, const op_convolution *c) {
+  uint32_t rank = ir_rank(g, c->x);
+  ir_ref last = ir_dim(g, c->x, (int)rank - 1);
+  bool likely = rank > 2 && (op_decided(g, IR_OP_EQ, last, ir_dim(g, c->weight, 1)) ||
+                             op_decided(g, IR_OP_EQ, last, ir_dim(g, c->weight, (int)rank - 2)));
+  if (!likely) return "";
+  return rank == 3 ? "; channels that are last are put there by permute %x order=[0,2,1]"
+                   : "; channels that are last are put there by permute %x order=[0,3,1,2]";
+}
+
 bool op_conv_channels(ir_graph *g, const op_convolution *c, ir_ref expected, ir_ref split, ir_ref out) {
   ir_ref have = ir_dim(g, c->x, 1), groups = ir_index(g, c->groups);
   if (!op_decided(g, IR_OP_EQ, have, expected)) {
     op_refuse(g,
               "%s: x has shape %s, %s channels; the weight has shape %s, for %s channels in %lld group%s; "
-              "these are "
-              "equal%s",
+              "both must be equal, where x is [batch, channels, ...] and the weight [%s, ...]%s%s",
               c->who, OP_TYPE(c->x), OP_EXPR(have), OP_TYPE(c->weight), OP_EXPR(expected),
-              (long long)c->groups, c->groups == 1 ? "" : "s", OP_FACT(IR_OP_EQ, have, expected));
+              (long long)c->groups, c->groups == 1 ? "" : "s",
+              strcmp(c->who, "conv") ? "channels, results / groups" : "results, channels / groups",
+              channels_last(g, c), OP_FACT(IR_OP_EQ, have, expected));
     return false;
   }
   if (!pass_divides(g, groups, split)) {
     op_refuse(
-        g, "%s: %s channels do not divide into %lld groups; the weight has shape %s; groups are equal%s",
+        g, "%s: %s channels do not divide into %lld groups; the weight has shape %s; groups must be equal%s",
         c->who, OP_EXPR(split), (long long)c->groups, OP_TYPE(c->weight), OP_FACT(IR_OP_MOD, split, groups));
     return false;
   }
   if (!c->bias || (ir_rank(g, c->bias) == 1 && op_decided(g, IR_OP_EQ, ir_dim(g, c->bias, 0), out)))
     return true;
-  op_refuse(g, "%s: the bias has shape %s; the result has %s channels; a bias has one element for each",
+  op_refuse(g, "%s: the bias has shape %s; the result has %s channels; a bias must have one element for each",
             c->who, OP_TYPE(c->bias), OP_EXPR(out));
   return false;
 }

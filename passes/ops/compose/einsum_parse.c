@@ -1,6 +1,7 @@
 /* Parser of einsum equations. */
 #include "einsum_parse.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct reader {
@@ -93,6 +94,16 @@ static bool implied(const reader *r, einsum *e, uint32_t spare) {
   return true;
 }
 
+/* A label of the result, which is of no operand or comes twice. */
+static bool refuse_label(const reader *r, uint8_t label, bool twice) {
+  char why[96], letter[4];
+  snprintf(why, sizeof why,
+           twice ? "the result has %s twice; it may have each label once"
+                 : "the result has %s, which no operand has",
+           einsum_label(label, letter));
+  return refuse_equation(r, why);
+}
+
 static bool read_result(const reader *r, const char *text, size_t length, einsum *e, uint32_t spare) {
   word w;
   bool seen[EINSUM_LABELS] = {false};
@@ -105,9 +116,10 @@ static bool read_result(const reader *r, const char *text, size_t length, einsum
   for (size_t i = 0; i < e->count; i++)
     for (uint32_t k = 0; k < e->terms[i].rank; k++) seen[e->terms[i].label[k]] = true;
   for (uint32_t k = 0; k < e->out.rank; k++) {
-    if (!seen[e->out.label[k]])
-      return refuse_equation(r, "the result has a label that no operand has, or has one twice");
-    seen[e->out.label[k]] = false;
+    uint8_t label = e->out.label[k];
+    bool twice = false;
+    for (uint32_t i = 0; i < k; i++) twice |= e->out.label[i] == label;
+    if (!seen[label] || twice) return refuse_label(r, label, twice);
   }
   return true;
 }

@@ -15,8 +15,8 @@ static bool align(ir_graph *g, const char *who, ir_ref *x, ir_ref *indices, int6
   ir_ref whole[IR_MAX_RANK];
   if ((*axis = op_axis(g, who, *x, *axis, rank)) < 0) return false;
   if (ir_rank(g, *indices) != rank) {
-    op_refuse(g, "%s: the indices have shape %s; x has shape %s; both have one rank", who, OP_TYPE(*indices),
-              OP_TYPE(*x));
+    op_refuse(g, "%s: the indices have shape %s; x has shape %s; the indices must have %u axes, as x has",
+              who, OP_TYPE(*indices), OP_TYPE(*x), rank);
     return false;
   }
   for (uint32_t i = 0; i < rank; i++) {
@@ -28,7 +28,7 @@ static bool align(ir_graph *g, const char *who, ir_ref *x, ir_ref *indices, int6
     op_refuse(
         g,
         "%s: axis %u has size %s in x and %s in the indices, of shapes %s and %s; sizes of all axes but axis "
-        "%lld are equal, or 1 in %s%s",
+        "%lld must be equal, or 1 in %s%s",
         who, i, OP_EXPR(a), OP_EXPR(b), OP_TYPE(*x), OP_TYPE(*indices), (long long)*axis,
         grows ? "one of them" : "the indices", OP_FACT(IR_OP_EQ, a, b));
     return false;

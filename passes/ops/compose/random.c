@@ -48,7 +48,7 @@ ir_ref op_threefry(ir_graph *g, const ir_ref operands[4]) {
     x[i] = ir_get(g, operands[i])->weak ? op_convert(g, who, operands[i], IR_U32) : operands[i];
     if (!x[i]) return 0;
     if (ir_dtype_of(g, x[i]) != IR_U32)
-      return op_refuse(g, "%s: operand %d has shape %s; keys and counters are u32: cast it", who, i + 1,
+      return op_refuse(g, "%s: operand %d has shape %s; keys and counters must be u32: cast it", who, i + 1,
                        OP_TYPE(x[i]));
   }
   if (!op_broadcast(g, who, x, 4, dims, &rank)) return 0;
@@ -61,7 +61,8 @@ static bool key_of(ir_graph *g, const char *who, ir_ref seed, ir_ref key[2]) {
   seed = op_default_dtype(g, seed);
   if (g->error->status || !op_tensors(g, who, &seed, 1)) return false;
   if (!ir_is_data_int(ir_dtype_of(g, seed)) || ir_rank(g, seed) > 0) {
-    op_refuse(g, "%s: the seed has shape %s; a seed is a scalar of an integer dtype", who, OP_TYPE(seed));
+    op_refuse(g, "%s: the seed has shape %s; a seed must be a scalar of an integer dtype", who,
+              OP_TYPE(seed));
     return false;
   }
   seed = op_cast(g, seed, IR_U64);

@@ -68,7 +68,7 @@ static bool find_sizes(work *w, uint32_t item) {
     }
   }
   if (open < 0)
-    return op_decided(g, IR_OP_EQ, size, known) || refuse_sizes(w, item, size, known, "both are equal");
+    return op_decided(g, IR_OP_EQ, size, known) || refuse_sizes(w, item, size, known, "both must be equal");
   int64_t given;
   bool none = ir_is_const(g, known, &given) && given == 0;
   if (none || (!op_is_one(g, known) && !pass_divides(g, known, size)))
@@ -93,7 +93,8 @@ static bool sizes_agree(work *w) {
       return false;
     }
     if (at < 0 || a->size < 0 || op_decided(g, IR_OP_EQ, w->size[at], ir_index(g, a->size))) continue;
-    op_refuse(g, "rearrange: to '%.*s' gives %s the size %lld; in x, of shape %s, it has %s; both are equal",
+    op_refuse(g,
+              "rearrange: to '%.*s' gives %s the size %lld; in x, of shape %s, it has %s; both must be equal",
               w->to.length, w->to.text, rearrange_axis_text(a, text), (long long)a->size, OP_TYPE(w->x),
               OP_EXPR(w->size[at]));
     return false;
@@ -161,7 +162,8 @@ static bool letters_agree(work *w) {
     char own = ir_letters_of(g, w->x).axis[i], given = letter_of(&w->from, i);
     if (!own || !given || own == given) continue;
     op_refuse(
-        g, "rearrange: from '%.*s' calls axis %u '%c'; x has shape %s, where it is '%c'; both are the same",
+        g,
+        "rearrange: from '%.*s' calls axis %u '%c'; x has shape %s, where it is '%c'; both must be the same",
         w->from.length, w->from.text, i, given, OP_TYPE(w->x), own);
     return false;
   }

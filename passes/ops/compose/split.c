@@ -41,7 +41,7 @@ ir_ref op_split(ir_graph *g, ir_ref x, int64_t parts, int64_t axis) {
   if (!pass_divides(g, count, size))
     return op_refuse(
         g,
-        "split: size %s of axis %lld does not %sdivide by %lld; x has shape %s; parts are equal: chunk "
+        "split: size %s of axis %lld does not %sdivide by %lld; x has shape %s; parts must be equal: chunk "
         "takes any number%s",
         OP_EXPR(size), (long long)at, ir_is_const(g, size, NULL) ? "" : "provably ", (long long)parts,
         OP_TYPE(x), OP_FACT(IR_OP_MOD, size, count));

@@ -89,7 +89,7 @@ ir_ref op_windows(ir_graph *g, const char *who, ir_ref x, const op_window *w, si
       return op_refuse(g,
                        "%s: a window of %lld by dilation %lld spans %lld elements; x has shape %s, %s in "
                        "spatial axis %zu with "
-                       "its padding; a window lies inside%s",
+                       "its padding; a window must lie inside%s",
                        who, (long long)w[i].extent, (long long)w[i].dilation, (long long)span, OP_TYPE(given),
                        OP_EXPR(size), i, OP_FACT(IR_OP_GE, size, least));
     ir_ref count = pass_add_int(g, pass_div_int(g, pass_add_int(g, size, -span), w[i].stride), 1);

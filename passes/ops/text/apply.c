@@ -13,18 +13,19 @@ typedef struct name_row {
   op_form form;
   ir_op op;
   int fewest, most;
+  const char *operands;
 } name_row;
 
 static const name_row names[] = {
-#define NAME(text, form, op, fewest, most, accepted, required)                                               \
-  {text, op_form_##form, IR_OP_##op, fewest, most},
+#define NAME(text, form, op, fewest, most, operands, accepted, required)                                     \
+  {text, op_form_##form, IR_OP_##op, fewest, most, operands},
 #include "passes/ops/names.def"
 #undef NAME
 };
 
 /* The attributes that each row accepts and requires, one table per 64-bit word of the sets. */
-#define NAME(text, form, op, fewest, most, accepted, required) {accepted, required},
-#define A(name)                                                (OP_ATTR_##name < 64 ? (uint64_t)1 << OP_ATTR_##name % 64 : 0)
+#define NAME(text, form, op, fewest, most, operands, accepted, required) {accepted, required},
+#define A(name)                                                          (OP_ATTR_##name < 64 ? (uint64_t)1 << OP_ATTR_##name % 64 : 0)
 static const uint64_t first_words[][2] = {
 #include "passes/ops/names.def"
 };
@@ -55,12 +56,26 @@ const char *op_name_at(size_t number, ir_op *op) {
   return names[number].text;
 }
 
+/* How many operands it takes, and their names: `3 or 4: q, k, v, perhaps mask`. */
+static void put_takes(const name_row *row, ir_text *out) {
+  if (row->most == MANY) ir_textf(out, "at least %d", row->fewest);
+  else if (row->fewest == row->most) ir_textf(out, "%d", row->most);
+  else ir_textf(out, "%d %s %d", row->fewest, row->most - row->fewest == 1 ? "or" : "to", row->most);
+  if (row->most == MANY) ir_textf(out, ": %s", row->operands);
+  const char *at = row->operands;
+  for (int i = 0; row->most != MANY && *at; i++, at += strspn(at, " ")) {
+    int length = (int)strcspn(at, " ");
+    ir_textf(out, "%s%s%.*s", i ? ", " : ": ", i >= row->fewest ? "perhaps " : "", length, at);
+    at += length;
+  }
+}
+
 bool op_describe(const char *name, ir_text *out) {
   const name_row *row = look_up(name, strlen(name));
   if (!row) return false;
-  if (row->most == MANY) ir_textf(out, "operands    %d or more\n", row->fewest);
-  else if (row->most > row->fewest) ir_textf(out, "operands    %d to %d\n", row->fewest, row->most);
-  else ir_textf(out, "operands    %d\n", row->fewest);
+  ir_text_str(out, "operands    ");
+  put_takes(row, out);
+  ir_text_str(out, "\n");
   op_attr_set accepted = attributes_of(row, ACCEPTED), required = attributes_of(row, REQUIRED);
   const char *title = "attributes";
   for (int k = 0; k < OP_ATTR_COUNT; k++) {
@@ -98,9 +113,7 @@ static bool count_fits(ir_graph *g, const name_row *row, size_t n) {
   op_attr_set accepted = attributes_of(row, ACCEPTED);
   ir_text takes;
   ir_text_init(&takes, g->mem);
-  if (row->most == MANY) ir_textf(&takes, "at least %d", row->fewest);
-  else if (row->fewest == row->most) ir_textf(&takes, "%d", row->most);
-  else ir_textf(&takes, "%d %s %d", row->fewest, row->most - row->fewest == 1 ? "or" : "to", row->most);
+  put_takes(row, &takes);
   static const op_attr_set none;
   if (n > (size_t)row->fewest &&
       memcmp(&accepted, &none, sizeof none) != 0) { /* is one an attribute's value? */

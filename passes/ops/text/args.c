@@ -40,7 +40,8 @@ static bool refuse_attribute(op_args *a, const ir_attr *attr, int k, const op_at
   ir_text_init(&names, a->g->mem);
   op_attr_put_names(accepted, &names);
   const char *other = k < OP_ATTR_COUNT ? op_other_with(a, k) : NULL;
-  if (other) ir_textf(&names, "; %s is an attribute of %s", attributes[k].name, other);
+  if (!op_put_foreign_attribute(a->who, attr->name, attr->name_length, accepted, &names) && other)
+    ir_textf(&names, "; %s is an attribute of %s", attributes[k].name, other);
   op_refuse(a->g, "%s: there is no attribute %.*s; attributes: %s", a->who, (int)attr->name_length,
             attr->name, ir_text_get(&names));
   ir_text_free(&names);

@@ -53,6 +53,10 @@ const char *op_other_with(const op_args *a, int attr);
 const char *op_attr_name(int attr);
 const char *op_attr_takes(int attr);                           /* what values it accepts, in words */
 void op_attr_put_names(const op_attr_set *set, ir_text *text); /* with commas between, or "none" */
+/* Appends what an attribute of another system is here, an attribute of those accepted, or another operation.
+ * False: the name is not known. */
+bool op_put_foreign_attribute(const char *operation, const char *name, size_t length,
+                              const op_attr_set *accepted, ir_text *out);
 bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, const op_attr_set *accepted,
                      const op_attr_set *required);
 bool op_args_int(const op_args *a, int attr, int64_t *out);

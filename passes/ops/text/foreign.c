@@ -16,10 +16,30 @@ typedef struct foreign_row {
 static const foreign_row foreign[] = {
 #define FOREIGN(names, written) {names, written, NULL},
 #define ABSENT(names, instead)  {names, NULL, instead},
+#define FOREIGN_ATTRIBUTE(names, ours)
+#define FOREIGN_USE(operation, names, written)
 #include "passes/ops/foreign.def"
 #undef FOREIGN
 #undef ABSENT
+#undef FOREIGN_ATTRIBUTE
+#undef FOREIGN_USE
 };
+
+static const struct {
+  const char *operation; /* NULL: any */
+  const char *names, *ours;
+} attributes[] = {
+#define FOREIGN(names, written)
+#define ABSENT(names, instead)
+#define FOREIGN_ATTRIBUTE(names, ours)         {NULL, names, ours},
+#define FOREIGN_USE(operation, names, written) {operation, names, written},
+#include "passes/ops/foreign.def"
+#undef FOREIGN
+#undef ABSENT
+#undef FOREIGN_ATTRIBUTE
+#undef FOREIGN_USE
+};
+enum { ATTRIBUTE_COUNT = sizeof attributes / sizeof *attributes };
 enum { FOREIGN_COUNT = sizeof foreign / sizeof *foreign };
 enum { NAME_BYTES = 32 };  /* because no name is longer */
 enum { NEAREST_MOST = 4 }; /* because more are no help */
@@ -57,14 +77,47 @@ const char *op_foreign_row(size_t number, const char **written, const char **ins
   return foreign[number].names;
 }
 
+static bool lists(const char *names, const plain_name *name) {
+  for (const char *at = names; *at; at += strspn(at, " ")) {
+    size_t length = strcspn(at, " ");
+    if (length == name->length && memcmp(at, name->text, length) == 0) return true;
+    at += length;
+  }
+  return false;
+}
+
 static const foreign_row *find_row(const plain_name *name) {
   for (size_t i = 0; i < FOREIGN_COUNT; i++)
-    for (const char *at = foreign[i].names; *at; at += strspn(at, " ")) {
-      size_t length = strcspn(at, " ");
-      if (length == name->length && memcmp(at, name->text, length) == 0) return &foreign[i];
-      at += length;
-    }
+    if (lists(foreign[i].names, name)) return &foreign[i];
   return NULL;
+}
+
+/* Appends "; NAME is called ..." with the first of `ours` that is accepted. */
+static bool put_called(const char *name, size_t length, const char *ours, const op_attr_set *accepted,
+                       ir_text *out) {
+  for (const char *at = ours; *at; at += strspn(at, " ")) {
+    size_t own = strcspn(at, " ");
+    for (int k = 0; k < OP_ATTR_COUNT; k++) {
+      const char *word = op_attr_name(k);
+      if (!op_attr_in(accepted, k) || strlen(word) != own || memcmp(word, at, own) != 0) continue;
+      ir_textf(out, "; %.*s is called %s here", (int)length, name, word);
+      return true;
+    }
+    at += own;
+  }
+  return false;
+}
+
+bool op_put_foreign_attribute(const char *operation, const char *name, size_t length,
+                              const op_attr_set *accepted, ir_text *out) {
+  plain_name p = plain(name, length);
+  for (size_t i = 0; i < ATTRIBUTE_COUNT && p.length; i++) {
+    const char *only = attributes[i].operation;
+    if (!lists(attributes[i].names, &p) || (only && strcmp(only, operation) != 0)) continue;
+    if (only) ir_textf(out, "; here that is %s", attributes[i].ours);
+    if (only || put_called(name, length, attributes[i].ours, accepted, out)) return true;
+  }
+  return false;
 }
 
 /* Our name for it, where letters and "_" alone differ. */
@@ -134,6 +187,19 @@ static bool put_nearest(const char *name, size_t length, ir_text *out) {
   return found > 0;
 }
 
+/* Appends the operations whose names are words of the name: mean of mean_absolute_deviation. */
+static bool put_words(const char *name, size_t length, ir_text *out) {
+  size_t words = 0;
+  for (const char *at = name, *end = name + length; at < end; at++) {
+    const char *word = at;
+    while (at < end && *at != '_') at++;
+    plain_name p = plain(word, (size_t)(at - word));
+    const char *own = p.length ? find_own(&p) : NULL;
+    if (own && p.length < length) ir_textf(out, "%s%s", words++ ? ", " : "there are ", own);
+  }
+  return words > 0;
+}
+
 void op_put_instead(const char *name, size_t length, ir_text *out) {
   plain_name p = plain(name, length);
   const char *own = p.length ? find_own(&p) : NULL;
@@ -141,6 +207,6 @@ void op_put_instead(const char *name, size_t length, ir_text *out) {
   if (own) ir_textf(out, "here it is %s", own);
   else if (row && row->written) ir_textf(out, "here it is %s", row->written);
   else if (row) ir_text_str(out, row->instead);
-  else if (!put_nearest(name, length, out))
+  else if (!put_nearest(name, length, out) && !put_words(name, length, out))
     ir_text_str(out, "docs/operations.md and `viewfold ops` list them");
 }

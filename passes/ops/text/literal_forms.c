@@ -75,10 +75,11 @@ static bool nest_list(nest *w) {
   for (; d + 1 < w->depth; d++) {
     const ir_attr *list = &w->level[d]->items[w->at[d]];
     if (list->kind != IR_ATTR_LIST || list->count != w->size[d + 1]) {
-      op_refuse(w->a->g,
-                "%s: values are ragged: a list of %zu was expected at depth %zu; lists of one depth have one "
-                "length",
-                w->a->who, w->size[d + 1], d + 1);
+      op_refuse(
+          w->a->g,
+          "%s: values are ragged: a list of %zu was expected at depth %zu; lists of one depth must have "
+          "one length",
+          w->a->who, w->size[d + 1], d + 1);
       return false;
     }
     w->level[d + 1] = list;
@@ -94,10 +95,10 @@ static const ir_attr *nest_next(nest *w) {
   } while (w->size[d] == 0);
   const ir_attr *item = &w->level[d]->items[w->at[d]++];
   if (item->kind != IR_ATTR_LIST) return item;
-  op_refuse(
-      w->a->g,
-      "%s: values are ragged: a list stands where a number was expected; lists of one depth have one length",
-      w->a->who);
+  op_refuse(w->a->g,
+            "%s: values are ragged: a list stands where a number was expected; lists of one depth must have "
+            "one length",
+            w->a->who);
   return NULL;
 }
 

@@ -127,7 +127,7 @@ class View:
     def fits(self, what, axes, x):
         to, how = self.how(axes)
         shape = how[0](self.array).shape
-        return to, how, [] if x.shape == shape else [(f"{what} has shape", "both are equal")]
+        return to, how, [] if x.shape == shape else [(f"{what} has shape", "both must be equal")]
 
     def misfit_gradient(self, axes, g):
         to, how, wrong = self.fits("g", axes, g)
@@ -218,7 +218,7 @@ class View:
         if reuse is self:
             return [("the view to reuse is the view itself",)]
         if reuse.axes and reuse.axes != self.axes:
-            return [(f"the view to reuse has the axes '{reuse.axes}'", "both have the same")]
+            return [(f"the view to reuse has the axes '{reuse.axes}'", "both must have the same")]
         return []
 
 

@@ -74,5 +74,5 @@ graph @sizes(%x: i32[2,3], %i: i64[2,2]) {
 }
 >>>
 $ viewfold dump --stage=graph sizes.vf
-! sizes.vf:2:3: error: take_along_axis: axis 1 has size 3 in x and 2 in the indices, of shapes i32[2,3] and i64[2,2]; sizes of all axes but axis 0 are equal, or 1 in one of them
+! sizes.vf:2:3: error: take_along_axis: axis 1 has size 3 in x and 2 in the indices, of shapes i32[2,3] and i64[2,2]; sizes of all axes but axis 0 must be equal, or 1 in one of them
 ? 2

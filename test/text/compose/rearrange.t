@@ -100,12 +100,12 @@ rearrange: from 'b(hp)w' has axes 'h' and 'p' in one group, and the size of neit
 rearrange: from 'bbw': letter 'b' stands twice; a pattern is like 'bhwc', 'b(hw)c', 'b(hp=2)c' or '...c', each letter once
 rearrange: to 'bhwh': letter 'h' stands twice; a pattern is like 'bhwc', 'b(hw)c', 'b(hp=2)c' or '...c', each letter once
 rearrange: axis 1 of x has size 3, and from 'b(h p=5)w' gives it 5; x has shape f32[2,3,4]; the sizes that are given divide it
-rearrange: axis 1 of x has size 3, and from 'bh=2w' gives it 2; x has shape f32[2,3,4]; both are equal
+rearrange: axis 1 of x has size 3, and from 'bh=2w' gives it 2; x has shape f32[2,3,4]; both must be equal
 rearrange: from 'b[h]w': axes are letters, numbers, groups in ( ), and ...; a pattern is like 'bhwc', 'b(hw)c', 'b(hp=2)c' or '...c', each letter once
 rearrange: from 'b(hw': a ( without a ); a pattern is like 'bhwc', 'b(hw)c', 'b(hp=2)c' or '...c', each letter once
 rearrange: attribute reduce is median; it is one of none sum mean max min prod any all
-rearrange: to 'bhw=5' gives 'w' the size 5; in x, of shape f32[2,3,4], it has 4; both are equal
-rearrange: axis 1 of x has size 3, and from 'b2w' gives it 2; x has shape f32[2,3,4]; both are equal
+rearrange: to 'bhw=5' gives 'w' the size 5; in x, of shape f32[2,3,4], it has 4; both must be equal
+rearrange: axis 1 of x has size 3, and from 'b2w' gives it 2; x has shape f32[2,3,4]; both must be equal
 rearrange: from 'bh=w': a size is a number; a pattern is like 'bhwc', 'b(hw)c', 'b(hp=2)c' or '...c', each letter once
 rearrange: from 'b......': it has more than one ...; a pattern is like 'bhwc', 'b(hw)c', 'b(hp=2)c' or '...c', each letter once
 rearrange: to 'b(h(w))': groups are not nested; a pattern is like 'bhwc', 'b(hw)c', 'b(hp=2)c' or '...c', each letter once

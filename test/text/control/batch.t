@@ -218,7 +218,7 @@ graph @bad(%x: f32[2|], %y: f32[3|]) {
   %s, %t = while_loop %x, %y while=@more do=@sum
   return %s, %t
 }
-! g.vf:10:3: error: while_loop: batches of f32[2|] and f32[3|] do not align: size 2 meets 3; batch axes align at the end (the innermost vmap comes first), and their sizes are equal or 1
+! g.vf:10:3: error: while_loop: batches of f32[2|] and f32[3|] do not align: size 2 meets 3; batch axes align at the end (the innermost vmap comes first), and their sizes must be equal or 1
 ? 2
 
 == a function's result cannot have batch axes

@@ -47,7 +47,7 @@ graph @main(%p: i32[], %q: bool[2], %x: f32[3]) {
   %y = cond %q, %x then=@a else=@a
   return %y
 }
-! g.vf:3:3: error: cond: the predicate is bool[2]; it is a bool of rank 0: compare, or reduce it
+! g.vf:3:3: error: cond: the predicate is bool[2]; it must be a bool of rank 0: compare, or reduce it
 ? 2
 
 == operands of other types than the functions' parameters
@@ -146,7 +146,7 @@ graph @main(%p: bool[], %x: f32[]) {
   %z = cond %p, %x then=@main else=@main
   return %z
 }
-! g.vf:2:25: error: unknown graph, found '@main', expected a graph defined above
+! g.vf:2:25: error: unknown graph, found '@main', expected a graph defined above; a graph does not call itself: what is repeated is the do=@f of while_loop or scan
 ? 2
 
 == attributes that are no graphs

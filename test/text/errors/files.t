@@ -28,7 +28,7 @@ $ : > empty.vf; viewfold run empty.vf
 
 == a graph that is an array
 $ sh npy.sh '<f4' '(4,)' 16 > x.npy; viewfold run x.npy
-! x.npy:1:1: error: unexpected character, found '\x93', expected text; is this a file of another kind?
+! x.npy: error: it is an array of NumPy, not a text of graphs; graphs are given arrays, as in --in x=FILE.npy
 ? 2
 
 == a graph of bytes

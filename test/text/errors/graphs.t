@@ -25,7 +25,7 @@ graph @f(%x: f32[-4]) { return %x }
 
 == a variable that may be negative as a size
 graph @f(%x: f32[n=-4..4]) { return %x }
-! g.vf: error: parameter %x of @f: input: size n of axis 0 in shape [n] is not known not to be negative; every size is >= 0; needs n >= 0, known: -4 <= n <= 4; declare n=0..4
+! g.vf: error: parameter %x of @f: input: size n of axis 0 in shape [n] is not known not to be negative; every size must be >= 0; needs n >= 0, known: -4 <= n <= 4; declare n=0..4
 ? 2
 
 == an upper bound below the lower
@@ -105,7 +105,7 @@ graph @f(%x: f32[4]) {
   %y = add %x
   return %y
 }
-! g.vf:2:3: error: add: 1 operand given; takes 2
+! g.vf:2:3: error: add: 1 operand given; takes 2: x, y
 ? 2
 
 == a missing attribute
@@ -169,7 +169,7 @@ graph @f(%x: f32[3,2]) {
   %y = sum %x axes=[2]
   return %y
 }
-! g.vf:2:3: error: sum: axis 2 is out of range; x has shape f32[3,2]; the axis lies in -2..1
+! g.vf:2:3: error: sum: axis 2 is out of range; x has shape f32[3,2]; the axis must lie in -2..1
 ? 2
 
 == a reshape to another number of elements
@@ -249,7 +249,7 @@ graph @f(%x: f32[3,2], %y: f32[3,4]) {
   %z = matmul %x, %y
   return %z
 }
-! g.vf:2:3: error: matmul: the last axis of f32[3,2] has size 2, the last but one axis of f32[3,4] has 3; the contracted sizes are equal
+! g.vf:2:3: error: matmul: the last axis of f32[3,2] has size 2, the last but one axis of f32[3,4] has 3; the contracted sizes must be equal
 ? 2
 
 == dtypes that promote to nothing
@@ -273,7 +273,7 @@ graph @f(%x: f32[3], %i: f32[2]) {
   %z = gather %x, %i axis=0
   return %z
 }
-! g.vf:2:3: error: gather: the indices have shape f32[2]; x has shape f32[3]; indices are integers
+! g.vf:2:3: error: gather: the indices have shape f32[2]; x has shape f32[3]; indices must be integers
 ? 2
 
 == a shift by less than nothing
@@ -297,7 +297,7 @@ graph @f(%x: f32[3,2], %y: f32[3,3]) {
   %z = concat %x, %y axis=0
   return %z
 }
-! g.vf:2:3: error: concat: operand 2 has shape f32[3,3], the first f32[3,2]: size 2 meets 3 at axis 1; sizes of the other axes are equal
+! g.vf:2:3: error: concat: operand 2 has shape f32[3,3], the first f32[3,2]: size 2 meets 3 at axis 1; sizes of the other axes must be equal
 ? 2
 
 == a bitcast to another width
@@ -321,7 +321,7 @@ graph @f() {
   %z = data values=[[1,2],[3]]
   return %z
 }
-! g.vf:2:3: error: data: values are ragged: a list of 2 was expected at depth 1; lists of one depth have one length
+! g.vf:2:3: error: data: values are ragged: a list of 2 was expected at depth 1; lists of one depth must have one length
 ? 2
 
 == a literal that its dtype does not hold
@@ -370,7 +370,7 @@ kernel @k(p0: f32[3], p1: f32[3]) {
 }
 >>>
 $ viewfold run g.vf
-! viewfold run: g.vf holds no tensor graph
+! viewfold run: g.vf holds no tensor graph, but the kernel @k; this command takes graphs
 ! Try 'viewfold run --help'.
 ? 2
 

@@ -64,7 +64,7 @@ $ viewfold run g.vf --in s=1 --in s=2
 
 == an unknown value
 $ viewfold run g.vf --out d=d.npy
-! viewfold run: --out: @g has no value %d; it has %c, %s
+! viewfold run: --out: @g has no value %d; it has %x, %y, %s, %a, %b, %c, %s
 ! Try 'viewfold run --help'.
 ? 2
 
@@ -151,7 +151,7 @@ $ viewfold run g.vf --in x=1
 
 == a ragged array
 $ viewfold run g.vf --in 'x=[[1,2,3],[1,2]]'
-! --in x:1:1: error: data: values are ragged: a list of 3 was expected at depth 1; lists of one depth have one length
+! --in x:1:1: error: data: values are ragged: a list of 3 was expected at depth 1; lists of one depth must have one length
 ? 2
 
 == an array that does not close

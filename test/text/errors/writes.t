@@ -694,12 +694,12 @@ $ viewfold dump --stage=graph 43.vf
 
 == no value
 $ viewfold dump --stage=graph 44.vf
-! 44.vf:3:3: error: assign: 2 operands given; takes 3
+! 44.vf:3:3: error: assign: 2 operands given; takes 3: x, target, update
 ? 2
 
 == too many values
 $ viewfold dump --stage=graph 45.vf
-! 45.vf:3:3: error: assign: 4 operands given; takes 3; attributes: op
+! 45.vf:3:3: error: assign: 4 operands given; takes 3: x, target, update; attributes: op
 ? 2
 
 == an attribute of another operation
@@ -759,5 +759,5 @@ $ viewfold dump --stage=graph r9.vf
 
 == a reference without a type
 $ viewfold dump --stage=graph r10.vf
-! r10.vf:1:17: error: unknown dtype, found ')', expected one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+! r10.vf:1:17: error: unknown dtype, found ')', expected a type as in f32[2,3], of one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
 ? 2

@@ -2,15 +2,15 @@
 
 == no chain at all
 $ viewfold index ''
-! <chain>:1:1: error: unknown dtype, found the end of the text, expected one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+! <chain>:1:1: error: unknown dtype, found the end of the text, expected a type as in f32[2,3], of one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
 ? 2
 
 == dtypes
 $ viewfold index 'f33[2]'
-! <chain>:1:1: error: unknown dtype, found 'f33', expected one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+! <chain>:1:1: error: unknown dtype, found 'f33', expected a type as in f32[2,3], of one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
 ? 2
 $ viewfold index 'index[2]'
-! <chain>:1:1: error: unknown dtype, found 'index', expected one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+! <chain>:1:1: error: unknown dtype, found 'index', expected a type as in f32[2,3], of one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
 ? 2
 
 == shapes
@@ -193,10 +193,10 @@ $ viewfold index 'f32[n=2..8].shrink((0,3))'
 
 == flip and stride
 $ viewfold index 'f32[4].flip(1)'
-! <chain>:1:8: error: flip: axis 1 is out of range; x has shape f32[4]; the axis lies in -1..0
+! <chain>:1:8: error: flip: axis 1 is out of range; x has shape f32[4]; the axis must lie in -1..0
 ? 2
 $ viewfold index 'f32[4].flip(0,0)'
-! <chain>:1:8: error: flip: axes [0,0] repeat axis 0; x has shape f32[4]; each axis is listed at most once
+! <chain>:1:8: error: flip: axes [0,0] repeat axis 0; x has shape f32[4]; each axis may be listed at most once
 ? 2
 $ viewfold index 'f32[4].stride(0)'
 ! <chain>:1:8: error: stride: step 0 of axis 0 is not possible; x has shape f32[4]; a step is a constant integer other than 0
@@ -213,7 +213,7 @@ $ viewfold index 'f32[4].squeeze(0)'
 ! <chain>:1:8: error: squeeze: axis 0 has size 4; x has shape f32[4]; only an axis of size 1 can be removed
 ? 2
 $ viewfold index 'f32[4].unsqueeze(3)'
-! <chain>:1:8: error: unsqueeze: axis 3 is out of range; x has shape f32[4]; the axis lies in -2..1
+! <chain>:1:8: error: unsqueeze: axis 3 is out of range; x has shape f32[4]; the axis must lie in -2..1
 ? 2
 $ viewfold index 'f32[4].point(0,4)'
 ! <chain>:1:8: error: point: index 4 is outside axis 0; x has shape f32[4]; takes -4 <= index < 4
@@ -230,7 +230,7 @@ $ viewfold index 'f32[4].gather(0,[4])'
 ! <chain>:1:8: error: gather: index 4 is out of range of axis 0; x has shape f32[4]; an index lies in -size .. size-1
 ? 2
 $ viewfold index 'f32[4].gather(1,[0])'
-! <chain>:1:8: error: gather: axis 1 is out of range; x has shape f32[4]; the axis lies in -1..0
+! <chain>:1:8: error: gather: axis 1 is out of range; x has shape f32[4]; the axis must lie in -1..0
 ? 2
 $ viewfold index 'f32[4].gather(0)'
 ! <chain>:1:8: error: gather: takes an axis and a list of indices, as in gather(0,[2,0,2])
@@ -239,7 +239,7 @@ $ viewfold index 'f32[4].gather(0,2)'
 ! <chain>:1:8: error: gather: takes an axis and a list of indices, as in gather(0,[2,0,2])
 ? 2
 $ viewfold index 'f32[4].gather(0,[[0],[1,2]])'
-! <chain>:1:8: error: data: values are ragged: a list of 1 was expected at depth 1; lists of one depth have one length
+! <chain>:1:8: error: data: values are ragged: a list of 1 was expected at depth 1; lists of one depth must have one length
 ? 2
 $ viewfold index 'f32[n=3..8].gather(0,[3])'
 ! <chain>:1:13: error: gather: index 3 is out of range of axis 0; x has shape f32[n]; an index into a size that varies is >= 0 and less than the least size
@@ -278,6 +278,6 @@ $ viewfold index --json 'f32[2]'
 ! Try 'viewfold index --help'.
 ? 2
 $ viewfold index -- --raw
-! <chain>:1:1: error: unknown dtype, found '-', expected one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
+! <chain>:1:1: error: unknown dtype, found '-', expected a type as in f32[2,3], of one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64
 ? 2
 

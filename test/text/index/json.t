@@ -77,7 +77,7 @@ $ viewfold index --json < chains
 {"name":"b","error":"base: found a float, expected a list of integers"}
 {"name":"c","error":"base: found a string, expected a list of integers"}
 {"name":"d","error":"base: found true, expected a list of integers"}
-{"name":"e","error":"input: size -2 of axis 0 in shape [-2] is negative; every size is >= 0"}
+{"name":"e","error":"input: size -2 of axis 0 in shape [-2] is negative; every size must be >= 0"}
 {"name":"f","error":"ops: found nothing, expected a list of [\"name\",[...]]"}
 {"name":"g","error":"ops: found an object, expected a list of [\"name\",[...]]"}
 {"name":"h","error":"ops[0]: found an integer, expected [\"name\",[...]]"}

@@ -73,7 +73,7 @@ graph @bad(%x: f32[2|4], %w: f32[3|4]) {
 }
 >>>
 $ viewfold dump --stage=graph bad.vf
-! bad.vf:2:3: error: mul: batches of f32[2|4] and f32[3|4] do not align: size 2 meets 3; batch axes align at the end (the innermost vmap comes first), and their sizes are equal or 1
+! bad.vf:2:3: error: mul: batches of f32[2|4] and f32[3|4] do not align: size 2 meets 3; batch axes align at the end (the innermost vmap comes first), and their sizes must be equal or 1
 ? 2
 
 == invalid types

@@ -111,7 +111,7 @@ $ sh err 'all_reduce %x reduce=max'
 ! e.vf:3:3: error: all_reduce: reduce without an axis; `reduce` combines the blocks of one axis, and what is pending is carried out as it is
 ? 2
 $ sh err 'ppermute %x over=[x.y] axis=1 pairs=[[0,1]]'
-! e.vf:3:3: error: ppermute: size 6 of axis 1 does not divide by 4, the number of devices along [x.y]; x has shape f32[4,6]; blocks are of equal size
+! e.vf:3:3: error: ppermute: size 6 of axis 1 does not divide by 4, the number of devices along [x.y]; x has shape f32[4,6]; blocks must be of equal size
 ? 2
 $ sh err 'ppermute %x over=[x] pairs=[[0,1],[1,1]]'
 ! e.vf:3:3: error: ppermute: devices 0 and 1 both send to 1; each receives from one

@@ -1,0 +1,35 @@
+/* Kinds of files by their first bytes. */
+#include "frontend/text/kinds.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static const struct {
+  const char *begin;
+  size_t length;
+  const char *words;
+} kinds[] = {
+    {"\x93NUMPY", 6,
+     "an array of NumPy, not a text of graphs; graphs are given arrays, as in --in x=FILE.npy"},
+    {"PK\x03\x04", 4,
+     "an archive, as of .npz, not a text of graphs; graphs are given arrays, as in --in x=FILE.npy"},
+    {"\xff\xfe", 2, "text in UTF-16, not UTF-8; save it as UTF-8"},
+    {"\xfe\xff", 2, "text in UTF-16, not UTF-8; save it as UTF-8"},
+    {"\xef\xbb\xbf", 3, "text that begins with a byte order mark; save it as UTF-8 without one"},
+    {"\x7f"
+     "ELF",
+     4, "an object file or a program, not a text of graphs; `viewfold build` makes it of a text"},
+};
+
+/* A ModelProto begins with its version, a number below 128, and with the producer, or with the graph. */
+static bool is_onnx(const char *b, size_t length) {
+  return length > 3 && b[0] == '\x08' && b[1] > 0 && strchr("\x12\x1a\x22\x2a\x32\x3a\x42", b[2]) && b[2];
+}
+
+const char *fe_other_kind(const char *bytes, size_t length) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (length >= kinds[i].length && memcmp(bytes, kinds[i].begin, kinds[i].length) == 0)
+      return kinds[i].words;
+  return is_onnx(bytes, length) ? "an ONNX model, not a text of graphs; give it a name that ends in .onnx"
+                                : NULL;
+}
