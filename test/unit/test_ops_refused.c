@@ -429,7 +429,7 @@ static void test_names_and_attributes(void **state) {
        "unbatch: attribute size is w; it is a size, or a list of sizes such as [3,2]"},
       {"unsqueeze f32[2] axis=n",
        "unsqueeze: attribute axis is n; it is an axis, such as 0, or its letter, such as \"c\""},
-      {"add f32[2]", "add: 1 operand given; takes 2"},
+      {"add f32[2]", "add: 1 operand given; takes 2: x, y"},
       {"neg f32[2] f32[2]", "neg: 2 operands given; takes 1: x"},
   };
   CHECK_ALL(check_refused, cases);
