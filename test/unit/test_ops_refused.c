@@ -269,7 +269,7 @@ static void test_view_refusals(void **state) {
        "concat: axis 1 is out of range; x has shape f32[2]; the axis must lie in -1..0"},
       {"concatenate axis=0", "concatenate: 0 operands given; takes at least 1: arrays"},
       {"stack f32[2] f32[3]",
-       "stack: operand 2 has shape f32[3], the first f32[2]: size 2 meets 3 at axis 0; sizes are "
+       "stack: operand 2 has shape f32[3], the first f32[2]: size 2 meets 3 at axis 0; sizes must be "
        "equal"},
       {"stack f32[2] f32[2] axis=2",
        "stack: axis 2 is out of range; x has shape f32[2]; the axis must lie in -2..1"},
