@@ -558,7 +558,7 @@ graph @g(%a: f32[2,3], %b: f32[2,4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: einsum: label 'j' has size 3 in operand 1, of shape f32[2,3], and 2 in operand 2, of shape f32[2,4]; sizes of a label are equal or 1
+! a.vf:2:3: error: einsum: label 'j' has size 3 in operand 1, of shape f32[2,3], and 2 in operand 2, of shape f32[2,4]; sizes of a label must be equal or 1
 ? 2
 
 == a concatenation of other sizes

@@ -729,9 +729,8 @@ static void test_several_results(void **state) {
   assert_int_equal(vf_apply_all(g, "split", &x, 1, "parts=2", 0, NULL), 2);
   assert_int_equal(vf_split(x, 3, 0, r), -1);
   assert_true(!vf_ok(r[0]) && !vf_ok(r[2]) && !vf_ok(vf_add(r[0], r[1])));
-  api_check_reason(vf_graph_message(g),
-                   "split: size 4 of axis 0 does not divide by 3; x has shape f32[4]; parts are "
-                   "equal: chunk takes any number");
+  api_check_reason(vf_graph_message(g), "split: size 4 of axis 0 does not divide by 3; x has shape f32[4]; "
+                                        "parts must be equal: chunk takes any number");
   vf_graph_clear_error(g);
   assert_false(vf_ok(vf_apply(g, "split", &x, 1, "parts=2")));
   api_check_reason(vf_graph_message(g), "split: has 2 results; vf_apply_all returns them all");

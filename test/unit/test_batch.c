@@ -86,9 +86,9 @@ static void test_types(void **state) {
       {"%x: f32[7,5|10,3]", "%y = point %x index=-1 axis=1", "f32[7,5|10]", NULL},
       {"%x: f32[7,5|10,3]", "%y = argmax %x axis=0", "i64[7,5|3]", NULL},
       /* V7, V8: checked against the logical rank */
-      {"%x: f32[7,5|10,3]", "%y = sum %x axes=[-3]", NULL, "the axis lies in -2..1"},
-      {"%x: f32[7,5|10,3]", "%y = swap_axes %x axis1=0 axis2=2", NULL, "the axis lies in -2..1"},
-      {"%x: f32[7,5|10,3]", "%y = unsqueeze %x axis=-4", NULL, "the axis lies in -3..2"},
+      {"%x: f32[7,5|10,3]", "%y = sum %x axes=[-3]", NULL, "the axis must lie in -2..1"},
+      {"%x: f32[7,5|10,3]", "%y = swap_axes %x axis1=0 axis2=2", NULL, "the axis must lie in -2..1"},
+      {"%x: f32[7,5|10,3]", "%y = unsqueeze %x axis=-4", NULL, "the axis must lie in -3..2"},
       {"%x: f32[10,5]", "%y = squeeze %x axis=0", NULL, "only an axis of size 1 can be removed"},
       {"%x: f32[1,5]", "%y = squeeze %x axis=0", "f32[5]", NULL},
       {"%x: f32[7|10,5]", "%y = squeeze %x axis=0", NULL, "only an axis of size 1 can be removed"},
@@ -128,7 +128,7 @@ static void test_views(void **state) {
       {"%x: f32[4,1,8]", "%y = squeeze_physical %x axis=1", "f32[4,8]", NULL},
       {"%x: f32[1|4,8]", "%y = squeeze_physical %x axis=0", "f32[4|8]", NULL},
       {"%x: f32[4|1,8]", "%y = squeeze_physical %x axis=0", NULL, "axis 0 has size 4"},
-      {"%x: f32[4|8]", "%y = squeeze_physical %x axis=-3", NULL, "the axis lies in -2..1"},
+      {"%x: f32[4|8]", "%y = squeeze_physical %x axis=-3", NULL, "the axis must lie in -2..1"},
       {"%x: f32[1|]", "%y = squeeze_physical %x axis=0", NULL, "only batch axes"},
       {"%x: f32[4,1]", "%y = broadcast_to_physical %x shape=[4,8]", "f32[4,8]", NULL},
       {"%x: f32[8]", "%y = broadcast_to_physical %x shape=[4,8]", "f32[4,8]", NULL},
@@ -153,9 +153,9 @@ static void test_views(void **state) {
        "f32[3|2,4,5]", NULL},
       {"%x: f32[2]", "%y = move_axis_from_batch_dims %x", NULL,
        "move_axis_from_batch_dims: no batch dims to move from"},
-      {"%x: f32[3|2]", "%y = move_axis_from_batch_dims %x batch_axis=1", NULL, "the axis lies in -1..0"},
+      {"%x: f32[3|2]", "%y = move_axis_from_batch_dims %x batch_axis=1", NULL, "the axis must lie in -1..0"},
       {"%x: f32[3|2]", "%y = move_axis_from_batch_dims %x logical_destination=2", NULL,
-       "the axis lies in -2..1"},
+       "the axis must lie in -2..1"},
       {"%x: f32[5|2,3,4]", "%y = moveaxis_physical %x source=0 destination=-1", "f32[2|3,4,5]", NULL},
       {"%x: f32[3]", "%y = broadcast_batch_dims %x batch_shape=[2]", "f32[2|3]", NULL},
       {"%x: f32[2|3]", "%y = broadcast_batch_dims %x batch_shape=[4,2]", "f32[4,2|3]", NULL},
@@ -166,7 +166,7 @@ static void test_views(void **state) {
       {"%x: f32[4,1,2|3]", "%y = unbatch %x axis=1 level=3 size=4", "f32[2|3,4]", NULL},
       {"%x: f32[4,1|3]", "%y = unbatch %x axis=1 level=2 size=4", "f32[3,4]", NULL},
       {"%x: f32[2|3]", "%y = unbatch %x level=2 size=4", "f32[2|4,3]", NULL},
-      {"%x: f32[4|3]", "%y = unbatch %x level=1 size=5", NULL, "sizes are equal or 1"},
+      {"%x: f32[4|3]", "%y = unbatch %x level=1 size=5", NULL, "sizes must be equal or 1"},
   };
   CHECK_ALL(check_type_case, cases);
 }

@@ -246,7 +246,7 @@ static void test_splits(void **state) {
        "split: size 5 of axis 0 does not divide by 2; x has shape f32[5]; parts must be equal: chunk "
        "takes any number"},
       {"split f32[n] parts=2", "split: size n of axis 0 does not provably divide by 2; x has shape f32[n]; "
-                               "parts are equal: chunk takes any "
+                               "parts must be equal: chunk takes any "
                                "number; needs (n%2) == 0, known: 1 <= n <= 8; declare n=1..8:2"},
       {"split f32[4] parts=0", "split: 0 parts asked for; x has shape f32[4]; takes 1 to 1024"},
       {"split f32[4] parts=2 axis=1",
@@ -357,19 +357,16 @@ static void test_einsum(void **state) {
        "einsum: equation '...ij' has 2 labels for operand 1, which has shape f32[2]; each axis takes one"},
       {"einsum f32[2,3] f32[4,5] equation=\"ij,jk->ik\"",
        "einsum: label 'j' has size 3 in operand 1, of shape f32[2,3], and 4 in operand 2, of shape f32[4,5]; "
-       "sizes of a "
-       "label are equal or 1"},
+       "sizes of a label must be equal or 1"},
       {"einsum f32[2,3] f32[4,2] equation=\"...,...->...\"",
        "einsum: label ... has size 2 in operand 1, of shape f32[2,3], and 4 in operand 2, of shape f32[4,2]; "
-       "sizes of a "
-       "label are equal or 1"},
+       "sizes of a label must be equal or 1"},
       {"einsum f32[n] f32[4] equation=\"i,i\"",
        "einsum: label 'i' has size n in operand 1, of shape f32[n], and 4 in operand 2, of shape f32[4]; "
-       "sizes of a "
-       "label are equal or 1; needs n == 4, known: 1 <= n <= 8; declare n=4..4"},
-      {"einsum f32[2,3] equation=\"ii\"", "einsum: label 'i' has size 2 in operand 1, of shape f32[2,3], and "
-                                          "3 in operand 1, of shape f32[2,3]; sizes of a "
-                                          "label are equal or 1"},
+       "sizes of a label must be equal or 1; needs n == 4, known: 1 <= n <= 8; declare n=4..4"},
+      {"einsum f32[2,3] equation=\"ii\"",
+       "einsum: label 'i' has size 2 in operand 1, of shape f32[2,3], and "
+       "3 in operand 1, of shape f32[2,3]; sizes of a label must be equal or 1"},
       {"einsum f32[1,3] equation=\"ii\"", "einsum: label 'i' has sizes 1 and 3 in one operand, of shape "
                                           "f32[1,3]; those of a diagonal must be equal"},
       {"einsum f32[2] equation=\"i->j\"", "einsum: equation 'i->j': the result has 'j', which no operand "

@@ -448,9 +448,9 @@ static void test_trees(void **state) {
   vf_grad(y, 2, (vf_value[]){w, b}, listed);
   for (int i = 0; i < 2; i++) assert_int_equal(slopes[i].value.id, listed[i].id);
   assert_false(vf_grad_tree(y, &all, &one));
-  api_check_reason(vf_graph_message(g),
-                   "grad: the tree of gradients has 1 leaves, that of parameters 2; both "
-                   "have the same form");
+  api_check_reason(
+      vf_graph_message(g),
+      "grad: the tree of gradients has 1 leaves, that of parameters 2; both must have the same form");
   vf_graph_clear_error(g);
   assert_false(vf_grad_tree(y, NULL, &got));
   assert_non_null(strstr(vf_graph_message(g), "grad: the tree of parameters is NULL"));

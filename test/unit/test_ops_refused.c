@@ -126,8 +126,7 @@ static void test_view_refusals(void **state) {
        "transpose: axis 2 is out of range; x has shape f32[2,3]; the axis must lie in "
        "-2..1"},
       {"moveaxis f32[2,3] source=-3 destination=0",
-       "moveaxis: axis -3 is out of range; x has shape f32[2,3]; the axis lies "
-       "in -2..1"},
+       "moveaxis: axis -3 is out of range; x has shape f32[2,3]; the axis must lie in -2..1"},
       {"reshape f32[2,3] shape=[4,2]",
        "reshape: shape [4,2] has 8 elements; x has shape f32[2,3], 6 elements; a reshape "
        "keeps their number"},
@@ -169,8 +168,8 @@ static void test_view_refusals(void **state) {
       {"expand f32[1] shape=[-1]",
        "expand: size -1 of axis 0 in shape [-1] is negative; every size must be >= 0"},
       {"expand f32[1] shape=[n-4]",
-       "expand: size (n+-4) of axis 0 in shape [(n+-4)] is not known not to be negative; every "
-       "size is >= 0; needs (n+-4) >= 0, known: -3 <= (n+-4) <= 4; declare n=4..8"},
+       "expand: size (n+-4) of axis 0 in shape [(n+-4)] is not known not to be negative; every size must be "
+       ">= 0; needs (n+-4) >= 0, known: -3 <= (n+-4) <= 4; declare n=4..8"},
       {"unsqueeze f32[2,3] axis=3",
        "unsqueeze: axis 3 is out of range; x has shape f32[2,3]; the axis must lie in -3..2"},
       {"unsqueeze f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
@@ -179,8 +178,7 @@ static void test_view_refusals(void **state) {
        "squeeze: axis 0 has size 10; x has shape f32[10,5]; only an axis of size 1 can be removed"},
       {"squeeze f32[] axis=0", "squeeze: axis 0 is out of range; x has shape f32[], which has no axes"},
       {"squeeze f32[1] axis=[0,-1]",
-       "squeeze: axes [0,-1] repeat axis 0; x has shape f32[1]; each axis is listed at most "
-       "once"},
+       "squeeze: axes [0,-1] repeat axis 0; x has shape f32[1]; each axis may be listed at most once"},
       {"squeeze f32[n]", "squeeze: axis 0 has size n; x has shape f32[n]; only an axis of size 1 can be "
                          "removed; needs n == 1, known: 1 <= n <= 8; declare n=1..1"},
       {"shrink f32[6] bounds=[[2,7]]",
@@ -271,7 +269,7 @@ static void test_view_refusals(void **state) {
        "concat: axis 1 is out of range; x has shape f32[2]; the axis must lie in -1..0"},
       {"concatenate axis=0", "concatenate: 0 operands given; takes at least 1: arrays"},
       {"stack f32[2] f32[3]",
-       "stack: operand 2 has shape f32[3], the first f32[2]: size 2 meets 3 at axis 0; sizes are "
+       "stack: operand 2 has shape f32[3], the first f32[2]: size 2 meets 3 at axis 0; sizes must be "
        "equal"},
       {"stack f32[2] f32[2] axis=2",
        "stack: axis 2 is out of range; x has shape f32[2]; the axis must lie in -2..1"},
@@ -290,8 +288,7 @@ static void test_reduction_refusals(void **state) {
       {"sum f32[2,3] axes=[2]",
        "sum: axis 2 is out of range; x has shape f32[2,3]; the axis must lie in -2..1"},
       {"reduce_sum f32[2,3] axes=[0,-2]",
-       "reduce_sum: axes [0,-2] repeat axis 0; x has shape f32[2,3]; each axis is listed "
-       "at most once"},
+       "reduce_sum: axes [0,-2] repeat axis 0; x has shape f32[2,3]; each axis may be listed at most once"},
       {"max f32[0,3] axes=[0]", "max: axis 0 has size 0; x has shape f32[0,3]; the minimum or maximum of no "
                                 "elements is undefined: each reduced size must be at least 1"},
       {"min f32[z]",
@@ -319,9 +316,8 @@ static void test_contractions_refusals(void **state) {
       {"matmul f32[2,3] f32[4,5]",
        "matmul: the last axis of f32[2,3] has size 3, the last but one axis of f32[4,5] has 4; the "
        "contracted sizes must be equal"},
-      {"matmul f32[2,3] f32[4]",
-       "matmul: the last axis of f32[2,3] has size 3, the only axis of f32[4] has 4; the contracted "
-       "sizes are equal"},
+      {"matmul f32[2,3] f32[4]", "matmul: the last axis of f32[2,3] has size 3, the only axis of f32[4] has "
+                                 "4; the contracted sizes must be equal"},
       {"matmul f32[2,n] f32[8,2]",
        "matmul: the last axis of f32[2,n] has size n, the last but one axis of f32[8,2] has 8; the "
        "contracted sizes must be equal; needs n == 8, known: 1 <= n <= 8; declare n=8..8"},
@@ -381,7 +377,7 @@ static void test_leaves_refusals(void **state) {
       {"iota shape=[2] dtype=bool", "iota: dtype bool cannot count; use an integer or a float dtype"},
       {"data values=3", "data: attribute values is 3; it is a list of numbers, nested or flat"},
       {"data values=[1,[2]]", "data: values are ragged: a list stands where a number was expected; lists of "
-                              "one depth have one length"},
+                              "one depth must have one length"},
       {"data values=[[1,2],[3]]",
        "data: values are ragged: a list of 2 was expected at depth 1; lists of one depth must have one "
        "length"},
@@ -433,7 +429,7 @@ static void test_names_and_attributes(void **state) {
        "unbatch: attribute size is w; it is a size, or a list of sizes such as [3,2]"},
       {"unsqueeze f32[2] axis=n",
        "unsqueeze: attribute axis is n; it is an axis, such as 0, or its letter, such as \"c\""},
-      {"add f32[2]", "add: 1 operand given; takes 2"},
+      {"add f32[2]", "add: 1 operand given; takes 2: x, y"},
       {"neg f32[2] f32[2]", "neg: 2 operands given; takes 1: x"},
   };
   CHECK_ALL(check_refused, cases);

@@ -25,7 +25,7 @@ static bool find_sizes(work *w) {
         op_refuse(g,
                   "einsum: label %s has size %s in operand %zu, of shape %s, and %s in operand %zu, of shape "
                   "%s; sizes "
-                  "of a label are equal or 1%s",
+                  "of a label must be equal or 1%s",
                   einsum_label(t->label[k], text), OP_EXPR(*known), owner[t->label[k]] + 1,
                   OP_TYPE(w->e.terms[owner[t->label[k]]].x), OP_EXPR(size), i + 1, OP_TYPE(t->x),
                   OP_FACT(IR_OP_EQ, *known, size));
