@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static bool is_number_word(const ir_token *t) {
   return ir_token_is(t, "inf") || ir_token_is(t, "nan") || ir_token_is(t, "true") ||
@@ -31,9 +30,14 @@ static bool nan_payload(ir_parser *p, ir_literal *out) {
 static const char *number_meant(const ir_token *t) {
   static const char *const words[][2] = {
       {"nan", "nan"}, {"inf", "inf"}, {"infinity", "inf"}, {"true", "true"}, {"false", "false"}};
-  for (size_t i = 0; i < sizeof words / sizeof *words && t->kind == IR_TOKEN_WORD; i++)
-    if (strlen(words[i][0]) == t->length && strncasecmp(words[i][0], t->text, t->length) == 0)
-      return words[i][1];
+  char lower[16];
+  if (t->kind != IR_TOKEN_WORD || t->length >= sizeof lower) return NULL;
+  for (size_t i = 0; i <= t->length; i++) {
+    char c = i < t->length ? t->text[i] : '\0';
+    lower[i] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  }
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcmp(words[i][0], lower) == 0) return words[i][1];
   return NULL;
 }
 
