@@ -26,19 +26,18 @@ static bool nan_payload(ir_parser *p, ir_literal *out) {
   return ir_lex_expect(&p->lex, ')', "malformed nan");
 }
 
-/* Is the token that word, of small letters, whatever the case of its own? */
-static bool is_word(const ir_token *t, const char *small) {
-  size_t i = 0;
-  while (i < t->length && small[i] && (t->text[i] | 0x20) == small[i]) i++;
-  return i == t->length && !small[i];
-}
-
 /* How a number that is written as elsewhere is written here: NaN, Infinity; NULL: the word is none. */
 static const char *number_meant(const ir_token *t) {
   static const char *const words[][2] = {
       {"nan", "nan"}, {"inf", "inf"}, {"infinity", "inf"}, {"true", "true"}, {"false", "false"}};
-  for (size_t i = 0; i < sizeof words / sizeof *words && t->kind == IR_TOKEN_WORD; i++)
-    if (is_word(t, words[i][0])) return words[i][1];
+  char lower[16];
+  if (t->kind != IR_TOKEN_WORD || t->length >= sizeof lower) return NULL;
+  for (size_t i = 0; i <= t->length; i++) {
+    char c = i < t->length ? t->text[i] : '\0';
+    lower[i] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  }
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcmp(words[i][0], lower) == 0) return words[i][1];
   return NULL;
 }
 
