@@ -280,8 +280,8 @@ VF_API vf_value vf_full(vf_value value, int rank, const int64_t *shape);
  * attributes may be NULL. */
 VF_API vf_value vf_apply(vf_graph *graph, const char *operation, const vf_value *operands, int count,
                          const char *attributes);
-/* As vf_apply, of an operation with several results, such as split, for `room` of which there is room; entries
- * without a result become error values. Returns the number of results of the operation, -1 after failing. */
+/* As vf_apply, of an operation with several results, such as split, for `room` of which there is room;
+ * entries without a result become error values. Returns how many results there are, -1 after failing. */
 VF_API int vf_apply_all(vf_graph *graph, const char *operation, const vf_value *operands, int count,
                         const char *attributes, int room, vf_value *results);
 

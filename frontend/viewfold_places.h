@@ -4,8 +4,8 @@
  *   matmul: ... (call 3: matmul %x, %w, at model.c:12)
  *
  * Part of viewfold.h, unless VF_NO_PLACES is defined before that is included. A place takes up to 8 bytes for
- * each value of a graph, those of references more. What is called through a pointer, or as (vf_add)(a, b), has
- * no place; nor have views. */
+ * each value of a graph, those of references more. What is called through a pointer, or as (vf_add)(a, b),
+ * has no place; nor have views. */
 #ifndef VIEWFOLD_H
 #include "viewfold.h" /* which includes this one in its place */
 #endif

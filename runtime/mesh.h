@@ -36,6 +36,7 @@ typedef struct rt_routes {
   size_t message_count, message_cap, piece_count, piece_cap;
 } rt_routes;
 
+/* The route of a device of this process. */
 static inline rt_route *rt_route_of(const rt_routes *routes, uint32_t device) {
   return &routes->of[routes->place ? routes->place[device] : device];
 }

@@ -18,6 +18,7 @@ typedef enum fe_kind {
   FE_GONE /* destroyed */
 } fe_kind;
 
+/* Is it a handle of that kind, and no NULL? */
 static inline bool fe_is(const void *handle, fe_kind kind) {
   return handle && *(const uint32_t *)handle == (uint32_t)kind;
 }

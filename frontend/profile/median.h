@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+/* For qsort: the shorter time first. */
 static inline int fe_earlier(const void *a, const void *b) {
   int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);

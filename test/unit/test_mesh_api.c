@@ -105,7 +105,8 @@ static void test_graph(void **state) {
   refused(g, vf_input_sharded(g, "e", VF_F32, 1, (int64_t[]){4}, "[x,-]"), "has 2 dimensions; e has 1");
   refused(g, vf_input_sharded(g, "f", VF_F32, 1, (int64_t[]){4}, "[u]"), "no axis of the mesh");
   assert_int_equal(vf_graph_set_mesh(g, m, &error), VF_ERR_INVALID);
-  assert_string_equal(error.message, "mesh: values of the graph are divided over its mesh @m already; a mesh is set before the first of them");
+  assert_string_equal(error.message, "mesh: values of the graph are divided over its mesh @m already; a mesh "
+                                     "is set before the first of them");
   vf_output(g, "q", q);
   vf_mesh_destroy(m); /* the graph has its own */
   char *text = vf_graph_dump(g, "shard", &error);

@@ -56,10 +56,11 @@ bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
         "%s %zu is a value from before the session last realised a tensor; get it again with vf_tensor_value",
         what, number);
   if (x.id == 0 || x.id >= c->ir->count)
-    return fe_refuse(c,
-                     "%s %zu is the error value of a failure that was cleared, or of vf_graph_find for a name "
-                     "that the graph does not have",
-                     what, number);
+    return fe_refuse(
+        c,
+        "%s %zu is the error value of a failure that was cleared, or of vf_graph_find for a name "
+        "that the graph does not have",
+        what, number);
   if (fe_vmap_has_ended(c->graph, x.id))
     return fe_refuse(
         c,
