@@ -311,25 +311,28 @@ static void enter(void) {
   swapcontext(&d->context, &w->scheduler);
 }
 
+/* In a function of its own: getcontext may return twice, which leaves variables of a loop unknown. */
+static bool set_up_device(world *w, uint32_t number) {
+  device *d = &w->devices[number];
+  d->endpoint = (rt_endpoint){.engine = &engine, .mesh = w->mesh, .device = number};
+  d->world = w;
+  d->last = &d->arrived;
+  d->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (d->stack == MAP_FAILED) return d->stack = NULL, false;
+  getcontext(&d->context);
+  d->context.uc_stack.ss_sp = d->stack;
+  d->context.uc_stack.ss_size = STACK;
+  makecontext(&d->context, enter, 0);
+  make_ready(w, d);
+  return true;
+}
+
 static bool set_up(world *w) {
-  uint32_t count = w->mesh->device_count;
+  uint32_t count = w->mesh->device_count, i = 0;
   w->devices = calloc(count, sizeof *w->devices);
   w->heap = calloc(count + 1, sizeof *w->heap);
-  if (!w->devices || !w->heap) return false;
-  for (uint32_t i = 0; i < count; i++) {
-    device *d = &w->devices[i];
-    d->endpoint = (rt_endpoint){.engine = &engine, .mesh = w->mesh, .device = i};
-    d->world = w;
-    d->last = &d->arrived;
-    d->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (d->stack == MAP_FAILED) return d->stack = NULL, false;
-    getcontext(&d->context);
-    d->context.uc_stack.ss_sp = d->stack;
-    d->context.uc_stack.ss_size = STACK;
-    makecontext(&d->context, enter, 0);
-    make_ready(w, d);
-  }
-  return true;
+  while (w->devices && w->heap && i < count && set_up_device(w, i)) i++;
+  return i == count && w->devices && w->heap;
 }
 
 static void deliver_any(world *w) {
