@@ -172,7 +172,7 @@ $ VIEWFOLD_THREADS=many viewfold dump --stage=graph 'f32[2]'
 ! Try 'viewfold dump --help'.
 ? 2
 $ VIEWFOLD_DEVICE=abacus viewfold dump --stage=graph 'f32[2]'
-! viewfold dump: unknown device 'abacus'; expected cpu, c, opencl, opencl:NUMBER or opencl:PART OF NAME
+! viewfold dump: VIEWFOLD_DEVICE names an unknown device 'abacus'; expected cpu, c, opencl, opencl:NUMBER or opencl:PART OF NAME
 ! Try 'viewfold dump --help'.
 ? 2
 

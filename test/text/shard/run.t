@@ -101,7 +101,7 @@ $ viewfold run rows.vf --shard 'x=[x,-]' --in x=[[1,2,3]]
 ! Try 'viewfold run --help'.
 ? 2
 $ viewfold run rows.vf --mesh x=2 --shard 'z=[x,-]' --in x=[[1,2,3]]
-! viewfold run: --shard: @g has no value %z
+! viewfold run: --shard: @g has no value %z; it has %x, %s
 ! Try 'viewfold run --help'.
 ? 2
 $ viewfold run rows.vf --mesh x=2 --shard 'x=[x]' --in x=[[1,2,3]]

@@ -236,7 +236,7 @@ $ viewfold show rows.vf --profile times.json | grep -oE '"times":[{][^}]*[}]|"na
 == what is no profile is refused
 $ echo '{"kernels":[{"kernel":0}]}' > times.json
 $ viewfold show rows.vf --profile times.json -o page.html
-! viewfold show: times.json: no profile: a kernel has no time "ns"
+! viewfold show: times.json: no profile: a kernel has no time "ns"; `viewfold run --profile=json FILE.vf > PROFILE` writes one
 ? 2
 $ echo '[' > times.json
 $ viewfold show rows.vf --profile times.json -o page.html
