@@ -268,7 +268,7 @@ def each(view, call):
 def put_all(view, axes, arrays):
     each(view, lambda leaf, k: refuse_if(leaf.misfits(axes[k], arrays[k])))
     counts = [x.shape[a.index("b")] for a, x in zip(axes, arrays)]
-    refuse_if([(f"component {k} has {n} examples", f"component 0 has {counts[0]}", "all have as many")
+    refuse_if([(f"component {k} has {n} examples", f"component 0 has {counts[0]}", "all must have as many")
                for k, n in enumerate(counts) if n != counts[0]])
     for leaf, a, x in zip(view.leaves(), axes, arrays):
         leaf.put(a, x)
