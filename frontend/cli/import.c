@@ -113,6 +113,21 @@ static ir_status check_ending(const char *path, ir_error *error) {
   return IR_OK;
 }
 
+/* Values are for inputs that the model has. Those that the importer asked for have been taken. */
+static ir_status check_given(const vf_graph *g, const cli_pairs *given, ir_error *error) {
+  char list[300] = "";
+  size_t used = 0;
+  for (size_t i = 0; i < g->input_count && used < sizeof list - 64; i++)
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%.40s", i ? ", " : "", g->inputs[i].name);
+  for (size_t i = 0; i < given->count && !error->status; i++) {
+    const cli_pair *pair = &given->items[i];
+    if (!fe_graph_named(g->inputs, g->input_count, pair->name, pair->length))
+      ir_fail(error, IR_ERR_INVALID, "--in %.*s: the model has no such input; it has %s",
+              (int)(pair->length < 60 ? pair->length : 60), pair->name, *list ? list : "none");
+  }
+  return error->status;
+}
+
 static int import(const char *model, const char *output, cli_pairs *given) {
   char weights[4096];
   ir_error error = {0};
@@ -120,8 +135,8 @@ static int import(const char *model, const char *output, cli_pairs *given) {
   const char *slash = strrchr(weights, '/');
   vf_context *context = cli_model_context(&error);
   vf_graph *g = context ? cli_model_import(context, model, given, slash ? slash + 1 : weights, &error) : NULL;
-  if (g && check_output(output, model, g, &error) == IR_OK && check_ending(output, &error) == IR_OK &&
-      g->constant_count)
+  if (g && check_given(g, given, &error) == IR_OK && check_output(output, model, g, &error) == IR_OK &&
+      check_ending(output, &error) == IR_OK && g->constant_count)
     check_output(weights, model, g, &error);
   if (g && !error.status && g->constant_count) write_weights(g, weights, &error);
   if (g && !error.status) write_text(g, output, &error);

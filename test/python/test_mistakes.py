@@ -40,6 +40,7 @@ ROWS = (
     (lambda: vf.stack(vf.ones((2, 3)), vf.ones((2, 3))), TypeError, r"stack\(\[a, b\], axis=0\)"),
     (lambda: vf.conv2d(vf.ones((1, 3, 8, 8)), vf.ones((4, 3, 3, 3))), AttributeError, "viewfold.nn.conv"),
     (lambda: vf.random.seed(0), AttributeError, "each takes a seed first"),
+    (lambda: vf.apply("softmax", vf.ones(3)), TypeError, r"operands are a tuple: apply\('softmax', \(x,\)\)"),
     (lambda: vf.apply("cummax", (vf.ones(3),), axis=0), TypeError, "'axis=0'"),
     (lambda: vf.grad(vf.ones(3)), TypeError, "grad takes a function"),
     (lambda: vf.jit(3), TypeError, "jit takes a function"),

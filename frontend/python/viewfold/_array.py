@@ -13,6 +13,8 @@ def apply(name: str, operands: Any, attributes: str | None = None, results: int 
     if named:
         written = " ".join(f"{key}={value}" for key, value in named.items())
         raise TypeError(f"apply: attributes are one text, as graphs write them: apply({name!r}, operands, {written!r})")
+    if isinstance(operands, Array):
+        raise TypeError(f"apply: operands are a tuple: apply({name!r}, (x,))")
     return _native.apply(name, operands, attributes, results)
 
 

@@ -127,3 +127,6 @@ $ printf '\010\010\022\000:\063\012\014\012\001x\022\001y"\004Relu\022\001gZ\017
 $ viewfold import copy.onnx -o new.onnx
 ! viewfold import: -o new.onnx: a graph is written as text, a .vf; a name that ends with .onnx would mislead
 ? 2
+$ viewfold import copy.onnx -o new.vf --in n=3
+! viewfold import: --in n: the model has no such input; it has x
+? 2
