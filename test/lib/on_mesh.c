@@ -147,8 +147,8 @@ static bool run_devices(on_mesh *c, const shard_program *p, ir_ref root, const i
   ir_var_value known[MOST_DEVICES][MOST_VARS];
   shard_value sums[MOST_SUMS];
   size_t sum_count = live_sums(c, p, root, sums), n = p->result_count + sum_count;
-  ir_ref *roots = calloc(n, sizeof *roots);
-  memcpy(roots, ir_get(c->g, p->root)->src, p->result_count * sizeof *roots);
+  ir_ref *roots = calloc(n + 1, sizeof *roots);
+  for (size_t i = 0; i < p->result_count; i++) roots[i] = ir_src(c->g, p->root, (uint32_t)i);
   for (size_t i = 0; i < sum_count; i++) roots[p->result_count + i] = sums[i].local;
   for (size_t i = 0; i < c->var_count; i++) own[i] = c->vars[i].ref, sizes[i] = c->vars[i].value;
   bool good = true;
