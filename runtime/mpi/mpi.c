@@ -231,9 +231,6 @@ static void name_library(char *out, size_t size) {
 
 static ir_status set_up(ir_error *error) {
   int is_there = 0, level = MPI_THREAD_SINGLE, code;
-#ifdef MPICH_VERSION
-  setenv("UCX_TLS", "^cma", 0); /* which ends a process whose peer has gone amid a long message */
-#endif
   MPI_Finalized(&is_there);
   if (is_there)
     return fail(error, IR_ERR_UNSUPPORTED, "MPI was finalised; no mesh of processes is made after");
