@@ -1,4 +1,4 @@
-/* Loops and conditions. What is inside of their functions is chosen along with the rest, and costs as much as
+/* Loops and conditions. What is inside of their functions is chosen with all else, and costs as much as
  * it runs: once for each round. A parameter is divided in one way, to which the operand of the call is
  * brought, once; the carried value of a round is brought there in every round, and what comes out is divided
  * like that. Results that a scan stacks are divided as those of its function are, and so are those of a
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 16 /* because nothing says how often a while loop runs: often enough that rounds count */ };
+enum { ROUNDS = 16 }; /* because no count of a while loop is known: work inside outweighs one move of its operands */
 
 /* ---- the order of nodes, with those of functions before the call */
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { ROUNDS = 50 }; /* because time needs a bound; rounds end before it where no change costs less */
+enum { ROUNDS = 50 }; /* because changes that gain no more than rounding errors could go round for ever */
 
 typedef struct improving {
   const choice_problem *p;

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 import torch
+from torch import library as operators
 from torch import Tensor, fx
 from torch.nn import functional as F
 
@@ -38,7 +39,7 @@ def _unrolled(kind: str, x: Tensor, h: Tensor, c: Tensor, wi: Tensor, wh: Tensor
     return torch.stack(made[::-1] if reverse else made), h.clone(), c.clone()
 
 
-@torch.library.custom_op("viewfold::recurrent", mutates_args=())
+@operators.custom_op("viewfold::recurrent", mutates_args=())
 def recurrent(kind: str, x: Tensor, h: Tensor, c: Tensor, wi: Tensor, wh: Tensor, bi: Tensor | None, bh: Tensor | None,
               reverse: bool) -> tuple[Tensor, Tensor, Tensor]:
     """x [steps, rows, in], h and c [rows, width]: the states h after each step, and the last h and c. In torch, where a graph
@@ -51,7 +52,7 @@ def _(kind: str, x: Tensor, h: Tensor, c: Tensor, wi: Tensor, wh: Tensor, bi: An
     return x.new_empty(x.shape[0], *h.shape), torch.empty_like(h), torch.empty_like(c)
 
 
-@torch.library.custom_op("viewfold::recurrent_backward", mutates_args=())
+@operators.custom_op("viewfold::recurrent_backward", mutates_args=())
 def recurrent_backward(kind: str, dy: Tensor, dh: Tensor, dc: Tensor, x: Tensor, h: Tensor, c: Tensor, wi: Tensor, wh: Tensor,
                        bi: Tensor | None, bh: Tensor | None, reverse: bool) -> list[Tensor]:
     """Of x, h, c, both weights, and of the biases where there are any."""
