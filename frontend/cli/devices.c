@@ -18,7 +18,7 @@ static const char help_text[] =
     "The memory lines are what the machine was once measured to do, which `viewfold explain` and `viewfold "
     "bench` compare\n"
     "with: GB/s of reading, copying and filling, and GFLOP/s of f32, of one thread and of all.\n"
-    "Under mpirun a line for each process comes first, with its host and processor; other lines are of process "
+    "Under mpirun a line for each process comes first, with its host and processor; others are of process "
     "0.\n"
     "An OpenCL device may also be called by a part of its name, as in `opencl:nvidia`; `opencl` is the "
     "first.\n"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 16 }; /* because no count of a while loop is known: work inside outweighs one move of its operands */
+enum { ROUNDS = 16 }; /* because no count is known: enough that rounds outweigh one move of operands */
 
 /* ---- the order of nodes, with those of functions before the call */
 

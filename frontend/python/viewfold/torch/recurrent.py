@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 import torch
-from torch import library as operators
-from torch import Tensor, fx
+from torch import Tensor, fx, library as operators
 from torch.nn import functional as F
 
 _GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
