@@ -270,9 +270,8 @@ static bool set_bounds(ir_graph *g, ir_ref ref) {
   return true;
 }
 
-ir_bounds ir_bounds_of(ir_graph *g, ir_ref ref) {
+ir_bounds ir_bounds_derive(ir_graph *g, ir_ref ref) {
   if (ref == 0) return unknown;
-  if (ref < g->bounds_cap && g->bounds_known[ref]) return g->bounds[ref];
   if (!reserve_bounds(g)) return unknown;
   ir_ref few[STACK], *stack = few, *heap = NULL;
   size_t heap_cap = 0, depth = 0, cap = STACK;

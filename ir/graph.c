@@ -204,6 +204,14 @@ ir_ref ir_make(ir_graph *g, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref 
   return intern_node(g, op, dtype, false, arg, src, nsrc);
 }
 
+ir_ref ir_index(ir_graph *g, int64_t value) {
+  ir_ref *recent = &g->indices[(uint64_t)value % IR_RECENT];
+  const ir_node *n = ir_get(g, *recent); /* any node, where the graph was rewound since */
+  if (n->arg == value && n->op == IR_OP_CONST && n->dtype == IR_INDEX && !n->weak && *recent < g->count)
+    return *recent;
+  return *recent = ir_make(g, IR_OP_CONST, IR_INDEX, value, NULL, 0);
+}
+
 /* Makes room for the batch of the next node. Not needed for a node without a batch, unless its operation
  * removes one. */
 static bool reserve_batch(ir_graph *g, ir_op op, ir_ref batch) {

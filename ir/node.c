@@ -27,7 +27,6 @@ ir_ref ir_const(ir_graph *g, ir_dtype dtype, ir_value value) {
   return ir_make_tensor(g, IR_OP_CONST, dtype, ir_tuple(g, NULL, 0), rounded.i, NULL, 0);
 }
 
-ir_ref ir_index(ir_graph *g, int64_t value) { return ir_make(g, IR_OP_CONST, IR_INDEX, value, NULL, 0); }
 ir_ref ir_int(ir_graph *g, ir_dtype dtype, int64_t value) {
   return ir_const(g, dtype, (ir_value){.i = value});
 }

@@ -53,8 +53,7 @@ static bool work_out(const ir_graph *g, const sample_points *of, int64_t *value)
     for (uint32_t i = 0; i < s->atoms; i++) {
       int64_t d, sum;
       pass_linear numerator;
-      if (known[i]) continue;
-      is_quotient(g, s->atom[i], &d);
+      if (known[i] || !is_quotient(g, s->atom[i], &d)) continue;
       pass_linear_read(g, ir_src(g, s->atom[i], 0), &numerator);
       bool ready = true;
       for (uint32_t k = 0; k < numerator.count && ready; k++) {
