@@ -182,7 +182,7 @@ void model_whole(model_bytes *out, const model_bytes *graph, const model_bytes *
   static model_bytes opset;
   out->size = opset.size = 0;
   model_text(&opset, 1, "");
-  model_number(&opset, 2, 18);
+  model_number(&opset, 2, 19);
   model_number(out, 1, 8);
   model_message(out, 7, graph);
   model_message(out, 8, &opset);
@@ -364,7 +364,7 @@ static void sample_function(model_bytes *g, model_bytes *f) {
   model_text(f, 5, "b");
   model_node(f, 7, "Add a,a -> c", NULL, NULL);
   model_node(f, 7, "Sqrt c -> b", NULL, NULL);
-  model_number(&opset, 2, 18);
+  model_number(&opset, 2, 19);
   model_message(f, 9, &opset);
   model_input(g, "x[n]");
   model_node(g, 1, "Twice x -> h", NULL, NULL);

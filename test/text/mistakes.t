@@ -105,7 +105,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:16: error: unknown value, found '%z', expected a parameter or the result of a statement above
+! a.vf:2:16: error: unknown value, found '%z', expected a parameter or the result of a statement above; it is in line 3, below
 ? 2
 
 == a name twice
@@ -945,7 +945,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: avg_pool: windows of 0 axes; x has shape f32[4,3]; takes 1 to all of its axes
+! a.vf:2:3: error: avg_pool: windows of 0 axes; x has shape f32[4,3]; takes windows of its last axes, 1 to all of them, as in kernel=[2,2]; a single number is the size on all axes behind batch and channels
 ? 2
 
 == an axis that is a word
@@ -1389,7 +1389,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:18: error: operands side by side, found '%', expected ',' between them, as in add %x, %y
+! a.vf:2:18: error: operands side by side, found '%', expected ',' between them, as in add %x, %y; an attribute has its name, as in axis=0
 ? 2
 
 == operands in brackets
@@ -1828,7 +1828,7 @@ graph @f(%x: f32[1,8,8,3], %w: f32[3,3,3,4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: conv: x has shape f32[1,8,8,3], 8 channels; the weight has shape f32[3,3,3,4], for 3 channels in 1 group; both must be equal, where x is [batch, channels, ...] and the weight [results, channels / groups, ...]; channels that are last are put there by permute %x order=[0,3,1,2]
+! a.vf:2:3: error: conv: x has shape f32[1,8,8,3], 8 channels; the weight has shape f32[3,3,3,4], for 3 channels in 1 group; both must be equal, where x is [batch, channels, ...] and the weight [results, channels / groups, ...]; channels that are last are put there by permute %x order=[0,3,1,2]; a weight whose channels and results are last is put so by permute %w order=[3,2,0,1]
 ? 2
 
 == a label of the result that no operand has
@@ -1865,7 +1865,7 @@ graph @f(%x: f32[4], %u: f32[2]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:3:3: error: assign: 2 operands given; takes 3: x, target, update
+! a.vf:3:3: error: assign: 2 operands given; takes 3: x, target, update; `viewfold ops assign` shows how
 ? 2
 
 == v of attention is missing
@@ -1876,7 +1876,7 @@ graph @f(%q: f32[2,4,8], %k: f32[2,4,8]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: attention: 2 operands given; takes 3 or 4: q, k, v, perhaps mask
+! a.vf:2:3: error: attention: 2 operands given; takes 3 or 4: q, k, v, perhaps mask; `viewfold ops attention` shows how
 ? 2
 
 == a name with a dash
@@ -2012,7 +2012,7 @@ $ viewfold run good.vf --in x=[1,2] --mesh d=2 --shard x=[d] --shard x=[-]
 ! Try 'viewfold run --help'.
 ? 2
 $ viewfold run good.vf --in x=[1,2] --mesh d=2 --shard "x=P('d')"
-! viewfold run: --shard x: spec:1:1: error: missing spec, found 'P', expected '['; a spec has an axis of the mesh, or -, for each axis of the array, as in [-,x]
+! viewfold run: --shard x: spec:1:1: error: missing spec, found 'P', expected '['; a spec has an axis of the mesh, or -, for each axis of the array, as in [-,x]; as it is written here: [d]
 ! Try 'viewfold run --help'.
 ? 2
 <<< loop.vf
