@@ -324,11 +324,11 @@ static void sample_storage(model_bytes *g) {
   model_node(g, 1, "Cast x -> c to=19 saturate=0", NULL, NULL);
   model_node(g, 1, "Constant -> yes value_int=1", NULL, NULL);
   model_node(g, 1, "Dropout x,s,yes -> d seed=3", NULL, NULL);
-  model_node(g, 1, "Multinomial m -> e sample_size=3", NULL, NULL);
+  model_node(g, 1, "Multinomial m -> e sample_size=3 dtype=7", NULL, NULL);
   model_floats(g, "m", 2, (const int64_t[]){2, 3}, numbers);
   model_output(g, "a[7]");
   model_output(g, "b[6]");
-  model_output(g, "e[2,3]");
+  model_output(g, "i64 e[2,3]");
 }
 
 static void sample_sequences(model_bytes *g) {
