@@ -208,7 +208,7 @@ static const struct {
      "found: x has shape f32[4]; the value of a size is an integer of rank 0 (call 7: found %x)"},
     {other_handle, GRAPH,
      "output: operand 1 is no value; a value is what a builder returned, one that was given operands of a "
-     "graph (call 7: output)"},
+     "graph; the builder that returned it was given a value of what is no graph (call 7: output)"},
     {pool_kernel, GRAPH,
      "max_pool: the list of the kernel's sizes is NULL; takes one for each spatial axis (call 7: max_pool "
      "%x)"},

@@ -260,7 +260,7 @@ static const struct {
     {constant_mesh, VF_ERR_UNSUPPORTED,
      "program @meshed: constants of a program on a mesh cannot be replaced; make it an input"},
     {port_number, VF_ERR_INVALID,
-     "bytes: there is no such port; vf_port_count says how many inputs and outputs a program has"},
+     "bytes: there is no input 9; @g has 1, numbered from 0"},
     {cost_size, VF_ERR_INVALID, "cost: size is 3; it must be sizeof(vf_cost)"},
     {build_targets, VF_ERR_INVALID, "build: more than 16 targets for one object"},
     {compile_context, VF_ERR_INVALID, "compile: the graph is a context"},
