@@ -80,8 +80,7 @@ vf_status vf_port_shape(const vf_program *p, vf_port which, int number, const in
   ir_error failure = {0};
   const fe_port *found = fe_find_port(p, which, number);
   if (!found) fe_refuse_port(p, "shape", which, number, &failure);
-  else if (!shape && found->rank)
-    ir_fail(&failure, IR_ERR_INVALID, "shape: the array for its sizes is NULL");
+  else if (!shape && found->rank) ir_fail(&failure, IR_ERR_INVALID, "shape: the array for its sizes is NULL");
   else shape_of(p, found, variables, shape, &failure);
   return fe_report(error, &failure);
 }

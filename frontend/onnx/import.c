@@ -361,7 +361,8 @@ static bool read_model(onnx_import *m) {
     return onnx_fail(m, IR_ERR_INVALID, "it has no graph, or no operator sets; is it an ONNX model?");
   return read_opsets(m, &model.opsets) && read_functions(m, &model.functions) &&
          wire_read(&m->arena, &onnx_graph_message, m->whole, model.graph, &graph) &&
-         (!graph.name.size || name_graph(m, graph.name)) && onnx_record_graph(m, &frame, &graph) && declare_results(m, &frame, &graph);
+         (!graph.name.size || name_graph(m, graph.name)) && onnx_record_graph(m, &frame, &graph) &&
+         declare_results(m, &frame, &graph);
 }
 
 static void release_externals(onnx_import *m) {

@@ -174,8 +174,8 @@ bool onnx_fail(onnx_import *m, ir_status status, const char *format, ...) IR_PRI
 bool onnx_enter(onnx_import *m);
 void onnx_leave(onnx_import *m);
 
-/* signature.c: are the attributes of the node, and the dtypes of its inputs, those of its operator's schema in
- * the node's operator set? False after an error. */
+/* signature.c: are the attributes of the node, and the dtypes of its inputs, those of its operator's schema
+ * in the node's operator set? False after an error. */
 bool onnx_check_signature(onnx_node *n);
 
 /* inputs.c: the model's inputs; those that have an initialiser are not declared. */

@@ -17,13 +17,15 @@ static bool sizes_fit(onnx_import *m, const onnx_shape *declared, ir_ref ref) {
 }
 
 /* `f32[2,n]`, as the model declares it. */
-static void put_declared(onnx_import *m, const onnx_tensor_type *type, const onnx_shape *shape, ir_text *out) {
+static void put_declared(onnx_import *m, const onnx_tensor_type *type, const onnx_shape *shape,
+                         ir_text *out) {
   ir_dtype dtype = onnx_dtype(type->dtype);
   ir_text_str(out, dtype == IR_NONE ? onnx_dtype_name(type->dtype) : ir_dtypes[dtype].name);
   if (type->shape.at) ir_text_str(out, "[");
   for (size_t i = 0; i < shape->dims.count; i++) {
     onnx_dim dim = {.value = -1};
-    if (!wire_read(&m->arena, &onnx_dim_message, m->whole, ((wire_bytes *)shape->dims.items)[i], &dim)) return;
+    if (!wire_read(&m->arena, &onnx_dim_message, m->whole, ((wire_bytes *)shape->dims.items)[i], &dim))
+      return;
     if (i) ir_text_str(out, ",");
     if (dim.param.size) ir_textf(out, "%.*s", WIRE_TEXT(dim.param));
     else if (dim.value >= 0) ir_textf(out, "%lld", (long long)dim.value);
@@ -52,10 +54,11 @@ bool onnx_check_output(onnx_import *m, const onnx_value_info *info, const onnx_v
   ir_text_init(&computed, m->g->mem);
   put_declared(m, &tensor, &shape, &declared);
   ir_print_type(m->g, value->ref, &computed);
-  onnx_fail(m, IR_ERR_INVALID,
-            "the output '%.*s' is declared as %s, and what is computed is %s; takes a declaration that fits, or "
-            "one without a shape",
-            WIRE_TEXT(info->name), ir_text_get(&declared), ir_text_get(&computed));
+  onnx_fail(
+      m, IR_ERR_INVALID,
+      "the output '%.*s' is declared as %s, and what is computed is %s; takes a declaration that fits, or "
+      "one without a shape",
+      WIRE_TEXT(info->name), ir_text_get(&declared), ir_text_get(&computed));
   ir_text_free(&declared);
   ir_text_free(&computed);
   return false;

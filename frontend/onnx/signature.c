@@ -34,14 +34,10 @@ static const struct {
   char kind;
   int type;
   const char *name;
-} kinds[] = {{'f', ONNX_FLOAT, "a float"},
-             {'i', ONNX_INT, "an integer"},
-             {'s', ONNX_STRING, "a string"},
-             {'t', ONNX_TENSOR, "a tensor"},
-             {'g', ONNX_GRAPH, "a graph"},
-             {'F', ONNX_FLOATS, "a list of floats"},
-             {'I', ONNX_INTS, "a list of integers"},
-             {'S', ONNX_STRINGS, "a list of strings"}};
+} kinds[] = {{'f', ONNX_FLOAT, "a float"},           {'i', ONNX_INT, "an integer"},
+             {'s', ONNX_STRING, "a string"},         {'t', ONNX_TENSOR, "a tensor"},
+             {'g', ONNX_GRAPH, "a graph"},           {'F', ONNX_FLOATS, "a list of floats"},
+             {'I', ONNX_INTS, "a list of integers"}, {'S', ONNX_STRINGS, "a list of strings"}};
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
 /* The place of a word in a list of words, behind which is a blank, ':' or the end; NULL. */
@@ -93,7 +89,8 @@ static bool refuse_unknown(onnx_node *n, const signature *s, wire_bytes name) {
     if (!last && k != other && !find_word(k->attributes, name)) last = k->since;
   ir_text when;
   ir_text_init(&when, n->g->mem);
-  if (other && last && last <= n->opset) ir_textf(&when, ", but in operator sets %d to %d", other->since, last - 1);
+  if (other && last && last <= n->opset)
+    ir_textf(&when, ", but in operator sets %d to %d", other->since, last - 1);
   else if (other) ir_textf(&when, ", but from operator set %d on", other->since);
   onnx_refuse(n, "there is no attribute '%.*s'%s; attributes: %s", WIRE_TEXT(name), ir_text_get(&when),
               ir_text_get(&names));
@@ -168,7 +165,8 @@ static bool check_dtypes(onnx_node *n, const signature *s) {
     if (!dtype) continue;
     int k = letter - 'a';
     if (seen[k] && strcmp(seen[k], dtype) != 0)
-      return onnx_refuse(n, "input %d is of %s, and input %d of %s; both must have one dtype: Cast one of them",
+      return onnx_refuse(n,
+                         "input %d is of %s, and input %d of %s; both must have one dtype: Cast one of them",
                          where[k], seen[k], i, dtype);
     if (!seen[k]) seen[k] = dtype, where[k] = i;
   }

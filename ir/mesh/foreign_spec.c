@@ -1,4 +1,5 @@
-/* Specs as other systems write them, for messages: P(None, 'x') of JAX, [{"x"}, {}] of Shardy, (x, None), x,-. */
+/* Specs as other systems write them, for messages: P(None, 'x') of JAX, [{"x"}, {}] of Shardy, (x, None),
+ * x,-. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +19,8 @@ static bool is_whole_word(const char *word, size_t length) {
   return false;
 }
 
-/* Where the list begins behind a name such as P or PartitionSpec and its bracket; the text itself where it has none. */
+/* Where the list begins behind a name such as P or PartitionSpec and its bracket; the text itself where it
+ * has none. */
 static const char *list_of(const ir_mesh *mesh, const char *at, const char *end, bool *bracket) {
   const char *c = at;
   *bracket = false;

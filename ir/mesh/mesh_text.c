@@ -156,7 +156,8 @@ bool ir_mesh_parse(ir_mesh *mesh, const char *text, size_t length, ir_error *err
   ir_lexer lx;
   if (length && *text >= '0' && *text <= '9') /* 2x4, as elsewhere */
     return ir_fail(error, IR_ERR_INVALID,
-                   "mesh:1:1: error: missing axis of a mesh, found '%.*s', expected names and sizes, as in x=2,y=4",
+                   "mesh:1:1: error: missing axis of a mesh, found '%.*s', expected names and sizes, as in "
+                   "x=2,y=4",
                    length < 40 ? (int)length : 40, text) == IR_OK;
   ir_lex_start(&lx, error, "mesh", text, length);
   if (ir_lex_is(&lx, '['))

@@ -60,9 +60,10 @@ static bool read_pending(ir_lexer *lx, const ir_mesh *mesh, ir_spec *out) {
            ir_lex_expect(lx, ')', "missing end of the axes of a pending reduction");
   }
   if (t->kind == IR_TOKEN_WORD && ir_mesh_find(mesh, t->text, t->length) < 0)
-    return ir_lex_fail(lx, "no axis of the mesh, and no reduction that is pending",
-                       "an axis to sum over, as in +x, or one of sum prod max min any all select with its axes, "
-                       "as in +max(x)");
+    return ir_lex_fail(
+        lx, "no axis of the mesh, and no reduction that is pending",
+        "an axis to sum over, as in +x, or one of sum prod max min any all select with its axes, "
+        "as in +max(x)");
   return read_axes(lx, mesh, out, IR_PLACE_PENDING);
 }
 

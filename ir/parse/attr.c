@@ -209,9 +209,10 @@ bool ir_parse_operand(ir_parser *p, ir_ref *out) {
   if (!at_operand(p) && !t->first && ir_parse_refuse_number(p)) return false;
   if (t->kind == IR_TOKEN_WORD && !t->first && !ir_parse_at_literal(p) && t->text[t->length] != '(' &&
       ir_parse_dtype_word(t) != IR_NONE)
-    return ir_lex_fail(&p->lex, "a dtype in place of an operand",
-                       "%NAME or a number; a dtype is an attribute, as in cast %x dtype=i32, and a constant of one "
-                       "f32(0.5)");
+    return ir_lex_fail(
+        &p->lex, "a dtype in place of an operand",
+        "%NAME or a number; a dtype is an attribute, as in cast %x dtype=i32, and a constant of one "
+        "f32(0.5)");
   if (!at_operand(p) && t->kind == IR_TOKEN_WORD && !t->first && is_variable(p))
     return ir_lex_fail(&p->lex, "a size in place of an operand",
                        "%NAME or a number; the value of a size is the sum of ones, as in %o = ones shape=[n] "

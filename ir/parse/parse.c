@@ -283,9 +283,10 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
     return ir_parse_operand(p, &value) ? value : 0;
   }
   if (ir_lex_is(&p->lex, '@') && !op.first)
-    return ir_lex_fail(&p->lex, "a graph in place of an operation",
-                       "the name of an operation; graphs are called by cond, while_loop and scan, as in do=@f, and "
-                       "what else one would do is written out");
+    return ir_lex_fail(
+        &p->lex, "a graph in place of an operation",
+        "the name of an operation; graphs are called by cond, while_loop and scan, as in do=@f, and "
+        "what else one would do is written out");
   if (op.kind != IR_TOKEN_WORD || op.first)
     return ir_lex_fail(&p->lex, "bad statement", "the name of an operation");
   ir_lex_next(&p->lex);
@@ -320,7 +321,9 @@ static bool define_results(ir_parser *p, statement *s, const ir_token *at, ir_re
     return ir_lex_fail_at(&p->lex, at->line, at->column,
                           "wrong number of results, found %zu name%s, expected %u%s", s->name_count,
                           s->name_count == 1 ? "" : "s", count,
-                          s->written.count ? "; references have their names already" : calls_graph(s) ? ", what the graph that it calls returns" : "");
+                          s->written.count ? "; references have their names already"
+                          : calls_graph(s) ? ", what the graph that it calls returns"
+                                           : "");
   bool typed = ir_lex_is(&p->lex, ':') && !p->lex.token.first;
   for (uint32_t i = 0; i < count; i++) {
     ir_ref value = tuple ? ir_src(p->graph, made, i) : made;

@@ -62,7 +62,8 @@ static bool refuse_rank(ir_parser *p, const ir_token *at, const ir_spec *spec, u
   ir_lex_fail_at(&p->lex, at->line, at->column,
                  "wrong spec, found %u dimension%s, expected the %u of the value: an entry for each axis, - "
                  "where it is whole, as in @%s%s",
-                 (unsigned)spec->rank, spec->rank == 1 ? "" : "s", (unsigned)rank, mesh->name, ir_text_get(&text));
+                 (unsigned)spec->rank, spec->rank == 1 ? "" : "s", (unsigned)rank, mesh->name,
+                 ir_text_get(&text));
   ir_text_free(&text);
   return false;
 }

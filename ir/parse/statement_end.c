@@ -25,7 +25,8 @@ bool ir_parse_statement_end(ir_parser *p) {
          ir_lex_fail(&p->lex, "unexpected text after a statement", "the end of the line");
 }
 
-/* The line in which %NAME is a parameter or a result, and whether it belongs to the graph around `at`; 0: none. */
+/* The line in which %NAME is a parameter or a result, and whether it belongs to the graph around `at`; 0:
+ * none. */
 static int defined_in(const ir_parser *p, const ir_token *name, bool *here) {
   const char *end = p->lex.text + p->lex.length;
   int line = 1, found = 0;
@@ -34,7 +35,8 @@ static int defined_in(const ir_parser *p, const ir_token *name, bool *here) {
     line += *c == '\n';
     behind |= *c == '}' && c > name->text;
     if (*c == '}' && c < name->text) found = 0, *here = true; /* of a graph that has ended */
-    if (*c != '%' || (size_t)(end - c) < name->length + 2 || memcmp(c + 1, name->text, name->length)) continue;
+    if (*c != '%' || (size_t)(end - c) < name->length + 2 || memcmp(c + 1, name->text, name->length))
+      continue;
     const char *next = c + 1 + name->length;
     next += strspn(next, " ");
     if (*next != ':' && *next != '=') continue;
@@ -76,7 +78,8 @@ bool ir_parse_after_attributes(ir_parser *p, bool attributes) {
   if (ir_lex_is(&p->lex, '-') && p->lex.token.text[1] == '-')
     return ir_lex_fail(&p->lex, "no comment", "'#', with which a comment begins");
   if (ir_lex_is(&p->lex, '%') || ir_parse_at_literal(p))
-    return ir_lex_fail(&p->lex, "operands side by side", "',' between them, as in add %x, %y; an attribute has its name, as in axis=0");
+    return ir_lex_fail(&p->lex, "operands side by side",
+                       "',' between them, as in add %x, %y; an attribute has its name, as in axis=0");
   if (ir_lex_is(&p->lex, '[') && p->operand_count && p->lex.token.text[-1] == ' ')
     return ir_lex_fail(&p->lex, "a list without a name", "an attribute, as in shape=[2,3]");
   if (ir_lex_is(&p->lex, '[') && p->operand_count == 0)

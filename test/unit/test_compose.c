@@ -49,7 +49,8 @@ static void test_softmax(void **state) {
        "each reduced size must be at least 1; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
       {"logsumexp f32[2,3] axes=[0,-2]",
        "logsumexp: axes [0,-2] repeat axis 0; x has shape f32[2,3]; each axis may be listed at most once"},
-      {"softmax (n)", "softmax: operand 1 is the index expression n, not a tensor; its value as one is the sum of ones: "
+      {"softmax (n)",
+       "softmax: operand 1 is the index expression n, not a tensor; its value as one is the sum of ones: "
        "%o = ones shape=[n] dtype=i64; %s = sum %o"},
       {"softmax f32[2] eps=1", "softmax: there is no attribute eps; attributes: axis"},
   };
@@ -114,7 +115,7 @@ static void test_attention(void **state) {
   CHECK_ALL(check_typed, good);
   static const record_refused bad[] = {
       {"attention f32[4,8] f32[5,8]", "attention: 2 operands given; takes 3 or 4: q, k, v, perhaps mask; "
-       "`viewfold ops attention` shows how"},
+                                      "`viewfold ops attention` shows how"},
       {"attention f32[4,8] f32[8] f32[5,3]",
        "attention: k has shape f32[8]; takes rank 2 or more: positions and features"},
       {"attention f32[4,8] f32[5,7] f32[5,3]",
@@ -122,7 +123,8 @@ static void test_attention(void **state) {
       {"attention f32[4,8] f32[5,8] f32[4,3]", "attention: k has shape f32[5,8], v has shape f32[4,3]; the "
                                                "keys, 5, and the values, 4, must be as many"},
       {"attention f32[2,4,8] f32[3,5,8] f32[5,3]",
-       "attention: q has shape f32[2,4,8], k has shape f32[3,5,8]; the axes before the last two, batch and heads, "
+       "attention: q has shape f32[2,4,8], k has shape f32[3,5,8]; the axes before the last two, batch and "
+       "heads, "
        "must be equal or 1, and positions and features come last: heads behind positions are put before them "
        "by permute %q order=[0,2,1,3]"},
       {"attention f32[4,8] f32[5,8] f32[5,3] i32[4,5]",
@@ -487,7 +489,8 @@ static void test_pooling(void **state) {
        "max_pool: windows of 0 axes; x has shape f32[2,3]; takes windows of its last axes, 1 to all of "
        "them, as in kernel=[2,2]; a single number is the size on all axes behind batch and channels"},
       {"avg_pool f32[3] kernel=[1,1]",
-       "avg_pool: windows of 2 axes; x has shape f32[3]; takes windows of its last axes, 1 to all of them, as "
+       "avg_pool: windows of 2 axes; x has shape f32[3]; takes windows of its last axes, 1 to all of them, "
+       "as "
        "in kernel=[2,2]; a single number is the size on all axes behind batch and channels"},
       {"max_pool f32[8] kernel=[2] padding=[2]",
        "max_pool: padding [2,2] of spatial axis 0 is more than half a window, which spans 2; x has shape "

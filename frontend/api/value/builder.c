@@ -25,10 +25,11 @@ bool fe_refuse(fe_call *c, const char *format, ...) {
 enum { GIVEN_NONE = 1, GIVEN_DESTROYED, GIVEN_OTHER };
 
 static const char *homeless(uint32_t epoch) {
-  return epoch == GIVEN_NONE        ? "; the builder that returned it was given no value of a graph"
-         : epoch == GIVEN_DESTROYED ? "; the builder that returned it was given a value of a graph that is destroyed"
-         : epoch == GIVEN_OTHER     ? "; the builder that returned it was given a value of what is no graph"
-                                    : "";
+  return epoch == GIVEN_NONE ? "; the builder that returned it was given no value of a graph"
+         : epoch == GIVEN_DESTROYED
+             ? "; the builder that returned it was given a value of a graph that is destroyed"
+         : epoch == GIVEN_OTHER ? "; the builder that returned it was given a value of what is no graph"
+                                : "";
 }
 
 bool fe_begin_in(fe_call *c, const char *who, vf_graph *graph) {
@@ -62,8 +63,9 @@ bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
     return fe_refuse(c, "%s %zu belongs to graph @%.60s, others to @%.60s; %ss belong to one graph", what,
                      number, x.graph->name, c->graph->name, what);
   if (x.epoch != c->graph->epoch && !c->graph->is_session)
-    return fe_refuse(c, "%s %zu is no value that a builder of @%.60s returned; is the variable set before it is used?",
-                     what, number, c->graph->name);
+    return fe_refuse(
+        c, "%s %zu is no value that a builder of @%.60s returned; is the variable set before it is used?",
+        what, number, c->graph->name);
   if (x.epoch != c->graph->epoch)
     return fe_refuse(
         c,

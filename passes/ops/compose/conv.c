@@ -47,7 +47,8 @@ static const char *channels_last(ir_graph *g, const op_convolution *c) {
                    : "; channels that are last are put there by permute %x order=[0,3,1,2]";
 }
 
-/* The same of weights, where they are [..., channels, results] or [results, ..., channels], of a square window. */
+/* The same of weights, where they are [..., channels, results] or [results, ..., channels], of a square
+ * window. */
 static const char *weights_last(ir_graph *g, const op_convolution *c) {
   uint32_t rank = ir_rank(g, c->weight);
   if (rank != 4 || ir_rank(g, c->x) != 4) return "";
@@ -81,7 +82,8 @@ bool op_conv_channels(ir_graph *g, const op_convolution *c, ir_ref expected, ir_
               c->who, OP_TYPE(c->x), OP_EXPR(have), OP_TYPE(c->weight), OP_EXPR(expected),
               (long long)c->groups, c->groups == 1 ? "" : "s",
               strcmp(c->who, "conv") ? "channels, results / groups" : "results, channels / groups",
-              channels_last(g, c), strcmp(c->who, "conv") ? "" : weights_last(g, c), OP_FACT(IR_OP_EQ, have, expected));
+              channels_last(g, c), strcmp(c->who, "conv") ? "" : weights_last(g, c),
+              OP_FACT(IR_OP_EQ, have, expected));
     return false;
   }
   if (!pass_divides(g, groups, split)) {
