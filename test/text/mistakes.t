@@ -2110,3 +2110,9 @@ $ printf '\010\010\022\001x' > u.vf; viewfold run u.vf
 $ cp good.vf good.onnx; viewfold run good.onnx
 ! good.onnx: error: no ONNX model, but text; a text of graphs has a name that does not end in .onnx, such as net.vf
 ? 2
+
+== a mesh, as elsewhere
+$ viewfold mesh calibrate 2x2
+! viewfold mesh: 2x2: mesh:1:1: error: missing axis of a mesh, found '2x2', expected names and sizes, as in x=2,y=4
+! Try 'viewfold mesh --help'.
+? 2
