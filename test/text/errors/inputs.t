@@ -34,7 +34,7 @@ $ viewfold run g.vf --in
 
 == an input without a value
 $ viewfold run g.vf --in x
-! viewfold run: --in takes NAME=VALUE, found 'x'; the name of a value stands before it, as in --in y=FILE.npy
+! viewfold run: --in takes NAME=VALUE, found 'x'; as in --in x=FILE.npy
 ! Try 'viewfold run --help'.
 ? 2
 
