@@ -1168,7 +1168,7 @@ $ viewfold run good.vf --in x=[1,2] --in x=[1,2]
 
 == an input without a value
 $ viewfold run good.vf --in x
-! viewfold run: --in takes NAME=VALUE, found 'x'
+! viewfold run: --in takes NAME=VALUE, found 'x'; as in --in x=FILE.npy
 ! Try 'viewfold run --help'.
 ? 2
 
@@ -1199,12 +1199,12 @@ $ viewfold run good.vf --in x=x.npy
 
 == a file of an array that is none
 $ echo hello > x.npy; viewfold run good.vf --in x=x.npy
-! x.npy: error: not a .npy file: it starts with 68 65 6C 6C 6F 0A; expected 93 4E 55 4D 50 59
+! x.npy: error: not a .npy file: it starts with 68 65 6C 6C 6F 0A (text: numpy.loadtxt reads its numbers, and numpy.save writes .npy); expected 93 4E 55 4D 50 59
 ? 2
 
 == a file of another kind
 $ echo hello > x.txt; viewfold run good.vf --in x=x.txt
-! x.txt: error: not a .npy file: it starts with 68 65 6C 6C 6F 0A; expected 93 4E 55 4D 50 59
+! x.txt: error: not a .npy file: it starts with 68 65 6C 6C 6F 0A (text: numpy.loadtxt reads its numbers, and numpy.save writes .npy); expected 93 4E 55 4D 50 59
 ? 2
 
 == an output misspelt
@@ -1220,7 +1220,7 @@ $ viewfold run good.vf --in x=[1,2] --out y=nowhere/y.npy
 
 == an output of no kind
 $ viewfold run good.vf --in x=[1,2] --out y
-! viewfold run: --out takes NAME=VALUE, found 'y'
+! viewfold run: --out takes NAME=VALUE, found 'y'; as in --out y=FILE.npy
 ! Try 'viewfold run --help'.
 ? 2
 
