@@ -26,8 +26,8 @@ graph @g(%x: f32[n=1..65536,4]) {
   %y = reshape %0 shape=[(n*4)] : f32[(n*4)]
   return %y
 }
-$ viewfold dump --stage=graph --graph model scale.vf | head -1
-graph @model(%x: f32[n=1..65536,4]) {
+$ viewfold dump --stage=graph --graph g scale.vf | head -1
+graph @g(%x: f32[n=1..65536,4]) {
 
 == an operator that there is not is named with its node
 $ printf '\010\010\022\000:\064\012\022\012\001x\022\001y\032\002u\061"\006Unbind\022\001gZ\020\012\001x\022\013\012\011\010\001\022\005\012\003\022\001nb\011\012\001y\022\004\012\002\010\001B\004\012\000\020\021' > unbind.onnx
