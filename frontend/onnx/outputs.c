@@ -1,4 +1,6 @@
-/* Are the outputs what the model declares? */
+/* Are the outputs what the model declares? Another dtype is an error. Shapes are often left as they were
+ * where a model was changed, so another one is said, and that which is computed holds. */
+#include "frontend/api/api.h"
 #include "frontend/onnx/import.h"
 
 /* A size that the model declares as a number, and that is known, must be that. */
@@ -47,19 +49,24 @@ bool onnx_check_output(onnx_import *m, const onnx_value_info *info, const onnx_v
   ir_dtype dtype = ir_dtype_of(m->g, value->ref);
   bool same = value->narrow ? tensor.dtype == value->narrow : onnx_dtype(tensor.dtype) == dtype;
   /* exporters write a shape without sizes where they know none */
-  if ((same || !tensor.dtype) && (!shape.dims.count || sizes_fit(m, &shape, value->ref))) return true;
+  same |= !tensor.dtype;
+  if (same && (!shape.dims.count || sizes_fit(m, &shape, value->ref))) return true;
   if (m->error->status) return false;
   ir_text declared, computed;
   ir_text_init(&declared, m->g->mem);
   ir_text_init(&computed, m->g->mem);
   put_declared(m, &tensor, &shape, &declared);
   ir_print_type(m->g, value->ref, &computed);
-  onnx_fail(
-      m, IR_ERR_INVALID,
-      "the output '%.*s' is declared as %s, and what is computed is %s; takes a declaration that fits, or "
-      "one without a shape",
-      WIRE_TEXT(info->name), ir_text_get(&declared), ir_text_get(&computed));
+  if (same)
+    ir_say(&m->graph->context->log, IR_LOG_WARNING,
+           "import: the output '%.*s' is declared as %s, and what is computed is %s", WIRE_TEXT(info->name),
+           ir_text_get(&declared), ir_text_get(&computed));
+  else
+    onnx_fail(
+        m, IR_ERR_INVALID,
+        "the output '%.*s' is declared as %s, and what is computed is %s; takes a declaration that fits",
+        WIRE_TEXT(info->name), ir_text_get(&declared), ir_text_get(&computed));
   ir_text_free(&declared);
   ir_text_free(&computed);
-  return false;
+  return same;
 }

@@ -130,3 +130,13 @@ $ viewfold import copy.onnx -o new.onnx
 $ viewfold import copy.onnx -o new.vf --in n=3
 ! viewfold import: --in n: the model has no such input; it has x
 ? 2
+
+== what a model declares of its outputs: another shape is said, another dtype is an error
+$ printf '\010\010\022\000\072\062\012\013\012\001x\022\001y\042\003Neg\022\001gZ\017\012\001x\022\012\012\010\010\001\022\004\012\002\010\002b\017\012\001y\022\012\012\010\010\001\022\004\012\002\010\005B\004\012\000\020\021' > shape.onnx
+$ viewfold run shape.onnx --in 'x=[1,2]'
+! viewfold: import: the output 'y' is declared as f32[5], and what is computed is f32[2]
+y: f32[2] = [-1.0, -2.0]
+$ printf '\010\010\022\000\072\062\012\013\012\001x\022\001y\042\003Neg\022\001gZ\017\012\001x\022\012\012\010\010\001\022\004\012\002\010\002b\017\012\001y\022\012\012\010\010\006\022\004\012\002\010\002B\004\012\000\020\021' > dtype.onnx
+$ viewfold run dtype.onnx --in 'x=[1,2]'
+! dtype.onnx: error: the output 'y' is declared as i32[2], and what is computed is f32[2]; takes a declaration that fits
+? 2
