@@ -256,7 +256,9 @@ vf_context *vf_context_create(const vf_options *options, vf_error *error) {
 }
 
 void vf_context_destroy(vf_context *c) {
-  if (fe_is(c, FE_CONTEXT)) fe_context_release(c);
+  if (!fe_is(c, FE_CONTEXT)) return;
+  fe_handle_ends(c); /* what was made of it lives on */
+  fe_context_release(c);
 }
 
 /* log and progress */

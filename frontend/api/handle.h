@@ -20,7 +20,7 @@ typedef enum fe_kind {
 
 /* Is it a handle of that kind, and no NULL? */
 static inline bool fe_is(const void *handle, fe_kind kind) {
-  return handle && *(const uint32_t *)handle == (uint32_t)kind;
+  return handle && (uintptr_t)handle % sizeof(void *) == 0 && *(const uint32_t *)handle == (uint32_t)kind;
 }
 
 /* What it is in place of a handle of that kind, such as "NULL" or "a program"; NULL: it is one. */

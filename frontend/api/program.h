@@ -55,6 +55,8 @@ vf_program *fe_program_make(vf_graph *graph, const fe_request *request, rt_progr
 
 /* The port of that number; NULL: there is none. */
 const fe_port *fe_find_port(const vf_program *p, vf_port which, int number);
+/* Says why there is none. */
+void fe_refuse_port(const vf_program *p, const char *who, vf_port which, int number, ir_error *error);
 /* Are the values of the variables as declared? False after failing. */
 bool fe_check_values(const vf_program *p, const int64_t *variables, ir_error *error);
 

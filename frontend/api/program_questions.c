@@ -13,6 +13,16 @@ const fe_port *fe_find_port(const vf_program *p, vf_port which, int number) {
   return &p->ports[(which == VF_OUTPUT ? p->counts[VF_INPUT] : 0) + (size_t)number];
 }
 
+void fe_refuse_port(const vf_program *p, const char *who, vf_port which, int number, ir_error *error) {
+  const char *wrong = fe_not(p, FE_PROGRAM);
+  if (wrong) ir_fail(error, IR_ERR_INVALID, "%s: the program is %s", who, wrong);
+  else if (which != VF_INPUT && which != VF_OUTPUT)
+    ir_fail(error, IR_ERR_INVALID, "%s: a port is VF_INPUT or VF_OUTPUT, and got %d", who, (int)which);
+  else
+    ir_fail(error, IR_ERR_INVALID, "%s: there is no %s %d; @%.60s has %zu, numbered from 0", who,
+            which == VF_INPUT ? "input" : "output", number, rt_program_name(p->program), p->counts[which]);
+}
+
 bool fe_check_values(const vf_program *p, const int64_t *variables, ir_error *error) {
   if (!variables && p->variable_count) {
     char names[160] = "";
@@ -69,9 +79,8 @@ vf_status vf_port_shape(const vf_program *p, vf_port which, int number, const in
                         int64_t *shape, vf_error *error) {
   ir_error failure = {0};
   const fe_port *found = fe_find_port(p, which, number);
-  if (!found || (!shape && found->rank))
-    ir_fail(&failure, IR_ERR_INVALID, "shape: %s",
-            found ? "the array for its sizes is NULL" : "there is no such port");
+  if (!found) fe_refuse_port(p, "shape", which, number, &failure);
+  else if (!shape && found->rank) ir_fail(&failure, IR_ERR_INVALID, "shape: the array for its sizes is NULL");
   else shape_of(p, found, variables, shape, &failure);
   return fe_report(error, &failure);
 }
@@ -82,8 +91,7 @@ int64_t vf_port_bytes(const vf_program *p, vf_port which, int number, const int6
   int64_t shape[IR_MAX_RANK], bytes = -1;
   const fe_port *found = fe_find_port(p, which, number);
   if (!found) {
-    ir_fail(&failure, IR_ERR_INVALID,
-            "bytes: there is no such port; vf_port_count says how many inputs and outputs a program has");
+    fe_refuse_port(p, "bytes", which, number, &failure);
   } else if (shape_of(p, found, variables, shape, &failure) == IR_OK) {
     bytes = ir_dtypes[found->dtype].bytes;
     for (uint32_t i = 0; i < found->rank; i++)

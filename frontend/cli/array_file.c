@@ -63,7 +63,9 @@ bool cli_map_file(const char *text, fe_arrays *file, fe_array *out) {
 void cli_read_file(const char *path, fe_array *out, ir_error *error) {
   char name[256];
   size_t length = strlen(path);
-  if (length && strspn(path, "0123456789.,+-e ") == length && access(path, F_OK)) {
+  bool written =
+      strpbrk(path, "()[]{}") || strspn(path, "0123456789.,+-e ") == length; /* and no name of a file */
+  if (length && written && access(path, F_OK)) {
     ir_fail(error, IR_ERR_IO,
             "%.200s: there is no such file; an array itself stands in brackets, as in --in x=[1,2]", path);
     return;

@@ -140,11 +140,17 @@ vf_graph *cli_model_import(vf_context *context, const char *path, cli_pairs *giv
   return graph;
 }
 
+static void say(void *user, vf_log_level level, const char *text) {
+  (void)user, (void)level;
+  fprintf(stderr, "viewfold: %s\n", text);
+}
+
 vf_context *cli_model_context(ir_error *error) {
   vf_error failure = {0};
   const vf_options options = {.size = sizeof options, .threads = 1, .device = "cpu"};
   vf_context *made = fe_context_create(&options, NULL, cli_work(), &failure);
   if (!made) ir_fail(error, (ir_status)failure.status, "%s", failure.message);
+  else vf_set_log(made, VF_LOG_WARNING, say, NULL);
   return made;
 }
 

@@ -9,10 +9,18 @@
 
 enum { VALUES_BYTES = 240 }; /* of names in a message, because more than a few lines are not read */
 
+static const char *example_of(const char *option) {
+  return strcmp(option, "--size") == 0 ? "4" : strcmp(option, "--shard") == 0 ? "[x,-]" : "FILE.npy";
+}
+
 int cli_pairs_add(void *to, const char *command, const char *option, const char *word) {
   cli_pairs *pairs = to;
   const char *name = *word == '%' ? word + 1 : word, *equals = strchr(name, '=');
-  if (!equals || equals == name || !equals[1])
+  bool value = *word == '[' || strchr(word, '.'); /* or a name? */
+  if (!equals)
+    return cli_usage(command, "%s takes NAME=VALUE, found '%s'; as in %s %s=%s", option, word, option,
+                     value ? "y" : name, value ? word : example_of(option));
+  if (equals == name || !equals[1])
     return cli_usage(command, "%s takes NAME=VALUE, found '%s'", option, word);
   if (!IR_RESERVE(&ir_mem_libc, pairs->items, pairs->cap, pairs->count + 1))
     return cli_usage(command, "out of memory");

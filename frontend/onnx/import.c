@@ -180,7 +180,7 @@ static bool record(onnx_node *n) {
   n->opset = opset_of(n->m, n->frame, n->proto->domain);
   if (!read_attributes(n) || !find_inputs(n)) return false;
   const onnx_function *function = find_function(n->m, n->proto->domain, n->proto->op);
-  if (!function && !find_operator(n)) return false;
+  if (!function && (!find_operator(n) || !onnx_check_signature(n))) return false;
   if (!declare_outputs(n)) return false;
   if (function) return call_function(n, function);
   bool done = false;
@@ -316,7 +316,7 @@ static bool declare_results(onnx_import *m, onnx_frame *frame, const onnx_graph_
     if (!v)
       return onnx_fail(m, IR_ERR_INVALID, "the output '%.*s' is computed by no node, and is no input",
                        WIRE_TEXT(info.name));
-    if (!declare_result(m, info.name, v)) return false;
+    if (!declare_result(m, info.name, v) || !onnx_check_output(m, &info, v)) return false;
   }
   return true;
 }
@@ -342,6 +342,15 @@ static bool fail_no_model(onnx_import *m) {
   return onnx_fail(m, IR_ERR_INVALID, "no ONNX model, or a damaged one: %s", found);
 }
 
+/* The graph's own name in place of that with which it was made. */
+static bool name_graph(onnx_import *m, wire_bytes name) {
+  int64_t id = ir_name(m->g, (const char *)name.at, name.size);
+  if (id < 0) return false;
+  m->graph->name = ir_name_text(m->g, id);
+  m->graph->name_length = name.size;
+  return true;
+}
+
 static bool read_model(onnx_import *m) {
   onnx_model_proto model = {0};
   onnx_graph_proto graph = {0};
@@ -352,7 +361,8 @@ static bool read_model(onnx_import *m) {
     return onnx_fail(m, IR_ERR_INVALID, "it has no graph, or no operator sets; is it an ONNX model?");
   return read_opsets(m, &model.opsets) && read_functions(m, &model.functions) &&
          wire_read(&m->arena, &onnx_graph_message, m->whole, model.graph, &graph) &&
-         onnx_record_graph(m, &frame, &graph) && declare_results(m, &frame, &graph);
+         (!graph.name.size || name_graph(m, graph.name)) && onnx_record_graph(m, &frame, &graph) &&
+         declare_results(m, &frame, &graph);
 }
 
 static void release_externals(onnx_import *m) {

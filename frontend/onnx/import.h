@@ -174,8 +174,15 @@ bool onnx_fail(onnx_import *m, ir_status status, const char *format, ...) IR_PRI
 bool onnx_enter(onnx_import *m);
 void onnx_leave(onnx_import *m);
 
+/* signature.c: are the attributes of the node, and the dtypes of its inputs, those of its operator's schema
+ * in the node's operator set? False after an error. */
+bool onnx_check_signature(onnx_node *n);
+
 /* inputs.c: the model's inputs; those that have an initialiser are not declared. */
 bool onnx_declare_inputs(onnx_import *m, onnx_frame *frame, const onnx_graph_proto *graph);
+
+/* outputs.c. Is an output, by its declaration, what is computed? False after an error. */
+bool onnx_check_output(onnx_import *m, const onnx_value_info *info, const onnx_value *value);
 
 /* file.c */
 /* Maps the file. The message of a failure begins with its name. */

@@ -17,6 +17,7 @@ static const dtype_row dtypes[] = {
     {DLPACK_UINT, 32, VF_U32},  {DLPACK_INT, 64, VF_I64},     {DLPACK_UINT, 64, VF_U64},
     {DLPACK_FLOAT, 16, VF_F16}, {DLPACK_BFLOAT, 16, VF_BF16}, {DLPACK_FLOAT, 32, VF_F32},
     {DLPACK_FLOAT, 64, VF_F64}};
+enum { COMPLEX = 5 }; /* kDLComplex of DLPack */
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 static vf_dtype dtype_of(const dlpack_tensor *t) {
@@ -38,11 +39,11 @@ static bool good_array(const dlpack_tensor *t, vf_error *error) {
             "from_dlpack: the array is on device %d:%d of DLPack; copy it to the host's memory (1:0) first",
             (int)t->device_type, (int)t->device_id);
   else if (dtype_of(t) == VF_NONE)
-    ir_fail(
-        &failure, IR_ERR_UNSUPPORTED,
-        "from_dlpack: elements of code %d, %d bits and %d lanes; takes bool, integers and floats of 8 to 64 "
-        "bits and one lane",
-        t->code, t->bits, t->lanes);
+    ir_fail(&failure, IR_ERR_UNSUPPORTED,
+            "from_dlpack: elements of code %d%s, %d bits and %d lanes; takes bool, integers and floats of 8 "
+            "to 64 "
+            "bits and one lane",
+            t->code, t->code == COMPLEX ? ", which is complex numbers" : "", t->bits, t->lanes);
   else if (t->ndim < 0 || t->ndim > IR_MAX_RANK || (t->ndim && !t->shape))
     ir_fail(&failure, IR_ERR_INVALID, "from_dlpack: %d axes; takes 0 to %d, with their sizes", (int)t->ndim,
             IR_MAX_RANK);

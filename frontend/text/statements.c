@@ -138,18 +138,19 @@ static bool is_converted(const ir_graph *g, ir_ref constant, ir_ref number) {
   return ir_value_cast((ir_value){.i = b->arg}, from, (ir_dtype)a->dtype).i == a->arg;
 }
 
-/* Where the operands are, if they can be told from the node; 0: they cannot. */
-static uint32_t steps_to(const ir_graph *g, const ir_node *made, const ir_ref *given, uint32_t count) {
+uint32_t fe_statements_steps(const ir_graph *g, const ir_node *made, const ir_ref *given, uint32_t count) {
   uint32_t all = count << SITE_BITS;
   if (count > made->nsrc || count > FE_FEW_GIVEN || made->op == IR_OP_TUPLE) return 0;
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0, unit = 1u << (SITE_BITS + COUNT_BITS); i < count; i++, unit <<= STEP_BITS) {
     ir_ref at = made->src[i];
-    for (uint32_t steps = 0; at != given[i]; steps++) {
+    for (uint32_t end = all + STEPS_MOST * unit; at != given[i]; all += unit) {
       const ir_node *source = ir_get(g, at);
-      if (!source->nsrc && is_converted(g, at, given[i])) break;
-      if (steps == STEPS_MOST || !source->nsrc) return 0;
+      if (!source->nsrc) {
+        if (!is_converted(g, at, given[i])) return 0;
+        break;
+      }
+      if (all == end) return 0;
       at = source->src[0];
-      all += 1u << (SITE_BITS + COUNT_BITS + STEP_BITS * i);
     }
   }
   return all;
@@ -184,7 +185,7 @@ void fe_statements_end_any(fe_statements *s, ir_graph *g, uint32_t number, const
   s->open = number;
   s->open_at = at;
   s->open_text = what;
-  *at = several | steps_to(g, n, given, given_count);
+  *at = several | fe_statements_steps(g, n, given, given_count);
   if (given_count && !(*at & ~SEVERAL)) *at |= keep_given(s, g->mem, number, given, given_count);
 }
 

@@ -68,6 +68,8 @@ void fe_statements_end_any(fe_statements *statements, ir_graph *g, uint32_t numb
                            ir_ref made, const ir_ref *given, uint32_t given_count);
 void fe_statements_place_any(fe_statements *statements, ir_graph *g, uint32_t number, const char *file,
                              int line);
+/* Where the operands are, if they can be told from the node: a statement without a site; 0: they cannot. */
+uint32_t fe_statements_steps(const ir_graph *g, const ir_node *made, const ir_ref *given, uint32_t count);
 static inline uint64_t fe_site_hash(const char *text, uint32_t place) {
   return ((uint64_t)(uintptr_t)text ^ (uint64_t)place << 32) * 0x9e3779b97f4a7c15u; /* 2^64 / phi */
 }
@@ -83,11 +85,12 @@ static inline uint32_t fe_statements_end(fe_statements *s, ir_graph *g, uint32_t
   if (*cause != number && n->op == IR_OP_CONST && *cause) return 0;
   bool told = given_count == 0 || (given_count <= n->nsrc && n->src[0] == given[0] &&
                                    (given_count == 1 || (given_count == 2 && n->src[1] == given[1])));
-  if (*cause == number && told && !s->open && n->op != IR_OP_TUPLE &&
-      number / FE_STATEMENT_BLOCK < s->block_count) { /* a first result, whose sources are the operands */
+  fe_statement operands = given_count << FE_SITE_BITS;
+  if (*cause == number && !s->open && n->op != IR_OP_TUPLE && number / FE_STATEMENT_BLOCK < s->block_count &&
+      (told || (operands = fe_statements_steps(g, n, given, given_count)) != 0)) { /* a first result */
     fe_statement *at = &s->blocks[number / FE_STATEMENT_BLOCK][number % FE_STATEMENT_BLOCK];
     *cause = number | IR_CAUSE_RESULT;
-    *at |= given_count << FE_SITE_BITS;
+    *at |= operands;
     s->open = number;
     s->open_at = at;
     s->open_text = what;

@@ -154,6 +154,11 @@ bool ir_mesh_read(ir_lexer *lx, ir_mesh *mesh) {
 
 bool ir_mesh_parse(ir_mesh *mesh, const char *text, size_t length, ir_error *error) {
   ir_lexer lx;
+  if (length && *text >= '0' && *text <= '9') /* 2x4, as elsewhere */
+    return ir_fail(error, IR_ERR_INVALID,
+                   "mesh:1:1: error: missing axis of a mesh, found '%.*s', expected names and sizes, as in "
+                   "x=2,y=4",
+                   length < 40 ? (int)length : 40, text) == IR_OK;
   ir_lex_start(&lx, error, "mesh", text, length);
   if (ir_lex_is(&lx, '['))
     return ir_mesh_read(&lx, mesh) &&

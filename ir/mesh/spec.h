@@ -58,6 +58,11 @@ bool ir_spec_same_parts(const ir_spec *a, const ir_spec *b);
 bool ir_spec_equal(const ir_spec *a, const ir_spec *b);
 bool ir_spec_is_whole(const ir_spec *spec); /* does every device hold all of the value? */
 
+/* foreign_spec.c. The spec here of a text that writes one as another system does; false: it is none that is
+ * known. */
+enum { IR_SPEC_MEANT = 256 }; /* because specs are shorter */
+bool ir_spec_meant(const ir_mesh *mesh, const char *text, size_t length, char out[IR_SPEC_MEANT]);
+
 /* box.c: positions lo <= i < hi of an array */
 typedef struct ir_box {
   uint32_t rank;

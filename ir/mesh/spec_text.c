@@ -1,6 +1,7 @@
 /* Specs as text. */
 #include "spec.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const struct ir_pending_name ir_pending_names[IR_PENDING_KINDS] = {
@@ -58,10 +59,15 @@ static bool read_pending(ir_lexer *lx, const ir_mesh *mesh, ir_spec *out) {
            read_axes(lx, mesh, out, IR_PLACE_PENDING) &&
            ir_lex_expect(lx, ')', "missing end of the axes of a pending reduction");
   }
+  if (t->kind == IR_TOKEN_WORD && ir_mesh_find(mesh, t->text, t->length) < 0)
+    return ir_lex_fail(
+        lx, "no axis of the mesh, and no reduction that is pending",
+        "an axis to sum over, as in +x, or one of sum prod max min any all select with its axes, "
+        "as in +max(x)");
   return read_axes(lx, mesh, out, IR_PLACE_PENDING);
 }
 
-bool ir_spec_read(ir_lexer *lx, const ir_mesh *mesh, ir_spec *out) {
+static bool read_spec(ir_lexer *lx, const ir_mesh *mesh, ir_spec *out) {
   int line = lx->token.line, column = lx->token.column;
   ir_error why = {0};
   ir_spec_init(out, 0);
@@ -79,6 +85,20 @@ bool ir_spec_read(ir_lexer *lx, const ir_mesh *mesh, ir_spec *out) {
   if (ir_lex_accept(lx, '+') && !read_pending(lx, mesh, out)) return false;
   if (lx->error->status) return false;
   return ir_spec_check(mesh, out, &why) || ir_lex_fail_at(lx, line, column, "%s", why.text);
+}
+
+bool ir_spec_read(ir_lexer *lx, const ir_mesh *mesh, ir_spec *out) {
+  char meant[IR_SPEC_MEANT];
+  ir_error *error = lx->error;
+  const char *text = lx->token.text;
+  if (lx->token.kind == IR_TOKEN_STRING) text--;
+  bool good = read_spec(lx, mesh, out);
+  size_t used = strlen(error->text);
+  if (!good && error->status == IR_ERR_INVALID &&
+      ir_spec_meant(mesh, text, (size_t)(lx->text + lx->length - text), meant) &&
+      strncmp(text, meant, strlen(meant)) != 0)
+    snprintf(error->text + used, sizeof error->text - used, "; as it is written here: %s", meant);
+  return good;
 }
 
 bool ir_spec_parse(const ir_mesh *mesh, const char *text, size_t length, ir_spec *out, ir_error *error) {

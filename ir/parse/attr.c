@@ -196,11 +196,27 @@ static bool at_operand(const ir_parser *p) {
   return t->kind == IR_TOKEN_WORD && ir_parse_dtype_word(t) != IR_NONE;
 }
 
+/* Is the word a size that varies? */
+static bool is_variable(ir_parser *p) {
+  int64_t id = ir_parse_intern(p, &p->lex.token);
+  return id >= 0 && p->symbols[id].var_epoch == p->epoch;
+}
+
 bool ir_parse_operand(ir_parser *p, ir_ref *out) {
   const ir_token *t = &p->lex.token;
   *out = 0;
   p->operand = *t;
   if (!at_operand(p) && !t->first && ir_parse_refuse_number(p)) return false;
+  if (t->kind == IR_TOKEN_WORD && !t->first && !ir_parse_at_literal(p) && t->text[t->length] != '(' &&
+      ir_parse_dtype_word(t) != IR_NONE)
+    return ir_lex_fail(
+        &p->lex, "a dtype in place of an operand",
+        "%NAME or a number; a dtype is an attribute, as in cast %x dtype=i32, and a constant of one "
+        "f32(0.5)");
+  if (!at_operand(p) && t->kind == IR_TOKEN_WORD && !t->first && is_variable(p))
+    return ir_lex_fail(&p->lex, "a size in place of an operand",
+                       "%NAME or a number; the value of a size is the sum of ones, as in %o = ones shape=[n] "
+                       "dtype=i64; %s = sum %o");
   if (!at_operand(p) && t->kind == IR_TOKEN_WORD && !t->first && p->operand_count)
     return ir_lex_fail(
         &p->lex, "bad operand",

@@ -41,6 +41,8 @@ void *ir_parse_alloc(ir_parser *p, size_t size);            /* allocates until i
 bool ir_parse_add_named(ir_parser *p, ir_named **list, size_t *count, size_t *cap, int64_t id, ir_ref ref);
 
 /* False, with an error, unless the next token begins a line or is `}`. Reads no token. */
+/* What is expected in place of a value of that name, which there is not: also where one by that name is. */
+void ir_parse_say_defined(const ir_parser *p, const ir_token *name, bool is_graph, char *out, size_t size);
 bool ir_parse_statement_end(ir_parser *p);
 /* The same behind an operation's operands and attributes, before the operation is recorded: what is written
  * wrongly there says more than what the operation would lack. attributes: were there any? */

@@ -104,10 +104,9 @@ ir_ref ir_parse_lookup(ir_parser *p, const ir_token *name) {
   int64_t id = ir_parse_intern(p, name);
   if (id < 0) return ir_parse_memory(p);
   if (p->symbols[id].value_epoch == p->epoch) return p->symbols[id].value;
-  return name_error(p, name, "unknown value",
-                    p->symbols[id].graph_known || id == p->own_name
-                        ? "a parameter or the result of a statement above; a graph is named by @, as in do=@f"
-                        : "a parameter or the result of a statement above");
+  char expected[200];
+  ir_parse_say_defined(p, name, p->symbols[id].graph_known || id == p->own_name, expected, sizeof expected);
+  return name_error(p, name, "unknown value", expected);
 }
 
 bool ir_parse_add_named(ir_parser *p, ir_named **list, size_t *count, size_t *cap, int64_t id, ir_ref ref) {
@@ -283,6 +282,11 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
     ir_ref value;
     return ir_parse_operand(p, &value) ? value : 0;
   }
+  if (ir_lex_is(&p->lex, '@') && !op.first)
+    return ir_lex_fail(
+        &p->lex, "a graph in place of an operation",
+        "the name of an operation; graphs are called by cond, while_loop and scan, as in do=@f, and "
+        "what else one would do is written out");
   if (op.kind != IR_TOKEN_WORD || op.first)
     return ir_lex_fail(&p->lex, "bad statement", "the name of an operation");
   ir_lex_next(&p->lex);
@@ -304,6 +308,12 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
   return made;
 }
 
+static bool calls_graph(const statement *s) {
+  for (size_t i = 0; i < s->attr_count; i++)
+    if (s->attrs[i].kind == IR_ATTR_GRAPH) return true;
+  return false;
+}
+
 static bool define_results(ir_parser *p, statement *s, const ir_token *at, ir_ref made) {
   bool tuple = ir_op_of(p->graph, made) == IR_OP_TUPLE;
   uint32_t count = (tuple ? ir_get(p->graph, made)->nsrc : 1) - s->written.count;
@@ -311,7 +321,9 @@ static bool define_results(ir_parser *p, statement *s, const ir_token *at, ir_re
     return ir_lex_fail_at(&p->lex, at->line, at->column,
                           "wrong number of results, found %zu name%s, expected %u%s", s->name_count,
                           s->name_count == 1 ? "" : "s", count,
-                          s->written.count ? "; references have their names already" : "");
+                          s->written.count ? "; references have their names already"
+                          : calls_graph(s) ? ", what the graph that it calls returns"
+                                           : "");
   bool typed = ir_lex_is(&p->lex, ':') && !p->lex.token.first;
   for (uint32_t i = 0; i < count; i++) {
     ir_ref value = tuple ? ir_src(p->graph, made, i) : made;

@@ -50,6 +50,24 @@ bool ir_parse_spec_value(ir_parser *p, ir_attr *out) {
   return copy || ir_parse_memory(p);
 }
 
+/* The same spec with as many entries as the value has axes. */
+static bool refuse_rank(ir_parser *p, const ir_token *at, const ir_spec *spec, uint32_t rank) {
+  const ir_mesh *mesh = ir_graph_mesh(p->graph);
+  ir_spec fitting = *spec;
+  ir_text text;
+  ir_text_init(&text, p->graph->mem);
+  for (uint32_t d = rank; d < spec->rank; d++) ir_spec_clear(&fitting, d);
+  fitting.rank = (uint8_t)rank;
+  ir_spec_print(mesh, &fitting, &text);
+  ir_lex_fail_at(&p->lex, at->line, at->column,
+                 "wrong spec, found %u dimension%s, expected the %u of the value: an entry for each axis, - "
+                 "where it is whole, as in @%s%s",
+                 (unsigned)spec->rank, spec->rank == 1 ? "" : "s", (unsigned)rank, mesh->name,
+                 ir_text_get(&text));
+  ir_text_free(&text);
+  return false;
+}
+
 bool ir_parse_spec_of(ir_parser *p, ir_ref value) {
   ir_graph *g = p->graph;
   ir_token name, at = p->lex.token;
@@ -61,10 +79,7 @@ bool ir_parse_spec_of(ir_parser *p, ir_ref value) {
     return ir_lex_fail_at(&p->lex, at.line, at.column, "unknown mesh, found '@%.*s', expected '@%s'",
                           (int)(name.length > 40 ? 40 : name.length), name.text, mesh->name);
   if (!read_spec(p, &spec)) return false;
-  if (spec.rank != ir_rank(g, value))
-    return ir_lex_fail_at(&p->lex, at.line, at.column,
-                          "wrong spec, found %u dimensions, expected the %u of the value",
-                          (unsigned)spec.rank, (unsigned)ir_rank(g, value));
+  if (spec.rank != ir_rank(g, value)) return refuse_rank(p, &at, &spec, ir_rank(g, value));
   const ir_spec *known = ir_spec_of(g, value);
   if (known && !ir_spec_equal(known, &spec))
     return ir_lex_fail_at(

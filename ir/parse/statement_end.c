@@ -2,6 +2,7 @@
  * languages. */
 #include "ir/parse/impl.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool ir_parse_statement_end(ir_parser *p) {
@@ -22,6 +23,38 @@ bool ir_parse_statement_end(ir_parser *p) {
     return ir_lex_fail(&p->lex, "values side by side", "',' between them, or the end of the line");
   return p->lex.token.first || ir_lex_is(&p->lex, '}') ||
          ir_lex_fail(&p->lex, "unexpected text after a statement", "the end of the line");
+}
+
+/* The line in which %NAME is a parameter or a result, and whether it belongs to the graph around `at`; 0:
+ * none. */
+static int defined_in(const ir_parser *p, const ir_token *name, bool *here) {
+  const char *end = p->lex.text + p->lex.length;
+  int line = 1, found = 0;
+  bool behind = false; /* is the end of the graph around the name behind us? */
+  for (const char *c = p->lex.text; c < end; c++) {
+    line += *c == '\n';
+    behind |= *c == '}' && c > name->text;
+    if (*c == '}' && c < name->text) found = 0, *here = true; /* of a graph that has ended */
+    if (*c != '%' || (size_t)(end - c) < name->length + 2 || memcmp(c + 1, name->text, name->length))
+      continue;
+    const char *next = c + 1 + name->length;
+    next += strspn(next, " ");
+    if (*next != ':' && *next != '=') continue;
+    if (!found) *here = !behind, found = line;
+  }
+  return found;
+}
+
+void ir_parse_say_defined(const ir_parser *p, const ir_token *name, bool is_graph, char *out, size_t size) {
+  bool here = true;
+  int line = name->quoted ? 0 : defined_in(p, name, &here);
+  int used = snprintf(out, size, "a parameter or the result of a statement above");
+  if (used < 0 || (size_t)used >= size) return;
+  if (is_graph) snprintf(out + used, size - (size_t)used, "; a graph is named by @, as in do=@f");
+  else if (line && here) snprintf(out + used, size - (size_t)used, "; it is in line %d, below", line);
+  else if (line)
+    snprintf(out + used, size - (size_t)used,
+             "; that of line %d is a value of another graph: give it to this one as an operand", line);
 }
 
 /* Does a word with "->" in it stand around the token? */
@@ -45,7 +78,8 @@ bool ir_parse_after_attributes(ir_parser *p, bool attributes) {
   if (ir_lex_is(&p->lex, '-') && p->lex.token.text[1] == '-')
     return ir_lex_fail(&p->lex, "no comment", "'#', with which a comment begins");
   if (ir_lex_is(&p->lex, '%') || ir_parse_at_literal(p))
-    return ir_lex_fail(&p->lex, "operands side by side", "',' between them, as in add %x, %y");
+    return ir_lex_fail(&p->lex, "operands side by side",
+                       "',' between them, as in add %x, %y; an attribute has its name, as in axis=0");
   if (ir_lex_is(&p->lex, '[') && p->operand_count && p->lex.token.text[-1] == ' ')
     return ir_lex_fail(&p->lex, "a list without a name", "an attribute, as in shape=[2,3]");
   if (ir_lex_is(&p->lex, '[') && p->operand_count == 0)

@@ -174,7 +174,7 @@ def check_refused(context, folder):
     try:
         compute(context, path, {})
     except binding.Refused as refusal:
-        assert "inputs of dtype uint4 and another one" in str(refusal), refusal
+        assert "input 0 is of int4, and input 1 of uint4" in str(refusal), refusal
         return
     raise AssertionError("Concat of int4 and uint4 is imported")
 

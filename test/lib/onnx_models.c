@@ -182,7 +182,7 @@ void model_whole(model_bytes *out, const model_bytes *graph, const model_bytes *
   static model_bytes opset;
   out->size = opset.size = 0;
   model_text(&opset, 1, "");
-  model_number(&opset, 2, 18);
+  model_number(&opset, 2, 19);
   model_number(out, 1, 8);
   model_message(out, 7, graph);
   model_message(out, 8, &opset);
@@ -324,11 +324,11 @@ static void sample_storage(model_bytes *g) {
   model_node(g, 1, "Cast x -> c to=19 saturate=0", NULL, NULL);
   model_node(g, 1, "Constant -> yes value_int=1", NULL, NULL);
   model_node(g, 1, "Dropout x,s,yes -> d seed=3", NULL, NULL);
-  model_node(g, 1, "Multinomial m -> e sample_size=3", NULL, NULL);
+  model_node(g, 1, "Multinomial m -> e sample_size=3 dtype=7", NULL, NULL);
   model_floats(g, "m", 2, (const int64_t[]){2, 3}, numbers);
   model_output(g, "a[7]");
   model_output(g, "b[6]");
-  model_output(g, "e[2,3]");
+  model_output(g, "i64 e[2,3]");
 }
 
 static void sample_sequences(model_bytes *g) {
@@ -364,7 +364,7 @@ static void sample_function(model_bytes *g, model_bytes *f) {
   model_text(f, 5, "b");
   model_node(f, 7, "Add a,a -> c", NULL, NULL);
   model_node(f, 7, "Sqrt c -> b", NULL, NULL);
-  model_number(&opset, 2, 18);
+  model_number(&opset, 2, 19);
   model_message(f, 9, &opset);
   model_input(g, "x[n]");
   model_node(g, 1, "Twice x -> h", NULL, NULL);

@@ -25,7 +25,7 @@ void model_input(model_bytes *graph, const char *text);
 void model_output(model_bytes *graph, const char *text);
 void model_floats(model_bytes *graph, const char *name, int rank, const int64_t *dims, const float *elements);
 void model_integers(model_bytes *graph, const char *name, int64_t count, const int64_t *elements);
-/* The whole, of operator set 18. functions: an encoded FunctionProto, or NULL. */
+/* The whole, of operator set 19. functions: an encoded FunctionProto, or NULL. */
 void model_whole(model_bytes *out, const model_bytes *graph, const model_bytes *function);
 
 enum { MODEL_SAMPLES = 11 };

@@ -105,7 +105,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:16: error: unknown value, found '%z', expected a parameter or the result of a statement above
+! a.vf:2:16: error: unknown value, found '%z', expected a parameter or the result of a statement above; it is in line 3, below
 ? 2
 
 == a name twice
@@ -945,7 +945,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: avg_pool: windows of 0 axes; x has shape f32[4,3]; takes 1 to all of its axes
+! a.vf:2:3: error: avg_pool: windows of 0 axes; x has shape f32[4,3]; takes windows of its last axes, 1 to all of them, as in kernel=[2,2]; a single number is the size on all axes behind batch and channels
 ? 2
 
 == an axis that is a word
@@ -1168,7 +1168,7 @@ $ viewfold run good.vf --in x=[1,2] --in x=[1,2]
 
 == an input without a value
 $ viewfold run good.vf --in x
-! viewfold run: --in takes NAME=VALUE, found 'x'
+! viewfold run: --in takes NAME=VALUE, found 'x'; as in --in x=FILE.npy
 ! Try 'viewfold run --help'.
 ? 2
 
@@ -1199,12 +1199,12 @@ $ viewfold run good.vf --in x=x.npy
 
 == a file of an array that is none
 $ echo hello > x.npy; viewfold run good.vf --in x=x.npy
-! x.npy: error: not a .npy file: it starts with 68 65 6C 6C 6F 0A; expected 93 4E 55 4D 50 59
+! x.npy: error: not a .npy file: it starts with 68 65 6C 6C 6F 0A (text: numpy.loadtxt reads its numbers, and numpy.save writes .npy); expected 93 4E 55 4D 50 59
 ? 2
 
 == a file of another kind
 $ echo hello > x.txt; viewfold run good.vf --in x=x.txt
-! x.txt: error: not a .npy file: it starts with 68 65 6C 6C 6F 0A; expected 93 4E 55 4D 50 59
+! x.txt: error: not a .npy file: it starts with 68 65 6C 6C 6F 0A (text: numpy.loadtxt reads its numbers, and numpy.save writes .npy); expected 93 4E 55 4D 50 59
 ? 2
 
 == an output misspelt
@@ -1220,7 +1220,7 @@ $ viewfold run good.vf --in x=[1,2] --out y=nowhere/y.npy
 
 == an output of no kind
 $ viewfold run good.vf --in x=[1,2] --out y
-! viewfold run: --out takes NAME=VALUE, found 'y'
+! viewfold run: --out takes NAME=VALUE, found 'y'; as in --out y=FILE.npy
 ! Try 'viewfold run --help'.
 ? 2
 
@@ -1389,7 +1389,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:18: error: operands side by side, found '%', expected ',' between them, as in add %x, %y
+! a.vf:2:18: error: operands side by side, found '%', expected ',' between them, as in add %x, %y; an attribute has its name, as in axis=0
 ? 2
 
 == operands in brackets
@@ -1828,7 +1828,7 @@ graph @f(%x: f32[1,8,8,3], %w: f32[3,3,3,4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: conv: x has shape f32[1,8,8,3], 8 channels; the weight has shape f32[3,3,3,4], for 3 channels in 1 group; both must be equal, where x is [batch, channels, ...] and the weight [results, channels / groups, ...]; channels that are last are put there by permute %x order=[0,3,1,2]
+! a.vf:2:3: error: conv: x has shape f32[1,8,8,3], 8 channels; the weight has shape f32[3,3,3,4], for 3 channels in 1 group; both must be equal, where x is [batch, channels, ...] and the weight [results, channels / groups, ...]; channels that are last are put there by permute %x order=[0,3,1,2]; a weight whose channels and results are last is put so by permute %w order=[3,2,0,1]
 ? 2
 
 == a label of the result that no operand has
@@ -1865,7 +1865,7 @@ graph @f(%x: f32[4], %u: f32[2]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:3:3: error: assign: 2 operands given; takes 3: x, target, update
+! a.vf:3:3: error: assign: 2 operands given; takes 3: x, target, update; `viewfold ops assign` shows how
 ? 2
 
 == v of attention is missing
@@ -1876,7 +1876,7 @@ graph @f(%q: f32[2,4,8], %k: f32[2,4,8]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: attention: 2 operands given; takes 3 or 4: q, k, v, perhaps mask
+! a.vf:2:3: error: attention: 2 operands given; takes 3 or 4: q, k, v, perhaps mask; `viewfold ops attention` shows how
 ? 2
 
 == a name with a dash
@@ -2012,7 +2012,7 @@ $ viewfold run good.vf --in x=[1,2] --mesh d=2 --shard x=[d] --shard x=[-]
 ! Try 'viewfold run --help'.
 ? 2
 $ viewfold run good.vf --in x=[1,2] --mesh d=2 --shard "x=P('d')"
-! viewfold run: --shard x: spec:1:1: error: missing spec, found 'P', expected '['; a spec has an axis of the mesh, or -, for each axis of the array, as in [-,x]
+! viewfold run: --shard x: spec:1:1: error: missing spec, found 'P', expected '['; a spec has an axis of the mesh, or -, for each axis of the array, as in [-,x]; as it is written here: [d]
 ! Try 'viewfold run --help'.
 ? 2
 <<< loop.vf
@@ -2109,4 +2109,10 @@ $ printf '\010\010\022\001x' > u.vf; viewfold run u.vf
 ? 2
 $ cp good.vf good.onnx; viewfold run good.onnx
 ! good.onnx: error: no ONNX model, but text; a text of graphs has a name that does not end in .onnx, such as net.vf
+? 2
+
+== a mesh, as elsewhere
+$ viewfold mesh calibrate 2x2
+! viewfold mesh: 2x2: mesh:1:1: error: missing axis of a mesh, found '2x2', expected names and sizes, as in x=2,y=4
+! Try 'viewfold mesh --help'.
 ? 2

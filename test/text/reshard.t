@@ -80,7 +80,7 @@ $ echo '{"mesh":"x64,y64","shape":[4096,4096],"dtype":"f32","from":"[x.y,-]","to
 >>>
 $ viewfold reshard --json < bad.jsonl
 {"id":"mesh","error":"mesh:1:4: error: axis x of size 4 of a mesh: the mesh has an axis of that name"}
-{"id":"rank","error":"from: found 1 dimensions, expected 2, as the shape has"}
+{"id":"rank","error":"from: found 1 dimension, expected 2, as the shape has: an entry for each axis, - where it is whole"}
 {"id":"axis","error":"spec:1:2: error: no axis of the mesh, found 'z', expected one of x"}
 {"id":"dtype","error":"dtype: found a string, expected f32, i8, or another dtype of arrays"}
 {"id":"size","error":"shape: found an integer, expected a list of integers that are not negative"}

@@ -461,7 +461,8 @@ static const struct {
      "variable: n=5..7:8 has no value; takes low <= high, a divisor >= 1 and a multiple of it between them"},
     {bad_variable_name, "variable: 'f32' cannot be a name; takes letters, digits and _, and no name of a "
                         "number, dtype or range"},
-    {bad_size, "add: operand 2 is the index expression n, not a tensor"},
+    {bad_size, "add: operand 2 is the index expression n, not a tensor; its value as one is the sum of ones: "
+               "%o = ones shape=[n] dtype=i64; %s = sum %o"},
     {bad_entry,
      "reshape: entry 0 of the shape is a tensor; takes variables, integers and expressions of them"},
     {bad_divisor, NULL},

@@ -153,6 +153,7 @@ SPLIT(map_realised, vf_value one = vf_full(vf_number(m->session, 1), VF_LIST(3))
       vf_vmap(m->session, &map, realise_inside, (void *)m, &one, out))
 CASE(other_handle,
      vf_output(m->graph, "z", vf_input((vf_graph *)(void *)m->context, "z", VF_F32, VF_LIST(2))))
+CASE(unset_value, vf_neg((vf_value){m->graph, 0x5a5a5a5a, 0x5a5a5a5a}))
 CASE(pool_kernel, vf_max_pool(m->x, 1, NULL, NULL, NULL, NULL))
 CASE(half_number, vf_mul(vf_cast(m->x, VF_F16), vf_number(m->graph, 1e6)))
 CASE(ref_shape, vf_ref_set(m->ref, vf_input(m->graph, "five", VF_F32, VF_LIST(5))))
@@ -208,7 +209,11 @@ static const struct {
      "found: x has shape f32[4]; the value of a size is an integer of rank 0 (call 7: found %x)"},
     {other_handle, GRAPH,
      "output: operand 1 is no value; a value is what a builder returned, one that was given operands of a "
-     "graph (call 7: output)"},
+     "graph; the builder that returned it was given a value of what is no graph (call 7: output)"},
+    {unset_value, GRAPH,
+     "neg: operand 1 is no value that a builder of @g returned; is the variable set before it is used? "
+     "(call 7: "
+     "neg)"},
     {pool_kernel, GRAPH,
      "max_pool: the list of the kernel's sizes is NULL; takes one for each spatial axis (call 7: max_pool "
      "%x)"},

@@ -184,6 +184,9 @@ CASE(constant_none, vf_program_set_constant(m->program, m->x, elements, NULL, NU
 CASE(constant_elements, vf_program_set_constant(m->program, m->w, NULL, NULL, NULL, e))
 CASE(constant_mesh, vf_program_set_constant(m->meshed, m->meshed_w, elements, NULL, NULL, e))
 CASE(port_number, vf_port_bytes(m->program, VF_INPUT, 9, NULL, e))
+CASE(port_kind, vf_port_bytes(m->program, (vf_port)7, 0, NULL, e))
+CASE(port_sizes, vf_port_shape(m->program, VF_INPUT, 0, NULL, NULL, e))
+CASE(part_sizes, vf_port_part(m->meshed, VF_INPUT, 0, 0, NULL, NULL, NULL, NULL, e))
 CASE(cost_size, vf_program_cost(m->program, NULL, &(vf_cost){.size = 3}, e))
 CASE(
     build_targets,
@@ -259,8 +262,10 @@ static const struct {
     {constant_elements, VF_ERR_INVALID, "set_constant: the elements are NULL"},
     {constant_mesh, VF_ERR_UNSUPPORTED,
      "program @meshed: constants of a program on a mesh cannot be replaced; make it an input"},
-    {port_number, VF_ERR_INVALID,
-     "bytes: there is no such port; vf_port_count says how many inputs and outputs a program has"},
+    {port_number, VF_ERR_INVALID, "bytes: there is no input 9; @g has 1, numbered from 0"},
+    {port_kind, VF_ERR_INVALID, "bytes: a port is VF_INPUT or VF_OUTPUT, and got 7"},
+    {port_sizes, VF_ERR_INVALID, "shape: the array for its sizes is NULL"},
+    {part_sizes, VF_ERR_INVALID, "part: an array for its sizes is NULL"},
     {cost_size, VF_ERR_INVALID, "cost: size is 3; it must be sizeof(vf_cost)"},
     {build_targets, VF_ERR_INVALID, "build: more than 16 targets for one object"},
     {compile_context, VF_ERR_INVALID, "compile: the graph is a context"},

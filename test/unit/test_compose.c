@@ -49,7 +49,9 @@ static void test_softmax(void **state) {
        "each reduced size must be at least 1; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
       {"logsumexp f32[2,3] axes=[0,-2]",
        "logsumexp: axes [0,-2] repeat axis 0; x has shape f32[2,3]; each axis may be listed at most once"},
-      {"softmax (n)", "softmax: operand 1 is the index expression n, not a tensor"},
+      {"softmax (n)",
+       "softmax: operand 1 is the index expression n, not a tensor; its value as one is the sum of ones: "
+       "%o = ones shape=[n] dtype=i64; %s = sum %o"},
       {"softmax f32[2] eps=1", "softmax: there is no attribute eps; attributes: axis"},
   };
   CHECK_ALL(check_refused, bad);
@@ -112,7 +114,8 @@ static void test_attention(void **state) {
   };
   CHECK_ALL(check_typed, good);
   static const record_refused bad[] = {
-      {"attention f32[4,8] f32[5,8]", "attention: 2 operands given; takes 3 or 4: q, k, v, perhaps mask"},
+      {"attention f32[4,8] f32[5,8]", "attention: 2 operands given; takes 3 or 4: q, k, v, perhaps mask; "
+                                      "`viewfold ops attention` shows how"},
       {"attention f32[4,8] f32[8] f32[5,3]",
        "attention: k has shape f32[8]; takes rank 2 or more: positions and features"},
       {"attention f32[4,8] f32[5,7] f32[5,3]",
@@ -120,8 +123,10 @@ static void test_attention(void **state) {
       {"attention f32[4,8] f32[5,8] f32[4,3]", "attention: k has shape f32[5,8], v has shape f32[4,3]; the "
                                                "keys, 5, and the values, 4, must be as many"},
       {"attention f32[2,4,8] f32[3,5,8] f32[5,3]",
-       "attention: batch sizes 2 and 3 do not broadcast; operands have shapes f32[2,4,8] and f32[3,8,5]; "
-       "axes before the last two must be equal or 1"},
+       "attention: q has shape f32[2,4,8], k has shape f32[3,5,8]; the axes before the last two, batch and "
+       "heads, "
+       "must be equal or 1, and positions and features come last: heads behind positions are put before them "
+       "by permute %q order=[0,2,1,3]"},
       {"attention f32[4,8] f32[5,8] f32[5,3] i32[4,5]",
        "attention: the mask has shape i32[4,5]; a mask is bool, true where a key takes part, or a float that "
        "is added "
@@ -219,7 +224,8 @@ static void test_norms(void **state) {
       {"rms_norm f32[2] eps=-1", "rms_norm: eps is -1; x has shape f32[2]; takes a finite number >= 0"},
       {"layer_norm f32[]", "layer_norm: axis -1 is out of range; x has shape f32[], which has no axes"},
       {"layer_norm f32[2] f32[2] f32[2] f32[2]",
-       "layer_norm: 4 operands given; takes 1 to 3: x, perhaps weight, perhaps bias; attributes: axis, eps"},
+       "layer_norm: 4 operands given; takes 1 to 3: x, perhaps weight, perhaps bias; attributes: axis, eps; "
+       "`viewfold ops layer_norm` shows how"},
   };
   CHECK_ALL(check_refused, bad);
 }
@@ -480,9 +486,12 @@ static void test_pooling(void **state) {
   CHECK_ALL(check_typed, good);
   static const record_refused bad[] = {
       {"max_pool f32[2,3] kernel=2",
-       "max_pool: windows of 0 axes; x has shape f32[2,3]; takes 1 to all of its axes"},
+       "max_pool: windows of 0 axes; x has shape f32[2,3]; takes windows of its last axes, 1 to all of "
+       "them, as in kernel=[2,2]; a single number is the size on all axes behind batch and channels"},
       {"avg_pool f32[3] kernel=[1,1]",
-       "avg_pool: windows of 2 axes; x has shape f32[3]; takes 1 to all of its axes"},
+       "avg_pool: windows of 2 axes; x has shape f32[3]; takes windows of its last axes, 1 to all of them, "
+       "as "
+       "in kernel=[2,2]; a single number is the size on all axes behind batch and channels"},
       {"max_pool f32[8] kernel=[2] padding=[2]",
        "max_pool: padding [2,2] of spatial axis 0 is more than half a window, which spans 2; x has shape "
        "f32[8]; each window "

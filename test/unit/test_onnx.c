@@ -229,7 +229,7 @@ static void a_shape_that_is_an_input_is_asked_for(void **state) {
   model_node(&graph, 1, "Transpose r -> y", NULL, NULL);
   model_output(&graph, "y[3,2]");
   model_whole(&model, &graph, NULL);
-  REFUSES(VF_ERR_UNSUPPORTED, "Reshape", "operator set 18", "the model's input 's'", "fixed value");
+  REFUSES(VF_ERR_UNSUPPORTED, "Reshape", "operator set 19", "the model's input 's'", "fixed value");
   vf_graph *g = import(&options);
   vf_program *p = compiled(g);
   run_floats(p, in, out, NULL);
@@ -418,7 +418,7 @@ static void a_missing_operator_is_named(void **state) {
   model_node(&graph, 1, "ImageDecoder x -> y", NULL, NULL);
   model_output(&graph, "y[m]");
   model_whole(&model, &graph, NULL);
-  REFUSES(VF_ERR_UNSUPPORTED, "ImageDecoder", "operator set 18", "'x' f32[n]", "a decoder of picture files");
+  REFUSES(VF_ERR_UNSUPPORTED, "ImageDecoder", "operator set 19", "'x' f32[n]", "a decoder of picture files");
 }
 
 static void wrong_models_are_refused(void **state) {

@@ -98,7 +98,9 @@ static void test_elementwise_refusals(void **state) {
       {"bitcast u8[2] dtype=bool",
        "bitcast: not every bit pattern is a bool; x has shape u8[2]; use an integer or float "
        "dtype of 1 byte"},
-      {"add f32[2] (n+1)", "add: operand 2 is the index expression (n+1), not a tensor"},
+      {"add f32[2] (n+1)",
+       "add: operand 2 is the index expression (n+1), not a tensor; its value as one is the sum of ones: "
+       "%o = ones shape=[(n+1)] dtype=i64; %s = sum %o"},
   };
   CHECK_ALL(check_refused, cases);
 }

@@ -148,7 +148,9 @@ static const refused_case refused[] = {
      "a target without a gather; through one, op is set, add or sub",
      repeated},
     {"shrink: bounds [2,6] do not fit axis 0; x has shape i64[4]; takes 0 <= begin <= end <= 4", outside},
-    {"ref_set: operand 3 is the index expression n, not a tensor", a_size},
+    {"ref_set: operand 3 is the index expression n, not a tensor; its value as one is the sum of ones: "
+     "%o = ones shape=[n] dtype=i64; %s = sum %o",
+     a_size},
     {"ref_set: the target expands [1,4] to [2,4], so that [0,0] and [1,0] of it name one element; a target "
      "names "
      "each element once: write to the view without the expand, to which a value broadcasts",

@@ -95,9 +95,10 @@ vf_status vf_port_part(const vf_program *p, vf_port port, int number, int64_t de
   const fe_port *found = fe_find_port(p, port, number);
   ir_box box;
   int64_t first = 0;
-  if (!found || ((!shape || !offset) && found->rank)) {
-    ir_fail(&failure, IR_ERR_INVALID, "part: %s",
-            found ? "an array for its sizes is NULL" : "there is no such port");
+  if (!found) {
+    fe_refuse_port(p, "part", port, number, &failure);
+  } else if ((!shape || !offset) && found->rank) {
+    ir_fail(&failure, IR_ERR_INVALID, "part: an array for its sizes is NULL");
   } else if (!p->sharded) {
     ir_fail(&failure, IR_ERR_INVALID, "part: program @%.60s has no mesh; compile it with vf_compile_on",
             rt_program_name(p->program));

@@ -21,10 +21,22 @@ bool fe_refuse(fe_call *c, const char *format, ...) {
   return false;
 }
 
+/* What a builder without a graph to note its failure in was given: the epoch of the value that it returns. */
+enum { GIVEN_NONE = 1, GIVEN_DESTROYED, GIVEN_OTHER };
+
+static const char *homeless(uint32_t epoch) {
+  return epoch == GIVEN_NONE ? "; the builder that returned it was given no value of a graph"
+         : epoch == GIVEN_DESTROYED
+             ? "; the builder that returned it was given a value of a graph that is destroyed"
+         : epoch == GIVEN_OTHER ? "; the builder that returned it was given a value of what is no graph"
+                                : "";
+}
+
 bool fe_begin_in(fe_call *c, const char *who, vf_graph *graph) {
   const char *wrong = fe_not(graph, FE_GRAPH);
   *c = (fe_call){.graph = wrong ? NULL : graph, .who = who};
   if (wrong) {
+    c->number = !graph ? GIVEN_NONE : strcmp(wrong, "destroyed") == 0 ? GIVEN_DESTROYED : GIVEN_OTHER;
     const vf_context *context = (const void *)graph;
     if (!fe_not(context, FE_CONTEXT))
       ir_say(&context->log, IR_LOG_WARNING, "%s: the graph is a context; takes what vf_graph_create returned",
@@ -45,11 +57,15 @@ void fe_resume(fe_call *c) { ir_cause_resume(c->ir, c->statement); }
 bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
   if (!x.graph)
     return fe_refuse(
-        c, "%s %zu is no value; a value is what a builder returned, one that was given operands of a graph",
-        what, number);
+        c, "%s %zu is no value; a value is what a builder returned, one that was given operands of a graph%s",
+        what, number, homeless(x.epoch));
   if (x.graph != c->graph)
     return fe_refuse(c, "%s %zu belongs to graph @%.60s, others to @%.60s; %ss belong to one graph", what,
                      number, x.graph->name, c->graph->name, what);
+  if (x.epoch != c->graph->epoch && !c->graph->is_session)
+    return fe_refuse(
+        c, "%s %zu is no value that a builder of @%.60s returned; is the variable set before it is used?",
+        what, number, c->graph->name);
   if (x.epoch != c->graph->epoch)
     return fe_refuse(
         c,
@@ -134,7 +150,7 @@ static bool has_batch_of_others(const fe_call *c) {
 }
 
 vf_value fe_end(fe_call *c, ir_ref made) {
-  if (!c->graph) return (vf_value){0};
+  if (!c->graph) return (vf_value){.epoch = c->number};
   vf_graph *g = c->graph;
   if (!made && !g->error.status && fe_failures(g->context) == c->failures)
     ir_fail(&g->error, IR_ERR_INTERNAL, "%s: recording failed without a reason", c->who);

@@ -10,6 +10,24 @@ typedef struct list {
   const vf_value *values;
 } list;
 
+/* Has value i of each list the shape of the weight? */
+static bool shapes_agree(fe_call *c, const list *lists, size_t n, int i) {
+  op_words own, other;
+  ir_ref weight = lists[0].values[i].id;
+  for (size_t k = 0; k < n; k++)
+    if (!fe_is_value(c, "value", (size_t)i + 1, lists[k].values[i])) return false;
+  for (size_t k = 1; k < n; k++) {
+    ir_ref x = lists[k].values[i].id;
+    bool same = ir_rank(c->ir, x) == ir_rank(c->ir, weight);
+    for (uint32_t d = 0; same && d < ir_rank(c->ir, x); d++)
+      same = op_decided(c->ir, IR_OP_EQ, ir_dim(c->ir, x, d), ir_dim(c->ir, weight, d));
+    if (same) continue;
+    return fe_refuse(c, "%s[%d] has shape %s, weights[%d] %s; both must be equal", lists[k].name, i,
+                     op_words_type(c->ir, x, &own), i, op_words_type(c->ir, weight, &other));
+  }
+  return true;
+}
+
 /* Is there a value for each weight in all lists? Else the graph of `rate` notes why not, and the weights
  * become error values. */
 static bool check_lists(const char *who, vf_value rate, int count, vf_value *weights, const list *lists,
@@ -22,6 +40,7 @@ static bool check_lists(const char *who, vf_value rate, int count, vf_value *wei
     good = fe_refuse(&c, "the rate has shape %s; it must be a scalar", op_words_type(c.ir, rate.id, &type));
   for (size_t i = 0; i < n && count > 0; i++)
     if (!lists[i].values) good = fe_refuse(&c, "the list of %s is NULL", lists[i].name);
+  for (int i = 0; i < count && good; i++) good = shapes_agree(&c, lists, n, i);
   if (good) return true;
   vf_value failed = fe_end(&c, 0);
   for (int i = 0; i < count && weights; i++) weights[i] = failed;
@@ -30,8 +49,8 @@ static bool check_lists(const char *who, vf_value rate, int count, vf_value *wei
 
 void vf_sgd(int count, vf_value *weights, const vf_value *gradients, vf_value *speeds, vf_value rate,
             double momentum) {
-  const list lists[] = {{"weights", weights}, {"gradients", gradients}};
-  if (!check_lists("sgd", rate, count, weights, lists, 2)) return;
+  const list lists[] = {{"weights", weights}, {"gradients", gradients}, {"speeds", speeds}};
+  if (!check_lists("sgd", rate, count, weights, lists, speeds ? 3 : 2)) return;
   for (int i = 0; i < count; i++) {
     vf_value speed = gradients[i];
     if (speeds) speed = speeds[i] = vf_add(scaled(speeds[i], momentum), gradients[i]);

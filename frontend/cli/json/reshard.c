@@ -96,8 +96,10 @@ static bool read_spec(const json_t *line, const char *name, const question *q, i
   if (!ir_spec_parse(&q->mesh, json_string_value(text), json_string_length(text), out, error)) return false;
   size_t rank = json_array_size(json_object_get(line, "shape"));
   if (out->rank == rank) return true;
-  ir_fail(error, IR_ERR_INVALID, "%s: found %u dimensions, expected %zu, as the shape has", name,
-          (unsigned)out->rank, rank);
+  ir_fail(
+      error, IR_ERR_INVALID,
+      "%s: found %u dimension%s, expected %zu, as the shape has: an entry for each axis, - where it is whole",
+      name, (unsigned)out->rank, out->rank == 1 ? "" : "s", rank);
   return false;
 }
 

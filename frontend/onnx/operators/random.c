@@ -45,7 +45,6 @@ static bool drawn(onnx_node *n) {
   const ir_ref *shape;
   int rank;
   if (!onnx_list(n, "shape", -1, &shape, &rank)) return false;
-  if (!shape) return onnx_refuse(n, "the attribute shape is left out; takes a list of sizes");
   if (rank > IR_MAX_RANK) return onnx_lacks(n, "%d axes; takes at most %d", rank, IR_MAX_RANK);
   return put_draw(n, n->row->argument, float_dtype(n, IR_F32), shape, rank);
 }

@@ -119,6 +119,12 @@ static bool split(onnx_node *n) {
   if (sizes && count != parts) return onnx_refuse(n, "%d sizes for %d outputs", count, parts);
   ir_ref whole = ir_dim(n->g, x, (uint32_t)axis);
   ir_ref each = pass_ceil_div(n->g, whole, ir_index(n->g, parts ? parts : 1));
+  ir_ref sum = at;
+  for (int i = 0; sizes && i < parts; i++) sum = pass_add(n->g, sum, sizes[i]);
+  int64_t total, size;
+  if (sizes && ir_is_const(n->g, sum, &total) && ir_is_const(n->g, whole, &size) && total != size)
+    return onnx_refuse(n, "the sizes add up to %lld, and axis %d has %lld; both must be equal",
+                       (long long)total, axis, (long long)size);
   for (int i = 0; i < parts; i++) {
     ir_ref end = pass_add(n->g, at, sizes ? sizes[i] : each);
     if (!sizes) end = pass_min(n->g, end, whole);

@@ -79,47 +79,7 @@ def _namespace(version: str | None = None) -> _Any:
 
 
 def __getattr__(name: str) -> _Any:
-    for place, module in _MODULES:
-        if name in module.__all__:
-            raise AttributeError(f"viewfold has no {name}; it is viewfold.{place}.{name}")
-    advice = (None if name.startswith("_") else _hints.of_name(name)) or _elsewhere(name)
-    if advice:
-        raise AttributeError(f"viewfold has no {name}; {advice}")
-    near = _near(name)
-    raise AttributeError(f"module 'viewfold' has no attribute {name!r}; " +
-                         (f"near to it: {', '.join(near)}" if near else "operations by name: viewfold.apply"))
-
-
-def _elsewhere(name: str) -> str | None:
-    """What other libraries call so: the library knows how it is written as operations."""
-    if name.startswith("_"):
-        return None
-    import re
-
-    try:
-        apply(name, ())
-    except Exception as error:  # of whatever kind: it says what the name may stand for
-        found = re.search(r"here it is (.*?)(?: \(call|$)", str(error))
-        written = found[1] if found else ""
-        operation = written.split()[2] if written.startswith("%") else written
-        for place, functions in (("viewfold", globals()), *((f"viewfold.{place}", vars(m)) for place, m in _MODULES)):
-            if operation in functions and ";" not in written:
-                return f"it is {place}.{operation}" + (f"; as a text, {written}" if " " in written else "")
-        return f"as operations of viewfold.apply it is {written}" if written else None
-    return None
-
-
-def _near(name: str) -> list[str]:
-    """Where there are functions of such a name, here or in a module: conv for conv2d."""
-    if name.startswith("_"):
-        return []
-    from difflib import get_close_matches
-
-    places = {key: f"viewfold.{key}" for key in globals() if not key.startswith("_")}
-    for place, module in _MODULES:
-        places |= {key: f"viewfold.{place}.{key}" for key in module.__all__}
-    begins = [key for key in places if len(key) > 3 and name.startswith(key)]
-    return [places[key] for key in begins or get_close_matches(name, places, 3, 0.75)]
+    raise _hints.missing(__name__, name)
 
 
 class _Info:

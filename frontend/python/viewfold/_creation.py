@@ -36,6 +36,11 @@ def _flatten(nested: Any, shape: tuple[int, ...], out: list[Any]) -> None:
         _flatten(item, shape[1:], out)
 
 
+def _range_of(dtype: DType) -> str:
+    bits = 8 * dtype.itemsize - (dtype.kind == "i")
+    return f", {-(1 << bits) if dtype.kind == 'i' else 0} to {(1 << bits) - 1}; a wider one holds it" if dtype.kind in "iu" else ""
+
+
 def _from_numbers(numbers: Any, dtype: DType | None) -> Array:
     shape = _shape_of(numbers)
     flat: list[Any] = []
@@ -60,7 +65,7 @@ def _from_numbers(numbers: Any, dtype: DType | None) -> Array:
     try:
         packed = struct.pack(f"{len(flat)}{stored}", *map(convert, flat))
     except (struct.error, OverflowError):
-        raise OverflowError(f"an element is out of the range of {dtype.name}") from None
+        raise OverflowError(f"an element is out of the range of {dtype.name}{_range_of(dtype)}") from None
     if stored == "f" and dtype.itemsize == 2:
         return apply("cast", (_native.from_bytes(packed, float32.code, shape),), f"dtype={dtype.text}")
     return _native.from_bytes(packed, dtype.code, shape)
@@ -97,6 +102,9 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | 
         if made is None:
             if type(obj).__name__ == "Ref":
                 raise TypeError("a vf.Ref is no array; r[...] is what it holds now")
+            if isinstance(obj, (str, bytes, complex)) or obj is None:
+                what = "there are no complex numbers" if isinstance(obj, complex) else "arrays are made of numbers"
+                raise TypeError(f"{obj!r:.40}: {type(obj).__name__} is no array; {what}: bool, int and float, and lists of them")
             raise TypeError(f"{type(obj).__name__} is no array: it has neither a buffer nor __dlpack__")
     if want is not None and made.dtype is not want:
         if copy is False:
@@ -223,6 +231,9 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
         start, stop = 0, start
     if isinstance(step, (int, float)) and step == 0:
         raise ValueError(f"arange: the step from {start} to {stop} is 0; takes another number")
+    for what, n in (("start", start), ("stop", stop), ("step", step)):
+        if not isinstance(n, (int, float, Size)) and not hasattr(n, "__index__") and not hasattr(n, "__float__"):
+            raise TypeError(f"arange: {what} is {n!r:.40}, of type {type(n).__name__}; takes numbers, as in arange(0, 10, 2)")
     whole = all(isinstance(n, (int, Size)) for n in (start, stop, step))
     want = to_dtype(dtype) if dtype is not None else (int32 if whole else float32)
     if whole and want.kind == "b":
@@ -278,6 +289,7 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
         raise ValueError(f"indexing is {indexing!r}; takes 'xy' or 'ij'")
     from ._shapes import broadcast_arrays
 
+    arrays = tuple(asarray(a) for a in arrays)
     count = len(arrays)
     places = list(range(count))
     if indexing == "xy" and count > 1:

@@ -13,6 +13,12 @@ class DType:
     def __init__(self, name: str, code: int, itemsize: int, kind: str, text: str) -> None:
         self.name, self.code, self.itemsize, self.kind, self.text = name, code, itemsize, kind, text
 
+    def __call__(self, x: Any = 0) -> Any:
+        """The number, or the array, in this dtype: vf.int32(5)."""
+        from ._creation import asarray
+
+        return asarray(x, dtype=self)
+
     def __repr__(self) -> str:
         return f"viewfold.{self.name}"
 

@@ -1,8 +1,34 @@
 """Exceptions: each is also the one of Python that says the same."""
 
 
+import re
+from typing import Any
+
+# What messages of the library name that Python writes otherwise.
+_IN_PYTHON = tuple((re.compile(found), written) for found, written in (
+    (r"vf_graph_set_mesh gives it one(, or in a text mesh @m \[x=2,y=4\])?", "vf.set_mesh(vf.Mesh(x=2, y=4)) gives it one"),
+    (r"permute %(\w) order=\[([\d,]+)\]", r"vf.permute_dims(\1, (\2))"),
+    (r"get it again with vf_tensor_value", "make it anew"),
+    (r"with vf_output\b", "by returning it"),
+    (r"; `viewfold ops \w+` shows how", ""),
+    (r"its value as one is the sum of ones: .*? = sum %o", "an array of it is vf.asarray(n)"),
+    (r"%y = neg %x", "y = vf.negative(x)"),
+    (r"\bvf_(grad|vjp|jvp|vmap|scan|cond|tap|print|callback|concat|stack|reshape|gather|where|output|data|ones|zeros)\b", r"vf.\1"),
+))
+
+
+def in_python(message: str) -> str:
+    """The message of the library, with what Python calls the same."""
+    for found, written in _IN_PYTHON if "vf_" in message or "%" in message or "`" in message else ():
+        message = found.sub(written, message)
+    return message
+
+
 class Error(Exception):
     """What viewfold raises."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*(in_python(a) if isinstance(a, str) else a for a in args))
 
 
 class InvalidError(Error, ValueError):

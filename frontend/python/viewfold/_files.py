@@ -13,6 +13,13 @@ def save(path: str | os.PathLike[str], arrays: Any) -> None:
     """Write arrays: a dictionary of them to NAME.safetensors or NAME.npz, one array to NAME.npy."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"save takes the path first, as in save('w.npz', {{'w': w}}), and got {type(path).__name__}")
+    end = os.path.splitext(os.fspath(path))[1]
+    if end not in (".npy", ".npz", ".safetensors"):
+        raise TypeError(f"save: {os.fspath(path)} has no name of a file of arrays; arrays by name are written to NAME.npz or "
+                        "NAME.safetensors, and one array to NAME.npy")
+    if isinstance(arrays, dict) and end == ".npy":
+        raise TypeError(f"save: {os.fspath(path)} holds one array, without a name: vf.save(path, w); names are kept in NAME.npz and "
+                        "NAME.safetensors")
     if not isinstance(arrays, dict) and not callable(arrays) and not os.fspath(path).endswith(".npy"):
         raise TypeError(f"save: {os.fspath(path)} holds arrays by name: vf.save(path, {{'w': w}}); one array is for NAME.npy")
     named = arrays if isinstance(arrays, dict) else {"": arrays}

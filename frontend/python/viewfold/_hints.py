@@ -7,6 +7,8 @@ import inspect
 import re
 from typing import Any
 
+from ._names import NAMES, WITHOUT
+
 # of arrays: torch's methods, and NumPy's that write
 _METHODS = {
     "backward": "derivatives are of functions: vf.grad(loss)(params)",
@@ -123,7 +125,19 @@ def of_option(function: Any, error: TypeError, given: Any) -> TypeError | None:
     ours = next((k for k in _OPTIONS.get(option, ()) if k in known), None)
     if ours:
         return TypeError(f"{name}: {option} is called {ours} here, as in {name}(x, {ours}=...)")
-    return TypeError(f"{name} has no option {option}; " + (f"its options are {', '.join(known)}" if known else "it has none"))
+    instead = WITHOUT.get(option)
+    return TypeError(f"{name} has no option {option}; " + (f"{instead}; " if instead else "") +
+                     (f"its options are {', '.join(known)}" if known else "it has none"))
+
+
+def of_count(function: Any, error: TypeError) -> TypeError | None:
+    """What to say where a call has failed because of the number of its arguments; None: it failed otherwise."""
+    found = re.fullmatch(r"(\S+)\(\) (takes .* positional arguments? but .*|missing \d+ required .* arguments?: .*)", str(error))
+    if not found or found[1].rpartition(".")[2] != function.__name__:
+        return None
+    said = inspect.getdoc(function)
+    taken = ", ".join(str(q.replace(annotation=q.empty)) for q in inspect.signature(function).parameters.values())
+    return TypeError(f"{found[1]}() {found[2]}; it is {function.__name__}({taken})" + (f": {said.splitlines()[0]}" if said else ""))
 
 
 def with_options(function: Any) -> Any:
@@ -133,7 +147,7 @@ def with_options(function: Any) -> Any:
         try:
             return function(*args, **options)
         except TypeError as error:
-            raise of_option(function, error, options) or error from None
+            raise of_option(function, error, options) or of_count(function, error) or error from None
 
     return call
 
@@ -143,13 +157,16 @@ def say_options(names: dict[str, Any], public: Any) -> None:
     for name in public:
         function = names.get(name)
         if inspect.isfunction(function) and not hasattr(function, "__wrapped__") and any(
-                p.kind is p.KEYWORD_ONLY or p.default is not p.empty for p in inspect.signature(function).parameters.values()):
+                p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) or p.default is not p.empty for p in inspect.signature(function).parameters.values()):
             names[name] = with_options(function)
 
 _DECOMPOSITIONS = ("cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_rank", "pinv", "qr",
                    "slogdet", "solve", "svd", "svdvals")
 _LAYERS = ("Module", "Linear", "Conv1d", "Conv2d", "LayerNorm", "BatchNorm2d", "Dropout", "Embedding", "Sequential", "ReLU",
            "MSELoss", "CrossEntropyLoss", "Parameter")
+
+
+_BY_NAME = {name: advice for names, advice in NAMES.items() for name in names.split()}
 
 
 def of_array(name: str) -> str | None:
@@ -163,7 +180,14 @@ def of_array(name: str) -> str | None:
     for module in (viewfold, viewfold.linalg):
         if callable(getattr(module, name, None)) if name in vars(module) else False:
             return f"{module.__name__.replace('viewfold', 'vf')}.{name}(x)"
-    return None
+    advice = of_name(name)
+    if advice:
+        return advice
+    modules = {"viewfold": viewfold} | {f"viewfold.{m}": getattr(viewfold, m) for m in ("nn", "linalg")}
+    if name in vars(viewfold.nn):
+        return f"vf.nn.{name}(x)"
+    found = _elsewhere(name, modules)
+    return found.replace("viewfold", "vf") + (("(x)" if ";" not in found else "") if found.startswith("it is") else "") if found else None
 
 
 def of_name(name: str) -> str | None:
@@ -173,4 +197,57 @@ def of_name(name: str) -> str | None:
                 "functions vf.callback")
     if name in _LAYERS:
         return "layers are functions of arrays, as in x @ w + b, and modules dictionaries of them; vf.nn has what they consist of"
-    return _NAMES.get(name)
+    return _NAMES.get(name) or _BY_NAME.get(name)
+
+
+# of an operation of the library that another one calls so: how it is written in graphs, or what there is instead
+_WRITTEN, _INSTEAD = r"here it is (.*?)(?: \(call|$)", r"there is no such operation; (?!nearest|there are|docs/|here it is)(.*?)(?: \(call|$)"
+
+
+def _elsewhere(name: str, modules: dict[str, Any]) -> str | None:
+    """What the library's table of other libraries' names says; modules: by their names, as `viewfold.nn`."""
+    from ._array import apply
+
+    try:
+        apply(name, ())
+    except Exception as error:  # of whatever kind: it says what the name may stand for
+        found, instead = re.search(_WRITTEN, str(error)), re.search(_INSTEAD, str(error))
+        if instead and "%" not in instead[1] and "@" not in instead[1]:
+            return instead[1]
+        written = found[1] if found else ""
+        operation = written.split()[2] if written.startswith("%") else written
+        for place, functions in modules.items():
+            if operation in vars(functions) and ";" not in written:
+                return f"it is {place}.{operation}" + (f"; as a text, {written}" if " " in written else "")
+        return f"as operations of viewfold.apply it is {written}" if written else None
+    return None
+
+
+def _near(name: str, modules: dict[str, Any]) -> list[str]:
+    """Where there are functions of such a name, here or in a module: conv for conv2d."""
+    from difflib import get_close_matches
+
+    places = {key: f"{place}.{key}" for place, module in modules.items()
+              for key in getattr(module, "__all__", vars(module)) if not key.startswith("_")}
+    begins = [key for key in places if len(key) > 3 and name.startswith(key)]
+    return [places[key] for key in begins or get_close_matches(name, places, 3, 0.75)]
+
+
+def missing(place: str, name: str, behind: str = "") -> AttributeError:
+    """The error of a name that the module lacks; behind: what it has instead, said where nothing else is known."""
+    import viewfold
+
+    modules = {"viewfold": viewfold} | {f"viewfold.{m}": getattr(viewfold, m) for m in ("nn", "linalg", "random", "collectives")}
+    if name.startswith("_"):
+        return AttributeError(f"module {place!r} has no attribute {name!r}")
+    elsewhere = [where for where, module in modules.items() if where != place and name in (
+        getattr(module, "__all__", None) or [k for k, v in vars(module).items() if not inspect.ismodule(v)])]
+    if elsewhere and place != "viewfold.random":
+        return AttributeError(f"{place} has no {name}; it is {elsewhere[0]}.{name}")
+    layer = "layers are functions of arrays" if place == "viewfold.nn" and name[0].isupper() else None
+    advice = of_name(name) or (of_name("Linear") if layer else None) or _elsewhere(name, modules)
+    if advice:
+        return AttributeError(f"{place} has no {name}; {advice}")
+    near = _near(name, modules)
+    return AttributeError(f"module {place!r} has no attribute {name!r}; " +
+                          (f"near to it: {', '.join(near)}" if near else behind or "operations by name: viewfold.apply"))

@@ -41,6 +41,9 @@ def print(text: str, x: Array) -> Array:
 
 def tap(x: Array, function: Callable[[Any], None], name: str = "") -> Array:
     """x; each time that it is computed, the function is called with an array of its elements."""
+    if not callable(function) or not hasattr(x, "shape"):
+        raise TypeError("tap takes an array and a function that is called with its elements, as in vf.tap(x, print), and perhaps a name, "
+                        f"name='x'; got {type(x).__name__} and {type(function).__name__}")
     if _native.is_silent():
         return x
     if _native.tracing() is None:

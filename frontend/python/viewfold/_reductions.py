@@ -24,6 +24,9 @@ def _attributes(x: Array, axis: Any, keepdims: bool) -> str:
 
 def _reduce(operation: str, x: Any, axis: Any, keepdims: bool, extra: str = "") -> Array:
     x = asarray(x)
+    if isinstance(axis, Array) and operation in ("reduce_max", "reduce_min"):
+        raise TypeError(f"{operation[7:]} is of one array, whose axis comes second; the {operation[7:]} of each two elements is "
+                        f"vf.{operation[7:]}imum(x, y)")
     if isinstance(axis, tuple) and not axis:
         return x
     return apply(operation, (x,), (_attributes(x, axis, keepdims) + " " + extra).strip())

@@ -202,6 +202,8 @@ def name_axes(x: Array, letters: str) -> Array:
 
 def rearrange(x: Array, pattern: str, **sizes: int) -> Array:
     """Axes by letters, as einops: rearrange(x, 'b h w c -> b c h w'); one letter for each axis."""
+    if not isinstance(pattern, str) or pattern.count("->") != 1:
+        raise TypeError(f"rearrange: the pattern is {pattern!r:.60}; takes one text with an arrow, as in rearrange(x, 'b h w c -> b c h w')")
     before, after = (p.replace(" ", "") for p in pattern.split("->"))
     for letter, size in sizes.items():
         before = before.replace(letter, f"{letter}={size} ")

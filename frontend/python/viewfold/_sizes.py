@@ -111,6 +111,8 @@ def axis_text(axis: Any) -> str:
     try:
         return str(operator.index(axis))
     except TypeError:
+        if axis is None:
+            raise TypeError("an axis is an integer, and got None; all elements are one axis of x.reshape(-1)") from None
         raise TypeError(f"an axis is an integer that is known when a function is traced, or a letter of vf.name_axes, and got "
                         f"{type(axis).__name__}; vf.jit(f, static_argnames='axis') gives an argument as it is") from None
 

@@ -60,6 +60,9 @@ def value_and_grad(function: _Function, argnums: Any = 0, has_aux: bool = False)
         if not isinstance(value, Array) or value.ndim:
             shape = value.shape if isinstance(value, Array) else value
             aux = "; has_aux=True is for a pair of it and anything else" if isinstance(value, tuple) else ""
+            if not isinstance(value, (Array, tuple, list, dict)):
+                raise TypeError(f"grad: {_name(function)} gives {value!r:.40}, which is not computed from its arguments; it must give an "
+                                "array of one number, as x.sum()")
             raise TypeError(f"grad: {_name(function)} gives {shape}; a gradient is of one number, as of x.sum(){aux}")
         gradients = _tree.unflatten(form, _native.vjp((value,), None, leaves))
         result = gradients[0] if isinstance(argnums, int) else tuple(gradients)
@@ -211,7 +214,11 @@ def scan(body: _Function, init: Any, xs: Any = None, length: int | None = None, 
 def _check_state(what: str, form: _tree.Form, before: list[Any], after: list[Any]) -> None:
     """Refuses arrays that an iteration changes to another dtype or shape."""
     for path, x, y in zip(_tree.paths(form, "[{!r}]"), before, after):
-        if x.shape != y.shape or x.dtype != y.dtype:
+        if x.shape != y.shape:
+            raise TypeError(f"{what}{path} is {x.dtype.name}{list(x.shape)} before an iteration, and {y.dtype.name}{list(y.shape)} after "
+                            "it; both must be the same: begin with an array of the shape that the body gives, or return one of the "
+                            "shape that it is given")
+        if x.dtype != y.dtype:
             raise TypeError(f"{what}{path} is {x.dtype.name}{list(x.shape)} before an iteration, and {y.dtype.name}{list(y.shape)} after "
                             "it; both must be the same, by x.astype(...) of one of them")
 
@@ -305,8 +312,8 @@ def fori_loop(lower: int, upper: int, body: _Function, init: Any) -> Any:
     from ._creation import arange
 
     for bound in (lower, upper):
-        if not hasattr(bound, "__index__"):
-            raise TypeError(f"fori_loop: a bound is {bound!r}; bounds are integers, and vf.while_loop takes what is computed")
+        if not hasattr(bound, "__index__") or getattr(bound, "ndim", 0):
+            raise TypeError(f"fori_loop: a bound is {f'an array of shape {bound.shape}' if getattr(bound, 'ndim', 0) else repr(bound)}; bounds are integers, and vf.while_loop takes what is computed")
     return scan(step, init, arange(lower, upper))[0] if upper > lower else _own(_tree.map(asarray, init))
 
 

@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 from ._array import Array, apply
 from ._creation import asarray
-from ._hints import of_name
+from ._hints import missing
 from ._mesh import names
 
 __all__ = ["all_gather", "all_reduce", "all_to_all", "axis_index", "ppermute", "reduce_scatter"]
@@ -54,5 +54,4 @@ def axis_index(over: Any) -> Array:
 
 
 def __getattr__(name: str) -> Any:
-    advice = None if name.startswith("_") else of_name(name)
-    raise AttributeError(f"viewfold.collectives has no {name}; " + (advice or f"it has {', '.join(__all__)}"))
+    raise missing(__name__, name, f"it has {', '.join(__all__)}")

@@ -11,7 +11,7 @@ from ._reductions import max as _max
 from ._reductions import min as _min
 from ._reductions import sum as _sum
 from ._shapes import matrix_transpose, moveaxis
-from ._hints import of_name
+from ._hints import missing
 
 __all__ = ["matmul", "einsum", "tensordot", "vecdot", "outer", "cross", "matrix_transpose", "diagonal", "trace",
            "vector_norm", "matrix_norm", "matrix_power"]
@@ -132,5 +132,4 @@ def matrix_power(x: Array, n: int, /) -> Array:
 
 
 def __getattr__(name: str) -> Any:
-    advice = None if name.startswith("_") else of_name(name)
-    raise AttributeError(f"viewfold.linalg has no {name}; " + (advice or f"it has {', '.join(__all__)}"))
+    raise missing(__name__, name, f"it has {', '.join(__all__)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._array import Array, apply
-from ._hints import of_name
+from ._hints import missing
 from ._shapes import pad
 from ._sizes import axis_text, text_list
 
@@ -127,5 +127,4 @@ def avg_pool(x: Any, kernel: Any, *, stride: Any = None, padding: Any = None, co
 
 
 def __getattr__(name: str) -> Any:
-    advice = None if name.startswith("_") else of_name(name)
-    raise AttributeError(f"viewfold.nn has no {name}; " + (advice or f"it has {', '.join(__all__)}"))
+    raise missing(__name__, name, f"it has {', '.join(__all__)}")

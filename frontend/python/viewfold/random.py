@@ -7,13 +7,17 @@ from typing import Any
 from ._array import Array, apply
 from ._creation import asarray
 from ._dtypes import dtype as to_dtype
-from ._hints import of_name
+from ._hints import missing
 from ._sizes import text_list
 
 __all__ = ["uniform", "normal", "bernoulli", "split"]
 
 
 def _draw(name: str, seed: Any, shape: Any, remainder: str) -> Array:
+    if isinstance(seed, (tuple, list)) or getattr(seed, "ndim", 0):
+        given = tuple(seed.shape) if hasattr(seed, "shape") else tuple(seed)
+        raise TypeError(f"{name}: the seed, an integer, is the first argument, and the shape the second, as in {name}(1, (2, 3)); got "
+                        f"{'an array of shape ' if hasattr(seed, 'shape') else ''}{given} as the seed")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     return apply(name, (asarray(seed),), "shape=" + text_list(sizes) + " " + remainder)
 
@@ -46,5 +50,5 @@ def split(seed: Any, count: int = 2) -> Array:
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"viewfold.random has no {name}; it has {', '.join(__all__)}, which keep no state: each takes a seed "
-                         "first, as in normal(1, (2, 3))" + (f"; {advice}" if (advice := of_name(name)) else ""))
+    own = f"it has {', '.join(__all__)}, which keep no state: each takes a seed first, as in normal(1, (2, 3))"
+    raise missing(__name__, name, own)

@@ -1,4 +1,6 @@
 /* Collectives: constraints that say what changes in how a value is divided. */
+#include <stdio.h>
+
 #include "passes/ops/check.h"
 #include "passes/ops/mesh.h"
 
@@ -11,7 +13,10 @@ bool op_over_spec(ir_graph *g, const char *who, op_over over, ir_spec *out) {
                g, "%s: the graph has no mesh; vf_graph_set_mesh gives it one, or in a text mesh @m [x=2,y=4]",
                who) != 0;
   if (!over.text) return true;
-  if (!ir_spec_parse(mesh, over.text, over.length, out, &why))
+  char listing[IR_SPEC_MEANT];
+  bool bare = over.length && over.text[0] != '[' && over.length < sizeof listing - 2;
+  int length = bare ? snprintf(listing, sizeof listing, "[%.*s]", (int)over.length, over.text) : 0;
+  if (!ir_spec_parse(mesh, bare ? listing : over.text, bare ? (size_t)length : over.length, out, &why))
     return op_refuse(g, "%s: over: %s", who, why.text) != 0;
   bool listed = out->rank == 1 && ir_spec_count(out, 0) > 0 && !ir_spec_count(out, IR_PLACE_PENDING) &&
                 !ir_spec_count(out, IR_PLACE_REPLICATED) && !out->open[0] && !out->priority[0];

@@ -15,9 +15,16 @@ static bool put_lettered(ir_graph *g, ir_ref x, const char *text, size_t length,
     }
     size_t end = at;
     while (end < length && text[end] != ' ') end++;
-    if (end - at < 3 || text[at + 1] != '@')
-      return op_refuse(g, "shard: '%.*s' names no axis and what divides it; takes such as \"b@x c@y.z\"",
-                       (int)(end - at), text + at) != 0;
+    if (end - at < 3 || text[at + 1] != '@') {
+      char meant[IR_SPEC_MEANT];
+      bool known = ir_spec_meant(ir_graph_mesh(g), text, length, meant);
+      return op_refuse(g,
+                       "shard: '%.*s' names no axis and what divides it; takes an entry for each axis, as in "
+                       "[x,-], "
+                       "or letters of axes, as in \"b@x c@y.z\"%s%s",
+                       (int)(end - at), text + at, known ? "; as it is written here: " : "",
+                       known ? meant : "") != 0;
+    }
     int64_t axis = op_letter_axis(g, "shard", x, text[at]);
     if (axis < 0) return false;
     if (divides[axis])
@@ -58,7 +65,9 @@ ir_ref op_shard(ir_graph *g, ir_ref x, const char *text, size_t length) {
   if (length && text[0] != '[') return shard_lettered(g, x, text, length);
   if (!ir_spec_parse(mesh, text, length, &spec, &why)) return op_refuse(g, "shard: %s", why.text);
   if (spec.rank != ir_rank(g, x))
-    return op_refuse(g, "shard: the spec has %u dimensions; x has shape %s", (unsigned)spec.rank, OP_TYPE(x));
+    return op_refuse(
+        g, "shard: the spec has %u dimensions; x has shape %s; an entry for each axis, - where it is whole",
+        (unsigned)spec.rank, OP_TYPE(x));
   ir_text canonical;
   ir_text_init(&canonical, g->mem);
   ir_spec_print(mesh, &spec, &canonical);

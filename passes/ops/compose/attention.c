@@ -38,6 +38,26 @@ static bool check_ranks(ir_graph *g, const attention *a) {
   return false;
 }
 
+/* Axes before the last two broadcast; false after failing. */
+static bool check_batch(ir_graph *g, const attention *a) {
+  for (int k = K; k <= V; k++) {
+    uint32_t lead = ir_rank(g, a->x[Q]) < ir_rank(g, a->x[k]) ? ir_rank(g, a->x[Q]) : ir_rank(g, a->x[k]);
+    for (uint32_t i = 3; i <= lead; i++) {
+      ir_ref mine = from_end(g, a->x[Q], i), other = from_end(g, a->x[k], i);
+      if (op_is_one(g, mine) || op_is_one(g, other) || op_decided(g, IR_OP_EQ, mine, other)) continue;
+      op_refuse(
+          g,
+          "attention: q has shape %s, %c has shape %s; the axes before the last two, batch and heads, must "
+          "be "
+          "equal or 1, and positions and features come last: heads behind positions are put before them by "
+          "permute %%q order=[0,2,1,3]%s",
+          OP_TYPE(a->x[Q]), "qkv"[k], OP_TYPE(a->x[k]), OP_FACT(IR_OP_EQ, mine, other));
+      return false;
+    }
+  }
+  return true;
+}
+
 /* A mask broadcasts to [..., queries, keys]; false after failing. */
 static bool mask_fits(ir_graph *g, const attention *a) {
   ir_ref mask = a->x[MASK];
@@ -68,7 +88,8 @@ static bool mask_fits(ir_graph *g, const attention *a) {
 static bool start_attention(ir_graph *g, attention *a, const ir_ref *x, size_t n, double scale) {
   a->n = n;
   for (size_t i = 0; i < n; i++) a->x[i] = x[i];
-  if (!op_compose_begin(g, "attention", a->x, n) || !check_ranks(g, a) || (n > MASK && !mask_fits(g, a)))
+  if (!op_compose_begin(g, "attention", a->x, n) || !check_ranks(g, a) || !check_batch(g, a) ||
+      (n > MASK && !mask_fits(g, a)))
     return false;
   if (!isfinite(scale)) {
     op_refuse(g, "attention: scale is %g; takes a finite number, 0 for 1 / sqrt(%s)", scale,

@@ -1,5 +1,6 @@
 /* Convolutions (cross-correlations, as neural networks use the word): the windows of x times the weight,
  * summed over channels and window indices. */
+#include <stdio.h>
 #include <string.h>
 
 #include "conv.h"
@@ -46,16 +47,43 @@ static const char *channels_last(ir_graph *g, const op_convolution *c) {
                    : "; channels that are last are put there by permute %x order=[0,3,1,2]";
 }
 
+/* The same of weights, where they are [..., channels, results] or [results, ..., channels], of a square
+ * window. */
+static const char *weights_last(ir_graph *g, const op_convolution *c) {
+  uint32_t rank = ir_rank(g, c->weight);
+  if (rank != 4 || ir_rank(g, c->x) != 4) return "";
+  bool within = false, end = false; /* are the channels those of x in the last but one place, in the last? */
+  for (int i = 1; i < 4; i += 2) {
+    ir_ref channels = ir_dim(g, c->x, (uint32_t)i);
+    within |= op_decided(g, IR_OP_EQ, ir_dim(g, c->weight, 2), channels);
+    end |= op_decided(g, IR_OP_EQ, ir_dim(g, c->weight, 3), channels);
+  }
+  ir_ref second = ir_dim(g, c->weight, 1);
+  bool square = op_decided(g, IR_OP_EQ, ir_dim(g, c->weight, 2), ir_dim(g, c->weight, 3));
+  if (within && !square && op_decided(g, IR_OP_EQ, ir_dim(g, c->weight, 0), second))
+    return "; a weight whose channels and results are last is put so by permute %w order=[3,2,0,1]";
+  if (end && !square && op_decided(g, IR_OP_EQ, second, ir_dim(g, c->weight, 2)))
+    return "; a weight whose channels are last is put so by permute %w order=[0,3,1,2]";
+  return "";
+}
+
+static void add_hint(ir_graph *g, const char *hint) {
+  size_t used = strlen(g->error->text);
+  if (g->error->status == IR_ERR_INVALID)
+    snprintf(g->error->text + used, sizeof g->error->text - used, "%s", hint);
+}
+
 bool op_conv_channels(ir_graph *g, const op_convolution *c, ir_ref expected, ir_ref split, ir_ref out) {
   ir_ref have = ir_dim(g, c->x, 1), groups = ir_index(g, c->groups);
   if (!op_decided(g, IR_OP_EQ, have, expected)) {
     op_refuse(g,
               "%s: x has shape %s, %s channels; the weight has shape %s, for %s channels in %lld group%s; "
-              "both must be equal, where x is [batch, channels, ...] and the weight [%s, ...]%s%s",
+              "both must be equal, where x is [batch, channels, ...] and the weight [%s, ...]%s%s%s",
               c->who, OP_TYPE(c->x), OP_EXPR(have), OP_TYPE(c->weight), OP_EXPR(expected),
               (long long)c->groups, c->groups == 1 ? "" : "s",
               strcmp(c->who, "conv") ? "channels, results / groups" : "results, channels / groups",
-              channels_last(g, c), OP_FACT(IR_OP_EQ, have, expected));
+              channels_last(g, c), strcmp(c->who, "conv") ? "" : weights_last(g, c),
+              OP_FACT(IR_OP_EQ, have, expected));
     return false;
   }
   if (!pass_divides(g, groups, split)) {
@@ -89,7 +117,7 @@ ir_ref op_conv_correlate(ir_graph *g, const op_convolution *c) {
     return op_refuse(g, "%s: x has shape %s, %zu spatial axes; takes at most %d", c->who, OP_TYPE(c->x), m,
                      (IR_MAX_RANK - 4) / 2);
   ir_ref x = op_windows(g, c->who, c->x, c->w, m, 0);
-  if (!x) return 0;
+  if (!x) return add_hint(g, weights_last(g, c)), 0;
   dims[n++] = ir_dim(g, x, 0), dims[n++] = ir_index(g, c->groups), dims[n++] = one, dims[n++] = in;
   for (size_t i = 0; i < 2 * m; i++) dims[n++] = ir_dim(g, x, (uint32_t)(2 + i));
   x = op_reshape(g, x, dims, n);

@@ -31,8 +31,11 @@ static bool start_pool(ir_graph *g, const char *who, ir_ref *x, const op_window 
   if (!op_compose_begin(g, who, x, 1)) return false;
   uint32_t rank = ir_rank(g, *x);
   if (axes < 1 || axes > rank) {
-    op_refuse(g, "%s: windows of %zu axes; x has shape %s; takes 1 to all of its axes", who, axes,
-              OP_TYPE(*x));
+    op_refuse(
+        g,
+        "%s: windows of %zu axes; x has shape %s; takes windows of its last axes, 1 to all of them, as in "
+        "kernel=[2,2]; a single number is the size on all axes behind batch and channels",
+        who, axes, OP_TYPE(*x));
     return false;
   }
   if (!op_windows_fit(g, who, *x, w, axes)) return false;

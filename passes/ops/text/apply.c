@@ -120,6 +120,7 @@ static bool count_fits(ir_graph *g, const name_row *row, size_t n) {
     ir_text_str(&takes, "; attributes: ");
     op_attr_put_names(&accepted, &takes);
   }
+  if (row->most > 2) ir_textf(&takes, "; `viewfold ops %s` shows how", row->text); /* names alone do not */
   op_refuse(g, "%s: %zu operand%s given; takes %s", row->text, n, n == 1 ? "" : "s", ir_text_get(&takes));
   ir_text_free(&takes);
   return false;

@@ -113,7 +113,7 @@ bool op_put_foreign_attribute(const char *operation, const char *name, size_t le
   plain_name p = plain(name, length);
   for (size_t i = 0; i < ATTRIBUTE_COUNT && p.length; i++) {
     const char *only = attributes[i].operation;
-    if (!lists(attributes[i].names, &p) || (only && strcmp(only, operation) != 0)) continue;
+    if (!lists(attributes[i].names, &p) || (only && *only != '*' && strcmp(only, operation) != 0)) continue;
     if (only) ir_textf(out, "; here that is %s", attributes[i].ours);
     if (only || put_called(name, length, attributes[i].ours, accepted, out)) return true;
   }

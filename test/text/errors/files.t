@@ -62,7 +62,7 @@ $ : > x.npy; viewfold run double.vf --in x=x.npy
 
 == text
 $ echo 1 2 3 4 > x.npy; viewfold run double.vf --in x=x.npy
-! x.npy: error: not a .npy file: it starts with 31 20 32 20 33 20; expected 93 4E 55 4D 50 59
+! x.npy: error: not a .npy file: it starts with 31 20 32 20 33 20 (text: numpy.loadtxt reads its numbers, and numpy.save writes .npy); expected 93 4E 55 4D 50 59
 ? 2
 
 == an archive of arrays

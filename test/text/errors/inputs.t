@@ -34,7 +34,7 @@ $ viewfold run g.vf --in
 
 == an input without a value
 $ viewfold run g.vf --in x
-! viewfold run: --in takes NAME=VALUE, found 'x'
+! viewfold run: --in takes NAME=VALUE, found 'x'; as in --in x=FILE.npy
 ! Try 'viewfold run --help'.
 ? 2
 

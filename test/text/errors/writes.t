@@ -694,12 +694,12 @@ $ viewfold dump --stage=graph 43.vf
 
 == no value
 $ viewfold dump --stage=graph 44.vf
-! 44.vf:3:3: error: assign: 2 operands given; takes 3: x, target, update
+! 44.vf:3:3: error: assign: 2 operands given; takes 3: x, target, update; `viewfold ops assign` shows how
 ? 2
 
 == too many values
 $ viewfold dump --stage=graph 45.vf
-! 45.vf:3:3: error: assign: 4 operands given; takes 3: x, target, update; attributes: op
+! 45.vf:3:3: error: assign: 4 operands given; takes 3: x, target, update; attributes: op; `viewfold ops assign` shows how
 ? 2
 
 == an attribute of another operation

@@ -255,7 +255,7 @@ $ viewfold dump --stage=graph named.vf
 
 == no name for a result
 $ viewfold dump --stage=graph unnamed.vf
-! unnamed.vf:6:3: error: wrong number of results, found 0 names, expected 1
+! unnamed.vf:6:3: error: wrong number of results, found 0 names, expected 1, what the graph that it calls returns
 ? 2
 
 == a condition that writes

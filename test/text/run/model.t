@@ -11,7 +11,7 @@ $ viewfold run scale.onnx --in 'x=[[1,2,3,4]]'
 ! scale.onnx: error: node 'fold' (Reshape, operator set 17; inputs 'h' f32[n,4], 'shape' i64[2]): shape is the model's input 'shape'; the importer must know its elements: give them as a fixed value of that input: --in shape=VALUE
 ? 2
 $ viewfold dump --stage=graph scale.onnx --in 'shape=[-1]'
-graph @model(%x: f32[n=1..65536,4]) {
+graph @g(%x: f32[n=1..65536,4]) {
   %0 = mul %x, 2.0 : f32[n,4]
   %y = reshape %0 shape=[(n*4)] : f32[(n*4)]
   return %y
@@ -21,13 +21,13 @@ graph @model(%x: f32[n=1..65536,4]) {
 $ printf '\010\010\022\000:x\012\020\012\001x\012\003two\022\001h"\003Mul\012\034\012\001h\012\005shape\022\001y\032\004fold"\007Reshape\022\001g*\015\020\001B\003twoJ\004\000\000\000@Z\024\012\001x\022\017\012\015\010\001\022\011\012\003\022\001n\012\002\010\004Z\023\012\005shape\022\012\012\010\010\007\022\004\012\002\010\002b\011\012\001y\022\004\012\002\010\001B\004\012\000\020\021' > scale.onnx
 $ viewfold import scale.onnx -o scale.vf --in 'shape=[-1]'
 $ cat scale.vf
-graph @model(%x: f32[n=1..65536,4]) {
+graph @g(%x: f32[n=1..65536,4]) {
   %0 = mul %x, 2.0 : f32[n,4]
   %y = reshape %0 shape=[(n*4)] : f32[(n*4)]
   return %y
 }
-$ viewfold dump --stage=graph --graph model scale.vf | head -1
-graph @model(%x: f32[n=1..65536,4]) {
+$ viewfold dump --stage=graph --graph g scale.vf | head -1
+graph @g(%x: f32[n=1..65536,4]) {
 
 == an operator that there is not is named with its node
 $ printf '\010\010\022\000:\064\012\022\012\001x\022\001y\032\002u\061"\006Unbind\022\001gZ\020\012\001x\022\013\012\011\010\001\022\005\012\003\022\001nb\011\012\001y\022\004\012\002\010\001B\004\012\000\020\021' > unbind.onnx
@@ -83,7 +83,7 @@ $ viewfold run relu.onnx --check relu.onnx
 ! relu.onnx: error: not a folder
 ? 2
 $ viewfold explain --no-run relu.onnx | head -1
-graph @model: 1 kernel, 0 temporaries
+graph @g: 1 kernel, 0 temporaries
 
 == a file that is no model
 $ printf 'graph @g' > text.onnx
@@ -129,4 +129,14 @@ $ viewfold import copy.onnx -o new.onnx
 ? 2
 $ viewfold import copy.onnx -o new.vf --in n=3
 ! viewfold import: --in n: the model has no such input; it has x
+? 2
+
+== what a model declares of its outputs: another shape is said, another dtype is an error
+$ printf '\010\010\022\000\072\062\012\013\012\001x\022\001y\042\003Neg\022\001gZ\017\012\001x\022\012\012\010\010\001\022\004\012\002\010\002b\017\012\001y\022\012\012\010\010\001\022\004\012\002\010\005B\004\012\000\020\021' > shape.onnx
+$ viewfold run shape.onnx --in 'x=[1,2]'
+! viewfold: import: the output 'y' is declared as f32[5], and what is computed is f32[2]
+y: f32[2] = [-1.0, -2.0]
+$ printf '\010\010\022\000\072\062\012\013\012\001x\022\001y\042\003Neg\022\001gZ\017\012\001x\022\012\012\010\010\001\022\004\012\002\010\002b\017\012\001y\022\012\012\010\010\006\022\004\012\002\010\002B\004\012\000\020\021' > dtype.onnx
+$ viewfold run dtype.onnx --in 'x=[1,2]'
+! dtype.onnx: error: the output 'y' is declared as i32[2], and what is computed is f32[2]; takes a declaration that fits
 ? 2

@@ -113,7 +113,7 @@ y: f32[5,2] = [[22.0, 28.0], [49.0, 64.0], [76.0, 100.0], [0.0, 0.0], [3.0, 4.0]
 $ sh p.sh x=2,y=4 'graph @g(%a: f32[4,4] @m[x,-], %b: f32[5] @m[-]) {; %y = add %a, %b; return %y; }'
 ! p.vf:3:2: error: add: shapes f32[4,4] and f32[5] do not broadcast: size 4 meets 5 at axis -1; sizes must be equal or 1
 $ sh p.sh x=2,y=4 'graph @g(%a: f32[4,4] @m[x]) {; %y = exp %a; return %y; }'
-! p.vf:2:23: error: wrong spec, found 1 dimensions, expected the 2 of the value
+! p.vf:2:23: error: wrong spec, found 1 dimension, expected the 2 of the value: an entry for each axis, - where it is whole, as in @m[x,-]
 $ sh p.sh x=2,y=4 'graph @g(%a: f32[4,4] @m[x,-]) {; %y = exp %a : f32[4,5] @m[x,-]; return %y; }'
 ! p.vf:3:16: error: wrong type of '%y', found f32[4,5], expected f32[4,4]
 

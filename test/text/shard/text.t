@@ -40,7 +40,7 @@ printf 'mesh @m [x=2]\ngraph @g(%%x: f32[4]%s) {\n  %%y = %s\n  return %%y\n}\n'
 viewfold dump --stage=graph e.vf
 >>>
 $ sh err ' @m[x,-]' 'neg %x'
-! e.vf:2:21: error: wrong spec, found 2 dimensions, expected the 1 of the value
+! e.vf:2:21: error: wrong spec, found 2 dimensions, expected the 1 of the value: an entry for each axis, - where it is whole, as in @m[x]
 ? 2
 $ sh err ' @k[x]' 'neg %x'
 ! e.vf:2:21: error: unknown mesh, found '@k', expected '@m'
@@ -87,5 +87,5 @@ $ sed 's/c@y/b@y/' letters.vf > b.vf; viewfold dump --stage=graph b.vf
 ! b.vf:3:3: error: shard: axis 'b' is named twice in b@y b@x
 ? 2
 $ sed 's/c@y/c=y/' letters.vf > c.vf; viewfold dump --stage=graph c.vf
-! c.vf:3:3: error: shard: 'c=y' names no axis and what divides it; takes such as "b@x c@y.z"
+! c.vf:3:3: error: shard: 'c=y' names no axis and what divides it; takes an entry for each axis, as in [x,-], or letters of axes, as in "b@x c@y.z"
 ? 2
