@@ -52,7 +52,7 @@ $ sh err '' 'shard %x to=[x,x]'
 ! e.vf:3:20: error: sharding: x and x overlap: an axis stands once in all of a spec
 ? 2
 $ sh err '' 'shard %x to=[-,-]'
-! e.vf:3:3: error: shard: the spec has 2 dimensions; x has shape f32[4]
+! e.vf:3:3: error: shard: the spec has 2 dimensions; x has shape f32[4]; an entry for each axis, - where it is whole
 ? 2
 $ sh err '' 'shard %x to=3'
 ! e.vf:3:3: error: [..]
