@@ -38,8 +38,10 @@ bool shard_note_sum(shard_state *s, ir_ref x, ir_ref local, ir_op by, const ir_s
 /* The part of a deferred view. Pending reductions stay. */
 static ir_ref made_view(shard_state *s, ir_ref x, const ir_spec *to) {
   ir_spec from;
-  ir_ref exchange, made = shard_view_part(s, x, to, &from, &exchange);
-  if (!made || !exchange) return made;
+  ir_op summed;
+  ir_ref exchange, made = shard_view_part(s, x, to, &from, &exchange, &summed);
+  if (!made || !shard_note_sum(s, x, made, summed, to)) return 0;
+  if (!exchange) return made;
   return shard_note_move(s, x, -1, SHARD_READS, &from, to, exchange) ? made : 0;
 }
 
