@@ -131,8 +131,8 @@ static bool must_move(const ir_spec *from, const ir_spec *to) {
   return false;
 }
 
-/* Below views of it, the pending value that others read as well, or that has fewer elements; x itself where
- * there is none. */
+/* Below views of it, the pending value that others read as well, or that has no more elements: one sum serves
+ * all views of it. Else x itself. */
 static ir_ref pending_below(const shard_state *s, ir_ref x) {
   ir_graph *g = s->g;
   ir_ref below = x;
@@ -145,7 +145,7 @@ static ir_ref pending_below(const shard_state *s, ir_ref x) {
     if (!summed && !shard_same_pending(ir_spec_of(g, below), ir_spec_of(g, next))) break;
     below = next;
   }
-  return s->readers[below] > 1 || shard_bytes(s->g, below) < shard_bytes(s->g, x) ? below : x;
+  return s->readers[below] > 1 || shard_bytes(s->g, below) <= shard_bytes(s->g, x) ? below : x;
 }
 
 /* A view of such a value: the sum is made once, and the view of that. */
