@@ -22,6 +22,9 @@ latency and bandwidth as viewfold mesh calibrate measured them
   all_reduce x to []                          receives 4, all 8, peak 12, N us
 $ VIEWFOLD_MESH_COSTS=none viewfold explain --mesh kept.vf | head -1
 graph @g on mesh @m [x=2,y=1]: 1 collective; a device receives 4 bytes at most, all of them 8
+$ VIEWFOLD_MESH_COSTS=off viewfold explain --mesh kept.vf
+! viewfold explain: VIEWFOLD_MESH_COSTS is off; it is kept, as without it: what viewfold mesh calibrate measured counts; or none: it does not
+? 2
 $ sed 's/y=1\]/& latency=[1e-6,0] bandwidth=[1e9,0]/' kept.vf > given.vf && viewfold explain --mesh given.vf | sed -n '1p;/measured/p'
 graph @g on mesh @m [x=2,y=1] latency=[1e-06,0.0] bandwidth=[1000000000.0,0.0]: 1 collective; a device receives 4 bytes at most, all of them 8
 $ sed 's/x=2/x=4/' kept.vf > other.vf && viewfold explain --mesh other.vf | head -1

@@ -1,8 +1,8 @@
-#include "frontend/report/dump_shard.h"
+#include "frontend/report/mesh/dump_shard.h"
 
-#include "frontend/report/divided.h"
+#include "frontend/report/mesh/divided.h"
 #include "frontend/report/dump_graph.h"
-#include "frontend/mesh/next_best.h"
+#include "frontend/report/mesh/next_best.h"
 #include "ir/print/print.h"
 
 #include <string.h>
