@@ -108,6 +108,7 @@ frontend  ^frontend/cli     ^jansson\.h$
 frontend  ^frontend/python  ^(Python|pyconfig|structmember)\.h$
 frontend  .                 ^xxhash\.h$
 frontend  ^frontend/files   ^zlib\.h$
+ir        ^ir/eval/exchange ^pthread\.h$
 E2
 # What counts as C library: the standard headers for ir/, passes/ and codegen/, POSIX and Linux as well elsewhere.
 standard='assert|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|time|uchar|wchar'

@@ -78,8 +78,17 @@ ir_status fe_mesh_take_kept(rt_context *c, ir_graph *g, bool *taken, ir_error *e
   const ir_mesh *m = ir_graph_mesh(g);
   costs kept = {.known = false};
   if (taken) *taken = false;
-  if (!c || !m || declares_costs(m)) return IR_OK;
-  if (!setting || strcmp(setting, "none") != 0) find_costs(c, m, &kept);
+  bool none = setting && strcmp(setting, "none") == 0,
+       keeps = !setting || !*setting || !strcmp(setting, "kept");
+  if (!c || !m) return IR_OK;
+  if (!none && !keeps)
+    return ir_fail(
+        error, IR_ERR_INVALID,
+        "VIEWFOLD_MESH_COSTS is %.40s; it is kept, as without it: what viewfold mesh calibrate measured "
+        "counts; or none: it does not",
+        setting);
+  if (declares_costs(m)) return IR_OK;
+  if (keeps) find_costs(c, m, &kept);
   if (fe_mesh_agree(c, m, &kept, sizeof kept, error) != IR_OK) return error->status;
   ir_mesh_axis *axes = g->sharding->mesh.axes;
   for (uint32_t a = 0; a < m->axis_count && kept.known; a++)

@@ -9,7 +9,8 @@
 /* Keeps what the mesh has; without a cache, nothing. */
 void fe_mesh_keep(rt_context *context, const ir_mesh *mesh);
 /* Where the graph's mesh declares no latency and no bandwidth, gives its axes those that are kept, and sets
- * *taken; taken may be NULL. Not where $VIEWFOLD_MESH_COSTS is `none`. Several processes call it alike: all
+ * *taken; taken may be NULL. Not where $VIEWFOLD_MESH_COSTS is
+ * `none`; fails where it is something else than that and `kept`. Several processes call it alike: all
  * take what process 0 has, so that they make the same program. */
 ir_status fe_mesh_take_kept(rt_context *context, ir_graph *graph, bool *taken, ir_error *error);
 

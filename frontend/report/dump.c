@@ -8,7 +8,7 @@
 #include "frontend/report/dump_code.h"
 #include "frontend/report/dump_graph.h"
 #include "frontend/report/dump_kernels.h"
-#include "frontend/report/dump_shard.h"
+#include "frontend/report/mesh/dump_shard.h"
 #include "frontend/report/dump_steps.h"
 #include "frontend/text/loop_schedule.h"
 #include "ir/print/print.h"

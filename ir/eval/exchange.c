@@ -1,13 +1,14 @@
 /* Exchanges in the reference evaluator: one graph on several devices.
  *
- * A device is evaluated until it comes to an exchange to which some device has not given its part yet. It
- * leaves its part and is evaluated again from the beginning when all have: then it finds the parts of all. So
- * devices take turns, and exchanges inside of functions need nothing of their own. */
+ * Each device is evaluated by a thread, of which one runs at a time: a device goes on until it comes to an
+ * exchange to which some device has not given its part yet, leaves its part, and lets the others run until
+ * all have. */
 #include "impl.h"
 
 #include "ir/exchange.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <string.h>
 
 /* What a device gives to one exchange. */
@@ -20,14 +21,31 @@ typedef struct part {
   bool given;
 } part;
 
+typedef struct device {
+  const ir_eval_device *given;
+  ir_eval_result *out;
+  ir_status status;
+  ir_error error;
+  size_t number; /* exchanges that it has come to */
+  bool started, ended;
+  pthread_t thread;
+} device;
+
+enum { NOBODY = -1 };
+
 struct ir_eval_mesh {
+  const ir_graph *g;
   const ir_mem *mem;
-  size_t devices, current; /* current: the device that is evaluated */
-  part *parts;             /* of exchange k and device d: [k * devices + d] */
-  size_t count, cap;       /* exchanges that some device has come to, and room for parts */
-  size_t given;            /* parts that are there */
-  size_t number;           /* exchanges that the current device has come to in this evaluation */
-  bool waits;              /* the evaluation has ended because parts are missing */
+  const ir_ref *roots;
+  size_t root_count, devices;
+  device *own;       /* of each device */
+  part *parts;       /* of exchange k and device d: [k * devices + d] */
+  size_t count, cap; /* exchanges that some device has come to, and room for parts */
+  size_t given;      /* parts that are there */
+  bool stopped;      /* what waits is to end, since a device has failed, or parts never come */
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  int current; /* the device that runs, or NOBODY: then the caller does */
 };
 
 /* The element of a part, or NULL where it lies outside. */
@@ -97,29 +115,48 @@ static ir_status give(ir_eval_run *run, const part *own, part *to) {
   return IR_OK;
 }
 
-/* The parts of all devices for the next exchange. Fails, with waits, where one is missing. */
+/* turns */
+
+static void pass_to(ir_eval_mesh *m, int next) {
+  m->current = next;
+  pthread_cond_broadcast(&m->changed);
+}
+static void wait_for(ir_eval_mesh *m, int own) {
+  while (m->current != own) pthread_cond_wait(&m->changed, &m->lock);
+}
+
+/* Have all devices given their parts to an exchange? Fails where they have come to different ones. */
+static ir_status all_given(ir_eval_run *run, const ir_eval_mesh *m, const part *parts, bool *out) {
+  *out = true;
+  for (size_t d = 0; d < m->devices; d++) {
+    *out = *out && parts[d].given;
+    if (parts[d].given && parts[d].node != parts[m->current].node)
+      return ir_fail(run->error, IR_ERR_INVALID,
+                     "exchange: devices %zu and %d come to different exchanges; what decides about them must "
+                     "be the same on all devices",
+                     d, m->current);
+  }
+  return IR_OK;
+}
+
+/* The parts of all devices for the next exchange of the device that runs. */
 static ir_status parts_of(ir_eval_run *run, ir_eval_mesh *m, const part *own, const part **out) {
-  if (m->number == m->count) {
+  int self = m->current;
+  size_t at = m->own[self].number++;
+  if (at == m->count) {
     if (!IR_RESERVE(m->mem, m->parts, m->cap, (m->count + 1) * m->devices))
       return ir_eval_no_memory(run, own->node);
     memset(m->parts + m->count++ * m->devices, 0, m->devices * sizeof *m->parts);
   }
-  part *parts = m->parts + m->number++ * m->devices;
-  ir_status status = IR_OK;
-  if (!parts[m->current].given && !(status = give(run, own, &parts[m->current]))) m->given++;
-  *out = parts;
-  for (size_t d = 0; d < m->devices && !status; d++) {
-    if (!parts[d].given) {
-      m->waits = true;
-      return ir_fail(run->error, IR_ERR_INTERNAL, "exchange: a part is missing");
-    }
-    if (parts[d].node != own->node)
-      return ir_fail(
-          run->error, IR_ERR_INVALID,
-          "exchange: devices %zu and %zu come to different exchanges; what decides about them must "
-          "be the same on all devices",
-          d, m->current);
+  ir_status status = give(run, own, &m->parts[at * m->devices + (size_t)self]);
+  m->given += !status;
+  bool all = false;
+  while (!status && !(status = all_given(run, m, m->parts + at * m->devices, &all)) && !all) {
+    pass_to(m, NOBODY);
+    wait_for(m, self);
+    if (m->stopped) status = ir_fail(run->error, IR_ERR_INTERNAL, "exchange: a part is missing");
   }
+  *out = m->parts + at * m->devices;
   return status;
 }
 
@@ -133,40 +170,76 @@ ir_status ir_eval_exchange(ir_eval_run *run, ir_ref ref, ir_slot *out) {
 
 /* all devices */
 
-/* Evaluates the graph on the current device as far as parts are there. */
-static ir_status evaluate(const ir_graph *g, const ir_ref *roots, size_t n, ir_eval_mesh *m,
-                          const ir_eval_device *device, ir_eval_result *out, ir_error *error) {
-  m->number = 0;
-  m->waits = false;
-  return ir_eval_on(g, roots, n, device, m, out, error);
+static void *evaluate(void *user) {
+  ir_eval_mesh *m = user;
+  pthread_mutex_lock(&m->lock); /* held by whoever runs */
+  device *own = &m->own[m->current];
+  own->status = ir_eval_on(m->g, m->roots, m->root_count, own->given, m, own->out, &own->error);
+  own->ended = true;
+  pass_to(m, NOBODY);
+  pthread_mutex_unlock(&m->lock);
+  return NULL;
+}
+
+/* Lets the device run until it waits or ends. */
+static ir_status go_on(ir_eval_mesh *m, size_t number, ir_error *error) {
+  device *d = &m->own[number];
+  m->current = (int)number;
+  if (d->started) pthread_cond_broadcast(&m->changed);
+  else if (pthread_create(&d->thread, NULL, evaluate, m) != 0) {
+    m->current = NOBODY;
+    return ir_fail(error, IR_ERR_MEMORY, "exchange: no thread can be started for device %zu", number);
+  }
+  d->started = true;
+  wait_for(m, NOBODY);
+  return d->ended && d->status ? ir_fail(error, d->status, "device %zu: %s", number, d->error.text) : IR_OK;
+}
+
+/* Devices take turns until all have ended, or one has failed. */
+static ir_status take_turns(ir_eval_mesh *m, ir_error *error) {
+  ir_status status = IR_OK;
+  size_t done = 0, before;
+  do {
+    size_t given = m->given;
+    before = done, done = 0;
+    for (size_t d = 0; d < m->devices && !status; d++) {
+      if (!m->own[d].ended) status = go_on(m, d, error);
+      done += m->own[d].ended;
+    }
+    if (!status && done < m->devices && done == before && given == m->given)
+      status = ir_fail(error, IR_ERR_INVALID,
+                       "exchange: %zu of %zu devices have ended, others wait for their parts; what decides "
+                       "about exchanges must be the same on all devices",
+                       done, m->devices);
+  } while (!status && done < m->devices);
+  m->stopped = true;
+  for (size_t d = 0; d < m->devices; d++)
+    if (m->own[d].started && !m->own[d].ended) go_on(m, d, &(ir_error){0});
+  return status;
 }
 
 ir_status ir_eval_devices(const ir_graph *g, const ir_ref *roots, size_t n, const ir_eval_device *devices,
                           size_t count, ir_eval_result *out, ir_error *error) {
-  ir_eval_mesh m = {.mem = g->mem, .devices = count};
-  ir_status status = IR_OK;
-  size_t done = 0;
+  ir_eval_mesh m = {.g = g,
+                    .mem = g->mem,
+                    .roots = roots,
+                    .root_count = n,
+                    .devices = count,
+                    .lock = PTHREAD_MUTEX_INITIALIZER,
+                    .changed = PTHREAD_COND_INITIALIZER,
+                    .current = NOBODY};
   for (size_t i = 0; i < count * n; i++) out[i] = (ir_eval_result){0};
-  while (done < count && !status) {
-    size_t given = m.given;
-    done = 0;
-    for (m.current = 0; m.current < count && !status; m.current++) {
-      ir_error own = {0};
-      ir_eval_result *results = out + m.current * n;
-      ir_eval_free(g, results, n);
-      status = evaluate(g, roots, n, &m, &devices[m.current], results, &own);
-      done += !status;
-      if (status && m.waits) status = IR_OK;
-      if (status) ir_fail(error, status, "device %zu: %s", m.current, own.text);
-    }
-    if (!status && done && done < count && given == m.given)
-      status = ir_fail(error, IR_ERR_INVALID,
-                       "exchange: %zu of %zu devices have ended, others wait for their parts; what decides "
-                       "about exchanges must be the same on all devices",
-                       done, count);
-  }
+  if (!(m.own = ir_alloc(g->mem, count * sizeof *m.own)))
+    return ir_fail(error, IR_ERR_MEMORY, "evaluate: no memory for %zu devices", count);
+  for (size_t d = 0; d < count; d++) m.own[d] = (device){.given = &devices[d], .out = out + d * n};
+  pthread_mutex_lock(&m.lock);
+  ir_status status = take_turns(&m, error);
+  pthread_mutex_unlock(&m.lock);
+  for (size_t d = 0; d < count; d++)
+    if (m.own[d].started) pthread_join(m.own[d].thread, NULL);
   if (status) ir_eval_free(g, out, count * n);
   for (size_t i = 0; i < m.count * count; i++) ir_free(g->mem, m.parts[i].data, m.parts[i].bytes);
   ir_free(g->mem, m.parts, m.cap * sizeof *m.parts);
+  ir_free(g->mem, m.own, count * sizeof *m.own);
   return status;
 }

@@ -199,6 +199,9 @@ bool auto_wanted_inside(auto_model *m, ir_ref call, ir_ref operand, auto_visit *
 /* model.c: a new variable, and then each of its operands. NULL, false after failing. */
 auto_variable *auto_variable_of(auto_model *m, ir_ref node, bool stored, uint32_t terms);
 bool auto_use_of(auto_model *m, ir_ref node, double weight, bool tied);
+/* The array that x is, as the variable reads it: what is asked for may begin to be pending. UINT32_MAX after
+ * failing. */
+uint32_t auto_term_array(auto_model *m, const auto_variable *v, ir_ref x);
 bool auto_store(auto_model *m, ir_ref node); /* the value is stored for whatever reads it */
 /* Variables and pairs of the graph. False after failing. */
 bool auto_model_make(auto_model *m, ir_graph *g, const autoshard_request *request);

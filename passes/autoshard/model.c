@@ -131,11 +131,13 @@ static uint32_t *list_of(auto_model *m, uint32_t variable, uint32_t term) {
   return list;
 }
 
+uint32_t auto_term_array(auto_model *m, const auto_variable *v, ir_ref x) {
+  return auto_array_of(m, x, v->stored || ir_only_divides(ir_op_of(m->g, v->node)));
+}
+
 /* What one variable leaves is moved to what a term of the other needs. */
 static bool add_pair(auto_model *m, const auto_use *use, uint32_t from, uint32_t to, uint32_t term) {
-  const ir_node *reader = ir_get(m->g, m->variables[to].node);
-  bool asked = m->variables[to].stored || ir_only_divides((ir_op)reader->op);
-  uint32_t array = auto_array_of(m, use->node, asked);
+  uint32_t array = auto_term_array(m, &m->variables[to], use->node);
   if (array == UINT32_MAX || !IR_RESERVE(m->g->mem, m->pairs, m->pair_cap, m->pair_count + 1))
     return array == UINT32_MAX ? false : auto_no_memory(m);
   const auto_variable *a = &m->variables[from], *b = &m->variables[to];

@@ -18,7 +18,8 @@ static double term_time(auto_model *m, const autoshard_other *o, const auto_vari
   ir_spec whole;
   if (!x || !ir_shape(m->g, x)) return 0;
   const ir_spec *own = spec_of(m->g, x, &whole);
-  uint32_t there = auto_spec(m, result && o->result ? o->result : own), array = auto_array_of(m, x, result);
+  uint32_t there = auto_spec(m, result && o->result ? o->result : own),
+           array = result ? auto_array_of(m, x, true) : auto_term_array(m, v, x);
   if (there == UINT32_MAX || array == UINT32_MAX) return -1;
   return auto_move_time(m, array, result ? spec : there, result ? there : spec);
 }

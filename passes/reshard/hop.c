@@ -1,71 +1,9 @@
 /* Hops of any sizes: device by device, over the coordinates of the digits that either layout divides by. */
 #include <string.h>
 
-#include "impl.h"
+#include "extent.h"
 
-typedef struct interval {
-  int64_t lo, hi;
-} interval;
-
-static interval chunk(int64_t size, int64_t parts, int64_t position) {
-  int64_t c = ir_part_size(size, parts), lo = position * c;
-  if (lo > size) lo = size;
-  return (interval){lo, size - lo < c ? size : lo + c};
-}
-
-static int64_t length(interval i) { return i.hi > i.lo ? i.hi - i.lo : 0; }
-
-static interval meet(interval a, interval b) {
-  return (interval){a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi};
-}
-
-/* What a device has of a dimension: its part, by mixed radix. */
-static interval part(const reshard_problem *p, const reshard_layout *l, uint32_t dim, const uint32_t *at,
-                     int64_t *parts) {
-  int64_t position = 0;
-  *parts = 1;
-  for (uint32_t i = reshard_first(l, dim); i < l->ends[dim]; i++) {
-    int64_t k = p->digits[l->order[i]].size;
-    position = position * k + at[l->order[i]], *parts *= k;
-  }
-  return chunk(p->shape[dim], *parts, position);
-}
-
-void reshard_each_device(const reshard_problem *p, uint32_t digits, reshard_visit *visit, void *user) {
-  uint32_t at[RESHARD_DIGITS] = {0}, k;
-  do {
-    visit(user, at);
-    for (k = 0; k < p->digit_count; k++) {
-      if (!(digits >> k & 1)) continue;
-      if (++at[k] < (uint32_t)p->digits[k].size) break;
-      at[k] = 0;
-    }
-  } while (k < p->digit_count);
-}
-
-/* A hop as one device sees it. */
-typedef struct view {
-  uint64_t before, after, kept;                  /* elements */
-  int64_t first[IR_MAX_RANK], last[IR_MAX_RANK]; /* of the old parts that the new one meets */
-  uint64_t sources;                              /* product of their numbers */
-} view;
-
-static view look(const reshard_problem *p, const reshard_layout *from, const reshard_layout *to,
-                 const uint32_t *at) {
-  view v = {.before = 1, .after = 1, .kept = 1, .sources = 1};
-  for (uint32_t d = 0; d < p->rank; d++) {
-    int64_t old_parts, new_parts;
-    interval have = part(p, from, d, at, &old_parts), need = part(p, to, d, at, &new_parts);
-    int64_t c = ir_part_size(p->shape[d], old_parts);
-    v.before *= (uint64_t)length(have), v.after *= (uint64_t)length(need);
-    v.kept *= (uint64_t)length(meet(have, need));
-    if (!length(need)) continue;
-    v.first[d] = need.lo / c, v.last[d] = (need.hi - 1) / c;
-    v.sources *= (uint64_t)(v.last[d] - v.first[d] + 1);
-  }
-  if (!v.after) v.sources = 0;
-  return v;
-}
+enum { MOST_ENTRIES = 1024 /* 32 KiB of stack; most hops of 4096 devices along three axes have fewer */ };
 
 static uint64_t summands_of(const reshard_problem *p, const reshard_layout *from, const reshard_layout *to) {
   uint64_t n = 1;
@@ -86,7 +24,7 @@ typedef struct sum {
 typedef struct walk {
   const sum *s;
   const uint32_t *at;
-  const view *v;
+  const reshard_view *v;
   uint32_t axes;
   uint64_t elements;
   double time;
@@ -131,7 +69,7 @@ static void each_source(walk *w, uint32_t dim) {
   }
   for (int64_t source = w->v->first[dim]; source <= w->v->last[dim]; source++) {
     int64_t position = source;
-    interval need = part(p, w->s->to, dim, w->at, &parts);
+    reshard_interval need = reshard_part_along(p, w->s->to, dim, w->at, &parts);
     w->axes = axes;
     parts = 1;
     for (uint32_t i = from->ends[dim]; i > reshard_first(from, dim); i--) {
@@ -140,13 +78,15 @@ static void each_source(walk *w, uint32_t dim) {
       if (position % k != w->at[digit]) w->axes |= 1u << p->digits[digit].axis;
       position /= k, parts *= k;
     }
-    w->elements = elements * (uint64_t)length(meet(need, chunk(p->shape[dim], parts, source)));
+    w->elements =
+        elements * (uint64_t)reshard_length(reshard_meet(need, reshard_chunk(p->shape[dim], parts, source)));
     each_source(w, dim + 1);
   }
   w->axes = axes, w->elements = elements;
 }
 
-static uint64_t time_of(const sum *s, const view *v, uint64_t messages, uint64_t recv, const uint32_t *at) {
+static uint64_t time_of(const sum *s, const reshard_view *v, uint64_t messages, uint64_t recv,
+                        const uint32_t *at) {
   if (!messages) return 0;
   if (s->p->uniform || s->at_least)
     return (uint64_t)((double)messages * s->p->least_latency + (double)recv * s->p->least_per_byte);
@@ -159,18 +99,22 @@ static void most(uint64_t *out, uint64_t value) {
   if (value > *out) *out = value;
 }
 
-static void add_device(void *user, const uint32_t *at) {
-  sum *s = user;
-  view v = look(s->p, s->from, s->to, at);
-  uint64_t item = s->p->item, recv = (s->summands * v.after - v.kept) * item;
-  uint64_t messages = s->summands * v.sources - (v.kept > 0);
-  uint64_t stack = s->summands > 1 ? s->summands * v.after * item : 0;
-  uint64_t larger = v.before > v.after ? v.before : v.after;
+static void count_device(sum *s, const reshard_extent *e, const reshard_view *v, const uint32_t *at) {
+  uint64_t item = s->p->item, recv = (s->summands * e->after - e->kept) * item;
+  uint64_t messages = s->summands * e->sources - (e->kept > 0);
+  uint64_t stack = s->summands > 1 ? s->summands * e->after * item : 0;
+  uint64_t larger = e->before > e->after ? e->before : e->after;
   most(&s->cost.recv, recv);
   most(&s->cost.messages, messages);
-  most(&s->cost.peak, s->summands > 1 ? stack + larger * item : (v.before + v.after) * item);
-  most(&s->cost.time, time_of(s, &v, messages, recv, at));
+  most(&s->cost.peak, s->summands > 1 ? stack + larger * item : (e->before + e->after) * item);
+  most(&s->cost.time, time_of(s, v, messages, recv, at));
   s->cost.total += recv;
+}
+
+static void add_device(void *user, const uint32_t *at) {
+  sum *s = user;
+  reshard_view v = reshard_look(s->p, s->from, s->to, at);
+  count_device(s, &v.all, &v, at);
 }
 
 static uint64_t devices_of(const reshard_problem *p, uint32_t digits) {
@@ -184,10 +128,87 @@ static uint32_t digits_of(const reshard_problem *p, const reshard_layout *from, 
   return reshard_used(from, p->rank) | reshard_used(to, p->rank) | (from->pending & ~to->pending);
 }
 
+/* Digits that divide a dimension, before or after. */
+static uint32_t digits_along(const reshard_layout *l, uint32_t dim) {
+  uint32_t digits = 0;
+  for (uint32_t i = reshard_first(l, dim); i < l->ends[dim]; i++) digits |= 1u << l->order[i];
+  return digits;
+}
+
+/* What devices have along each dimension, by their coordinates of the digits that divide it: a few numbers
+ * for many devices. */
+typedef struct tables {
+  const sum *s;
+  reshard_extent entries[MOST_ENTRIES];
+  uint32_t count, at[IR_MAX_RANK]; /* at: the entry of the device, of a dimension that is divided */
+  uint32_t step[IR_MAX_RANK][RESHARD_DIGITS];
+  uint32_t dims[IR_MAX_RANK], dim_count;
+  reshard_extent same; /* of all other dimensions together */
+} tables;
+
+typedef struct filling {
+  tables *t;
+  uint32_t dim;
+} filling;
+static void add_entry(void *user, const uint32_t *at) {
+  filling *f = user;
+  int64_t first, last;
+  f->t->entries[f->t->count++] =
+      reshard_look_along(f->t->s->p, f->t->s->from, f->t->s->to, f->dim, at, &first, &last);
+}
+
+/* False: they have too many entries. */
+static bool fill_tables(tables *t) {
+  const reshard_problem *p = t->s->p;
+  for (uint32_t d = 0; d < p->rank; d++) {
+    uint32_t digits = digits_along(t->s->from, d) | digits_along(t->s->to, d), step = 1;
+    if (!digits) {
+      reshard_extent whole = {(uint64_t)p->shape[d], (uint64_t)p->shape[d], (uint64_t)p->shape[d],
+                              p->shape[d] > 0};
+      reshard_multiply(&t->same, &whole);
+      continue;
+    }
+    if (t->count + devices_of(p, digits) > MOST_ENTRIES) return false;
+    uint32_t n = t->dim_count++;
+    t->dims[n] = d, t->at[n] = t->count;
+    for (uint32_t k = 0; k < p->digit_count; k++) {
+      t->step[n][k] = digits >> k & 1 ? step : 0;
+      if (digits >> k & 1) step *= (uint32_t)p->digits[k].size;
+    }
+    reshard_each_device(p, digits, add_entry, &(filling){t, d});
+  }
+  return true;
+}
+
+/* The same as by add_device, where the time depends on the number of messages alone. */
+static bool sum_tables(sum *s, uint32_t used) {
+  const reshard_problem *p = s->p;
+  tables t;
+  t.s = s, t.count = t.dim_count = 0, t.same = (reshard_extent){1, 1, 1, 1};
+  if (!(p->uniform || s->at_least) || !fill_tables(&t)) return false;
+  uint32_t at[RESHARD_DIGITS] = {0}, k;
+  do {
+    reshard_extent e = t.same;
+    for (uint32_t n = 0; n < t.dim_count; n++) reshard_multiply(&e, &t.entries[t.at[n]]);
+    count_device(s, &e, NULL, at);
+    for (k = 0; k < p->digit_count; k++) {
+      if (!(used >> k & 1)) continue;
+      uint32_t back = (uint32_t)p->digits[k].size - 1;
+      bool more = at[k] < back;
+      for (uint32_t n = 0; n < t.dim_count; n++) t.at[n] += more ? t.step[n][k] : -back * t.step[n][k];
+      at[k] = more ? at[k] + 1 : 0;
+      if (more) break;
+    }
+  } while (k < p->digit_count);
+  return true;
+}
+
 static void sum_devices(sum *s, pass_reshard_cost *out) {
+  uint32_t used = reshard_used(s->from, s->p->rank) | reshard_used(s->to, s->p->rank);
   uint32_t digits = digits_of(s->p, s->from, s->to);
   s->summands = summands_of(s->p, s->from, s->to);
-  reshard_each_device(s->p, digits, add_device, s);
+  if (sum_tables(s, used)) digits = used; /* all devices along the others receive alike */
+  else reshard_each_device(s->p, digits, add_device, s);
   *out = s->cost;
   out->total *= s->p->devices / devices_of(s->p, digits);
 }
@@ -221,7 +242,7 @@ static uint64_t flat_received(uint64_t n, uint64_t summands, uint64_t position) 
 
 static void add_flat(void *user, const uint32_t *at) {
   sum *s = user;
-  uint64_t n = look(s->p, s->from, s->from, at).before, item = s->p->item;
+  uint64_t n = reshard_look(s->p, s->from, s->from, at).all.before, item = s->p->item;
   uint64_t c = n / s->summands + (n % s->summands != 0), chunks = n ? (n + c - 1) / c : 0;
   uint64_t recv = flat_received(n, s->summands, 0), messages = chunks ? s->summands - 1 + chunks - 1 : 0;
   double time = 0;
@@ -253,13 +274,14 @@ void reshard_flat(const reshard_problem *p, const reshard_layout *from, const re
 
 uint64_t reshard_received(const reshard_problem *p, const reshard_layout *from, const reshard_layout *to,
                           bool flat, const uint32_t *at) {
-  view v = look(p, from, to, at);
+  reshard_view v = reshard_look(p, from, to, at);
   uint64_t summands = summands_of(p, from, to), position = 0;
   for (uint32_t k = 0; k < p->digit_count; k++)
     if ((from->pending & ~to->pending) >> k & 1) position = position * (uint64_t)p->digits[k].size + at[k];
-  return p->item * (flat ? flat_received(v.before, summands, position) : summands * v.after - v.kept);
+  return p->item *
+         (flat ? flat_received(v.all.before, summands, position) : summands * v.all.after - v.all.kept);
 }
 
 uint64_t reshard_part(const reshard_problem *p, const reshard_layout *layout, const uint32_t *at) {
-  return look(p, layout, layout, at).before * p->item;
+  return reshard_look(p, layout, layout, at).all.before * p->item;
 }

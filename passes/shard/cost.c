@@ -33,8 +33,9 @@ static bool boxes_of(const device_values *d, ir_ref exchange, ir_box *before, ir
   return good;
 }
 
-static void count_device(const device_values *d, ir_ref exchange, const ir_box *before, const ir_box *after,
-                         pass_reshard_cost *cost) {
+/* Returns what the device receives. */
+static uint64_t count_device(const device_values *d, ir_ref exchange, const ir_box *before,
+                             const ir_box *after, pass_reshard_cost *cost) {
   uint64_t item = ir_dtypes[ir_dtype_of(d->g, exchange)].bytes;
   ir_box both;
   int64_t have = ir_box_elements(before), need = ir_box_elements(after);
@@ -43,6 +44,7 @@ static void count_device(const device_values *d, ir_ref exchange, const ir_box *
   cost->total += recv;
   if (recv > cost->recv) cost->recv = recv;
   if (held > cost->peak) cost->peak = held;
+  return recv;
 }
 
 /* The variables of the graph itself, as far as the program reads them, have a usual size. */
@@ -86,7 +88,12 @@ bool shard_count_costs(ir_graph *g, shard_program *p) {
   ir_var_value *vars = ir_alloc(g->mem, (all + 1) * sizeof *vars);
   int64_t *values = ir_alloc(g->mem, (all + 1) * sizeof *values);
   bool good = vars && values;
+  uint64_t planned = 0;
+  for (size_t i = 0; i < p->collective_count; i++)
+    if (p->collectives[i].planned && p->collectives[i].exchange) planned += p->collectives[i].cost.recv;
+  p->recv = planned;
   for (int64_t d = 0; d < devices && good; d++) {
+    uint64_t recv = planned;
     good = shard_variable_values(g, p, d, own, sizes, count, values);
     for (size_t i = 0; i < all && good; i++)
       vars[i] = i < count ? (ir_var_value){own[i], sizes[i]}
@@ -97,8 +104,9 @@ bool shard_count_costs(ir_graph *g, shard_program *p) {
       ir_box before, after;
       if (c->planned || !c->exchange) continue;
       if ((good = boxes_of(&of, c->exchange, &before, &after)))
-        count_device(&of, c->exchange, &before, &after, &c->cost);
+        recv += count_device(&of, c->exchange, &before, &after, &c->cost);
     }
+    if (recv > p->recv) p->recv = recv;
   }
   for (size_t i = 0; i < p->collective_count && good; i++)
     if (!p->collectives[i].planned && p->collectives[i].exchange)

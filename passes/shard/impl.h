@@ -38,6 +38,14 @@ typedef struct shard_result {
   ir_spec spec;
 } shard_result;
 
+/* A cumulative operation of a reversed array, deferred as a view is: the reverse of `local`, which is divided
+ * as the array is, and was combined from its other end by an operation. */
+typedef struct shard_reversed {
+  ir_ref node, local;
+  ir_spec spec;
+  ir_op by; /* MAX where nothing is rounded */
+} shard_reversed;
+
 typedef struct shard_state {
   ir_graph *g;
   const ir_mesh *mesh;
@@ -51,6 +59,8 @@ typedef struct shard_state {
   size_t named_count, named_cap;
   shard_result *results; /* of calls, in the order in which they were made */
   size_t result_count, result_cap;
+  shard_reversed *backwards; /* ordered.c */
+  size_t backwards_count, backwards_cap;
   struct shard_planned *planned; /* steps.c */
   size_t planned_count, planned_cap;
   shard_moved *moves;
@@ -206,6 +216,12 @@ void shard_choose_ordered(shard_state *s, ir_ref node, const ir_spec *operand, c
 bool shard_is_cumulative(ir_op op);
 ir_ref shard_cumulative(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec); /* 0 after failing */
 ir_ref shard_search(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec);     /* argmax, argmin */
+/* Is it cumulative, of an array that is reversed along its axis, which is divided, and not made so far? Then
+ * its part is made on those of the array, and the node is to be deferred. False after failing. */
+bool shard_is_backwards(shard_state *s, ir_ref node);
+bool shard_backwards(shard_state *s, ir_ref node);
+const shard_reversed *shard_reversed_of(const shard_state *s,
+                                        ir_ref node); /* NULL: it is none, or was made */
 /* Notes how many of the first elements the reader needs of what it reads, where that is sorted; and these
  * elements, whole along the axis, with zeros behind them. */
 void shard_note_ends(shard_state *s, ir_ref reader);
@@ -239,6 +255,9 @@ bool shard_same_pending(const ir_spec *a, const ir_spec *b);
 bool shard_is_joined(ir_op op); /* CONCAT, STACK */
 bool shard_is_deferred(const shard_state *s, ir_ref node);
 bool shard_view_spec(shard_state *s, ir_ref node, ir_spec *out); /* false after failing */
+/* The view that a deferred node is, of its first source: the node itself, but for one of shard_reversed_of.
+ */
+ir_ref shard_view_of(const shard_state *s, ir_ref node);
 /* Where the views below x, which has been made, begin at an array of fewer bytes: marks them as deferred, and
  * returns the number of views; `kept` takes their parts, for shard_unsink. 0: there is none. */
 enum { SHARD_SUNK = 8 /* views below a value that are looked at; those further down stay made */ };
@@ -249,7 +268,8 @@ void shard_unsink(shard_state *s, ir_ref x, const ir_ref *kept, uint32_t count);
 void shard_joined_point(ir_graph *g, ir_ref node, uint32_t i, pass_point *p, pass_point *guards);
 /* read.c: the part of a deferred view under that spec: each array that it is a view of is exchanged for the
  * box that the part reads. *from: the spec of one of them; *exchange: the last, 0: none. 0 after failing. */
-ir_ref shard_view_part(shard_state *s, ir_ref node, const ir_spec *to, ir_spec *from, ir_ref *exchange);
+ir_ref shard_view_part(shard_state *s, ir_ref node, const ir_spec *to, ir_spec *from, ir_ref *exchange,
+                       ir_op *summed);
 
 /* local.c: the operation on the parts of its operands, which are those of `choice`. 0 after failing. */
 ir_ref shard_local(shard_state *s, ir_ref node, const op_sharding *rule, const shard_choice *choice,

@@ -1,9 +1,10 @@
 /* Operations along one axis in its order, where that axis is divided.
  *
- * Cumulative ones are done on each part, and combined with what the totals of the parts before it give. Of
- * argmax and argmin, each part gives a value and its index, and the first of the best values is taken, each
- * device deciding for a chunk of the rows. Of what is sorted, a few of the first elements are among as many
- * of each part, which are sorted again; for more of them another axis is divided instead. */
+ * Cumulative ones are done on each part, and combined with what the totals of the parts before it give; those
+ * of a reversed array from the other end, on the parts of the array, so that nothing is reversed among
+ * devices. Of argmax and argmin, each part gives a value and its index, and the first of the best values is
+ * taken, each device deciding for a chunk of the rows. Of what is sorted, a few of the first elements are
+ * among as many of each part, which are sorted again; for more of them another axis is divided instead. */
 #include "impl.h"
 #include "passes/ops/ops.h"
 
@@ -103,27 +104,78 @@ static ir_ref total_of(shard_state *s, ir_ref x, uint32_t axis, ir_op by) {
   return op_reduce(g, shard_reduction(by), some ? x : extended(s, x, axis, by, true), &at, 1, true);
 }
 
+/* What the totals of the parts before the device's own one give, or of those behind it. */
+static ir_ref of_others(shard_state *s, ir_ref node, ir_ref total, const ir_spec *spec, bool behind,
+                        ir_ref *made) {
+  ir_graph *g = s->g;
+  uint32_t axis = (uint32_t)ir_arg_int(ir_get(g, node)), count;
+  const ir_subaxis *axes = ir_spec_axes(spec, axis, &count);
+  ir_ref shape[IR_MAX_RANK], start[IR_MAX_RANK], at[IR_MAX_RANK];
+  shard_pending pending;
+  shard_sort_pending(spec, spec, &pending);
+  ir_ref position = total ? shard_position(s, axes, count) : 0;
+  if (!position || !shard_local_start(s, op_dims(g, node), spec, at)) return 0;
+  for (uint32_t d = 0; d < spec->rank; d++) shape[d] = ir_dim(g, total, d), start[d] = at[d];
+  at[axis] = shape[axis] = position, start[axis] = ir_index(g, 0);
+  if (behind) {
+    start[axis] = pass_add_int(g, position, 1);
+    shape[axis] = pass_sub(g, ir_index(g, ir_spec_parts(spec, axis)), start[axis]);
+  }
+  ir_ref others = shard_bring(s, total, &pending, spec->rank, shape, start, at, "exchange", made);
+  if (!others || !shard_note_exchange(s, spec, spec, *made)) return 0;
+  return total_of(s, others, axis, combined_by(ir_op_of(g, node)));
+}
+
 ir_ref shard_cumulative(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec) {
   ir_graph *g = s->g;
   ir_op op = ir_op_of(g, node), by = combined_by(op);
-  uint32_t axis = (uint32_t)ir_arg_int(ir_get(g, node)), count;
-  const ir_subaxis *axes = ir_spec_axes(spec, axis, &count);
+  uint32_t axis = (uint32_t)ir_arg_int(ir_get(g, node));
   ir_dtype t = ir_dtype_of(g, node);
-  ir_ref shape[IR_MAX_RANK], start[IR_MAX_RANK], at[IR_MAX_RANK], made;
-  shard_pending pending;
-  shard_sort_pending(spec, spec, &pending);
+  ir_ref made;
   x = op_cast(g, x, shard_wide(t));
   ir_ref own = op_cumulative(g, op, x, axis, false, false), total = own ? total_of(s, x, axis, by) : 0;
-  ir_ref position = total ? shard_position(s, axes, count) : 0;
-  if (!position || !shard_local_start(s, op_dims(g, node), spec, at)) return 0;
-  for (uint32_t d = 0; d < spec->rank; d++) shape[d] = ir_dim(g, x, d), start[d] = at[d];
-  at[axis] = shape[axis] = position, start[axis] = ir_index(g, 0);
-  ir_ref before = shard_bring(s, total, &pending, spec->rank, shape, start, at, "exchange", &made);
-  if (!before || !shard_note_exchange(s, spec, spec, made)) return 0;
-  before = total_of(s, before, axis, by);
-  ir_ref all = op_cast(g, op_binary(g, by, before, own), t);
+  ir_ref before = of_others(s, node, total, spec, false, &made);
+  ir_ref all = before ? op_cast(g, op_binary(g, by, before, own), t) : 0;
   if (!all || ir_spec_count(spec, IR_PLACE_PENDING)) return all;
   return shard_note_sum(s, node, all, by, spec) ? all : 0;
+}
+
+bool shard_is_backwards(shard_state *s, ir_ref node) {
+  ir_graph *g = s->g;
+  const ir_node *n = ir_get(g, node);
+  if (!shard_is_cumulative((ir_op)n->op)) return false;
+  ir_ref flipped = n->src[0];
+  int64_t axis = ir_arg_int(n);
+  if (ir_op_of(g, flipped) != IR_OP_FLIP || !shard_is_deferred(s, flipped)) return false;
+  ir_spec spec = shard_spec_of(s, ir_src(g, flipped, 0));
+  bool along = false;
+  for (uint32_t i = 1; i < ir_get(g, flipped)->nsrc; i++) along |= ir_src(g, flipped, i) == ir_index(g, axis);
+  return along && ir_spec_count(&spec, (uint32_t)axis) && !ir_spec_count(&spec, IR_PLACE_PENDING);
+}
+
+bool shard_backwards(shard_state *s, ir_ref node) {
+  ir_graph *g = s->g;
+  ir_op op = ir_op_of(g, node), by = combined_by(op);
+  uint32_t axis = (uint32_t)ir_arg_int(ir_get(g, node));
+  ir_ref array = ir_src(g, ir_src(g, node, 0), 0), x = shard_part_of(s, array), made;
+  ir_spec spec = shard_spec_of(s, array);
+  ir_dtype t = ir_dtype_of(g, node);
+  x = x ? op_cast(g, x, shard_wide(t)) : 0;
+  ir_ref own = x ? op_cumulative(g, op, x, axis, false, true) : 0, total = own ? total_of(s, x, axis, by) : 0;
+  ir_ref behind = of_others(s, node, total, &spec, true, &made);
+  ir_ref all = behind ? op_cast(g, op_binary(g, by, behind, own), t) : 0;
+  if (!all || !shard_note_move(s, node, -1, SHARD_TOTALS, &spec, &spec, made)) return false;
+  if (!IR_RESERVE(g->mem, s->backwards, s->backwards_cap, s->backwards_count + 1))
+    return ir_fail(g->error, IR_ERR_MEMORY, "shard: out of memory") == IR_OK;
+  bool rounds = ir_is_float(t) && (by == IR_OP_ADD || by == IR_OP_MUL);
+  s->backwards[s->backwards_count++] = (shard_reversed){node, all, spec, rounds ? by : IR_OP_MAX};
+  return true;
+}
+
+const shard_reversed *shard_reversed_of(const shard_state *s, ir_ref node) {
+  for (size_t i = s->backwards_count; i-- > 0;)
+    if (s->backwards[i].node == node) return shard_is_deferred(s, node) ? &s->backwards[i] : NULL;
+  return NULL;
 }
 
 ir_ref shard_search(shard_state *s, ir_ref node, ir_ref x, const ir_spec *spec) {

@@ -39,6 +39,21 @@ static bool may_be_nan(const ir_graph *g, ir_ref node, const bool *partial) {
   return !safe && ir_is_float((ir_dtype)n->dtype);
 }
 
+/* Would joining the operands move less than joining the result? One that others read as well is joined for
+ * them in any case. */
+static bool joins_cheaper(const shard_state *s, ir_ref node, const bool *partial) {
+  const ir_node *n = ir_get(s->g, node);
+  double bytes = 0;
+  ir_class cls = (ir_class)ir_ops[n->op].cls;
+  if (!s->readers) return false; /* of a strategy, which is weighed as a whole */
+  const ir_spec *asked = ir_spec_of(s->g, node);
+  if (asked && s->given[node] && ir_spec_count(asked, IR_PLACE_PENDING)) return false;
+  if (cls != IR_CLASS_UNARY && cls != IR_CLASS_BINARY && cls != IR_CLASS_TERNARY) return false;
+  for (uint32_t i = 0; i < ir_operand_count(n); i++)
+    if (partial[i] && s->readers[n->src[i]] < 2) bytes += shard_least_bytes(s->g, n->src[i]);
+  return bytes < shard_least_bytes(s->g, node);
+}
+
 /* Operands stay pending where the operation commutes with the sum, and nothing is divided along its axes. */
 void shard_choose_pending(shard_factors *f, ir_ref node, const ir_spec *const *specs, shard_choice *out) {
   bool partial[SHARD_OPERANDS] = {0};
@@ -56,7 +71,8 @@ void shard_choose_pending(shard_factors *f, ir_ref node, const ir_spec *const *s
     if (!first) first = specs[i];
   }
   if (!first || !defers || rounds_narrowly(f->s->g, node) || may_be_nan(f->s->g, node, partial) ||
-      op_sharding_joined_by(ir_op_of(f->s->g, node)) != IR_OP_ADD || !op_defers(f->s->g, node, partial))
+      op_sharding_joined_by(ir_op_of(f->s->g, node)) != IR_OP_ADD || !op_defers(f->s->g, node, partial) ||
+      joins_cheaper(f->s, node, partial))
     return;
   if (ir_spec_count(&out->result, IR_PLACE_PENDING) && out->result.joined_by != first->joined_by) return;
   uint32_t n;

@@ -16,6 +16,7 @@ typedef struct chain {
   const ir_spec *to;
   ir_spec *from;
   ir_ref *exchange;
+  ir_op *summed;
 } chain;
 
 static pass_point point_of(ir_graph *g, ir_ref node) {
@@ -82,13 +83,13 @@ static bool is_owned(ir_graph *g, ir_ref own, const ir_ref *at, const ir_ref *st
   return owned;
 }
 
-/* The array x, of which only what the part reads at the point is there. */
-static ir_ref read_array(chain *c, ir_ref node, ir_ref x, const pass_point *p) {
+/* An array like x, of which only what the part reads at the point is there; own, from: of the device. */
+static ir_ref read_array(chain *c, ir_ref node, ir_ref x, ir_ref own, const ir_spec *from,
+                         const pass_point *p) {
   shard_state *s = c->s;
   ir_graph *g = s->g;
-  const ir_spec *from = ir_spec_of(g, x);
   uint32_t rank = ir_rank(g, x);
-  ir_ref shape[IR_MAX_RANK], start[IR_MAX_RANK], at[IR_MAX_RANK], own = s->local[x];
+  ir_ref shape[IR_MAX_RANK], start[IR_MAX_RANK], at[IR_MAX_RANK];
   shard_lattice lattice;
   bool whole = true;
   for (uint32_t d = 0; d < rank; d++) whole &= !ir_spec_count(from, d);
@@ -156,10 +157,20 @@ static ir_ref read_view(chain *c, ir_ref root, ir_ref node, pass_point p) {
   if (!shard_is_deferred(c->s, node)) {
     ir_ref kept[SHARD_SUNK];
     uint32_t sunk = shard_sink(c->s, node, kept);
-    if (!sunk) return read_array(c, root, node, &p);
+    if (!sunk) return read_array(c, root, node, c->s->local[node], ir_spec_of(g, node), &p);
     ir_ref made = read_view(c, root, node, p);
     shard_unsink(c->s, node, kept, sunk);
     return made;
+  }
+  const shard_reversed *reversed = shard_reversed_of(c->s, node);
+  if (reversed) { /* the list may grow below */
+    shard_reversed of = *reversed;
+    ir_ref flip = shard_view_of(c->s, node), flipped[1 + IR_MAX_RANK];
+    memcpy(flipped, ir_get(g, flip)->src, ir_get(g, flip)->nsrc * sizeof *flipped);
+    if (!pass_view_index(g, &pass_canonical, flip, &p)) return 0;
+    flipped[0] = read_array(c, root, flipped[0], of.local, &of.spec, &p);
+    *c->summed = of.by;
+    return flipped[0] ? ir_remake(g, flip, flipped, ir_get(g, flip)->nsrc) : 0;
   }
   if (++c->steps > MOST_READ)
     return op_refuse(
@@ -181,12 +192,13 @@ static ir_ref read_view(chain *c, ir_ref root, ir_ref node, pass_point p) {
   return ir_remake(g, node, src, n->nsrc);
 }
 
-ir_ref shard_view_part(shard_state *s, ir_ref node, const ir_spec *to, ir_spec *from, ir_ref *exchange) {
+ir_ref shard_view_part(shard_state *s, ir_ref node, const ir_spec *to, ir_spec *from, ir_ref *exchange,
+                       ir_op *summed) {
   ir_graph *g = s->g;
   const ir_ref *dims = op_dims(g, node);
   ir_ref start[IR_MAX_RANK], size[IR_MAX_RANK], bounds[2 * IR_MAX_RANK];
-  chain c = {.s = s, .to = to, .from = from, .exchange = exchange};
-  *exchange = 0;
+  chain c = {.s = s, .to = to, .from = from, .exchange = exchange, .summed = summed};
+  *exchange = 0, *summed = IR_OP_MAX;
   *from = *to;
   pass_index_begin(g);
   if (!shard_local_start(s, dims, to, start) || !shard_local_shape(s, dims, to, size)) return 0;

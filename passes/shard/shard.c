@@ -71,7 +71,9 @@ static ir_ref divided(shard_state *s, ir_ref node, const op_sharding *rule, cons
   shard_choice choice;
   for (uint32_t i = 0; i < rule->operands; i++) specs[i] = shard_spec_of(s, n->src[i]), at[i] = &specs[i];
   if (!shard_choose(s, node, rule, at, wanted, &choice)) return 0;
-  if (shard_defers_view(s, node, rule, at, &choice)) {
+  bool backwards = shard_is_backwards(s, node);
+  if (backwards || shard_defers_view(s, node, rule, at, &choice)) {
+    if (backwards && !shard_backwards(s, node)) return 0;
     s->deferred[node] = 1;
     for (uint32_t i = 0; i < rule->operands; i++) s->held[n->src[i]] = 1;
     if (wanted && !s->given[node] && !ir_spec_is_whole(wanted))
@@ -284,6 +286,7 @@ static void free_state(shard_state *s) {
   ir_free(mem, s->readers, s->nodes * sizeof *s->readers);
   ir_free(mem, s->moved, s->nodes * sizeof *s->moved);
   ir_free(mem, s->moves, s->move_cap * sizeof *s->moves);
+  ir_free(mem, s->backwards, s->backwards_cap * sizeof *s->backwards);
   shard_plans_free(s);
   ir_free(mem, s->named, s->named_cap * sizeof *s->named);
   ir_free(mem, s->results, s->result_cap * sizeof *s->results);

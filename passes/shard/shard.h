@@ -89,6 +89,7 @@ typedef struct shard_program {
   uint32_t exchange_count;       /* EXCHANGEs that were made */
   shard_collective *collectives; /* in the order of their notes */
   size_t collective_count, collective_cap;
+  uint64_t recv; /* bytes that one device receives at most, by all of them; after shard_count_costs */
 } shard_program;
 
 /* What a program is made of. */
@@ -110,7 +111,8 @@ typedef struct shard_request {
  * *out in any case. */
 bool pass_shard(ir_graph *g, const shard_request *request, shard_program *out);
 void shard_program_free(shard_program *program);
-/* Fills in the bytes of exchanges that were not planned, of all devices. False after failing. */
+/* Fills in the bytes of exchanges that were not planned, of all devices, and what a device receives by all.
+ * False after failing. */
 bool shard_count_costs(ir_graph *g, shard_program *program);
 /* Are the latency and the bandwidth of every axis known? Then steps take least time, else they move fewest
  * bytes. */

@@ -38,8 +38,10 @@ bool shard_note_sum(shard_state *s, ir_ref x, ir_ref local, ir_op by, const ir_s
 /* The part of a deferred view. Pending reductions stay. */
 static ir_ref made_view(shard_state *s, ir_ref x, const ir_spec *to) {
   ir_spec from;
-  ir_ref exchange, made = shard_view_part(s, x, to, &from, &exchange);
-  if (!made || !exchange) return made;
+  ir_op summed;
+  ir_ref exchange, made = shard_view_part(s, x, to, &from, &exchange, &summed);
+  if (!made || !shard_note_sum(s, x, made, summed, to)) return 0;
+  if (!exchange) return made;
   return shard_note_move(s, x, -1, SHARD_READS, &from, to, exchange) ? made : 0;
 }
 
@@ -129,8 +131,8 @@ static bool must_move(const ir_spec *from, const ir_spec *to) {
   return false;
 }
 
-/* Below views of it, the pending value that others read as well, or that has fewer elements; x itself where
- * there is none. */
+/* Below views of it, the pending value that others read as well, or that has no more elements: one sum serves
+ * all views of it. Else x itself. */
 static ir_ref pending_below(const shard_state *s, ir_ref x) {
   ir_graph *g = s->g;
   ir_ref below = x;
@@ -143,7 +145,7 @@ static ir_ref pending_below(const shard_state *s, ir_ref x) {
     if (!summed && !shard_same_pending(ir_spec_of(g, below), ir_spec_of(g, next))) break;
     below = next;
   }
-  return s->readers[below] > 1 || shard_bytes(s->g, below) < shard_bytes(s->g, x) ? below : x;
+  return s->readers[below] > 1 || shard_bytes(s->g, below) <= shard_bytes(s->g, x) ? below : x;
 }
 
 /* A view of such a value: the sum is made once, and the view of that. */

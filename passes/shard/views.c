@@ -46,11 +46,17 @@ bool shard_is_deferred(const shard_state *s, ir_ref node) { return s->deferred[n
 
 /* ---- the spec of a view */
 
-/* Down to the array with the most bytes. */
-static ir_ref main_array(shard_state *s, ir_ref node, pass_point *p) {
+ir_ref shard_view_of(const shard_state *s, ir_ref node) {
+  return shard_reversed_of(s, node) ? ir_src(s->g, node, 0) : node;
+}
+
+/* Down to the spec of the array with the most bytes. */
+static const ir_spec *main_array(shard_state *s, ir_ref node, pass_point *p) {
   ir_graph *g = s->g;
   pass_point guards = {0};
-  while (shard_is_deferred(s, node)) {
+  const shard_reversed *reversed = NULL;
+  while (!reversed && shard_is_deferred(s, node)) {
+    reversed = shard_reversed_of(s, node), node = shard_view_of(s, node);
     const ir_node *n = ir_get(g, node);
     uint32_t best = 0;
     double most = -1;
@@ -59,10 +65,10 @@ static ir_ref main_array(shard_state *s, ir_ref node, pass_point *p) {
       if (bytes > most) best = i, most = bytes;
     }
     if (shard_is_joined((ir_op)n->op)) shard_joined_point(g, node, best, p, &guards);
-    else if (!pass_view_index(g, &pass_canonical, node, p)) return 0;
+    else if (!pass_view_index(g, &pass_canonical, node, p)) return NULL;
     node = n->src[best];
   }
-  return node;
+  return reversed ? &reversed->spec : ir_spec_of(g, node);
 }
 
 bool shard_view_spec(shard_state *s, ir_ref node, ir_spec *out) {
@@ -71,9 +77,8 @@ bool shard_view_spec(shard_state *s, ir_ref node, ir_spec *out) {
   pass_index_begin(g);
   pass_point p = {.rank = ir_rank(g, node)};
   view_ranges(g, op_dims(g, node), p.rank, p.at);
-  ir_ref below = main_array(s, node, &p);
-  if (!below) return false;
-  const ir_spec *from = ir_spec_of(g, below);
+  const ir_spec *from = main_array(s, node, &p);
+  if (!from) return false;
   ir_spec spec = *from;
   ir_spec_init(out, ir_rank(g, node));
   for (int other = 0; other < 2; other++) /* along the same index first, then along any other */

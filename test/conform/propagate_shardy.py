@@ -137,7 +137,44 @@ def models(jax, jnp, P):
     def normed_train(x, s, w):
         return tuple(p - 0.1 * d for p, d in zip((s, w), jax.grad(lambda p: jnp.mean((rms(x, p[0]) @ p[1]) ** 2))((s, w))))
 
+    def adam(x, t, a, b, c, m, v):
+        def loss(p):
+            return jnp.mean(((jax.nn.sigmoid(x @ p[0]) * (x @ p[0]) * (x @ p[1])) @ p[2] - t) ** 2)
+        g = jax.grad(loss)((a, b, c))
+        m, v = 0.9 * m + 0.1 * g[0], 0.99 * v + 0.01 * g[0] * g[0]
+        return a - 0.1 * m / (jnp.sqrt(v) + 1e-6), b - 0.1 * g[1], c - 0.1 * g[2], m, v
+
+    def experts(x, g, a, b):
+        return jnp.einsum("te,etd->td", softmax(x @ g), jnp.einsum("etf,efd->etd", jnp.tanh(jnp.einsum("td,edf->etf", x, a)), b))
+
+    def experts_train(x, *p):
+        return tuple(w - 0.1 * d for w, d in zip(p, jax.grad(lambda p: jnp.mean(experts(x, *p) ** 2))(p)))
+
+    def distances(a, b):
+        return (a * a).sum(-1)[:, None] + (b * b).sum(-1)[None, :] - 2 * a @ b.T
+
+    def decode(q, k, v):
+        return jnp.einsum("bhk,bhke->bhe", softmax(jnp.einsum("bhe,bhke->bhk", q, k)), v)
+
+    def linear_attention(x, q, k, v):
+        a, b = (jax.nn.relu(jnp.einsum("bsd,dhe->bshe", x, w)) for w in (q, k))
+        c = jnp.einsum("bhef,bshe->bshf", jnp.einsum("bshe,bshf->bhef", b, jnp.einsum("bsd,dhe->bshe", x, v)), a)
+        return c / (jnp.einsum("bshe,bhe->bsh", a, b.sum(1))[..., None] + 1e-3)
+
     h, w, v = (64, 32), (32, 128), (128, 32)
+    for name, specs in ("data", [None] * 5), ("model", (P(None, "y"), P(None, "y"), P("y"), P(None, "y"), P(None, "y"))):
+        yield "adam_" + name, adam, [(s, f32, p) for s, p in zip((h, h, w, w, v, w, w), (P("x"), P("x"), *specs))]
+    for name, specs in ("data", [None] * 3), ("experts", (None, P("y"), P("y"))), ("model", (None, P(None, None, "y"), P(None, "y"))):
+        for function in experts, experts_train:
+            yield f"{function.__name__}_{name}", function, \
+                [(s, f32, p) for s, p in zip((h, (32, 8), (8, 32, 64), (8, 64, 32)), (P("x"), *specs))]
+    for name, specs in ("rows", (P("x"), P("y"))), ("features", (P(None, "y"), P(None, "y"))):
+        yield "distances_" + name, distances, [(h, f32, p) for p in specs]
+    cache = (4, 8, 16, 4)
+    for name, p, q in ("heads", P("x", "y"), P("x", "y")), ("keys", P("x"), P("x", None, "y")):
+        yield "decode_" + name, decode, [((4, 8, 4), f32, p), (cache, f32, q), (cache, f32, q)]
+    for name, p, q in ("batch", P("x"), None), ("heads", P("x"), P(None, "y")), ("positions", P(None, "y"), None):
+        yield "linear_attention_" + name, linear_attention, [((4, 16, 32), f32, p)] + [((32, 8, 4), f32, q)] * 3
     for name, specs in ("model", (P("x"), P(None, "y"), P(None, "y"), P("y"))), ("one", (P("x"), P(None, "y"), None, None)), \
                        ("parameters", (P("x"), P("y", None), P("y", None), None)):
         yield "gated_" + name, gated, [(s, f32, p) for s, p in zip((h, w, w, v), specs)]

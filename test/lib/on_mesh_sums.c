@@ -41,7 +41,8 @@ static ir_ref magnitude(const context *x, ir_ref node) {
   memcpy(src, n->src, count * sizeof *src);
   for (uint32_t i = 0; i < ir_operand_count(ir_get(g, node)); i++)
     if (ir_shape(g, src[i]) && ir_is_float(ir_dtype_of(g, src[i])))
-      src[i] = is_late(x, src[i]) ? magnitude(x, src[i]) : op_unary(g, IR_OP_ABS, src[i]);
+      src[i] = is_late(x, src[i]) || ir_ops[op].cls == IR_CLASS_VIEW ? magnitude(x, src[i])
+                                                                     : op_unary(g, IR_OP_ABS, src[i]);
   if (op == IR_OP_NEG) return src[0];
   if (op == IR_OP_SUB) return op_binary(g, IR_OP_ADD, src[0], src[1]);
   return ir_remake(g, node, src, count);

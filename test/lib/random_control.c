@@ -269,6 +269,10 @@ int control_record(const control_case *t, bool plain, const vf_value *in, vf_val
 
 int control_record_count(const control_case *t) { return 3 + WRT + (t->second == 1 ? WRT : t->second != 0); }
 
+bool control_is_refused(const vf_graph *g) {
+  return vf_graph_status(g) && strstr(vf_graph_message(g), "through another vmap, which has ended");
+}
+
 control_case control_case_make(uint64_t seed, uint64_t *state) {
   control_case t = {.seed = seed};
   *state = seed;

@@ -29,5 +29,8 @@ control_case control_case_make(uint64_t seed, uint64_t *state); /* *state contin
  * iterations. */
 int control_record(const control_case *t, bool plain, const vf_value *in, vf_value *out);
 int control_record_count(const control_case *t); /* the number that control_record will return */
+/* Was recording refused because a function asks for a derivative by a value from outside its vmap, through
+ * another vmap? */
+bool control_is_refused(const vf_graph *g);
 
 #endif

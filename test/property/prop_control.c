@@ -119,12 +119,6 @@ static bool check_compiled(const test *t, vf_graph *g, double (*values)[ELEMENTS
   return good && compare(t, "compiled and evaluated", g, out, values, 1e-9);
 }
 
-/* Was recording refused because a function asks for a derivative by a value from outside its vmap, through
- * another vmap? */
-static bool is_refused(const vf_graph *g) {
-  return vf_graph_status(g) && strstr(vf_graph_message(g), "through another vmap, which has ended");
-}
-
 static bool run_case(vf_context *c, uint64_t seed, bool compile, uint64_t *refused) {
   uint64_t state;
   test t = {.c = control_case_make(seed, &state)};
@@ -133,7 +127,7 @@ static bool run_case(vf_context *c, uint64_t seed, bool compile, uint64_t *refus
   for (int i = 0; i < INPUTS; i++)
     for (int k = 0; k < ELEMENTS; k++) t.data[i][k] = (double)random_between(&state, -999, 999) / 700;
   vf_graph *g = record(c, &t, false), *h = record(c, &t, true);
-  bool skipped = is_refused(g) || is_refused(h);
+  bool skipped = control_is_refused(g) || control_is_refused(h);
   bool good = skipped || (evaluate(&t, g, called) && evaluate(&t, h, plain) &&
                           compare(&t, "called and written out", g, called, plain, 1e-9) &&
                           check_text(&t, c, g, called) && (!compile || check_compiled(&t, g, called)));

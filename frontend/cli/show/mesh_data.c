@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "frontend/cli/cli.h"
-#include "frontend/report/divided.h"
+#include "frontend/report/mesh/divided.h"
 #include "ir/print/print.h"
 
 static json_t *taken(show *s, ir_text *text) {

@@ -1,7 +1,7 @@
 # The mesh with what messages take: mesh calibrate.
 
 == a mesh of threads, whose text the commands take
-$ viewfold mesh calibrate x=2,y=1 > mesh.txt && sed 's/[0-9.e-]*[1-9][0-9.e-]*,0/N,0/g' mesh.txt
+$ viewfold mesh calibrate x=2,y=1 > mesh.txt && sed 's/[0-9.e+-]*[1-9][0-9.e+-]*,0/N,0/g' mesh.txt
 mesh @m [x=2,y=1] latency=[N,0.0] bandwidth=[N,0.0]
 $ { cat mesh.txt; printf 'graph @g(%%a: f32[4] @m[x]) {\n%%b = sum %%a\nreturn %%b\n}\n'; } > sum.vf && viewfold run --mesh x=2,y=1 sum.vf --in a=[1,2,3,4]
 b: f32[] = 10.0
@@ -15,13 +15,16 @@ graph @g(%a: f32[4] @m[x]) {
 }
 >>>
 $ viewfold mesh calibrate x=2,y=1 > measured.txt
-$ viewfold explain --mesh kept.vf | sed 's/[0-9.e-]*[1-9][0-9.e-]*,0/N,0/g; s/, [0-9.]* us/, N us/; /next best/d; /^$/d'
+$ viewfold explain --mesh kept.vf | sed 's/[0-9.e+-]*[1-9][0-9.e+-]*,0/N,0/g; s/, [0-9.]* us/, N us/; /next best/d; /^$/d'
 graph @g on mesh @m [x=2,y=1] latency=[N,0.0] bandwidth=[N,0.0]: 1 collective; a device receives 4 bytes at most, all of them 8
 latency and bandwidth as viewfold mesh calibrate measured them
 %b: []+x to []: a result is not pending
   all_reduce x to []                          receives 4, all 8, peak 12, N us
 $ VIEWFOLD_MESH_COSTS=none viewfold explain --mesh kept.vf | head -1
 graph @g on mesh @m [x=2,y=1]: 1 collective; a device receives 4 bytes at most, all of them 8
+$ VIEWFOLD_MESH_COSTS=off viewfold explain --mesh kept.vf
+! viewfold explain: VIEWFOLD_MESH_COSTS is off; it is kept, as without it: what viewfold mesh calibrate measured counts; or none: it does not
+? 2
 $ sed 's/y=1\]/& latency=[1e-6,0] bandwidth=[1e9,0]/' kept.vf > given.vf && viewfold explain --mesh given.vf | sed -n '1p;/measured/p'
 graph @g on mesh @m [x=2,y=1] latency=[1e-06,0.0] bandwidth=[1000000000.0,0.0]: 1 collective; a device receives 4 bytes at most, all of them 8
 $ sed 's/x=2/x=4/' kept.vf > other.vf && viewfold explain --mesh other.vf | head -1

@@ -102,6 +102,40 @@ $ viewfold explain --mesh sums.vf | grep receives
 graph @g on mesh @m [x=4]: 1 collective; a device receives 768 bytes at most, all of them 3072
   reduce_scatter x to [x,-]                   receives 768, all 3072, peak 2048, 3.08 us
 
+== a sum that several operations scale, or that several views show, is joined once, and expanded ones before
+<<< scaled.vf
+mesh @m [x=4]
+graph @g(%a: f32[16,32] @m[-,x], %b: f32[32,16], %m: f32[16,16]) {
+  %s = matmul %a, %b
+  %p = mul %s, 0.1
+  %q = mul %s, 0.01
+  %u = add %m, %p
+  %v = mul %q, %s
+  return %u, %v
+}
+>>>
+$ viewfold explain --mesh scaled.vf | grep receives
+graph @g on mesh @m [x=4]: 1 collective; a device receives 1536 bytes at most, all of them 6144
+  all_reduce x to [-,-]                       receives 1536, all 6144, peak 2048, 6.15 us
+<<< shown.vf
+mesh @m [x=4]
+graph @g(%a: f32[16,32] @m[-,x], %b: f32[16,32] @m[-,x]) {
+  %s = sum %a axes=[1]
+  %r = reshape %s shape=[16,1]
+  %e = expand %r shape=[16,16]
+  %t = sum %b axes=[1]
+  %f = expand %t shape=[16,16]
+  %p = add %e, %f
+  %y = tanh %p
+  %z = mul %r, %r
+  return %y, %z
+}
+>>>
+$ viewfold explain --mesh shown.vf | grep receives
+graph @g on mesh @m [x=4]: 2 collectives; a device receives 192 bytes at most, all of them 768
+  all_reduce x to [-]                         receives 96, all 384, peak 128, 6.01 us
+  all_reduce x to [-]                         receives 96, all 384, peak 128, 6.01 us
+
 == halos and padding move what is read, no more
 <<< halo.vf
 mesh @m [x=4]

@@ -1,4 +1,4 @@
-#include "frontend/mesh/next_best.h"
+#include "frontend/report/mesh/next_best.h"
 
 #include <string.h>
 

@@ -1,6 +1,11 @@
+/* The folder frontend/report/mesh. What a graph becomes on a mesh.
+ *
+ *   in      a graph with a mesh
+ *   out     specs, exchanges with what they cost, and the program of a device, as text */
+
 /* A graph of a file, divided among the devices of its mesh. */
-#ifndef VIEWFOLD_FRONTEND_REPORT_DIVIDED_H
-#define VIEWFOLD_FRONTEND_REPORT_DIVIDED_H
+#ifndef VIEWFOLD_FRONTEND_REPORT_MESH_DIVIDED_H
+#define VIEWFOLD_FRONTEND_REPORT_MESH_DIVIDED_H
 
 #include "ir/mesh/sharding.h"
 #include "ir/parse/parse.h"

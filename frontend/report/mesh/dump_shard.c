@@ -1,8 +1,8 @@
-#include "frontend/report/dump_shard.h"
+#include "frontend/report/mesh/dump_shard.h"
 
-#include "frontend/report/divided.h"
+#include "frontend/report/mesh/divided.h"
 #include "frontend/report/dump_graph.h"
-#include "frontend/mesh/next_best.h"
+#include "frontend/report/mesh/next_best.h"
 #include "ir/print/print.h"
 
 #include <string.h>
@@ -113,10 +113,9 @@ static void put_conflicts(const sharded *s) {
 /* Every collective with its bytes, under what asks for it. */
 static void put_collectives(const sharded *s, const fe_next_best *next) {
   const shard_program *p = &s->d.program;
-  unsigned long long count = 0, recv = 0, total = 0;
+  unsigned long long count = 0, recv = p->recv, total = 0;
   for (size_t i = 0; i < p->collective_count; i++)
-    if (p->collectives[i].exchange)
-      count++, recv += p->collectives[i].cost.recv, total += p->collectives[i].cost.total;
+    if (p->collectives[i].exchange) count++, total += p->collectives[i].cost.total;
   ir_textf(s->out, "graph @%.*s on ", (int)s->block->name_length, s->block->name);
   ir_mesh_print(ir_graph_mesh(&s->d.g), s->out);
   ir_textf(s->out, ": %llu collective%s; a device receives %llu bytes at most, all of them %llu\n", count,

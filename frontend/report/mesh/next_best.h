@@ -1,8 +1,8 @@
 /* What the operations for which data moves would have cost otherwise. */
-#ifndef VIEWFOLD_FRONTEND_MESH_NEXT_BEST_H
-#define VIEWFOLD_FRONTEND_MESH_NEXT_BEST_H
+#ifndef VIEWFOLD_FRONTEND_REPORT_MESH_NEXT_BEST_H
+#define VIEWFOLD_FRONTEND_REPORT_MESH_NEXT_BEST_H
 
-#include "frontend/report/divided.h"
+#include "frontend/report/mesh/divided.h"
 #include "passes/autoshard/autoshard.h"
 
 typedef struct fe_next_best {

@@ -1,4 +1,4 @@
-#include "frontend/report/divided.h"
+#include "frontend/report/mesh/divided.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* A graph on a mesh as text: how its values are divided, and the program of a device. */
-#ifndef VIEWFOLD_FRONTEND_REPORT_DUMP_SHARD_H
-#define VIEWFOLD_FRONTEND_REPORT_DUMP_SHARD_H
+#ifndef VIEWFOLD_FRONTEND_REPORT_MESH_DUMP_SHARD_H
+#define VIEWFOLD_FRONTEND_REPORT_MESH_DUMP_SHARD_H
 
 #include "frontend/report/dump.h"
 
