@@ -195,5 +195,5 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=8388608'
 0
 ? 1
 $ viewfold dump --stage=llvm --target 'vector_bytes=64 registers=32 l2=1048576' pool.vf | grep -oE 'call void @llvm.prefetch|load <16 x float>' | uniq -c
-[..]12 call void @llvm.prefetch
-[..]12 load <16 x float>
+[..]36 call void @llvm.prefetch
+[..]36 load <16 x float>
