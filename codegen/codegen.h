@@ -31,7 +31,7 @@ typedef enum cg_output {
               */
   CG_ASM,    /* the same as assembler text */
   CG_LISTING, /* the same with comments: LLVM's about loops and spills; where a loop begins, %runs_N_ or
-                 %runs_ before these: its trip count, which is a number or is not, %share_ that it is the
+                 %runs_n_ before these: its trip count, which is a number or is not, %share_ that it is the
                  threads' loop */
   CG_LLVM,    /* LLVM IR as text, before instsimplify and instruction selection */
   CG_C        /* C, by no cg_entry (cg_c, cg_c_program) */

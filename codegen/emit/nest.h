@@ -134,6 +134,10 @@ int64_t cg_alternating_loop(const cg_nest *nest, ir_ref store, int64_t most);
 bool cg_aligned_together(const cg_nest *nest, ir_ref store, int64_t alternating, int64_t bytes,
                          int64_t vector_bytes);
 
+/* Is one of these vectors surely not aligned where the first one is? */
+bool cg_never_aligned_together(const cg_nest *nest, ir_ref store, int64_t alternating, int64_t bytes,
+                               int64_t vector_bytes);
+
 /* Calls visit for each operand that must have a value before ref can be computed. If `inside`, that includes
  * what the body of a loop that runs needs, and the first value of a RARE, which otherwise is needed only
  * behind its branch. */

@@ -164,6 +164,17 @@ bool cg_aligned_together(const cg_nest *nest, ir_ref store, int64_t alternating,
   return true;
 }
 
+bool cg_never_aligned_together(const cg_nest *nest, ir_ref store, int64_t alternating, int64_t bytes,
+                               int64_t vector_bytes) {
+  const uint64_t *lanes = cg_lanes(nest, store);
+  for (int64_t l = -1, step; (l = cg_set_next(nest, lanes, l)) >= 0;)
+    if (nest->loops[l].binding == IR_UNROLL && l != alternating && nest->loops[l].extent > 1 &&
+        cg_stride(nest, ir_src(&nest->graph, store, 1), (uint32_t)l, &step) &&
+        step * bytes % vector_bytes != 0)
+      return true;
+  return false;
+}
+
 void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(void *, ir_ref), void *user) {
   const ir_graph *g = &nest->graph;
   const ir_node *n = ir_get(g, ref);

@@ -1,7 +1,9 @@
 /* Loops.
  *
- * A loop tests at its bottom. A loop that may run zero times is guarded, and loads hoisted out of it stay
- * behind the guard.
+ * A loop tests at its bottom whether its counter is its end. For that LLVM counts towards zero, or compares
+ * an address; for `<` it keeps a counter beside. An end that is computed is frozen: LLVM would compute it
+ * once more, step by step, for each value that it counts instead. A loop that may run zero times is guarded,
+ * and loads hoisted out of it stay behind the guard.
  *
  * A serial loop inside lane loops is emitted once, with one carried value per combination of the lanes along
  * which the carried value lies. Loops whose iterations are lanes emit no loop; those that yield values
@@ -77,9 +79,61 @@ static LLVMBasicBlockRef body_of(cg_emitter *e, const cg_loop *loop) {
   int64_t count = 0;
   bool thread = loop->binding == IR_THREAD, known = ir_is_const(e->g, ir_src(e->g, loop->range, 0), &count);
   if (!e->names_loops) return cg_block(e);
-  snprintf(name, sizeof name, thread ? "share_" : known ? "runs_%" PRId64 "_" : "runs_", count);
+  snprintf(name, sizeof name, thread ? "share_" : known ? "runs_%" PRId64 "_" : "runs_n_", count);
   return LLVMAppendBasicBlockInContext(e->context, e->function, name);
 }
+
+/* loops that are written out */
+
+/* Iterations, and stores of one, of a loop that is emitted once for each: of four lines or fewer a counter
+ * takes as long as the lines, and of more the code takes longer to compile. */
+enum { MOST_WRITTEN_OUT = 4, MOST_STORES = 2 };
+
+static bool is_moved(const cg_emitter *e, ir_ref value) {
+  const ir_node *n = ir_get(e->g, value);
+  return cg_is_leaf((ir_op)n->op) || n->op == IR_OP_LOAD;
+}
+
+/* Does the loop only copy or fill, a few times? */
+static bool is_written_out(const cg_emitter *e, const cg_loop *loop) {
+  ir_ref todo[2 * MOST_STORES] = {loop->effect};
+  uint32_t count = 1, stores = 0;
+  int64_t iterations;
+  if (loop->binding == IR_THREAD || loop->carries || !loop->effect ||
+      !ir_is_const(e->g, ir_src(e->g, loop->range, 0), &iterations) || iterations < 1 ||
+      iterations > MOST_WRITTEN_OUT)
+    return false;
+  while (count) {
+    ir_ref ref = todo[--count];
+    const ir_node *n = ir_get(e->g, ref);
+    const cg_loop *lanes = n->op == IR_OP_LOOP ? &e->nest->loops[e->nest->loop_of[ref] - 1] : NULL;
+    bool store = n->op == IR_OP_STORE && is_moved(e, n->src[2]);
+    uint32_t first = lanes ? 1 : 0, more = lanes && cg_is_lane(lanes) ? n->nsrc : 0;
+    if (n->op == IR_OP_SEQ) more = n->nsrc;
+    stores += store ? (uint32_t)cg_unroll_count(&e->order, cg_lanes(e->nest, ref)) : 0;
+    if ((!store && !more) || stores > MOST_STORES || count + more > 2 * MOST_STORES) return false;
+    for (uint32_t i = first; i < more; i++) todo[count++] = n->src[i];
+  }
+  return true;
+}
+
+static void write_out(cg_emitter *e, uint32_t number) {
+  const cg_loop *loop = &e->nest->loops[number];
+  int64_t iterations = ir_bounds_of(e->g, ir_src(e->g, loop->range, 0)).lo;
+  e->order.open[number] = true;
+  for (int64_t i = 0; i < iterations && !e->order.failed; i++) {
+    size_t scope = e->order.log_count;
+    LLVMValueRef *at = cg_array(&e->order, 1);
+    if (!at) return;
+    *at = LLVMConstInt(e->i64, (unsigned long long)i, 0);
+    cg_define(&e->order, loop->range, at);
+    cg_emit_effect(&e->order, loop->effect);
+    cg_forget_since(&e->order, scope);
+  }
+  e->order.open[number] = false;
+}
+
+/* loops that stay */
 
 /* Opens the loop. What is emitted from here on runs only if the loop runs at least once. */
 static void enter_loop(cg_emitter *e, uint32_t number, running *r) {
@@ -95,6 +149,7 @@ static void enter_loop(cg_emitter *e, uint32_t number, running *r) {
     LLVMPositionBuilderAtEnd(e->b, inside);
     cg_hoist(&e->order, loop, true);
   }
+  if (!LLVMIsConstant(r->end) && !thread) r->end = LLVMBuildFreeze(e->b, r->end, "");
   cg_open_aligned(e, number, &r->end);
   r->entry = LLVMGetInsertBlock(e->b);
   r->body = body_of(e, loop);
@@ -107,7 +162,7 @@ static void leave_loop(cg_emitter *e, running *r) {
   LLVMValueRef next = LLVMBuildNSWAdd(e->b, r->counter, LLVMConstInt(e->i64, 1, 0), "");
   LLVMSetNUW(next, 1);
   cg_phi_add(r->counter, next, LLVMGetInsertBlock(e->b));
-  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, next, r->end, ""), r->body, r->after);
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, next, r->end, ""), r->body, r->after);
   LLVMMoveBasicBlockAfter(r->after, LLVMGetInsertBlock(e->b));
 }
 
@@ -131,6 +186,11 @@ void cg_emit_running(void *emitter, uint32_t number) {
   cg_loop *loop = &e->nest->loops[number];
   const ir_node *n = ir_get(e->g, loop->node);
   if (!cg_before_loop(&e->order, loop)) return;
+  if (is_written_out(e, loop)) {
+    write_out(e, number);
+    e->order.nesting--;
+    return;
+  }
   size_t scope = e->order.log_count;
   running r = {0};
   enter_loop(e, number, &r);

@@ -37,12 +37,12 @@ static LLVMValueRef anchor_of(cg_emitter *e, const cg_place *a, LLVMValueRef bas
 }
 
 /* Unrolled lanes are at constant distances from one address, which is frozen: LLVM then has one induction
- * variable, and does not try all combinations of many. That takes a third off the compile time, and the code
- * is the same. */
+ * variable, and does not try all combinations of many. That takes a third off the compile time. Scalars are
+ * not: frozen, each array of a product has a variable of its own, where one serves all. */
 LLVMValueRef cg_address(cg_emitter *e, const cg_place *a, LLVMValueRef index) {
   int64_t distance, bytes;
   LLVMValueRef base = without_constants(index, &distance);
-  if (base == index || !ir_mul_ok(distance, a->bytes, &bytes))
+  if (base == index || a->width == 1 || !ir_mul_ok(distance, a->bytes, &bytes))
     return LLVMBuildGEP2(e->b, a->element, a->memory, &index, 1, "");
   LLVMValueRef anchor = anchor_of(e, a, base), far = LLVMConstInt(e->i64, (unsigned long long)bytes, 1);
   return LLVMBuildGEP2(e->b, LLVMInt8TypeInContext(e->context), anchor, &far, 1, "");
@@ -286,10 +286,16 @@ LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
   if (cg_is_true(valid)) valid = NULL;
   bool scalar = moved == 1 || (a.affine && a.stride == 0),
        row = a.affine && (a.stride == 1 || a.stride == -1);
-  bool alike = valid && valid_width == 1 && (scalar || (row && moved * a.bytes <= FILL_BYTES));
-  LLVMValueRef other = alike ? constant_other(e, &a, n->src[3]) : NULL,
-               copies = other ? address_of_copies(e, &a, other) : NULL;
-  if (copies) {
+  bool alike = valid && valid_width == 1 && (scalar || (row && moved * a.bytes <= FILL_BYTES)),
+       by_mask = valid && !scalar && row && cg_target_gathers(e->target) &&
+                 moved * a.bytes == (unsigned)e->target->vector_bytes;
+  LLVMValueRef other = alike || by_mask ? constant_other(e, &a, n->src[3]) : NULL, copies = NULL;
+  by_mask = by_mask && other && LLVMIsNull(other);
+  if (alike && other && !by_mask) copies = address_of_copies(e, &a, other);
+  if (by_mask) { /* a splat that is not frozen LLVM would make a branch */
+    if (valid_width == 1) valid = LLVMBuildFreeze(e->b, cg_splat(e, valid, moved), "");
+    stored = read_masked(e, &a, valid), valid = NULL;
+  } else if (copies) {
     if (scalar) a.width = moved = 1;
     stored = read_or_copies(e, &a, valid, copies), valid = NULL;
   } else if (scalar) {

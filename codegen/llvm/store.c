@@ -5,10 +5,12 @@
  *
  * A streaming store bypasses the caches (LLVM's nontemporal) where its vectors are aligned and the output
  * shares no memory with an input: its memory is written once and read much later, and need not be fetched
- * first. Both conditions are tested at run time, once for all unrolled values, since users' buffers begin
- * anywhere. Vectors smaller than a register, which are ends of rows, never stream. Nontemporal stores are
- * ordered with other stores only by a fence, which stands at the kernel's end. Where most of an output
- * streams (IR_STREAM_MOST), every fourth block of 128 KiB of memory does not. */
+ * first. Both conditions are tested at run time, since users' buffers begin anywhere: where the kernel begins
+ * if vectors lie whole vectors behind the output's first element, otherwise once for all unrolled values.
+ * Vectors smaller than a register, which are ends of rows, never stream; nor do unrolled ones that cannot all
+ * be aligned. Nontemporal stores are ordered with other stores only by a fence, which stands at the kernel's
+ * end. Where most of an output streams (IR_STREAM_MOST), every fourth block of 128 KiB of memory does not.
+ */
 #include "codegen/llvm/llvm.h"
 
 /* Values to be written, and their addresses. */
@@ -71,6 +73,15 @@ static void store_alternating(cg_emitter *e, ir_ref ref, uint32_t loop, writes *
   }
 }
 
+/* The address with its distance from one that is frozen (cg_address) taken from what that was: blocks behind
+ * a branch then add their operands themselves, as part of each store. */
+static LLVMValueRef address_for_branches(cg_emitter *e, LLVMValueRef to) {
+  LLVMValueRef anchor = LLVMIsAGetElementPtrInst(to) ? LLVMGetOperand(to, 0) : to;
+  if (!LLVMIsAFreezeInst(anchor)) return to;
+  LLVMValueRef plain = LLVMGetOperand(anchor, 0), far = anchor == to ? NULL : LLVMGetOperand(to, 1);
+  return far ? LLVMBuildGEP2(e->b, LLVMGetGEPSourceElementType(to), plain, &far, 1, "") : plain;
+}
+
 static void write_all(cg_emitter *e, const writes *w, unsigned streaming) {
   LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(LLVMInt32TypeInContext(e->context), 1, 0));
   for (size_t i = 0; i < w->count; i++) {
@@ -119,11 +130,40 @@ static bool fills_lines(const writes *w, unsigned bytes, int64_t alternating) {
          (alternating >= 0 && w->count * bytes % IR_CACHE_LINE_BYTES == 0);
 }
 
-static void stream(cg_emitter *e, const writes *w, int64_t mode, bool together, unsigned bytes) {
+/* Are all vectors aligned if the output is? */
+static bool aligned_as_output(const cg_emitter *e, ir_ref store, const writes *w, unsigned bytes) {
+  cg_access how = cg_access_of(e->nest, ir_src(e->g, store, 1));
+  int64_t elements = bytes / w->place.bytes;
+  return how.affine && how.stride == 1 && (!how.base || cg_is_multiple(e->g, how.base, 0, elements)) &&
+         LLVMIsAInstruction(w->place.memory);
+}
+
+/* i1: what does not depend on where in the output a vector lies, computed where the output's address is: LLVM
+ * moves nothing out of loops. */
+static LLVMValueRef output_gains(cg_emitter *e, ir_ref store, const writes *w, unsigned bytes) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), there = LLVMGetInstructionParent(w->place.memory);
+  writes output = {.place = w->place, .to = &output.place.memory, .count = 1};
+  if (there != here) LLVMPositionBuilderBefore(e->b, LLVMGetBasicBlockTerminator(there));
+  LLVMValueRef gains = has_memory_to_itself(e, w);
+  if (aligned_as_output(e, store, w, bytes)) {
+    LLVMValueRef aligned = are_aligned(e, &output, true, bytes);
+    gains = gains ? LLVMBuildAnd(e->b, gains, aligned, "") : aligned;
+  }
+  LLVMPositionBuilderAtEnd(e->b, here);
+  return gains;
+}
+
+static void stream(cg_emitter *e, ir_ref store, const writes *w, int64_t alternating, unsigned bytes) {
   LLVMBasicBlockRef nontemporal = cg_block(e), cached = cg_block(e), after = cg_block(e);
-  LLVMValueRef gains = are_aligned(e, w, together, bytes), lies_apart = has_memory_to_itself(e, w);
-  if (mode == IR_STREAM_MOST) gains = LLVMBuildAnd(e->b, gains, is_streamed(e, w), "");
-  if (lies_apart) gains = LLVMBuildAnd(e->b, gains, lies_apart, "");
+  for (size_t i = 0; i < w->count; i++) w->to[i] = address_for_branches(e, w->to[i]);
+  LLVMValueRef gains = output_gains(e, store, w, bytes);
+  if (!aligned_as_output(e, store, w, bytes)) {
+    bool together = cg_aligned_together(e->nest, store, alternating, w->place.bytes, bytes);
+    LLVMValueRef aligned = are_aligned(e, w, together, bytes);
+    gains = gains ? LLVMBuildAnd(e->b, aligned, gains, "") : aligned;
+  }
+  if (ir_arg_mode(ir_get(e->g, store)) == IR_STREAM_MOST)
+    gains = LLVMBuildAnd(e->b, gains, is_streamed(e, w), "");
   LLVMBuildCondBr(e->b, gains, nontemporal, cached);
   LLVMPositionBuilderAtEnd(e->b, nontemporal);
   write_all(e, w, bytes);
@@ -150,11 +190,11 @@ void cg_emit_store(void *emitter, ir_ref ref) {
   if (!w.count || e->order.failed) return;
   unsigned bytes = w.place.bytes * e->nest->width[ref];
   int64_t mode = ir_arg_mode(ir_get(e->g, ref));
-  bool streams = mode != IR_NO_STREAM && bytes == (unsigned)e->target->vector_bytes && w.count == unrolled &&
+  bool streams = !cg_never_aligned_together(e->nest, ref, alternating, w.place.bytes, bytes) &&
+                 mode != IR_NO_STREAM && bytes == (unsigned)e->target->vector_bytes && w.count == unrolled &&
                  fills_lines(&w, bytes, alternating);
   if (e->aligned.masked && e->aligned.end) cg_write_end(e, &w.place, w.value[0], w.to[0]);
-  else if (streams)
-    stream(e, &w, mode, cg_aligned_together(e->nest, ref, alternating, w.place.bytes, bytes), bytes);
+  else if (streams) stream(e, ref, &w, alternating, bytes);
   else write_all(e, &w, 0);
 }
 

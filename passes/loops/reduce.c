@@ -97,7 +97,8 @@ ir_ref reduce_index_of(reduction *r, ir_ref extent) {
   return index;
 }
 
-/* Operations of one term in all unrolled iterations of the axes. */
+/* Operations of one term in all unrolled iterations of the axes, without those of its masks: of a term that
+ * is written out most of these are constants. */
 static int64_t operations_of(const reduction *r) {
   ir_graph *g = r->n->g;
   ir_ref *live = NULL;
@@ -105,7 +106,7 @@ static int64_t operations_of(const reduction *r) {
   int64_t operations = 0;
   if (ir_reachable(g, &r->body, 1, &live, &count, &cap) == IR_OK)
     for (size_t i = 0; i < count; i++)
-      operations += ir_dtype_of(g, live[i]) != IR_INDEX &&
+      operations += ir_dtype_of(g, live[i]) != IR_INDEX && ir_dtype_of(g, live[i]) != IR_BOOL &&
                     ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_LEAF &&
                     ir_op_of(g, live[i]) != IR_OP_BITCAST;
   ir_free(g->mem, live, cap * sizeof *live);

@@ -41,13 +41,19 @@ static void put_code_loops(ir_text *out, const fe_machine_code *code, int around
   }
 }
 
+/* How often the loop runs each time, by one thread; -1: not known. */
+static int64_t trips_of(const fe_explained *e, size_t number, const fe_code_loop *loop) {
+  int64_t blocks = -1;
+  if (!loop->shared) return loop->trips;
+  return ir_is_const(e->g, e->plan->steps[number].count, &blocks) ? blocks : -1;
+}
+
 /* Integer operations of all iterations; -1 where some trip count is not known. */
 static int64_t integers_of(const fe_explained *e, size_t number, const fe_machine_code *code) {
-  int64_t all = code->outside.integer, times[FE_MOST_LOOPS], blocks;
-  if (!ir_is_const(e->g, e->plan->steps[number].count, &blocks)) return -1;
+  int64_t all = code->outside.integer, times[FE_MOST_LOOPS];
   for (int i = 0; i < code->count; i++) {
     const fe_code_loop *loop = &code->loop[i];
-    int64_t trips = loop->shared ? blocks : loop->trips;
+    int64_t trips = trips_of(e, number, loop);
     if (trips < 0 || loop->parent >= i) return -1;
     times[i] = trips * (loop->parent >= 0 ? times[loop->parent] : 1);
     all += times[i] * loop->own.integer;
@@ -95,7 +101,7 @@ static void put_json(const fe_explained *e, size_t number, const fe_machine_code
     ir_text_str(out, i ? ",{" : "{");
     put_members(out, &loop->own);
     put_number_or_null(out, "inside", loop->parent);
-    put_number_or_null(out, "iterations", loop->trips);
+    put_number_or_null(out, "iterations", trips_of(e, number, loop));
     ir_textf(out, ",\"threads\":%s,\"general_registers\":%d,\"vector_registers\":%d}",
              loop->shared ? "true" : "false", __builtin_popcount(loop->general),
              __builtin_popcount(loop->vectors));

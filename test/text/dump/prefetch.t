@@ -190,10 +190,10 @@ graph @pool(%x: f32[1,128,128,64]) {
 }
 >>>
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' pool.vf | grep -c 'load p1.* if .* else f32(-inf) ahead 512'
-3
+5
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=8388608' pool.vf | grep -c ahead
 0
 ? 1
 $ viewfold dump --stage=llvm --target 'vector_bytes=64 registers=32 l2=1048576' pool.vf | grep -oE 'call void @llvm.prefetch|load <16 x float>' | uniq -c
-[..]12 call void @llvm.prefetch
-[..]12 load <16 x float>
+[..]36 call void @llvm.prefetch
+[..]36 load <16 x float>
