@@ -97,12 +97,12 @@ int64_t cg_set_next(const cg_nest *nest, const uint64_t *set, int64_t loop);
  * How an index changes along the vector lanes. affine: it is base + stride * lane. Otherwise it is base +
  * lane_term, where lane_term is any index; to split off the base keeps lane_term small, so that fewer bits
  * hold it. The base is the same for all lanes; 0 (no ref) where it is zero. Where lane_term is lane * factor
- * with a factor that is known only when the kernel runs, `factor` is that, the same for all vector lanes and
- * unrolled values; else 0. */
+ * * times with a factor that is known only when the kernel runs, `factor` is that, the same for all vector
+ * lanes and unrolled values; else 0. */
 typedef struct cg_access {
   bool affine;
   ir_ref base, lane_term, factor;
-  int64_t stride;
+  int64_t stride, times;
 } cg_access;
 cg_access cg_access_of(const cg_nest *nest, ir_ref index);
 

@@ -184,6 +184,7 @@ typedef struct cg_place {
   int64_t stride;
   LLVMValueRef base;  /* affine: i64 */
   LLVMValueRef index; /* otherwise: a vector of i32 or i64 */
+  LLVMValueRef step;  /* i64, where these are its multiples by the number of the lane; else NULL */
 } cg_place;
 cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width);
 LLVMValueRef cg_address(cg_emitter *e, const cg_place *place, LLVMValueRef index);

@@ -13,13 +13,8 @@ static void read_tile(cg_emitter *e, ir_ref load, const cg_tile *t, LLVMValueRef
   int64_t first = e->order.lane[t->loop];
   if (t->falling) e->order.lane[t->loop] += t->count - 1;
   cg_place a = cg_place_of(e, n->src[0], n->src[1], width);
-  ir_ref factor = cg_access_of(e->nest, n->src[1]).factor;
-  LLVMValueRef step = factor ? cg_fetch_index(e, factor, 1, 64) : NULL, at = LLVMConstInt(e->i64, 0, 0);
-  for (uint32_t i = 0; i < width; i++) {
-    LLVMValueRef from = step ? cg_address(e, &a, at) : cg_lane_address(e, &a, i);
-    rows[i] = cg_read(e, &a, cg_vector(a.element, t->count), from);
-    if (step) at = LLVMBuildAdd(e->b, at, step, "");
-  }
+  for (uint32_t i = 0; i < width; i++)
+    rows[i] = cg_read(e, &a, cg_vector(a.element, t->count), cg_lane_address(e, &a, i));
   cg_transpose(&shuffles, rows, width, t->count, a.bytes, columns);
   for (uint32_t k = 0; k < t->count; k++) {
     e->order.lane[t->loop] = first + k;
