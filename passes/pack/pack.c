@@ -465,10 +465,12 @@ static pass_product product_of(const packing *k) {
   return p;
 }
 
-/* Does a kernel that copies the operand run once? */
+/* Does a kernel that copies the operand run once? A copy has one element along axes that the operand is
+ * expanded along, whose sizes may be variables. */
 static bool copies_once(packer *p, const pass_contraction *c, const pass_operand *o) {
-  int64_t below = pass_constant_bytes(&p->constants, p->g, o->value),
-          size = pass_contraction_size(c, o->varies);
+  ir_ref value = o->value;
+  while (ir_op_of(p->g, value) == IR_OP_EXPAND) value = ir_src(p->g, value, 0);
+  int64_t below = pass_constant_bytes(&p->constants, p->g, value), size = pass_contraction_size(c, o->varies);
   return size <= IR_MAX_HOISTED_GROWTH * (below / ir_dtypes[c->dtype].bytes);
 }
 
