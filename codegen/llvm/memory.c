@@ -122,13 +122,13 @@ static LLVMValueRef read_scalar(cg_emitter *e, const cg_place *a, LLVMValueRef v
 
 /* Address of copies of an element, a constant, of as many bytes as the widest vector: on the stack, stored
  * where the function begins. NULL: there are as many others already. */
-static LLVMValueRef address_of_copies(cg_emitter *e, const cg_place *a, LLVMValueRef element) {
+static LLVMValueRef address_of_copies(cg_emitter *e, ir_dtype dtype, LLVMValueRef element) {
   unsigned k = 0;
   while (k < CG_FILLS && e->fills[k].element && e->fills[k].element != element) k++;
   if (k == CG_FILLS || e->fills[k].element) return k == CG_FILLS ? NULL : e->fills[k].address;
   LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), entry = LLVMGetEntryBasicBlock(e->function);
   LLVMValueRef first = LLVMGetFirstInstruction(entry),
-               all = cg_splat(e, element, (uint32_t)(FILL_BYTES / a->bytes));
+               all = cg_splat(e, element, (uint32_t)(FILL_BYTES / ir_dtypes[dtype].bytes));
   if (first) LLVMPositionBuilderBefore(e->b, first);
   else LLVMPositionBuilderAtEnd(e->b, entry);
   LLVMValueRef address = LLVMBuildAlloca(e->b, LLVMTypeOf(all), "");
@@ -136,6 +136,10 @@ static LLVMValueRef address_of_copies(cg_emitter *e, const cg_place *a, LLVMValu
   LLVMPositionBuilderAtEnd(e->b, here);
   e->fills[k].element = element, e->fills[k].address = address;
   return address;
+}
+
+LLVMValueRef cg_zeros(cg_emitter *e, ir_dtype dtype) {
+  return address_of_copies(e, dtype, LLVMConstNull(cg_storage_type(e, dtype, 1)));
 }
 
 /* An element, or contiguous lanes; where they are not valid, `copies` are read. There is no branch, so that
@@ -292,7 +296,7 @@ LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
        row = a.affine && (a.stride == 1 || a.stride == -1);
   bool alike = valid && valid_width == 1 && (scalar || (row && moved * a.bytes <= FILL_BYTES));
   LLVMValueRef other = alike ? constant_other(e, &a, n->src[3]) : NULL,
-               copies = other ? address_of_copies(e, &a, other) : NULL;
+               copies = other ? address_of_copies(e, a.dtype, other) : NULL;
   if (copies) {
     if (scalar) a.width = moved = 1;
     stored = read_or_copies(e, &a, valid, copies), valid = NULL;
