@@ -1,5 +1,5 @@
 /* Long reductions in two steps, on a grid that depends only on the shape and on the strategy of the target
- * (of a size that is a variable, on the largest, which most parts of an axis divided among devices have):
+ * (of a size that varies by less than half, on the largest, which most parts of a divided axis have):
  * the first step computes one result for each chunk of a reduced axis, the second combines those of all
  * chunks.
  *
@@ -56,16 +56,17 @@ typedef struct sizes {
   uint32_t longest, innermost;                      /* reduced axes */
 } sizes;
 
-/* Sizes that are variables are as large as they may be. False where a reduced axis has such a size, or one of
- * 0, or there is nothing to reduce. */
+/* Sizes that vary by less than half are as large as they may be. False where others are not known, or that of
+ * a reduced axis is not, or one is 0, or there is nothing to reduce. */
 static bool read_sizes(ir_graph *g, ir_ref x, const bool *is_reduced, sizes *s) {
   uint32_t place[IR_MAX_RANK], rank = ir_rank(g, x), reduced = 0;
   lower_places(g, x, place);
   s->terms = s->results = s->inner = 1;
   for (uint32_t i = 0; i < rank; i++) {
     if (!ir_is_const(g, ir_dim(g, x, i), &s->size[i])) {
-      if (is_reduced[i]) return false;
-      s->size[i] = ir_bounds_of(g, ir_dim(g, x, i)).hi;
+      ir_bounds size = ir_bounds_of(g, ir_dim(g, x, i));
+      if (is_reduced[i] || size.hi - size.lo >= size.lo) return false;
+      s->size[i] = size.hi;
     }
     if (s->size[i] < 1) return false;
     int64_t *count = is_reduced[i] ? &s->terms : &s->results;
