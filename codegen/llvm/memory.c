@@ -138,7 +138,8 @@ static LLVMValueRef address_of_copies(cg_emitter *e, ir_dtype dtype, LLVMValueRe
   return address;
 }
 
-LLVMValueRef cg_zeros(cg_emitter *e, ir_dtype dtype) {
+LLVMValueRef cg_zeros(cg_emitter *e, ir_dtype dtype, uint32_t count) {
+  if (count > FILL_BYTES / (uint32_t)ir_dtypes[dtype].bytes) return NULL;
   return address_of_copies(e, dtype, LLVMConstNull(cg_storage_type(e, dtype, 1)));
 }
 

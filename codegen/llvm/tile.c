@@ -35,7 +35,7 @@ bool cg_emit_tile(cg_emitter *e, ir_ref load, LLVMValueRef *unrolled) {
   const uint64_t *lanes = cg_lanes(e->nest, load);
   cg_tile t;
   if (!cg_tile_of(e->nest, load, e->target->vector_bytes, IR_MAX_PICKED_STEP, &t)) return false;
-  LLVMValueRef zeros = t.masked ? cg_zeros(e, ir_dtype_of(e->g, ir_src(e->g, load, 0))) : NULL;
+  LLVMValueRef zeros = t.masked ? cg_zeros(e, ir_dtype_of(e->g, ir_src(e->g, load, 0)), t.count) : NULL;
   if (t.masked && !zeros) return false;
   cg_first_lane(&e->order, lanes);
   do
