@@ -97,12 +97,12 @@ int64_t cg_set_next(const cg_nest *nest, const uint64_t *set, int64_t loop);
  * How an index changes along the vector lanes. affine: it is base + stride * lane. Otherwise it is base +
  * lane_term, where lane_term is any index; to split off the base keeps lane_term small, so that fewer bits
  * hold it. The base is the same for all lanes; 0 (no ref) where it is zero. Where lane_term is lane * factor
- * with a factor that is known only when the kernel runs, `factor` is that, the same for all vector lanes and
- * unrolled values; else 0. */
+ * * times with a factor that is known only when the kernel runs, `factor` is that, the same for all vector
+ * lanes and unrolled values; else 0. */
 typedef struct cg_access {
   bool affine;
   ir_ref base, lane_term, factor;
-  int64_t stride;
+  int64_t stride, times;
 } cg_access;
 cg_access cg_access_of(const cg_nest *nest, ir_ref index);
 
@@ -116,12 +116,12 @@ int cg_decided(cg_nest *nest, const int64_t *lane, ir_ref compare);
 bool cg_is_multiple(const ir_graph *g, ir_ref index, ir_ref but, int64_t of);
 
 /* tile.c. How the unrolled values of a load lie in memory along the unrolled loop `loop`: groups of `count`,
- * a power of two, are contiguous, first to last or, if `falling`, last to first. False where none are, where
- * the load is conditional, or where the vector lanes are contiguous as well or at most small_step elements
- * apart. */
+ * a power of two, are contiguous, first to last or, if `falling`, last to first. False where none are, or
+ * where the vector lanes are contiguous as well or at most small_step elements apart. `masked`: some lanes
+ * may not be loaded, for all these unrolled values alike, and are 0 then; other conditions have no tile. */
 typedef struct cg_tile {
   uint32_t loop, count;
-  bool falling;
+  bool falling, masked;
 } cg_tile;
 bool cg_tile_of(const cg_nest *nest, ir_ref load, int vector_bytes, int64_t small_step, cg_tile *out);
 

@@ -14,11 +14,16 @@ static bool vector_term(const cg_nest *nest, ir_ref ref, int64_t *stride) {
   return ir_op_of(g, a) == IR_OP_RANGE && nest->width[a] > 1;
 }
 
-/* The factor f of lane_term = f * range, where range is the vector lanes and f has no lanes; else 0. */
-static ir_ref factor_of(const cg_nest *nest, ir_ref lane_term) {
+/* The factor f of lane_term = f * range * times, where range is the vector lanes and f has no lanes; else 0.
+ */
+static ir_ref factor_of(const cg_nest *nest, ir_ref lane_term, int64_t *times) {
   const ir_graph *g = &nest->graph;
+  *times = 1;
   if (ir_op_of(g, lane_term) != IR_OP_MUL) return 0;
-  for (uint32_t i = 0; i < 2; i++) {
+  ir_ref a = ir_src(g, lane_term, 0), b = ir_src(g, lane_term, 1);
+  if (ir_is_const(g, a, times)) lane_term = b;
+  else if (ir_is_const(g, b, times)) lane_term = a;
+  for (uint32_t i = 0; i < 2 && ir_op_of(g, lane_term) == IR_OP_MUL; i++) {
     ir_ref range = ir_src(g, lane_term, i), other = ir_src(g, lane_term, 1 - i);
     if (ir_op_of(g, range) == IR_OP_RANGE && nest->width[range] > 1 &&
         cg_set_next(nest, cg_lanes(nest, other), -1) < 0)
@@ -41,7 +46,7 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
   bool split = ir_op_of(g, index) == IR_OP_ADD && nest->width[access.base] == 1;
   access = split ? (cg_access){.base = access.base, .lane_term = ir_src(g, index, 1)}
                  : (cg_access){.lane_term = index};
-  access.factor = factor_of(nest, access.lane_term);
+  access.factor = factor_of(nest, access.lane_term, &access.times);
   return access;
 }
 

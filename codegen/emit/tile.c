@@ -10,24 +10,30 @@ static uint32_t tile_column_count(uint32_t rows, uint32_t vector_bytes, uint32_t
   return count;
 }
 
+/* Is it a constant of zero bits? */
+static bool is_zero(const ir_graph *g, ir_ref value) {
+  return ir_op_of(g, value) == IR_OP_CONST && ir_const_value(g, value).i == 0;
+}
+
 bool cg_tile_of(const cg_nest *nest, ir_ref load, int vector_bytes, int64_t small_step, cg_tile *out) {
   const ir_graph *g = &nest->graph;
   const ir_node *n = ir_get(g, load);
   uint32_t width = nest->width[n->src[1]];
   cg_access access = cg_access_of(nest, n->src[1]);
-  if (width == 1 || (width & (width - 1)) || width != nest->width[load] ||
-      (!access.affine && !access.factor) || !ir_is_true(g, n->src[2]))
+  if (width == 1 || (width & (width - 1)) || width != nest->width[load] || (!access.affine && !access.factor))
     return false;
+  bool masked = !ir_is_true(g, n->src[2]);
+  if (masked && !is_zero(g, n->src[3])) return false;
   if (access.affine && access.stride >= -1 && access.stride <= small_step) return false;
   const uint64_t *lanes = cg_lanes(nest, load);
   for (int64_t l = -1; (l = cg_set_next(nest, lanes, l)) >= 0;) {
     const cg_loop *loop = &nest->loops[l];
     int64_t step;
     if (loop->binding != IR_UNROLL || !cg_stride(nest, n->src[1], (uint32_t)l, &step)) continue;
-    if (step != 1 && step != -1) continue;
+    if ((step != 1 && step != -1) || cg_set_has(cg_lanes(nest, n->src[2]), (uint32_t)l)) continue;
     uint32_t bytes = ir_dtypes[ir_dtype_of(g, n->src[0])].bytes;
     *out = (cg_tile){(uint32_t)l, tile_column_count(width, (uint32_t)vector_bytes, bytes, loop->extent),
-                     step < 0};
+                     step < 0, masked};
     if (out->count > 1) return true;
   }
   return false;

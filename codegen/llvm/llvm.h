@@ -184,6 +184,7 @@ typedef struct cg_place {
   int64_t stride;
   LLVMValueRef base;  /* affine: i64 */
   LLVMValueRef index; /* otherwise: a vector of i32 or i64 */
+  LLVMValueRef step;  /* i64, where these are its multiples by the number of the lane; else NULL */
 } cg_place;
 cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width);
 LLVMValueRef cg_address(cg_emitter *e, const cg_place *place, LLVMValueRef index);
@@ -192,6 +193,9 @@ LLVMValueRef cg_low_address(cg_emitter *e, const cg_place *place); /* the lowest
 /* From the order of lanes to that of addresses, or back: reverses v if the stride is negative. */
 LLVMValueRef cg_memory_order(cg_emitter *e, const cg_place *place, LLVMValueRef v);
 LLVMValueRef cg_read(cg_emitter *e, const cg_place *place, LLVMTypeRef type, LLVMValueRef from);
+/* The address of so many elements of zero bytes; NULL: they are more than the widest vector has, or there are
+ * CG_FILLS other constants. */
+LLVMValueRef cg_zeros(cg_emitter *e, ir_dtype dtype, uint32_t count);
 LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref);
 void cg_emit_ahead(cg_emitter *e, ir_ref load);
 void cg_emit_update(void *emitter, ir_ref ref);

@@ -64,6 +64,9 @@ cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width) 
   if (how.affine) return a;
   if (how.base) a.memory = cg_address(e, &a, a.base); /* lets narrow lane terms reach far into a buffer */
   a.index = cg_fetch_index(e, how.lane_term, width, cg_index_bits(e, how.lane_term));
+  if (how.factor)
+    a.step = LLVMBuildMul(e->b, cg_fetch_index(e, how.factor, 1, 64),
+                          LLVMConstInt(e->i64, (unsigned long long)how.times, 1), "");
   return a;
 }
 
@@ -73,6 +76,7 @@ LLVMValueRef cg_lane_address(cg_emitter *e, const cg_place *a, uint32_t lane) {
   if (a->affine && a->stride * lane == 0) index = a->base;
   else if (a->affine)
     index = LLVMBuildAdd(e->b, a->base, LLVMConstInt(e->i64, (unsigned long long)(a->stride * lane), 1), "");
+  else if (a->step) index = LLVMBuildMul(e->b, a->step, LLVMConstInt(e->i64, lane, 0), "");
   else
     index =
         cg_resize(e, LLVMBuildExtractElement(e->b, a->index, LLVMConstInt(e->i64, lane, 0), ""), 64, 1, true);
@@ -118,13 +122,13 @@ static LLVMValueRef read_scalar(cg_emitter *e, const cg_place *a, LLVMValueRef v
 
 /* Address of copies of an element, a constant, of as many bytes as the widest vector: on the stack, stored
  * where the function begins. NULL: there are as many others already. */
-static LLVMValueRef address_of_copies(cg_emitter *e, const cg_place *a, LLVMValueRef element) {
+static LLVMValueRef address_of_copies(cg_emitter *e, ir_dtype dtype, LLVMValueRef element) {
   unsigned k = 0;
   while (k < CG_FILLS && e->fills[k].element && e->fills[k].element != element) k++;
   if (k == CG_FILLS || e->fills[k].element) return k == CG_FILLS ? NULL : e->fills[k].address;
   LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), entry = LLVMGetEntryBasicBlock(e->function);
   LLVMValueRef first = LLVMGetFirstInstruction(entry),
-               all = cg_splat(e, element, (uint32_t)(FILL_BYTES / a->bytes));
+               all = cg_splat(e, element, (uint32_t)(FILL_BYTES / ir_dtypes[dtype].bytes));
   if (first) LLVMPositionBuilderBefore(e->b, first);
   else LLVMPositionBuilderAtEnd(e->b, entry);
   LLVMValueRef address = LLVMBuildAlloca(e->b, LLVMTypeOf(all), "");
@@ -132,6 +136,11 @@ static LLVMValueRef address_of_copies(cg_emitter *e, const cg_place *a, LLVMValu
   LLVMPositionBuilderAtEnd(e->b, here);
   e->fills[k].element = element, e->fills[k].address = address;
   return address;
+}
+
+LLVMValueRef cg_zeros(cg_emitter *e, ir_dtype dtype, uint32_t count) {
+  if (count > FILL_BYTES / (uint32_t)ir_dtypes[dtype].bytes) return NULL;
+  return address_of_copies(e, dtype, LLVMConstNull(cg_storage_type(e, dtype, 1)));
 }
 
 /* An element, or contiguous lanes; where they are not valid, `copies` are read. There is no branch, so that
@@ -195,7 +204,7 @@ static LLVMValueRef gather_lanes(cg_emitter *e, const cg_place *a, LLVMValueRef 
 
 static LLVMValueRef read_elements(cg_emitter *e, const cg_place *a, LLVMValueRef valid,
                                   uint32_t valid_width) {
-  bool plain = a->affine && !valid; /* loads of single elements take a fifth less time than a gather */
+  bool plain = (a->affine || a->step) && !valid; /* single loads take a fifth less time than a gather */
   if (e->gathers && a->bytes >= 4 && !plain) return gather_lanes(e, a, valid);
   LLVMValueRef all = LLVMGetPoison(cg_vector(a->element, a->width));
   for (uint32_t i = 0; i < a->width; i++) {
@@ -291,7 +300,7 @@ LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
                  moved * a.bytes == (unsigned)e->target->vector_bytes;
   LLVMValueRef other = alike || by_mask ? constant_other(e, &a, n->src[3]) : NULL, copies = NULL;
   by_mask = by_mask && other && LLVMIsNull(other);
-  if (alike && other && !by_mask) copies = address_of_copies(e, &a, other);
+  if (alike && other && !by_mask) copies = address_of_copies(e, a.dtype, other);
   if (by_mask) { /* a splat that is not frozen LLVM would make a branch */
     if (valid_width == 1) valid = LLVMBuildFreeze(e->b, cg_splat(e, valid, moved), "");
     stored = read_masked(e, &a, valid), valid = NULL;

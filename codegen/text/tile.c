@@ -82,7 +82,8 @@ bool tx_emit_tile(tx_emitter *e, ir_ref load, void **unrolled) {
   const uint64_t *lanes = cg_lanes(e->nest, load);
   uint32_t vector = e->nest->width[load], subvectors = tx_subvectors(e, vector);
   cg_tile t;
-  if (e->vectors == TX_ITEMS || !cg_tile_of(e->nest, load, e->target->vector_bytes, 1, &t)) return false;
+  if (e->vectors == TX_ITEMS || !cg_tile_of(e->nest, load, e->target->vector_bytes, 1, &t) || t.masked)
+    return false;
   uint32_t columns = t.count < tx_width(e, vector) ? t.count : tx_width(e, vector);
   for (size_t i = 0; i < cg_unroll_count(&e->order, lanes); i++)
     if (!(unrolled[i] = tx_values(e, subvectors))) return true;

@@ -121,8 +121,7 @@ void fe_good_lists_free(fe_good_lists *good, const ir_mem *mem, size_t count) {
   ir_free(mem, good, size_of(count));
 }
 
-void fe_good_lists_note(fe_good_lists *good, const void *const *inputs, size_t input_count,
-                        void *const *outputs, size_t output_count) {
+void fe_good_lists_note(fe_good_lists *good, const fe_run_list *list) {
   uint32_t missed = atomic_load_explicit(&good->missed, memory_order_relaxed);
   atomic_store_explicit(&good->missed, missed + 1, memory_order_relaxed); /* about as many */
   if (missed % NOTED) return;
@@ -130,10 +129,13 @@ void fe_good_lists_note(fe_good_lists *good, const void *const *inputs, size_t i
   if (version & 1 || !atomic_compare_exchange_strong_explicit(&good->version, &version, version + 1,
                                                               memory_order_acquire, memory_order_relaxed))
     return;
-  _Atomic uintptr_t *to = good->buffers + version / 2 % FE_GOOD_LISTS * (input_count + output_count);
-  for (size_t i = 0; i < input_count; i++)
-    atomic_store_explicit(to++, (uintptr_t)inputs[i], memory_order_release);
-  for (size_t i = 0; i < output_count; i++)
-    atomic_store_explicit(to++, (uintptr_t)outputs[i], memory_order_release);
+  size_t count = list->input_count + list->output_count + list->value_count;
+  _Atomic uintptr_t *to = good->buffers + version / 2 % FE_GOOD_LISTS * count;
+  for (size_t i = 0; i < list->input_count; i++)
+    atomic_store_explicit(to++, (uintptr_t)list->inputs[i], memory_order_release);
+  for (size_t i = 0; i < list->output_count; i++)
+    atomic_store_explicit(to++, (uintptr_t)list->outputs[i], memory_order_release);
+  for (size_t i = 0; i < list->value_count; i++)
+    atomic_store_explicit(to++, (uintptr_t)list->values[i], memory_order_release);
   atomic_store_explicit(&good->version, version + 2, memory_order_release);
 }

@@ -22,34 +22,43 @@ bool fe_overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes);
 bool fe_overlap_find(const void *const *inputs, size_t input_count, void *const *outputs, size_t output_count,
                      const size_t *bytes, fe_overlap_pair *out);
 
-/* Lists of buffers that lately were found good by a program whose sizes are fixed, so that a run with the
+/* Lists of buffers, and values of variables, that lately were found good by a program, so that a run with the
  * same ones need not look again. Any thread may read and note: `version` is odd while one writes, for which
  * others do not wait. */
 enum { FE_GOOD_LISTS = 2 }; /* because two sets of buffers often take turns, as inputs and as outputs */
 typedef struct fe_good_lists {
   _Atomic uint32_t version, missed; /* version / 2 lists were noted so far */
-  _Atomic uintptr_t buffers[];      /* FE_GOOD_LISTS lists: inputs, then outputs */
+  _Atomic uintptr_t buffers[];      /* FE_GOOD_LISTS lists: inputs, then outputs, then values */
 } fe_good_lists;
 
-/* For lists of `count` buffers; NULL when memory is short. Freed with the same count. */
+/* The list of a run. Values are noted where a pointer has room for one (FE_NOTES_VALUES). */
+typedef struct fe_run_list {
+  const void *const *inputs;
+  void *const *outputs;
+  const int64_t *values;
+  size_t input_count, output_count, value_count;
+} fe_run_list;
+enum { FE_NOTES_VALUES = sizeof(uintptr_t) >= sizeof(int64_t) };
+
+/* For lists of `count` buffers and values; NULL when memory is short. Freed with the same count. */
 fe_good_lists *fe_good_lists_make(const ir_mem *mem, size_t count);
 void fe_good_lists_free(fe_good_lists *good, const ir_mem *mem, size_t count);
-/* These are good: they overlap nowhere, and none is NULL. */
-void fe_good_lists_note(fe_good_lists *good, const void *const *inputs, size_t input_count,
-                        void *const *outputs, size_t output_count);
+/* This is good: values are accepted, and buffers for these overlap nowhere, and none is NULL. */
+void fe_good_lists_note(fe_good_lists *good, const fe_run_list *list);
 
-/* Are these known to be good? Loads and compares alone. What was read while another thread wrote is not
+/* Is this known to be good? Loads and compares alone. What was read while another thread wrote is not
  * believed: then the version has become another one. */
-static inline bool fe_good_lists_know(const fe_good_lists *good, const void *const *inputs,
-                                      size_t input_count, void *const *outputs, size_t output_count) {
+static inline bool fe_good_lists_know(const fe_good_lists *good, const fe_run_list *list) {
   const _Atomic uintptr_t *at = good->buffers;
   uint32_t version = atomic_load_explicit(&good->version, memory_order_acquire);
   for (uint32_t k = 0; k < FE_GOOD_LISTS && k < version / 2; k++) {
     uintptr_t differ = 0;
-    for (size_t i = 0; i < input_count; i++)
-      differ |= (uintptr_t)inputs[i] ^ atomic_load_explicit(at++, memory_order_acquire);
-    for (size_t i = 0; i < output_count; i++)
-      differ |= (uintptr_t)outputs[i] ^ atomic_load_explicit(at++, memory_order_acquire);
+    for (size_t i = 0; i < list->input_count; i++)
+      differ |= (uintptr_t)list->inputs[i] ^ atomic_load_explicit(at++, memory_order_acquire);
+    for (size_t i = 0; i < list->output_count; i++)
+      differ |= (uintptr_t)list->outputs[i] ^ atomic_load_explicit(at++, memory_order_acquire);
+    for (size_t i = 0; i < list->value_count; i++)
+      differ |= (uintptr_t)list->values[i] ^ atomic_load_explicit(at++, memory_order_acquire);
     if (!differ)
       return !(version & 1) && atomic_load_explicit(&good->version, memory_order_relaxed) == version;
   }

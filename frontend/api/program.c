@@ -23,7 +23,7 @@ static bool allocate_arrays(vf_program *p) {
   p->constants = ir_alloc(mem, p->constant_count * sizeof *p->constants);
   p->bytes = ir_alloc(mem, port_count(p) * sizeof *p->bytes);
   p->references = ir_alloc(mem, p->counts[VF_INPUT] * sizeof *p->references);
-  p->good = fe_good_lists_make(mem, port_count(p));
+  p->good = fe_good_lists_make(mem, port_count(p) + p->variable_count);
   return p->good && p->references && p->bytes && p->constants && p->ports && p->variables && p->inputs_from &&
          p->variables_from && p->dims && p->names;
 }
@@ -33,7 +33,7 @@ static void free_program(vf_program *p) {
   ir_free(mem, p->ports, port_count(p) * sizeof *p->ports);
   ir_free(mem, p->bytes, port_count(p) * sizeof *p->bytes);
   ir_free(mem, p->references, p->counts[VF_INPUT] * sizeof *p->references);
-  fe_good_lists_free(p->good, mem, port_count(p));
+  fe_good_lists_free(p->good, mem, port_count(p) + p->variable_count);
   ir_free(mem, p->variables, p->variable_count * sizeof *p->variables);
   ir_free(mem, p->inputs_from, p->runtime_inputs * sizeof *p->inputs_from);
   ir_free(mem, p->variables_from, p->runtime_variables * sizeof *p->variables_from);
@@ -148,7 +148,8 @@ static bool describe_program(vf_program *p, vf_graph *g, ir_error *error) {
 
 /* Find each input and variable of the runtime by name in the caller's lists. */
 static bool match_inputs(vf_program *p, const vf_graph *g, ir_error *error) {
-  bool same = p->runtime_inputs == p->counts[VF_INPUT] && p->variable_count == 0;
+  bool same = p->runtime_inputs == p->counts[VF_INPUT] && p->runtime_variables == p->variable_count &&
+              (!p->variable_count || FE_NOTES_VALUES);
   for (size_t i = 0; i < p->runtime_inputs; i++) {
     const char *name = rt_program_input(p->program, i).name;
     size_t k = 0;
@@ -172,6 +173,7 @@ static bool match_inputs(vf_program *p, const vf_graph *g, ir_error *error) {
       return false;
     }
     p->variables_from[i] = (uint32_t)k;
+    same &= k == i;
   }
   p->direct = same;
   return true;
@@ -238,7 +240,7 @@ vf_program *vf_compile(vf_graph *g, vf_error *error) {
         fe_found_compile(g->context->runtime, &request, &found, &failure) &&
         fe_compile(g->context->runtime, &request, &program, &failure) == IR_OK)
       p = fe_program_make(g, &request, program, NULL, &failure);
-    if (p) p->found = found;
+    if (p) p->found = found, p->direct &= !found.count;
     else fe_found_free(&found);
     fe_graph_request_free(g, &request);
     fe_report_as_memory(g->context, failures, &failure);
@@ -418,8 +420,7 @@ static bool check_sized(const vf_program *p, const void *const *inputs, void *co
   return !error->status;
 }
 
-/* The general case; vf_program_run handles the common one: lists in the runtime's order, no variables, no
- * NULL. */
+/* The general case; vf_program_run handles the common one: lists that are known to be good. */
 static void run_checked(const vf_program *p, run_way way, const void *const *inputs, void *const *outputs,
                         const int64_t *variables, ir_error *error) {
   const char *wrong = fe_not(p, FE_PROGRAM);
@@ -474,25 +475,31 @@ ir_status fe_program_run_placed(const vf_program *p, const void *const *inputs, 
   return error->status;
 }
 
-/* Of a direct program: do no buffers overlap, of which none is NULL? */
-static bool check_direct(const vf_program *p, const void *const *inputs, void *const *outputs,
-                         ir_error *error) {
-  if (!check_overlaps(p, inputs, outputs, p->bytes, error)) return false;
-  fe_good_lists_note(p->good, inputs, p->counts[VF_INPUT], outputs, p->counts[VF_OUTPUT]);
-  return true;
+/* A run with a list that is not known to be good, and is noted if it is. */
+static void run_direct(const vf_program *p, const fe_run_list *list, ir_error *error) {
+  if (!p->variable_count && !any_null(list->inputs, list->input_count) &&
+      !any_null((const void *const *)list->outputs, list->output_count)) {
+    if (!check_overlaps(p, list->inputs, list->outputs, p->bytes, error)) return;
+    fe_good_lists_note(p->good, list);
+    rt_program_run(p->program, (void *const *)(uintptr_t)list->inputs, list->outputs, NULL, error);
+    return;
+  }
+  run_checked(p, (run_way){0}, list->inputs, list->outputs, list->values, error);
+  if (!error->status) fe_good_lists_note(p->good, list);
 }
 
 vf_status vf_program_run(const vf_program *p, const void *const *inputs, void *const *outputs,
                          const int64_t *variables, vf_error *error) {
   ir_error failure;
   failure.status = IR_OK; /* the text is written only when something failed */
-  bool direct = p && p->kind == FE_PROGRAM && p->direct && inputs && outputs,
-       known =
-           direct && fe_good_lists_know(p->good, inputs, p->counts[VF_INPUT], outputs, p->counts[VF_OUTPUT]);
-  if (known || (direct && !any_null(inputs, p->counts[VF_INPUT]) &&
-                !any_null((const void *const *)outputs, p->counts[VF_OUTPUT]))) {
-    if (known || check_direct(p, inputs, outputs, &failure))
-      rt_program_run(p->program, (void *const *)(uintptr_t)inputs, outputs, NULL, &failure);
+  bool direct =
+      p && p->kind == FE_PROGRAM && p->direct && inputs && outputs && (variables || !p->variable_count);
+  if (direct) {
+    const fe_run_list list = {inputs,           outputs, variables, p->counts[VF_INPUT], p->counts[VF_OUTPUT],
+                              p->variable_count};
+    if (fe_good_lists_know(p->good, &list))
+      rt_program_run(p->program, (void *const *)(uintptr_t)inputs, outputs, variables, &failure);
+    else run_direct(p, &list, &failure);
     if (failure.status == IR_ERR_RANGE && p->witness)
       fe_witness_blame(p->witness, inputs, variables, &failure);
   } else run_any(p, (run_way){0}, inputs, outputs, variables, &failure);

@@ -23,7 +23,7 @@ struct vf_program {
   rt_program *program;        /* on a mesh: of one device */
   struct fe_sharded *sharded; /* of a mesh (frontend/mesh/sharded.h), which the program owns; or NULL */
   bool watched;               /* runs stop where an operation makes a NaN or an infinity */
-  bool direct;                /* the caller's inputs are the runtime's, and there are no variables */
+  bool direct;                /* the caller's inputs and variables are the runtime's */
   size_t counts[2];           /* by vf_port */
   fe_port *ports;             /* inputs, then outputs */
   rt_variable *variables;

@@ -52,15 +52,15 @@ static bool is_threaded(const loop_nest *n, uint32_t axis) {
   return threaded;
 }
 
-/* `count` steps from `start` on, each of `unrolled` unrolled values of some lanes: the levels after d. end:
+/* `count` steps from `start` on, each of `unrolled` unrolled values of `each` lanes: the levels after d. end:
  * that of the axis, which the last step would pass: it begins before, or else has masked lanes, or repeats
  * the last row. */
-static ir_ref place_parts(loop_place *p, uint32_t d, ir_ref start, ir_ref count, ir_ref end,
-                          int64_t unrolled) {
+static ir_ref place_parts(loop_place *p, uint32_t d, ir_ref start, ir_ref count, ir_ref end, int64_t unrolled,
+                          int64_t each) {
   ir_graph *g = p->n->g;
   uint32_t a = p->n->levels[d].axis;
   const loop_axis *axis = &p->n->axes[a];
-  int64_t each = axis->lanes, elements = each * unrolled;
+  int64_t elements = each * unrolled;
   ir_ref steps = loop_fresh_range(p->n, count), outer_end = p->end[a], outer_begin = p->begin[a], effect;
   ir_ref at = steps ? pass_add(g, start, pass_mul_int(g, steps, elements)) : 0;
   ir_ref range = unrolled > 1 ? loop_fresh_range(p->n, ir_index(g, unrolled)) : 0;
@@ -82,14 +82,18 @@ static ir_ref place_parts(loop_place *p, uint32_t d, ir_ref start, ir_ref count,
   return loop_wrap(g, steps, IR_SERIAL, effect);
 }
 
+int64_t loop_rows_in_part(int64_t rows) {
+  enum { ROW_PARTS = 3 }; /* steps of 4 of 12 rows, as said below: of 6 and 3 they are more code */
+  return (rows + ROW_PARTS - 1) / ROW_PARTS;
+}
+
 /* Unrolled values of a partial step. Of a tile's columns half; of its rows a third, as code grows with them:
  * of 12 rows steps of 4 take a half longer than steps of 6, then of 3, where 5 or 6 are left, and else as
  * long, and the code of a product with gelu is three quarters. Of other loops one vector: 64 rows of 33
  * columns of gelu take 1.3 times as long as of a known number so, with two vectors 1.55. */
 static int64_t in_part(const loop_nest *n, const loop_axis *axis) {
-  enum { ROW_PARTS = 3 };    /* steps of 4 of 12 rows, as said above: of 6 and 3 they are more code */
   enum { COLUMN_PARTS = 2 }; /* a tile of two vectors leaves one */
-  if (axis->lanes == 1) return (axis->unroll + ROW_PARTS - 1) / ROW_PARTS;
+  if (axis->lanes == 1) return loop_rows_in_part(axis->unroll);
   bool tile = false;
   for (uint32_t a = 0; a < n->axis_count; a++) tile |= &n->axes[a] != axis && n->axes[a].unroll > 1;
   return tile ? (axis->unroll + COLUMN_PARTS - 1) / COLUMN_PARTS : 1;
@@ -103,8 +107,37 @@ static ir_ref place_rows(loop_place *p, uint32_t d, ir_ref start, ir_ref left, i
   int64_t tile = p->n->axes[p->n->levels[d].axis].unroll, most = (tile - 1 + part - 1) / part;
   ir_ref whole = pass_div_int(g, pass_add_int(g, left, tile - 1 - part * (most - 1)), tile);
   ir_ref count = pass_sub(g, pass_ceil_div(g, left, ir_index(g, part)), pass_mul_int(g, whole, most));
-  ir_ref effects[2] = {whole && count ? place_parts(p, d, start, whole, end, tile) : 0};
-  if (effects[0]) effects[1] = place_parts(p, d, start, count, end, part);
+  ir_ref effects[2] = {whole && count ? place_parts(p, d, start, whole, end, tile, 1) : 0};
+  if (effects[0]) effects[1] = place_parts(p, d, start, count, end, part, 1);
+  return effects[1] ? loop_sequence(g, effects, 2) : 0;
+}
+
+/* Lanes of a last step that is narrower than the others; 0: none is. Of a product, and of a value that is
+ * computed by itself: processors that add 32 bytes at a time (Zen 4) take half the time for it, as do others
+ * where f64 is computed for f32. 33 columns of a product took 1.15 times as long as of a known number. */
+static int64_t narrow_lanes(const loop_nest *n, const loop_axis *axis) {
+  enum { WIDEST_BYTES = 64 }; /* of AVX-512; narrower vectors are added at once everywhere */
+  ir_ref reduce[2], value = ir_src(n->g, n->store, 2);
+  uint32_t count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduce, 2);
+  bool copy = ir_op_of(n->g, value) == IR_OP_LOAD, product = count == 1 && loop_multiplies(n->g, reduce[0]);
+  ir_dtype dtype = ir_dtype_of(n->g, product ? reduce[0] : value);
+  return (product || (!count && !copy && !n->shares)) && axis->lanes * ir_dtypes[dtype].bytes == WIDEST_BYTES
+             ? axis->lanes / 2
+             : 0;
+}
+
+/* Vectors in steps of `unrolled`, of which the last one is narrow where that is enough. */
+static ir_ref place_vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left, ir_ref end,
+                            int64_t unrolled) {
+  ir_graph *g = p->n->g;
+  const loop_axis *axis = &p->n->axes[p->n->levels[d].axis];
+  int64_t elements = unrolled * axis->lanes, narrow = narrow_lanes(p->n, axis);
+  ir_ref all = pass_ceil_div(g, left, ir_index(g, elements));
+  if (!all || !narrow) return all ? place_parts(p, d, start, all, end, unrolled, axis->lanes) : 0;
+  ir_ref whole = pass_div_int(g, pass_add_int(g, left, elements - 1 - narrow), elements);
+  ir_ref effects[2] = {whole ? place_parts(p, d, start, whole, end, unrolled, axis->lanes) : 0};
+  ir_ref then = pass_add(g, start, pass_mul_int(g, whole, elements));
+  if (effects[0]) effects[1] = place_parts(p, d, then, pass_sub(g, all, whole), end, 1, narrow);
   return effects[1] ? loop_sequence(g, effects, 2) : 0;
 }
 
@@ -122,10 +155,8 @@ ir_ref loop_place_partial(loop_place *p, uint32_t d, ir_ref start, ir_ref left) 
   if (axis->lanes > 1 && !loop_masks_lanes(p->n, axis) &&
       !moves_back(p->n, axis, end, axis->lanes * unrolled))
     return 0;
-  ir_ref count = pass_ceil_div(g, left, ir_index(g, unrolled * axis->lanes));
-  if (!count) return 0;
   return axis->lanes == 1 ? place_rows(p, d, start, left, end, unrolled)
-                          : place_parts(p, d, start, count, end, unrolled);
+                          : place_vectors(p, d, start, left, end, unrolled);
 }
 
 ir_ref loop_store_inside(const loop_place *p, ir_ref store, const ir_ref *at) {

@@ -1,4 +1,5 @@
-/* Long reductions in two steps, on a grid that depends only on the shape and on the strategy of the target:
+/* Long reductions in two steps, on a grid that depends only on the shape and on the strategy of the target
+ * (of a size that varies by less than half, on the largest, which most parts of a divided axis have):
  * the first step computes one result for each chunk of a reduced axis, the second combines those of all
  * chunks.
  *
@@ -55,20 +56,27 @@ typedef struct sizes {
   uint32_t longest, innermost;                      /* reduced axes */
 } sizes;
 
-/* False where a size is not known, or is 0, or there is nothing to reduce. */
-static bool read_sizes(const ir_graph *g, ir_ref x, const bool *is_reduced, sizes *s) {
+/* Sizes that vary by less than half are as large as they may be. False where others are not known, or that of
+ * a reduced axis is not, or one is 0, or there is nothing to reduce. */
+static bool read_sizes(ir_graph *g, ir_ref x, const bool *is_reduced, sizes *s) {
   uint32_t place[IR_MAX_RANK], rank = ir_rank(g, x), reduced = 0;
   lower_places(g, x, place);
   s->terms = s->results = s->inner = 1;
   for (uint32_t i = 0; i < rank; i++) {
-    if (!ir_is_const(g, ir_dim(g, x, i), &s->size[i]) || s->size[i] < 1) return false;
-    *(is_reduced[i] ? &s->terms : &s->results) *= s->size[i];
+    if (!ir_is_const(g, ir_dim(g, x, i), &s->size[i])) {
+      ir_bounds size = ir_bounds_of(g, ir_dim(g, x, i));
+      if (is_reduced[i] || size.hi - size.lo >= size.lo) return false;
+      s->size[i] = size.hi;
+    }
+    if (s->size[i] < 1) return false;
+    int64_t *count = is_reduced[i] ? &s->terms : &s->results;
+    *count = pass_times(*count, s->size[i]);
     if (!is_reduced[i] || s->size[i] == 1) continue;
     if (!reduced || s->size[i] > s->size[s->longest]) s->longest = i;
     if (!reduced++ || place[i] > place[s->innermost]) s->innermost = i;
   }
   for (uint32_t i = 0; i < rank && reduced; i++)
-    if (!is_reduced[i] && place[i] > place[s->innermost]) s->inner *= s->size[i];
+    if (!is_reduced[i] && place[i] > place[s->innermost]) s->inner = pass_times(s->inner, s->size[i]);
   return reduced > 0;
 }
 
@@ -87,7 +95,7 @@ static chunks choose_chunking(const sizes *s, const pass_chunk_sizes *w, bool ma
     while (s->inner * p.folds < FULL_VECTORS && p.folds < MAX_FOLDS && n / (2 * p.folds) >= MIN_FOLDED)
       p.folds *= 2;
   int64_t contiguous = s->inner > w->contiguous_results ? w->contiguous_results : s->inner,
-          grains = s->results / contiguous, all = s->terms * s->results,
+          grains = s->results / contiguous, all = pass_times(s->terms, s->results),
           left = s->size[p.chunked] / (p.chunked == p.fold ? p.folds : 1);
   if (all < MIN_ELEMENTS || grains >= w->enough_grains) return p;
   int64_t most = all / w->min_chunk < left ? all / w->min_chunk : left;
@@ -109,7 +117,14 @@ static ir_ref in_chunks(ir_graph *g, ir_ref x, const bool *is_reduced, const chu
   *then = *reduced_first = 0;
   for (uint32_t i = 0; i < ir_rank(g, x); i++) {
     int64_t count = i == p->chunked ? p->chunks : 1, folds = i == p->fold ? p->folds : 1, size = 0, each;
-    if (rank + 3 > IR_MAX_RANK || !ir_is_const(g, ir_dim(g, x, i), &size)) return 0;
+    if (rank + 3 > IR_MAX_RANK) return 0;
+    if (count * folds == 1) {
+      pads[2 * i] = pads[2 * i + 1] = ir_index(g, 0);
+      if (is_reduced[i]) *reduced_first |= 1u << rank;
+      dims[rank++] = ir_dim(g, x, i);
+      continue;
+    }
+    if (!ir_is_const(g, ir_dim(g, x, i), &size)) return 0;
     each = (size + count * folds - 1) / (count * folds);
     if (each * count * folds != size && each > MIN_ALIGNED)
       each = (each + CHUNK_ALIGN - 1) / CHUNK_ALIGN * CHUNK_ALIGN;
@@ -217,7 +232,7 @@ static ir_ref split(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one) {
     return one;
   chunks p = choose_chunking(&s, wanted, true);
   if ((p.chunks > 1 || p.folds > 1) && is_tiled(g, one)) {
-    if (s.terms * s.results < MIN_TILED) return one;
+    if (pass_times(s.terms, s.results) < MIN_TILED) return one;
     p = choose_chunking(&s, wanted, false);
   }
   if (p.chunks == 1 && p.folds == 1) return one;

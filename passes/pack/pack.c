@@ -349,21 +349,22 @@ static void choose_forms(packing *k) {
 
 /* As many columns as fill vectors, where a product of so many takes less time than k; 0: it does not, they
  * fill vectors, or are so many that the last vector is a small part. Those that are wanted are copied from
- * its results, whose rows fill no vectors. Time by that without (f32, AVX-512, one thread), rows x terms x
- * columns: 840 x 383 x 14, of which the columns are not contiguous, 0.45; 261 x 1257 x 46 0.64; 1000 x 4000 x
- * 9 0.71; 2000 x 256 x 10, which are, 0.79; 16 products of 130 x 106 x 11 0.80. */
+ * its results, whose rows fill no vectors; a variable number needs no copy, as its last vector may overlap.
+ * Time by that without (f32, AVX-512, one thread), rows x terms x columns: 840 x 383 x 14, of which the
+ * columns are not contiguous, 0.45; 261 x 1257 x 46 0.64; 1000 x 4000 x 9 0.71; 2000 x 256 x 10, which are,
+ * 0.79; 16 products of 130 x 106 x 11 0.80. */
 static int64_t wide_columns(const packing *k, const packing *usual) {
   const pass_contraction *c = k->c;
   int64_t size = c->size[usual->column], lanes = VECTOR_BYTES / ir_dtypes[c->dtype].bytes,
           wide = (size + lanes - 1) / lanes * lanes;
+  bool known = ir_is_const(c->g, ir_dim(c->g, usual->columns->value, usual->column), NULL);
   if (wide == size || size > PACK_TILE_COLUMNS || k->weights || pack_is_window(c, usual->columns) ||
-      pass_contraction_size(c, UINT32_MAX) < PACK_MUCH ||
-      !ir_is_const(c->g, ir_dim(c->g, usual->columns->value, usual->column), NULL))
+      pass_contraction_size(c, UINT32_MAX) < PACK_MUCH || (!known && has_lanes_along_terms(usual)))
     return 0;
-  double times = (double)wide / (double)size,
-         results = (double)TRANSPOSE_COST * (double)pass_contraction_size(c, ~c->reduced);
+  double times = (double)wide / (double)size, copied = known ? times : 1,
+         results = known ? (double)TRANSPOSE_COST * (double)pass_contraction_size(c, ~c->reduced) : 0;
   double here = times * (double)pass_contraction_size(c, UINT32_MAX) + results + PACK_LAUNCH +
-                times * copying(usual, usual->columns, PANELS) +
+                copied * copying(usual, usual->columns, known ? PANELS : usual->columns_form) +
                 copying(usual, usual->rows, usual->rows_form);
   return here * MIN_GAIN < cost(k) ? wide : 0;
 }
@@ -390,7 +391,9 @@ static bool choose_column(packing *k) {
     if (cost(&other) * MIN_GAIN < cost(k)) *k = other;
   }
   int64_t wide = wide_columns(k, &usual);
-  if (wide) *k = usual, k->wide = wide, k->columns_form = PANELS;
+  if (wide) *k = usual;
+  if (wide && ir_is_const(c->g, ir_dim(c->g, k->columns->value, last), NULL))
+    k->wide = wide, k->columns_form = PANELS;
   return true;
 }
 
@@ -465,11 +468,12 @@ static pass_product product_of(const packing *k) {
   return p;
 }
 
-/* Does a kernel that copies the operand run once? */
+/* Does a kernel that copies the operand, before it is expanded to sizes that may vary, run once? */
 static bool copies_once(packer *p, const pass_contraction *c, const pass_operand *o) {
-  int64_t below = pass_constant_bytes(&p->constants, p->g, o->value),
-          size = pass_contraction_size(c, o->varies);
-  return size <= IR_MAX_HOISTED_GROWTH * (below / ir_dtypes[c->dtype].bytes);
+  ir_ref value = o->value;
+  while (ir_op_of(p->g, value) == IR_OP_EXPAND) value = ir_src(p->g, value, 0);
+  int64_t below = pass_constant_bytes(&p->constants, p->g, value) / ir_dtypes[c->dtype].bytes;
+  return pass_contraction_size(c, o->varies) <= IR_MAX_HOISTED_GROWTH * below;
 }
 
 /* How often an element of either operand is used, of the one that is used less. */
@@ -537,12 +541,9 @@ static ir_ref packed(packer *p, ir_ref sum) {
   if (!pass_contraction_reuses(&c))
     return p->strategy->panel_columns ? pack_windowed_sum(&c, k.constant) : sum;
   if (in_blocks && !rescaled.late && rescaled.depth) k.weights = &c.operand[rescaled.path[0].through];
-  ir_ref a = c.operand[0].value, b = c.operand[1].value;
-  if (p->strategy->panel_columns && choose_column(&k)) {
-    if (k.wide) return pack_narrow_result(&c, k.column, packed_wide(p, &k));
-    return packed_as(p, &k);
-  }
-  return pack_sum(&c, pack_product(&c, a, b), c.reduced);
+  if (p->strategy->panel_columns && choose_column(&k))
+    return k.wide ? pack_narrow_result(&c, k.column, packed_wide(p, &k)) : packed_as(p, &k);
+  return pack_sum(&c, pack_product(&c, c.operand[0].value, c.operand[1].value), c.reduced);
 }
 
 /* Packs a sum; late factors of a sum in blocks of terms are applied after it. `live`: the nodes of the graph,

@@ -154,7 +154,7 @@ class Sized(Program):
 def measure(context, make, size, exact, rounds, devices=None):
     fixed, variable = make(size), make("n")
     inputs = [draw("%" + name, dtype, shape, k) for k, (name, dtype, shape) in enumerate(fixed[0])]
-    pair = [Sized(context, text(fixed), fixed[2], fixed[3], inputs),
+    pair = [Sized(context, text(fixed), fixed[2], fixed[3], inputs, [size]),  # a value is passed to both: that takes time, too
             Sized(context, text(variable, *([max(1, size - devices + 1), size] if devices else [])), fixed[2], fixed[3], inputs, [size])]
     try:
         for p in pair:
