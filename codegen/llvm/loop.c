@@ -85,9 +85,9 @@ static LLVMBasicBlockRef body_of(cg_emitter *e, const cg_loop *loop) {
 
 /* loops that are written out */
 
-/* Iterations, and stores of one, of a loop that is emitted once for each: of four lines or fewer a counter
- * takes as long as the lines, and of more the code takes longer to compile. */
-enum { MOST_WRITTEN_OUT = 4, MOST_STORES = 2 };
+/* A short loop that only copies is emitted once for each iteration. */
+enum { MOST_WRITTEN_OUT = 4 }; /* iterations: more take longer to compile than their counter takes */
+enum { MOST_STORES = 2 };      /* of an iteration: beside more of them, a counter costs little */
 
 static bool is_moved(const cg_emitter *e, ir_ref value) {
   const ir_node *n = ir_get(e->g, value);
