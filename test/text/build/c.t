@@ -55,8 +55,26 @@ for c in gcc clang; do
 done
 >>>
 
+<<< without
+mkdir bare && cp "$(command -v viewfold)" bare/alone
+for o in o c so; do bare/alone build layer.vf --graph layer -o bare/model.$o --header layer.h || exit 1; done
+nm -u bare/model.o
+viewfold build layer.vf --graph layer -o model.o --header layer.h && ${CC:-cc} layer.c model.o -o object && ./object > bits
+for o in o c; do ${CC:-cc} -O2 -ffp-contract=off layer.c bare/model.$o -lm -o bare/$o 2>said && bare/$o | cmp - bits || cat said; done
+>>>
+
 == compilers accept it without a warning, and results have the same bits; sizes and indices are checked
 $ sh compile
+
+== without LLVM the C compiler makes objects from it; they need nothing else
+$ sh without
+$ bare/alone build layer.vf --graph layer -o model.s || bare/alone build layer.vf --graph layer -o model.o --target x86-64,x86-64-v3
+! viewfold build: assembler is made by the code generator viewfold-llvm.so, which is missing; install it beside the library, or ask for C (a name that ends with .c; in C: the option c of vf_build)
+! viewfold build: objects for several targets are made by the code generator viewfold-llvm.so, which is missing; install it beside the library, or ask for C (a name that ends with .c; in C: the option c of vf_build)
+? 3
+$ bare/alone build layer.vf --graph layer -o model.o --target "triple=$([ "$(uname -m)" = aarch64 ] && echo x86_64 || echo aarch64)-linux-gnu"
+! viewfold build: objects for another architecture are made by the code generator viewfold-llvm.so, which is missing; install it beside the library, or ask for C (a name that ends with .c; in C: the option c of vf_build)
+? 3
 
 == the functions are those of the object, and nothing else is public
 $ viewfold build layer.vf --graph layer -o model.o && viewfold build layer.vf --graph layer -o model.c
