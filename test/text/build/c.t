@@ -42,6 +42,17 @@ int main(int argc, char **argv) {
   return layer_run(&arrays, &sizes, NULL) == 1 ? 0 : 1;
 }
 >>>
+<<< rounded.vf
+graph @rounded(%x: f32[1], %z: f64[1]) {
+  %a = floor %x
+  %b = ceil %x
+  %c = trunc %x
+  %d = floor %z
+  %e = ceil %z
+  %f = trunc %z
+  return %a, %b, %c, %d, %e, %f
+}
+>>>
 <<< compile
 viewfold build layer.vf --graph layer -o model.o --header layer.h && viewfold build layer.vf --graph layer -o model.c
 ${CC:-cc} layer.c model.o -o object && ./object > bits || exit 1
@@ -87,3 +98,7 @@ layer_arena_bytes layer_run layer_shapes
 $ viewfold build layer.vf --graph layer -o model.c --target x86-64-v2,x86-64-v4
 ! viewfold build: a C file is compiled for one processor; give one target, or build an object
 ? 3
+
+== roundings call nothing, also where the compiler saves space
+$ viewfold build rounded.vf -o rounded.c
+$ on=; [ "$(uname -m)" != x86_64 ] || on=-march=x86-64-v2; ${CC:-cc} -std=c11 -Os $on -ffp-contract=off -c rounded.c && nm -u rounded.o
