@@ -203,7 +203,7 @@ static void describe_code(rt_context *c) {
 static ir_status describe_compiler(rt_context *c, ir_error *error) {
   char path[4096];
   bool asked = c->by_cc, missing = !asked && !rt_is_remote(c->device) && !c->options.compile &&
-                                   !c->options.ahead && !rt_module_find(RT_MODULE_FILE, path, sizeof path);
+                                   !rt_module_find(RT_MODULE_FILE, path, sizeof path);
   ir_error found = {0};
   if (asked || missing) c->by_cc = rt_cc_identity(&c->identity, &found) == IR_OK;
   if (missing && c->by_cc)

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "ir/custom.h"
+#include "runtime/compiler/cc.h"
 #include "runtime/context.h"
+#include "runtime/cpu/processors.h"
 #include "runtime/object/describe.h"
 #include "runtime/program/run.h"
 
@@ -77,6 +79,29 @@ static ir_status join_weights(const rt_describer *describers, cg_form *forms,
   return IR_OK;
 }
 
+/* Where the code generator is not there, the C compiler makes objects from C, for one processor of this
+ * architecture. */
+static ir_status build_by_cc(const rt_context *c, const cg_program_request *whole, const ir_mem *mem,
+                             cg_blob *out, ir_error *error) {
+  const ir_target *target = whole->forms->target;
+  const char *what = whole->want == CG_ASM   ? "assembler is"
+                     : whole->form_count > 1 ? "objects for several targets are"
+                     : rt_is_other_architecture(target->triple, c->code.triple)
+                         ? "objects for another architecture are"
+                         : NULL;
+  cg_blob text;
+  if (what)
+    return ir_fail(
+        error, IR_ERR_COMPILE,
+        "build: %s made by the code generator %s, which is missing; install it beside the library, "
+        "or ask for C (a name that ends with .c; in C: the option c of vf_build)",
+        what, RT_MODULE_FILE);
+  if (cg_c_program(whole, mem, &text, error) != IR_OK) return error->status;
+  ir_status status = rt_cc_object(text.bytes, text.size, target, mem, out, error);
+  cg_blob_free(&text);
+  return status;
+}
+
 static ir_status build_forms(rt_describer *describers, const rt_object_request *request, rt_object *out,
                              ir_error *error) {
   rt_context *c = request->forms->program->context;
@@ -90,8 +115,11 @@ static ir_status build_forms(rt_describer *describers, const rt_object_request *
   }
   if (!status && request->weights) status = join_weights(describers, forms, request, out, error);
   if (status) return status;
-  return request->want == CG_C ? cg_c_program(&whole, request->mem, &out->code, error)
-                               : rt_module_build(&c->codegen, &whole, request->mem, &out->code, error);
+  if (request->want == CG_C) return cg_c_program(&whole, request->mem, &out->code, error);
+  char path[4096];
+  if (c->by_cc && !rt_module_find(RT_MODULE_FILE, path, sizeof path))
+    return build_by_cc(c, &whole, request->mem, &out->code, error);
+  return rt_module_build(&c->codegen, &whole, request->mem, &out->code, error);
 }
 
 ir_status rt_object_build(const rt_object_request *request, rt_object *out, ir_error *error) {

@@ -42,6 +42,17 @@ int main(int argc, char **argv) {
   return layer_run(&arrays, &sizes, NULL) == 1 ? 0 : 1;
 }
 >>>
+<<< rounded.vf
+graph @rounded(%x: f32[1], %z: f64[1]) {
+  %a = floor %x
+  %b = ceil %x
+  %c = trunc %x
+  %d = floor %z
+  %e = ceil %z
+  %f = trunc %z
+  return %a, %b, %c, %d, %e, %f
+}
+>>>
 <<< compile
 viewfold build layer.vf --graph layer -o model.o --header layer.h && viewfold build layer.vf --graph layer -o model.c
 ${CC:-cc} layer.c model.o -o object && ./object > bits || exit 1
@@ -55,8 +66,26 @@ for c in gcc clang; do
 done
 >>>
 
+<<< without
+mkdir bare && cp "$(command -v viewfold)" bare/alone
+for o in o c so; do bare/alone build layer.vf --graph layer -o bare/model.$o --header layer.h || exit 1; done
+nm -u bare/model.o
+viewfold build layer.vf --graph layer -o model.o --header layer.h && ${CC:-cc} layer.c model.o -o object && ./object > bits
+for o in o c; do ${CC:-cc} -O2 -ffp-contract=off layer.c bare/model.$o -lm -o bare/$o 2>said && bare/$o | cmp - bits || cat said; done
+>>>
+
 == compilers accept it without a warning, and results have the same bits; sizes and indices are checked
 $ sh compile
+
+== without LLVM the C compiler makes objects from it; they need nothing else
+$ sh without
+$ bare/alone build layer.vf --graph layer -o model.s || bare/alone build layer.vf --graph layer -o model.o --target x86-64,x86-64-v3
+! viewfold build: assembler is made by the code generator viewfold-llvm.so, which is missing; install it beside the library, or ask for C (a name that ends with .c; in C: the option c of vf_build)
+! viewfold build: objects for several targets are made by the code generator viewfold-llvm.so, which is missing; install it beside the library, or ask for C (a name that ends with .c; in C: the option c of vf_build)
+? 3
+$ bare/alone build layer.vf --graph layer -o model.o --target "triple=$([ "$(uname -m)" = aarch64 ] && echo x86_64 || echo aarch64)-linux-gnu"
+! viewfold build: objects for another architecture are made by the code generator viewfold-llvm.so, which is missing; install it beside the library, or ask for C (a name that ends with .c; in C: the option c of vf_build)
+? 3
 
 == the functions are those of the object, and nothing else is public
 $ viewfold build layer.vf --graph layer -o model.o && viewfold build layer.vf --graph layer -o model.c
@@ -69,3 +98,7 @@ layer_arena_bytes layer_run layer_shapes
 $ viewfold build layer.vf --graph layer -o model.c --target x86-64-v2,x86-64-v4
 ! viewfold build: a C file is compiled for one processor; give one target, or build an object
 ? 3
+
+== roundings call nothing, also where the compiler saves space
+$ viewfold build rounded.vf -o rounded.c
+$ on=; [ "$(uname -m)" != x86_64 ] || on=-march=x86-64-v2; ${CC:-cc} -std=c11 -Os $on -ffp-contract=off -c rounded.c && nm -u rounded.o
