@@ -56,7 +56,7 @@ if [ "$level" = full ]; then
   done
   musl=$(find /usr/lib /usr/local -path '*musl*' -name libc.a 2>/dev/null | head -1) # musl-gcc may name glibc's
   [ -e "$musl" ] || musl=$(musl-gcc -print-file-name=libc.a)
-  { nm --defined-only "$work"/*.o "$musl" "$build/libviewfold-internal.a" 2>/dev/null | awk 'NF == 3 { print $3 }' && echo _GLOBAL_OFFSET_TABLE_ && echo __cpu_model; } | sort -u >"$work/defined"
+  { nm --defined-only "$work"/*.o "$musl" "$(musl-gcc -print-libgcc-file-name)" "$build/libviewfold-internal.a" 2>/dev/null | awk 'NF == 3 { print $3 }' && echo _GLOBAL_OFFSET_TABLE_ && echo __cpu_model; } | sort -u >"$work/defined"
   nm -u "$work"/*.o | awk '/ U / { print $2 }' | sort -u | comm -23 - "$work/defined" |
     grep -v '^XXH\|^png_\|^json_\|^ffi_\|^inflate\|^deflate\|^crc32\|^adler32\|^gz\|^compress\|^uncompress' >"$work/missing"
   [ ! -s "$work/missing" ] || { sed 's/^/  /' "$work/missing"; echo "FAIL names that nothing has"; failed=1; }
