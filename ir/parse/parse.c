@@ -283,10 +283,8 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
     return ir_parse_operand(p, &value) ? value : 0;
   }
   if (ir_lex_is(&p->lex, '@') && !op.first)
-    return ir_lex_fail(
-        &p->lex, "a graph in place of an operation",
-        "the name of an operation; graphs are called by cond, while_loop and scan, as in do=@f, and "
-        "what else one would do is written out");
+    return ir_lex_fail(&p->lex, "a graph in place of an operation",
+                       "the name of an operation; a graph is called by its name: %y = call %x do=@f");
   if (op.kind != IR_TOKEN_WORD || op.first)
     return ir_lex_fail(&p->lex, "bad statement", "the name of an operation");
   ir_lex_next(&p->lex);

@@ -15,6 +15,16 @@ $ CC=true viewfold run --device=c neg.vf --in x=[1,2,3,4]
 ! viewfold run: graph @neg: compile: the C compiler (cc, or what CC says) cannot compile a kernel: it left no file
 ? 3
 
+== a C compiler that fails with -O2 is asked with less
+<<< cc.sh
+case " $* " in
+*' -O2 '*) echo 'internal compiler error'; exit 1 ;;
+esac
+exec cc "$@"
+>>>
+$ CC="sh $PWD/cc.sh" viewfold run --device=c neg.vf --in x=[1,2,3,4]
+y: f32[4] = [-1.0, -2.0, -3.0, -4.0]
+
 == no folder for temporary files
 $ TMPDIR=/nowhere viewfold run --device=c neg.vf --in x=[1,2,3,4]
 ! viewfold run: device c: cannot make the temporary directory /nowhere/viewfold-[..]: No such file or directory; the variable TMPDIR names where they are made
