@@ -117,7 +117,7 @@ static ir_ref access(folder *f, ir_ref node, ir_ref valid, const pass_point *p) 
   return ir_make(g, IR_OP_LOAD, ir_dtype_of(g, node), 0, src, 4);
 }
 
-static bool in_memory(const folder *f, ir_ref node) {
+bool fold_in_memory(const folder *f, ir_ref node) {
   return node != f->output && node < f->slots->count && f->slots->slot_of[node];
 }
 
@@ -277,7 +277,7 @@ static ir_ref fold_demand(folder *f, fold_frame *fr) {
   if (ir_is_false(g, valid) || is_empty(g, node)) return unread_value(f, node);
   ir_ref local = f->row_group ? fold_local(f, node, valid, &p) : 0;
   if (local || f->failed) return local;
-  if (in_memory(f, node)) return access(f, node, valid, &p);
+  if (fold_in_memory(f, node)) return access(f, node, valid, &p);
   switch ((ir_class)ir_ops[n->op].cls) {
   case IR_CLASS_VIEW:
     return n->op == IR_OP_CONCAT || n->op == IR_OP_STACK ? fold_join(f, fr, node, valid, &p)
@@ -388,6 +388,8 @@ ir_ref pass_drop_params(ir_graph *g, ir_ref store, pass_slots *slots) {
 }
 
 static ir_ref fold_store(folder *f, ir_ref value, ir_ref param) {
+  value = fold_over_sum_axes(f, value);
+  if (!value) return 0;
   pass_point p = fold_output_point(f, value);
   ir_ref index = pass_flatten(f->g, &pass_canonical, ir_shape(f->g, value), &p),
          result = fold_at(f, value, &p);

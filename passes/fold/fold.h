@@ -91,12 +91,16 @@ typedef struct folder {
 
 /* The scalar value of a node at a point; 0 on failure. */
 ir_ref fold_at(folder *f, ir_ref node, const pass_point *p);
+/* Is the value read from its slot? */
+bool fold_in_memory(const folder *f, ir_ref node);
 /* The PARAM for a slot, of the node's dtype and size; a new one where the kernel has none yet. */
 ir_ref fold_param(folder *f, ir_ref node, uint32_t slot);
 /* A new range; the constant 0 where the extent is 1. */
 ir_ref fold_range(folder *f, ir_ref extent);
 /* Ranges ridx0.. over the axes of the node, which are the first of the kernel. */
 pass_point fold_output_point(folder *f, ir_ref node);
+/* sum_axes.c: the value, or a reshape of it over whose axes the kernel runs; 0 on failure. */
+ir_ref fold_over_sum_axes(folder *f, ir_ref value);
 void fold_discard_answers(folder *f); /* discards all answers */
 void folder_free(folder *f);
 

@@ -21,6 +21,25 @@ graph @total(%x: f32[16777216]) {
   return %s
 }
 >>>
+<<< reshaped.vf
+graph @reshaped(%a: f32[129,16], %b: f32[48,16]) {
+  %c = permute %b order=[1,0] : f32[16,48]
+  %t = add %a, 1.0 : f32[129,16]
+  %y = sub %a, %t : f32[129,16]
+  %p = matmul %y, %c : f32[129,48]
+  %r = reshape %p shape=[516,12] : f32[516,12]
+  return %r
+}
+graph @scaled(%a: f32[86,9], %b: f32[60,9], %c: f32[43,4,30]) {
+  %t = permute %b order=[1,0] : f32[9,60]
+  %u = add %a, 1.0 : f32[86,9]
+  %y = mul %a, %u : f32[86,9]
+  %p = matmul %y, %t : f32[86,60]
+  %r = reshape %p shape=[43,4,30] : f32[43,4,30]
+  %s = mul %r, %c : f32[43,4,30]
+  return %s
+}
+>>>
 <<< columns.vf
 graph @columns(%x: f32[8192,8192]) {
   %s = sum %x axes=[0]
@@ -139,3 +158,10 @@ $ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16 l2=1048576'
 $ viewfold dump --stage=loops copies.vf > two
 $ VIEWFOLD_THREADS=64 viewfold dump --stage=loops copies.vf | cmp - two
 $ VIEWFOLD_THREADS=1 viewfold dump --stage=loops copies.vf | cmp - two
+
+== a product behind a reshape has lanes along its own columns, however wide panels are: its terms are added one by one
+$ for t in 'vector_bytes=64 registers=32' 'vector_bytes=32 registers=32' 'vector_bytes=32 registers=16' 'vector_bytes=16 registers=16'; do viewfold dump --stage=loops --target "$t" reshaped.vf | awk '/vector with/ { along++ } END { print along + 0 }'; done
+0
+0
+0
+0
