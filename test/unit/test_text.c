@@ -323,7 +323,8 @@ static void test_graph_errors(void **state) {
       {BODY("%a = neg %x,"), "t.vf:2:15: error: bad operand, found the end of the line, expected %NAME, a "
                              "number, true, false or an index expression in parentheses"},
       {BODY("%a = neg %x %x"),
-       "t.vf:2:15: error: operands side by side, found '%', expected ',' between them, as in add %x, %y"},
+       "t.vf:2:15: error: operands side by side, found '%', expected ',' between them, as in add %x, %y; an "
+       "attribute has its name, as in axis=0"},
       {BODY("%a neg %x"), "t.vf:2:6: error: bad statement, found 'neg', expected '='"},
       {BODY("%a ="),
        "t.vf:2:7: error: bad statement, found the end of the line, expected the name of an operation"},
