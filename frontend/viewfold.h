@@ -397,7 +397,7 @@ VF_API void vf_checkpoint(vf_function f, void *user, int operand_count, const vf
 
 /* ---------------------------------------------------------------------------------- derivatives */
 /* These record further values of the same graph, which are compiled with it and have derivatives themselves.
- * Inputs are any values of the graph that outputs may depend on, of a float dtype and no constants; a result
+ * Inputs are any values of the graph that outputs may depend on, of a float dtype, and no vf_number; a result
  * has the shape and dtype of what it belongs to. Where there is no derivative: abs and relu have 0 at 0; a
  * maximum or minimum of equal elements shares equally among them; rounding, comparisons, indices (argmax),
  * integers and bool have derivative 0. The gradient of a gather adds up over equal indices; of several

@@ -62,7 +62,11 @@ static ir_ref refer(onnx_import *m, wire_bytes name, ir_dtype dtype, int rank, c
   }
   origin.name = given;
   origin.name_length = given ? strlen(given) : 0;
-  return fe_graph_constant(m->graph, (vf_dtype)dtype, rank, shape, constant, found ? &origin : NULL).id;
+  ir_cause before = m->g->causes ? m->g->causes->current : 0;
+  ir_ref made =
+      fe_graph_constant(m->graph, (vf_dtype)dtype, rank, shape, constant, found ? &origin : NULL).id;
+  ir_cause_resume(m->g, before);
+  return made;
 }
 
 /* Of elements that are in the file: mapped. */
@@ -82,12 +86,19 @@ static bool map_constant(onnx_import *m, onnx_file *f, const void *elements, siz
 /* Smaller arrays are literals of the graph. */
 enum { LITERAL_BYTES = 1024 };
 
+ir_ref onnx_data(onnx_import *m, ir_dtype dtype, int rank, const int64_t *shape, const void *elements) {
+  ir_cause before = m->g->causes ? m->g->causes->current : 0;
+  ir_ref made = vf_data(m->graph, (vf_dtype)dtype, rank, shape, elements).id;
+  ir_cause_resume(m->g, before);
+  return made;
+}
+
 ir_ref onnx_elements_ref(onnx_import *m, wire_bytes name, ir_dtype dtype, int rank, const int64_t *shape,
                          const void *elements, size_t bytes, onnx_file *keeper) {
   rt_constant *constant;
   if (bytes <= LITERAL_BYTES) {
     if (rank == 0) return op_const(m->g, dtype, ir_value_load(elements, dtype)); /* needs no expanding */
-    return vf_data(m->graph, (vf_dtype)dtype, rank, shape, elements).id;
+    return onnx_data(m, dtype, rank, shape, elements);
   }
   bool good =
       keeper ? map_constant(m, keeper, elements, bytes, &constant)

@@ -188,6 +188,8 @@ bool onnx_check_output(onnx_import *m, const onnx_value_info *info, const onnx_v
 /* Maps the file. The message of a failure begins with its name. */
 ir_status onnx_file_open(onnx_import *m, const char *path, onnx_file *out, ir_error *error);
 void onnx_file_close(onnx_file *file); /* constants keep it mapped; may be all zero */
+/* A literal of the graph, as a part of the node that is recorded. */
+ir_ref onnx_data(onnx_import *m, ir_dtype dtype, int rank, const int64_t *shape, const void *elements);
 /* The elements as a value of the graph: a literal where they are few, otherwise a constant, which is mapped
  * where they are aligned in a file, the keeper. 0 after an error. */
 ir_ref onnx_elements_ref(onnx_import *m, wire_bytes name, ir_dtype dtype, int rank, const int64_t *shape,

@@ -33,7 +33,7 @@ enum {
   FE_LINE_MOST = (1 << FE_LINE_BITS) - 1,
   FE_FEW_GIVEN = 4,
   FE_SITE_BITS = 20,
-  FE_RECENT_BITS = 8,
+  FE_RECENT_BITS = 10, /* of ten sites, two share an entry in 1 of 23 programs; of 8 bits in 1 of 6 */
   FE_RECENT_SITES = 1 << FE_RECENT_BITS,
   FE_STATEMENT_BLOCK = 4096
 };

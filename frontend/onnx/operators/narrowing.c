@@ -24,7 +24,7 @@ static ir_ref value_table(onnx_node *n, const onnx_narrow *t) {
   float values[256];
   int64_t count = (int64_t)1 << t->bits;
   for (int code = 0; code < count; code++) values[code] = (float)value_of(t, code);
-  return vf_data(n->m->graph, VF_F32, 1, &count, values).id;
+  return onnx_data(n->m, IR_F32, 1, &count, values);
 }
 
 ir_ref onnx_widened(onnx_node *n, ir_ref x, int64_t from, ir_dtype to) {

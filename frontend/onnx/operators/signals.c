@@ -165,7 +165,7 @@ static bool mel_weights(onnx_node *n) {
   }
   (void)edges;
   for (int k = 0; k < 3; k++) {
-    ir_ref list = vf_data(n->m->graph, VF_I64, 1, &bins, places + k).id;
+    ir_ref list = onnx_data(n->m, IR_I64, 1, &bins, places + k);
     at[k] = onnx_like(n, op_expand(n->g, list, shape, 2), IR_F64);
   }
   ir_ref row = op_iota(n->g, IR_F64, shape, 2, 0);

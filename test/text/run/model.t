@@ -22,10 +22,12 @@ $ printf '\010\010\022\000:x\012\020\012\001x\012\003two\022\001h"\003Mul\012\03
 $ viewfold import scale.onnx -o scale.vf --in 'shape=[-1]'
 $ cat scale.vf
 graph @g(%x: f32[n=1..65536,4]) {
-  %0 = mul %x, 2.0 : f32[n,4]
-  %y = reshape %0 shape=[(n*4)] : f32[(n*4)]
+  %h = mul %x, 2.0 : f32[n,4]
+  %y = reshape %h shape=[(n*4)] : f32[(n*4)]
   return %y
 }
+$ viewfold run scale.vf --in x=[[1,2,3,4]] --out h=h.npy
+y: f32[4] = [2.0, 4.0, 6.0, 8.0]
 $ viewfold dump --stage=graph --graph g scale.vf | head -1
 graph @g(%x: f32[n=1..65536,4]) {
 
@@ -140,3 +142,9 @@ $ printf '\010\010\022\000\072\062\012\013\012\001x\022\001y\042\003Neg\022\001g
 $ viewfold run dtype.onnx --in 'x=[1,2]'
 ! dtype.onnx: error: the output 'y' is declared as i32[2], and what is computed is f32[2]; takes a declaration that fits
 ? 2
+
+== a kernel is for the node, and not for the constants that the node reads first
+$ printf '\010\010\072q\012\022\012\001x\012\001w\012\001b\022\001y"\004Gemm\022\001g\052\033\010\002\010\002\020\001B\001wJ\020\000\000\000\000\000\000\200\077\000\000\000\100\000\000\100\100\052\021\010\002\020\001B\001bJ\010\000\000\200\077\000\000\000\100Z\023\012\001x\022\016\012\014\010\001\022\010\012\002\010\001\012\002\010\002b\023\012\001y\022\016\012\014\010\001\022\010\012\002\010\001\012\002\010\002B\004\012\000\020\021' > gemm.onnx
+$ viewfold dump --stage=kernels gemm.onnx | sed -n 4,5p
+  for     %y = Gemm of 'y', node[0]
+  fuses   reshape x2 expand permute reshape fma sum add
