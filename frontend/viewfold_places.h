@@ -17,7 +17,8 @@ extern "C" {
 #endif
 
 /* The value, of which the place is noted where the graph has none for it; of the error value: the place is
- * added to the graph's message, if the latest call failed. */
+ * added to the graph's message, if the latest call failed. What has the same pointer as the file of the call
+ * before is taken for the same file: a path stays where it is, as __FILE__ does, while the graph lives. */
 VF_API vf_value vf_at(vf_value value, const char *file, int line);
 /* The second half of that, for builders that return no value. graph may be NULL. */
 VF_API void vf_call_place(vf_graph *graph, const char *file, int line);

@@ -301,5 +301,16 @@ class Pickles(Case):
         self.assertIs(pickle.loads(pickle.dumps(doubled)), doubled)
 
 
+class Places(Case):
+    def test_files(self):
+        """A statement is of the file that recorded it, also where the path of another one had the same memory."""
+        for number in range(20):
+            scope = {"vf": vf}
+            text = "def f():\n    return (vf.array([1.0, 2.0])[vf.array([5]) + 0]).tolist()\n"
+            exec(compile(text, f"/folder/file{number:02}.py", "exec"), scope)  # noqa: S102
+            with self.assertRaisesRegex(IndexError, f"of file{number:02}.py:2"):
+                scope["f"]()
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -221,6 +221,7 @@ static PyObject *set_up(PyObject *module, PyObject *args) {
     py.dtypes[i] = Py_NewRef(PyTuple_GetItem(dtypes, i));
   py.array_class = Py_NewRef(class);
   py.inside = Py_NewRef(inside);
+  if (!py.files && !(py.files = PyDict_New())) return NULL;
   Py_RETURN_NONE;
 }
 

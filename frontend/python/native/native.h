@@ -69,6 +69,7 @@ typedef struct py_state {
   PyObject *errors[VF_ERR_VALUE + 1]; /* exception by status */
   PyObject *dtypes[VF_INDEX + 1];     /* objects of Python by vf_dtype */
   PyObject *inside;                   /* a folder: frames of files in it are not the user's */
+  PyObject *files;                    /* paths that places have, by their text: a pointer means one file */
   PyObject *report;                   /* called with (name, text, array) of a tap; or NULL */
   PyObject *progress; /* called with (what, done, total) of work, with () when it has ended; or NULL */
   bool told;          /* it has been called since work began last */

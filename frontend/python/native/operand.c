@@ -136,19 +136,28 @@ static PyObject *users_frame(void) {
   return NULL;
 }
 
+/* A file's path. It stays where it is: statements take what has the same pointer for the same file. NULL:
+ * there is none, or no memory. */
+static const char *path_of(PyObject *file) {
+  PyObject *bytes = py.files && file ? PyDict_GetItemWithError(py.files, file) : NULL;
+  if (bytes) return PyBytes_AsString(bytes);
+  bytes = py.files && file ? PyUnicode_EncodeFSDefault(file) : NULL;
+  const char *path = bytes && PyDict_SetItem(py.files, file, bytes) == 0 ? PyBytes_AsString(bytes) : NULL;
+  Py_XDECREF(bytes);
+  return path;
+}
+
 void py_place(vf_graph *graph, vf_value value) {
   if (PyErr_Occurred()) return;
   PyObject *frame = users_frame();
   if (!frame) return;
   PyCodeObject *code = PyFrame_GetCode((PyFrameObject *)frame);
   PyObject *file = PyObject_GetAttrString((PyObject *)code, "co_filename");
-  PyObject *bytes = file ? PyUnicode_EncodeFSDefault(file) : NULL;
-  const char *path = bytes ? PyBytes_AsString(bytes) : NULL;
+  const char *path = path_of(file);
   const char *name = path ? strrchr(path, '/') : NULL;
   int line = PyFrame_GetLineNumber((PyFrameObject *)frame);
   if (path && vf_ok(value)) vf_at(value, name ? name + 1 : path, line);
   else if (path) vf_call_place(graph, path, line);
-  Py_XDECREF(bytes);
   Py_XDECREF(file);
   Py_DECREF((PyObject *)code);
   Py_DECREF(frame);
