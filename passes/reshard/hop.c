@@ -142,7 +142,7 @@ typedef struct tables {
   reshard_extent entries[MOST_ENTRIES];
   uint32_t count, at[IR_MAX_RANK]; /* at: the entry of the device, of a dimension that is divided */
   uint32_t step[IR_MAX_RANK][RESHARD_DIGITS];
-  uint32_t dims[IR_MAX_RANK], dim_count;
+  uint32_t dim_count;
   reshard_extent same; /* of all other dimensions together */
 } tables;
 
@@ -170,7 +170,7 @@ static bool fill_tables(tables *t) {
     }
     if (t->count + devices_of(p, digits) > MOST_ENTRIES) return false;
     uint32_t n = t->dim_count++;
-    t->dims[n] = d, t->at[n] = t->count;
+    t->at[n] = t->count;
     for (uint32_t k = 0; k < p->digit_count; k++) {
       t->step[n][k] = digits >> k & 1 ? step : 0;
       if (digits >> k & 1) step *= (uint32_t)p->digits[k].size;
