@@ -24,7 +24,7 @@ static void emit_ahead(cg_order *o, size_t first, size_t end) {
 }
 
 /* An index as a sum: its terms in ascending order, and its constant one. */
-enum { MAX_TERMS = 32 }; /* because passes make no longer sums (PASS_TERMS); others are not compared */
+enum { MAX_TERMS = 32 }; /* because folding makes sums of at most PASS_TERMS = 32 terms */
 typedef struct index_sum {
   ir_ref term[MAX_TERMS];
   uint32_t count;

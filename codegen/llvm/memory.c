@@ -11,7 +11,7 @@
 #include "codegen/llvm/llvm.h"
 #include "ir/arith.h"
 
-enum { FILL_BYTES = 64 }; /* because no register is wider: 512 bits, of AVX-512 */
+enum { FILL_BYTES = 64 }; /* because AVX-512's registers, the widest of any target, hold 64 bytes */
 
 /* Splits constant terms off: index = result + *distance. */
 static LLVMValueRef without_constants(LLVMValueRef index, int64_t *distance) {

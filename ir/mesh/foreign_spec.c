@@ -48,8 +48,8 @@ bool ir_spec_meant(const ir_mesh *mesh, const char *text, size_t length, char ou
       used += (size_t)snprintf(out + used, IR_SPEC_MEANT - used, "%s%.*s", named ? "." : "", (int)size, word);
       named = true;
     } else if (*at == ',' && depth == 0) {
-      const char *rest = at + 1 + strspn(at + 1, " ");
-      if (bracket && rest < end && is_close(*rest)) continue; /* ('x',) */
+      const char *next = at + 1 + strspn(at + 1, " ");
+      if (bracket && next < end && is_close(*next)) continue; /* ('x',) */
       used += (size_t)snprintf(out + used, IR_SPEC_MEANT - used, named ? "," : "-,");
       named = false;
     } else if (is_open(*at)) {

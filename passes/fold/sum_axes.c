@@ -12,7 +12,7 @@
 #include "passes/patterns/contraction.h"
 #include "passes/patterns/epilogue.h"
 
-enum { MAX_NODES = 32 }; /* looked at behind a value: a sum behind more is not found */
+enum { MAX_NODES = 32 }; /* because each kernel pays for the search; behind more, no sum is found */
 
 static bool divides(ir_graph *g, const pass_point *p) {
   ir_ref found;
