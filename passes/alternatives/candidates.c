@@ -130,8 +130,19 @@ static alternatives_node *find(pass_alternatives *a, ir_ref node) {
   return a->mark[node] ? &a->fused.nodes[a->mark[node] - 1] : NULL;
 }
 
+/* Has the kernel a reduction? Then it is one domain: operands of joins and pads are evaluated at all points,
+ * and selected (passes/domain/peel.c). */
+static bool is_one_domain(const pass_alternatives *a) {
+  bool reduces = false;
+  for (uint32_t i = 0; i < a->fused.count && !reduces; i++) {
+    const alternatives_node *f = &a->fused.nodes[i];
+    reduces = !f->leaf && ir_ops[ir_op_of(a->g, f->node)].cls == IR_CLASS_REDUCE;
+  }
+  return reduces;
+}
+
 /* Sets evaluations and `above` of the operands of f. */
-static void pass_down(pass_alternatives *a, const alternatives_node *f) {
+static void pass_down(pass_alternatives *a, const alternatives_node *f, bool one_domain) {
   const ir_node *n = ir_get(a->g, f->node);
   double each = f->root ? f->elements : f->evaluations,
          above = (f->root ? 0 : f->above) + irregularity(a->g, f->node) +
@@ -140,7 +151,8 @@ static void pass_down(pass_alternatives *a, const alternatives_node *f) {
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
     alternatives_node *below = ir_shape(a->g, n->src[k]) ? find(a, n->src[k]) : NULL;
     if (!below) continue;
-    double some = each * pass_evaluated_each(a->g, f->node, k);
+    bool joins = n->op == IR_OP_CONCAT || n->op == IR_OP_STACK || n->op == IR_OP_PAD;
+    double some = joins && one_domain ? each : each * pass_evaluated_each(a->g, f->node, k);
     /* elementwise users at the points of one value share what they evaluate */
     if (!elementwise) below->evaluations += some;
     else if (some > below->evaluations) below->evaluations = some;
@@ -217,8 +229,9 @@ bool alternatives_find_fused(pass_alternatives *a, const ir_step *step) {
   if (copies || ir_op_of(a->g, step->kernel) == IR_OP_ASSIGN || !list_nodes(a, step)) return false;
   qsort(f->nodes, f->count, sizeof *f->nodes, users_first);
   for (uint32_t i = 0; i < f->count; i++) a->mark[f->nodes[i].node] = i + 1;
+  bool one_domain = is_one_domain(a);
   for (uint32_t i = 0; i < f->count; i++)
-    if (!f->nodes[i].leaf) pass_down(a, &f->nodes[i]);
+    if (!f->nodes[i].leaf) pass_down(a, &f->nodes[i], one_domain);
   for (uint32_t i = f->count; i-- > 0;) sum_up(a, &f->nodes[i]);
   for (uint32_t i = 0; i < f->count; i++) a->mark[f->nodes[i].node] = 0;
   find_least(a);

@@ -20,20 +20,33 @@ enum {
   APART = -4      /* an access for each lane */
 };
 
-int loop_lane_score_with(loop_nest *n, ir_ref root, ir_ref range, int64_t block, int apart) {
-  ir_ref loads[LOOP_MAX_NODES];
-  uint32_t count = affine_find_range(n->g, root, IR_OP_LOAD, loads, LOOP_MAX_NODES);
-  int score = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    int64_t stride;
-    if (!loop_lane_stride(n, ir_src(n->g, loads[i], 1), range, block, &stride)) score += apart;
-    else score += stride == 0 ? BROADCAST : stride == 1 || stride == -1 ? CONTIGUOUS : apart;
-  }
-  return score;
+static int lane_score_of(loop_nest *n, ir_ref load, ir_ref range, int64_t block, int apart) {
+  int64_t stride;
+  if (!loop_lane_stride(n, ir_src(n->g, load, 1), range, block, &stride)) return apart;
+  return stride == 0 ? BROADCAST : stride == 1 || stride == -1 ? CONTIGUOUS : apart;
 }
 
 int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
-  return loop_lane_score_with(n, root, range, block, APART);
+  ir_ref loads[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, root, IR_OP_LOAD, loads, LOOP_MAX_NODES);
+  int score = 0;
+  for (uint32_t i = 0; i < count; i++) score += lane_score_of(n, loads[i], range, block, APART);
+  return score;
+}
+
+int loop_lane_score_of_terms(loop_nest *n, ir_ref reduce, ir_ref range, int64_t block, int apart) {
+  const ir_node *r = ir_get(n->g, reduce);
+  ir_ref loads[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_NODES);
+  int score = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    bool hoisted = true;
+    for (uint32_t k = 1; k < r->nsrc && hoisted; k++)
+      hoisted = !affine_depends(n->g, ir_src(n->g, loads[i], 1), r->src[k]);
+    score += hoisted ? 0 : lane_score_of(n, loads[i], range, block, apart);
+    r = ir_get(n->g, reduce); /* strides may add nodes */
+  }
+  return score;
 }
 
 bool loop_multiplies(const ir_graph *g, ir_ref reduce) {

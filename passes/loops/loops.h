@@ -190,8 +190,9 @@ bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, i
 /* How well lanes along range, in blocks of `block` elements, suit the loads below root: contiguous loads
  * count 4, uniform ones 1, all others -4. */
 int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block);
-/* The same with `apart` for all others. */
-int loop_lane_score_with(loop_nest *n, ir_ref root, ir_ref range, int64_t block, int apart);
+/* The same for the terms of a reduction, with `apart` for all others. Loads that are hoisted out of its
+ * loops, as that of a bias, do not count. */
+int loop_lane_score_of_terms(loop_nest *n, ir_ref reduce, ir_ref range, int64_t block, int apart);
 /* Is the reduction a sum of products (MUL, FMA, or DOT2 for two at a time), worth a tile? */
 bool loop_multiplies(const ir_graph *g, ir_ref reduce);
 /* Does a load that moves along the range `lane` also move along range? */

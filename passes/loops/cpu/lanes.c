@@ -192,7 +192,7 @@ static int score_along(loop_nest *n, ir_ref reduce, ir_ref range, int64_t block)
   };
   const ir_node *r = ir_get(n->g, reduce);
   bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < MIN_LANE_TERMS;
-  return loop_lane_score_with(n, r->src[0], range, block, few ? APART_OF_FEW : APART);
+  return loop_lane_score_of_terms(n, reduce, range, block, few ? APART_OF_FEW : APART);
 }
 
 /* Lane score of a reduction's terms. The lanes of a block share a triangle's terms, wherever blocks begin. */
