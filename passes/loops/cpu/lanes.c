@@ -286,7 +286,7 @@ static bool reads_near(loop_nest *n, ir_ref reduce, ir_ref range) {
     int64_t stride;
     bool affine = affine_stride(n->g, index, range, &stride);
     if (!affine && !affine_stride(n->g, index, terms, &stride)) continue;
-    if (!affine || stride < -1 || stride > IR_MAX_PICKED_STEP) return false;
+    if (!affine || stride < -IR_MAX_PICKED_STEP || stride > IR_MAX_PICKED_STEP) return false;
   }
   return count < LOOP_MAX_NODES;
 }
