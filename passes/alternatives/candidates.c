@@ -49,6 +49,25 @@ static bool keeps_sizes(ir_graph *g, ir_ref view) {
   }
 }
 
+/* Are rows of the view, of elements in sequence or of one element, so short that they fill no half of a
+ * vector of f32? */
+static bool has_short_runs(ir_graph *g, ir_ref expand) {
+  enum { HALF = 8 };
+  ir_ref below = ir_src(g, expand, 0);
+  uint32_t rank = ir_rank(g, expand), lead = rank - ir_rank(g, below);
+  int64_t run = 1;
+  bool repeats = false;
+  for (uint32_t a = rank; a-- > 0;) {
+    int64_t size = most(g, expand, a);
+    if (size == 1) continue;
+    bool here = a < lead || most(g, below, a - lead) == 1;
+    if (run > 1 && here != repeats) return run < HALF;
+    repeats = here, run *= size < HALF ? size : HALF;
+    if (run >= HALF) return false;
+  }
+  return false;
+}
+
 static double irregularity(ir_graph *g, ir_ref r) {
   const ir_node *n = ir_get(g, r);
   uint32_t last = innermost(g, r), rank = ir_rank(g, r);
@@ -60,7 +79,7 @@ static double irregularity(ir_graph *g, ir_ref r) {
   case IR_OP_STACK: return COST_MASKING;
   case IR_OP_PERMUTE:
     return (uint32_t)ir_get(g, n->src[1 + last])->arg != innermost(g, n->src[0]) ? TRANSPOSED : 0;
-  case IR_OP_EXPAND: return 0;
+  case IR_OP_EXPAND: return has_short_runs(g, r) ? DIVIDED : 0;
   case IR_OP_STRIDE: return ir_dim(g, r, last) != ir_dim(g, n->src[0], last) ? TRANSPOSED : 0;
   case IR_OP_SHRINK: return 0;
   case IR_OP_FLIP: return 1;
@@ -254,25 +273,29 @@ static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, doub
 }
 
 /* Operations that it saves to store the value. */
-static double promise_of(const alternatives_node *f, double all) {
+static double promise_of(const alternatives_node *f, double all, bool irregular) {
   double fused = f->evaluations * (f->below + f->accesses * (1 + f->above) + f->irregular),
          stored = f->elements * (f->below + f->accesses + f->irregular + COST_WRITING) +
                   f->evaluations * (1 + f->above),
          own = f->evaluations * f->below, lanes = 0;
   if (f->irregular > 0 && f->above == 0) lanes = all - own;
-  if (f->above > 0 && f->irregular == 0) lanes = own;
+  if (f->irregular == 0 && irregular) lanes = own;
   return fused - stored + LANES_LOST * lanes;
 }
 
 uint32_t alternatives_candidates(pass_alternatives *a, ir_ref *values, uint32_t room) {
   double promises[ALTERNATIVES_TRIED], all = 0, bytes = moved_bytes(a);
   uint32_t count = 0;
-  for (uint32_t i = 0; i < a->fused.count; i++)
-    if (a->fused.nodes[i].root) all += a->fused.nodes[i].elements * a->fused.nodes[i].below;
+  bool irregular = false; /* below the kernel's values, or beside them */
+  for (uint32_t i = 0; i < a->fused.count; i++) {
+    const alternatives_node *f = &a->fused.nodes[i];
+    if (f->root) all += f->elements * f->below;
+    irregular |= f->irregular > 0 || f->above > 0;
+  }
   for (uint32_t i = 0; i < a->fused.count; i++) {
     const alternatives_node *f = &a->fused.nodes[i];
     if (!may_be_stored(a, f, bytes)) continue;
-    double promise = promise_of(f, all);
+    double promise = promise_of(f, all, irregular);
     uint32_t at = count;
     while (at > 0 && promises[at - 1] < promise) at--;
     if ((promise <= 0 && !a->always) || at == room) continue;

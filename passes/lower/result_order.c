@@ -30,6 +30,7 @@ typedef struct path {
   uint8_t through[MAX_PATH];
   uint32_t count;
   ir_ref sum;
+  bool cut; /* the view reads a part of the sum */
 } path;
 
 /* Uses of each node of the new graph, at most MANY; nodes that are no copies of old ones have none. */
@@ -112,20 +113,19 @@ static uint32_t operand_below(const ir_node *n, const use_counts *uses) {
  * it? */
 static bool find_path(ir_graph *g, ir_ref view, const use_counts *uses, path *p) {
   uint32_t axis = innermost(g, view);
-  bool cut = false;
   *p = (path){.count = 0};
   for (ir_ref at = view; p->count < MAX_PATH;) {
     const ir_node *n = ir_get(g, at);
     if (n->op == IR_OP_SUM) {
       p->sum = at;
-      return (cut || axis != innermost(g, at)) && pass_may_reuse(g, at);
+      return (p->cut || axis != innermost(g, at)) && pass_may_reuse(g, at);
     }
     if (!is_reordering((ir_op)n->op) && !pass_is_elementwise(n)) return false;
     uint32_t k = operand_below(n, uses);
     if (k == n->nsrc || (pass_is_elementwise(n) && ir_shape(g, n->src[k]) != ir_shape(g, at))) return false;
     if (axis < ir_rank(g, at) && is_reordering((ir_op)n->op)) axis = axis_below(g, at, axis);
     else if (axis >= ir_rank(g, at)) axis = IR_MAX_RANK; /* a part of an axis that is not the innermost one */
-    cut |= is_cutting((ir_op)n->op);
+    p->cut |= is_cutting((ir_op)n->op);
     p->through[p->count] = (uint8_t)k;
     p->node[p->count++] = at;
     at = n->src[k];
@@ -246,9 +246,17 @@ static ir_ref stored_below(ir_graph *g, const path *p) {
   return made;
 }
 
-/* The first node of the path, with its views before the sum or, where these would join rows and columns, with
- * the sum stored in its own order. */
+/* Have its results rows and columns, so that a tile can have lanes along either? Lanes of others, as of a
+ * depthwise convolution, follow what an operand reads in sequence. */
+static bool has_tile(ir_graph *g, ir_ref sum) {
+  pass_contraction c;
+  return pass_contraction_of(g, sum, &c) && pass_contraction_reuses(&c);
+}
+
+/* The first node of the path, with its views before the sum or, where these would join rows and columns or
+ * there are none, with the sum stored in its own order. */
 static ir_ref reordered(ir_graph *g, const path *p) {
+  if (!p->cut && !has_tile(g, p->sum)) return stored_below(g, p);
   ir_cause before = ir_cause_enter(g, p->sum);
   ir_ref made = ir_cause_leave(g, before, p->sum, reordered_sum(g, p));
   if (made && joins_row_and_column(g, p, made)) return stored_below(g, p);
