@@ -14,6 +14,7 @@
  * in which order stays the same. */
 #include "lower.h"
 
+#include "passes/index/affine.h"
 #include "passes/patterns/contraction.h"
 #include "passes/patterns/epilogue.h"
 
@@ -246,20 +247,34 @@ static ir_ref stored_below(ir_graph *g, const path *p) {
   return made;
 }
 
-/* Have its results rows and columns, so that a tile can have lanes along either? Lanes of others, as of a
- * depthwise convolution, follow what an operand reads in sequence. */
-static bool has_tile(ir_graph *g, ir_ref sum) {
-  pass_contraction c;
-  return pass_contraction_of(g, sum, &c) && pass_contraction_reuses(&c);
+/* Is an operand of the contraction read in sequence along the innermost axis of the results? */
+static bool reads_in_sequence(ir_graph *g, const pass_contraction *c) {
+  uint32_t axis = c->rank;
+  while (axis-- > 0 && (c->reduced >> axis & 1 || c->size[axis] == 1)) {}
+  bool found = false;
+  for (int k = 0; k < 2 && axis < c->rank && !found; k++) {
+    int64_t stride;
+    found = affine_stride(g, c->operand[k].index, c->range[axis], &stride) && (stride == 1 || stride == -1);
+  }
+  return found;
+}
+
+/* Do its results have no rows and columns, so that no tile can have lanes along either, as of a depthwise
+ * convolution, and is an operand read in sequence along the innermost axis of the sum, but of the reordered
+ * sum none? */
+static bool loses_sequence(ir_graph *g, ir_ref sum, ir_ref reordered_sum) {
+  pass_contraction own, other;
+  return pass_contraction_of(g, sum, &own) && !pass_contraction_reuses(&own) && reads_in_sequence(g, &own) &&
+         pass_contraction_of(g, reordered_sum, &other) && !reads_in_sequence(g, &other);
 }
 
 /* The first node of the path, with its views before the sum or, where these would join rows and columns or
  * there are none, with the sum stored in its own order. */
 static ir_ref reordered(ir_graph *g, const path *p) {
-  if (!p->cut && !has_tile(g, p->sum)) return stored_below(g, p);
   ir_cause before = ir_cause_enter(g, p->sum);
   ir_ref made = ir_cause_leave(g, before, p->sum, reordered_sum(g, p));
-  if (made && joins_row_and_column(g, p, made)) return stored_below(g, p);
+  bool slower = made && (joins_row_and_column(g, p, made) || (!p->cut && loses_sequence(g, p->sum, made)));
+  if (slower) return stored_below(g, p);
   for (uint32_t i = p->count; i-- > 0 && made;) {
     const ir_node *n = ir_get(g, p->node[i]);
     ir_ref src[3];
