@@ -16,10 +16,6 @@
 #include "passes/schedule/schedule.h"
 
 #include <string.h>
-#include <stdlib.h>
-#include <stdio.h>
-#include "passes/patterns/contraction.h"
-#include "passes/schedule/schedule.h"
 
 /* How many times what it could take a kernel is predicted to take, to be compared with alternatives:
  * predicted times are within a factor of 1.5 of those measured for nearly all kernels. */
@@ -176,12 +172,9 @@ bool alternatives_list(pass_alternatives *a, const alternatives_piece *fused) {
 static void best_trial(pass_alternatives *a, size_t number, const alternatives_piece *fused, trial *best) {
   ir_ref values[ALTERNATIVES_TRIED];
   *best = (trial){0};
-  bool lst=alternatives_list(a, fused); if(getenv("DBGA")) fprintf(stderr,"DBG step %zu ns %g least %g far %d\n",number,fused->ns,a->fused.least_ns,lst);
   uint32_t count = alternatives_list(a, fused) ? alternatives_candidates(a, values, ALTERNATIVES_TRIED) : 0;
   for (uint32_t i = 0; i < count && !a->g->error->status; i++) {
     trial t;
-    if(getenv("DBGA")) {fprintf(stderr,"DBG   try %u %s elements %g\n", values[i], ir_ops[ir_op_of(a->g,values[i])].text, pass_elements(a->g,values[i]));
-    bool ok=try_value(a, number, fused, values[i], &t);fprintf(stderr,"DBG    ok %d reader %g below %g  %d %d\n",ok,t.reader.ns,t.below.ns,alternatives_order_keeps(&fused->order, &t.reader.order),alternatives_order_keeps(&fused->order, &t.below.order)); free_trial(a,&t);}
     if (try_value(a, number, fused, values[i], &t) && (!best->value.node || t.ns < best->ns)) {
       free_trial(a, best);
       *best = t;

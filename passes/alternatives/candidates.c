@@ -52,7 +52,7 @@ static bool keeps_sizes(ir_graph *g, ir_ref view) {
 /* Are rows of the view, of elements in sequence or of one element, so short that they fill no half of a
  * vector of f32? */
 static bool has_short_runs(ir_graph *g, ir_ref expand) {
-  enum { HALF = 8 };
+  enum { HALF = 8 }; /* elements of f32 in half of 64 bytes, the widest vectors */
   ir_ref below = ir_src(g, expand, 0);
   uint32_t rank = ir_rank(g, expand), lead = rank - ir_rank(g, below);
   int64_t run = 1;

@@ -190,3 +190,50 @@ $ for g in softmax causal bytes; do sh fuses.sh $g | grep -c stored; done
 3
 $ sh fuses.sh bytes | grep -c dot2
 1
+
+== an elementary function in a join is computed once, not for each operand, before a sum of products
+<<< joined.vf
+graph @joined(%w: f32[8,1], %a: f32[2,4096,4,8], %b: f32[2,4096,4,8], %c: f32[2,4096,4,8], %d: f32[2,4096,4,8]) {
+  %s = sigmoid %a
+  %z = concat %s, %b, %c, %d axis=2
+  %y = matmul %z, %w
+  return %y
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' joined.vf | grep fuses
+  fuses   sigmoid
+  fuses   concat reshape expand reshape permute reshape expand fma sum
+
+== a function that costs more than to store it is computed once for two kernels
+<<< shared.vf
+graph @shared(%a: f32[1,100,28,28], %b: f32[1,100,28,28], %c: f32[1,100,28,28], %d: f32[1,100,28,28], %e: f32[1,100,28,112]) {
+  %j = concat %a, %b, %c, %d axis=3
+  %s = gelu %j
+  %y = sin %s
+  %z = concat %e, %s axis=1
+  return %y, %z
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' shared.vf | grep fuses
+  fuses   concat gelu_erf
+  fuses   sin
+  fuses   concat
+
+== elementary functions beside rows that fill no vector are stored in whole vectors
+<<< beside.vf
+graph @beside(%s: bool[3], %a: f32[144,3], %b: f32[144,3], %c: f32[144,1]) {
+  %t = exp %a
+  %u = exp %t
+  %v = mul %b, %c
+  %w = where %s, %u, %b
+  %y = add %v, %w
+  return %y
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' beside.vf | grep -E '^  (fuses|lanes)'
+  fuses   reshape expand stored
+  lanes   2 of bool
+  fuses   expand mul
+  lanes   2 of f32
+  fuses   exp x2 where add
+  lanes   16 of f32, unroll factor 4

@@ -185,3 +185,38 @@ graph @taken(%x: f32[64,128], %at: i32[256,2], %w: f32[256,2]) {
 >>>
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' taken.vf | grep '^#' | grep -c 'vector a1'
 1
+
+== a bias below an average pool does not count as a load of its terms: lanes are those of the results
+<<< pooled.vf
+graph @pooled(%x: f32[4,40,7,7], %w: f32[40,1,3,3], %b: f32[40]) {
+  %z = conv %x, %w, %b padding=1 groups=40
+  %y = avg_pool %z kernel=[3,3] stride=[1,2] padding=[1,1]
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' pooled.vf | grep '^# kernel' | tail -1 | grep -o 'vector a[0-9.]*'
+vector a2.1
+
+== windows that step backwards are read in small steps, too
+<<< backwards.vf
+graph @backwards(%x: f32[2,24,7,7], %w: f32[24,1,3,3]) {
+  %z = flip %x axes=[3]
+  %y = conv %z, %w stride=2 padding=1 groups=24
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' backwards.vf | grep -o 'vector a[0-9.]*'
+vector a3.1
+
+== a depthwise convolution whose result is transposed is stored in its own order, along which it reads in sequence
+<<< depthwise.vf
+graph @depthwise(%x: i32[1,64,7,7], %w: i32[64,1,5,5]) {
+  %z = conv %x, %w padding=2 groups=64
+  %y = permute %z order=[0,1,3,2]
+  return %y
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' depthwise.vf | grep '^kernel'
+kernel 0 -> temporary 0 of %z i32[1,64,11,11]
+kernel 1 -> temporary 1 of %y i32[1,64,1,7,7]
+kernel 2 -> %y i32[1,64,7,7]
