@@ -142,8 +142,10 @@ static ir_ref place_vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left
   if (!all || !narrow) return all ? place_parts(p, d, start, all, end, unrolled, axis->lanes) : 0;
   ir_ref whole = pass_div_int(g, pass_add_int(g, left, elements - 1 - narrow), elements);
   ir_ref effects[2] = {whole ? place_parts(p, d, start, whole, end, unrolled, axis->lanes) : 0};
-  ir_ref then = pass_add(g, start, pass_mul_int(g, whole, elements));
-  if (effects[0]) effects[1] = place_parts(p, d, then, pass_sub(g, all, whole), end, 1, narrow);
+  ir_ref then = pass_add(g, start, pass_mul_int(g, whole, elements)), rest = pass_sub(g, all, whole);
+  int64_t none;
+  if (effects[0] && ir_is_const(g, rest, &none) && none == 0) return effects[0];
+  if (effects[0]) effects[1] = place_parts(p, d, then, rest, end, 1, narrow);
   return effects[1] ? loop_sequence(g, effects, 2) : 0;
 }
 

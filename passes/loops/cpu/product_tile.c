@@ -156,11 +156,12 @@ int64_t loop_panel_columns(const ir_target *target, const pass_product *p) {
 
 static tile tile_of(const loop_nest *n, ir_ref reduce) {
   const ir_node *r = ir_get(n->g, reduce);
-  int64_t terms = 1, size;
+  int64_t terms = 1;
   for (uint32_t i = 1; i < r->nsrc; i++) { /* src[1] of argmax is no range */
-    bool known =
-        ir_op_of(n->g, r->src[i]) == IR_OP_RANGE && ir_is_const(n->g, ir_src(n->g, r->src[i], 0), &size);
-    terms = known && terms <= INT32_MAX ? terms * size : 0;
+    bool is_range = ir_op_of(n->g, r->src[i]) == IR_OP_RANGE;
+    ir_bounds all = is_range ? ir_bounds_of(n->g, ir_src(n->g, r->src[i], 0)) : (ir_bounds){0};
+    bool known = is_range && all.hi < 2 * all.lo; /* by less than half: as of the largest */
+    terms = known && terms <= INT32_MAX ? terms * all.hi : 0;
   }
   return tile_for(n->target, ir_dtype_of(n->g, reduce), terms);
 }
