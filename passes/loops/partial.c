@@ -132,19 +132,32 @@ static int64_t narrow_lanes(const loop_nest *n, const loop_axis *axis) {
   return narrows ? axis->lanes / 2 : 0;
 }
 
-/* Vectors in steps of `unrolled`, of which the last one is narrow where that is enough. */
+/* `count`, which is 1 where the condition holds and 0 elsewhere: in a form that shows that it is no more. */
+static ir_ref at_most_once(ir_graph *g, ir_ref count, ir_ref condition) {
+  return ir_bounds_of(g, count).hi <= 1 ? count : pass_where(g, condition, ir_index(g, 1), ir_index(g, 0));
+}
+
+static ir_ref at_least(ir_graph *g, ir_ref size, int64_t least) {
+  return pass_compare(g, IR_OP_GE, size, ir_index(g, least));
+}
+
+/* Vectors in steps of `unrolled`, of which the last one is narrow where that is enough. less: of what is less than
+ * such a step. */
 static ir_ref place_vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left, ir_ref end,
-                            int64_t unrolled) {
+                            int64_t unrolled, bool less) {
   ir_graph *g = p->n->g;
   const loop_axis *axis = &p->n->axes[p->n->levels[d].axis];
   int64_t elements = unrolled * axis->lanes, narrow = narrow_lanes(p->n, axis);
   ir_ref all = pass_ceil_div(g, left, ir_index(g, elements));
+  if (all && less) all = at_most_once(g, all, at_least(g, left, 1));
   if (!all || !narrow) return all ? place_parts(p, d, start, all, end, unrolled, axis->lanes) : 0;
   ir_ref whole = pass_div_int(g, pass_add_int(g, left, elements - 1 - narrow), elements);
+  if (less) whole = at_most_once(g, whole, at_least(g, left, narrow + 1));
   ir_ref effects[2] = {whole ? place_parts(p, d, start, whole, end, unrolled, axis->lanes) : 0};
   ir_ref then = pass_add(g, start, pass_mul_int(g, whole, elements)), rest = pass_sub(g, all, whole);
   int64_t none;
   if (effects[0] && ir_is_const(g, rest, &none) && none == 0) return effects[0];
+  rest = at_most_once(g, rest, less ? pass_and(g, at_least(g, left, 1), pass_compare(g, IR_OP_LE, left, ir_index(g, narrow))) : at_least(g, rest, 1));
   if (effects[0]) effects[1] = place_parts(p, d, then, rest, end, 1, narrow);
   return effects[1] ? loop_sequence(g, effects, 2) : 0;
 }
@@ -156,16 +169,19 @@ static ir_ref place_halves(loop_place *p, uint32_t d, ir_ref start, ir_ref left,
   ir_graph *g = p->n->g;
   int64_t lanes = p->n->axes[p->n->levels[d].axis].lanes, half = 1;
   while (2 * half < unrolled) half *= 2;
-  if (half == 1 || ir_bounds_of(g, left).hi < half * lanes) return place_vectors(p, d, start, left, end, 1);
-  ir_ref count = pass_div_int(g, left, half * lanes), steps = loop_fresh_range(p->n, count);
-  ir_ref range = loop_fresh_range(p->n, ir_index(g, half));
+  if (unrolled == 1) return place_vectors(p, d, start, left, end, 1, true);
+  if (ir_bounds_of(g, left).hi < half * lanes) return place_halves(p, d, start, left, end, half);
+  ir_ref count = at_most_once(g, pass_div_int(g, left, half * lanes), at_least(g, left, half * lanes));
+  ir_ref steps = loop_fresh_range(p->n, count), range = half > 1 ? loop_fresh_range(p->n, ir_index(g, half)) : 0;
   ir_ref at = steps ? pass_add(g, start, pass_mul_int(g, steps, half * lanes)) : 0;
-  if (!at || !range) return 0;
-  p->lanes[p->lane_count] = range;
-  p->bindings[p->lane_count++] = IR_UNROLL;
-  at = pass_add(g, at, pass_mul_int(g, range, lanes));
+  if (!at) return 0;
+  if (range) {
+    p->lanes[p->lane_count] = range;
+    p->bindings[p->lane_count++] = IR_UNROLL;
+    at = pass_add(g, at, pass_mul_int(g, range, lanes));
+  }
   ir_ref effects[2] = {loop_place_inside(p, d, at, ir_index(g, lanes))};
-  p->lane_count--;
+  p->lane_count -= range != 0;
   effects[0] = loop_wrap(g, steps, IR_SERIAL, effects[0]);
   ir_ref then = pass_add(g, start, pass_mul_int(g, count, half * lanes));
   effects[1] = then ? place_halves(p, d, then, pass_mod_int(g, left, half * lanes), end, half) : 0;
@@ -188,7 +204,7 @@ ir_ref loop_place_partial(loop_place *p, uint32_t d, ir_ref start, ir_ref left) 
     return 0;
   if (axis->lanes == 1) return place_rows(p, d, start, left, end, unrolled);
   return level->binding == IR_UNROLL && unrolled == 1 ? place_halves(p, d, start, left, end, axis->unroll)
-                                                      : place_vectors(p, d, start, left, end, unrolled);
+                                                      : place_vectors(p, d, start, left, end, unrolled, false);
 }
 
 ir_ref loop_store_inside(const loop_place *p, ir_ref store, const ir_ref *at) {
