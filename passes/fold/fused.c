@@ -7,6 +7,7 @@
  * an index of each remaining axis: these are the axes of the local. */
 #include "fused.h"
 
+#include "ir/target.h"
 #include "passes/index/index.h"
 
 /* Of at least so many iterations, the last may overlap the one before so that all have as many rows: that
@@ -99,15 +100,28 @@ static bool start_iterations(folder *f, fold_row_group *s) {
 
 static bool is_keys(const ir_fused_value *v, uint32_t axis) { return ir_has_key_block(v) && v->keys == axis; }
 
+/* Elements from a row of the value's local to the next, of rows of so many elements each. Rows that are a multiple of
+ * a page apart would share one set of the L1 cache: they are a line further apart. */
+static int64_t row_pitch(const folder *f, const fold_row_group *s, const ir_fused_value *v, int64_t elements) {
+  int64_t bytes = ir_dtypes[ir_dtype_of(f->g, v->value)].bytes;
+  bool shares = s->row_group->rows > 1 && !v->transposed && elements * bytes % IR_PAGE_BYTES == 0;
+  return shares ? elements + IR_CACHE_LINE_BYTES / bytes : elements;
+}
+
 int64_t fold_local_size(folder *f, const fold_row_group *s, const ir_fused_value *v) {
   int64_t size = s->row_group->rows;
   ir_ref length = 0;
   if (s->row_group->elements && row_elements(f, s, v, &length) && length)
     return 2 * s->row_group->elements + row_elements(f, s, v, &length) * most_elements(f->g, length);
-  for (uint32_t a = 0; a < ir_rank(f->g, v->value); a++)
-    if (loop_of(s, v, a) == UINT32_MAX)
-      size *= is_keys(v, a) ? s->row_group->block : most_elements(f->g, ir_dim(f->g, v->value, a));
-  return size;
+  int64_t inside = 1;
+  bool row = false;
+  for (uint32_t a = 0; a < ir_rank(f->g, v->value); a++) {
+    row |= loop_of(s, v, a) != UINT32_MAX && is_innermost(s, loop_of(s, v, a));
+    if (loop_of(s, v, a) != UINT32_MAX) continue;
+    int64_t elements = is_keys(v, a) ? s->row_group->block : most_elements(f->g, ir_dim(f->g, v->value, a));
+    *(row ? &inside : &size) *= elements;
+  }
+  return size * row_pitch(f, s, v, inside);
 }
 
 ir_ref fold_local_of(folder *f, const fold_row_group *s, uint32_t number) {
@@ -126,6 +140,9 @@ ir_ref fold_local_index(folder *f, const fold_row_group *s, const ir_fused_value
     if (loop != UINT32_MAX && !is_innermost(s, loop)) continue;
     bool row = loop != UINT32_MAX, keys = is_keys(v, a), contiguous = row && v->transposed;
     ir_ref at = row || keys ? pass_sub(g, p->at[a], row ? s->start[loop] : s->first) : p->at[a];
+    int64_t elements;
+    if (row && !contiguous && ir_is_const(g, stride, &elements))
+      stride = ir_index(g, row_pitch(f, s, v, elements));
     flat = pass_add(g, contiguous ? at : pass_mul(g, at, stride), flat);
     if (contiguous) continue;
     ir_ref dim = ir_dim(g, v->value, a);
