@@ -3,8 +3,8 @@
  * A loop tests at its bottom whether its counter is its end. For that LLVM counts towards zero, or compares
  * an address; for `<` it keeps a counter beside. An end that is computed is frozen: LLVM would compute it
  * once more, step by step, for each value that it counts instead. A loop that may run zero times is guarded,
- * and loads hoisted out of it stay behind the guard. One that runs once at most is that guard alone: LLVM would
- * keep registers for a next iteration.
+ * and loads hoisted out of it stay behind the guard. One that runs once at most is that guard alone: LLVM
+ * would keep registers for a next iteration.
  *
  * A serial loop inside lane loops is emitted once, with one carried value per combination of the lanes along
  * which the carried value lies. Loops whose iterations are lanes emit no loop; those that yield values
@@ -56,7 +56,8 @@ static void **open_carried(cg_emitter *e, const cg_loop *loop, LLVMBasicBlockRef
   return phis;
 }
 
-/* The next values, by carry and unrolled value; each is added to its phi for the back edge, if there is one. */
+/* The next values, by carry and unrolled value; each is added to its phi for the back edge, if there is one.
+ */
 static void **close_carried(cg_emitter *e, const cg_loop *loop, void **phis, bool once) {
   const ir_node *n = ir_get(e->g, loop->node);
   LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);

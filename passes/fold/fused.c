@@ -38,7 +38,8 @@ bool pass_row_group_is_even(ir_graph *g, ir_ref size, int64_t rows) {
   return divides(g, size, rows) || (ir_is_const(g, size, &all) && all >= MIN_OVERLAPPED_ITERATIONS * rows);
 }
 
-/* Of the value: elements of a row. length: the one axis of variable size that no shared loop walks, or else 0. */
+/* Of the value: elements of a row. length: the one axis of variable size that no shared loop walks, or else
+ * 0. */
 static int64_t row_elements(folder *f, const fold_row_group *s, const ir_fused_value *v, ir_ref *length) {
   int64_t elements = 1;
   for (uint32_t a = 0; a < ir_rank(f->g, v->value); a++) {
@@ -50,9 +51,9 @@ static int64_t row_elements(folder *f, const fold_row_group *s, const ir_fused_v
   return elements;
 }
 
-/* Rows of an iteration. Where rows are of variable size: as many iterations as there are times row_group->elements
- * in all rows, and rows for each. With x = all / elements those are 1 or at least x / 2, so that an iteration has less
- * than a row more than twice as many elements. */
+/* Rows of an iteration. Where rows are of variable size: as many iterations as there are times
+ * row_group->elements in all rows, and rows for each. With x = all / elements those are 1 or at least x / 2,
+ * so that an iteration has less than a row more than twice as many elements. */
 static ir_ref rows_of_each(folder *f, const fold_row_group *s, ir_ref size) {
   ir_graph *g = f->g;
   ir_ref length = 0, rows = ir_index(g, s->row_group->rows);
@@ -100,9 +101,10 @@ static bool start_iterations(folder *f, fold_row_group *s) {
 
 static bool is_keys(const ir_fused_value *v, uint32_t axis) { return ir_has_key_block(v) && v->keys == axis; }
 
-/* Elements from a row of the value's local to the next, of rows of so many elements each. Rows that are a multiple of
- * a page apart would share one set of the L1 cache: they are a line further apart. */
-static int64_t row_pitch(const folder *f, const fold_row_group *s, const ir_fused_value *v, int64_t elements) {
+/* Elements from a row of the value's local to the next, of rows of so many elements each. Rows that are a
+ * multiple of a page apart would share one set of the L1 cache: they are a line further apart. */
+static int64_t row_pitch(const folder *f, const fold_row_group *s, const ir_fused_value *v,
+                         int64_t elements) {
   int64_t bytes = ir_dtypes[ir_dtype_of(f->g, v->value)].bytes;
   bool shares = s->row_group->rows > 1 && !v->transposed && elements * bytes % IR_PAGE_BYTES == 0;
   return shares ? elements + IR_CACHE_LINE_BYTES / bytes : elements;
@@ -147,7 +149,9 @@ ir_ref fold_local_index(folder *f, const fold_row_group *s, const ir_fused_value
     if (contiguous) continue;
     ir_ref dim = ir_dim(g, v->value, a);
     if (row || keys) stride = pass_mul_int(g, stride, row ? s->row_group->rows : s->row_group->block);
-    else stride = s->row_group->elements ? pass_mul(g, stride, dim) : pass_mul_int(g, stride, most_elements(g, dim));
+    else
+      stride =
+          s->row_group->elements ? pass_mul(g, stride, dim) : pass_mul_int(g, stride, most_elements(g, dim));
   }
   return flat;
 }

@@ -159,8 +159,8 @@ static bool choose_rows(const fuse_plan *p, fuse_group *group, pass_rows *r, int
   return p->s->strategy->choose_rows(p->s->target, r, &group->rows, &group->bytes);
 }
 
-/* The axes of the member that no shared loop walks and whose sizes vary, and whether these are those of `others`, and
- * the rows come before all others. */
+/* The axes of the member that no shared loop walks and whose sizes vary, and whether these are those of
+ * `others`, and the rows come before all others. */
 static bool list_varying(const fuse_plan *p, const fuse_group *group, const fuse_member *m, int8_t inner,
                          ir_ref *dims, uint32_t *count) {
   ir_graph *g = p->s->g;
@@ -175,9 +175,10 @@ static bool list_varying(const fuse_plan *p, const fuse_group *group, const fuse
   return true;
 }
 
-/* Are the rows of all members of the group of numbers of elements, or of one variable number? Then sets the least of
- * that, of the longest, which has `longest` elements at most. */
-static bool rows_vary(const fuse_plan *p, const fuse_group *group, int8_t inner, int64_t longest, int64_t *least) {
+/* Are the rows of all members of the group of numbers of elements, or of one variable number? Then sets the
+ * least of that, of the longest, which has `longest` elements at most. */
+static bool rows_vary(const fuse_plan *p, const fuse_group *group, int8_t inner, int64_t longest,
+                      int64_t *least) {
   ir_graph *g = p->s->g;
   ir_ref length = 0, dims[IR_MAX_RANK];
   for (uint32_t i = 0; i < group->count; i++) {

@@ -210,13 +210,15 @@ ir_ref reduce_lanes(const reduction *r, ir_ref range, int binding, ir_ref value)
   return value_loop(r->n->g, range, binding, r->identity, next);
 }
 
-/* The remainder that fills no whole step, in each lane; lanes past the end add nothing. One of less than a vector
- * is one vector, even where none is left: that takes less than to find out, and adds the identity to itself. */
+/* The remainder that fills no whole step, in each lane; lanes past the end add nothing. One of less than a
+ * vector is one vector, even where none is left: that takes less than to find out, and adds the identity to
+ * itself. */
 static ir_ref remainder_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref lane, int lanes,
                                  int unroll, ir_ref remainder) {
   ir_graph *g = r->n->g;
   ir_ref last = ranges[count - 1], start = pass_sub(g, ir_src(g, last, 0), remainder),
-         width = ir_index(g, lanes), steps = unroll == 1 ? ir_index(g, 1) : pass_ceil_div(g, remainder, width);
+         width = ir_index(g, lanes),
+         steps = unroll == 1 ? ir_index(g, 1) : pass_ceil_div(g, remainder, width);
   r->inside.lane = lane, r->inside.start = start, r->inside.count = remainder;
   ir_ref value = reduce_serially(r, ranges, count - 1, last, steps, width, pass_add(g, start, lane));
   r->inside.lane = 0;

@@ -23,9 +23,9 @@ static int time_of_load(const loop_nest *n, ir_ref load, ir_ref range) {
   return aligned || n->target->vector_bytes < IR_CACHE_LINE_BYTES ? 1 : 2;
 }
 
-/* An axis that varies by less than FEW elements is taken for the largest: in a shorter one some results are computed
- * twice (passes/loops/partial.c). 12 rows by 3 columns of 768 terms, of at least one column, took 1.2 times as long
- * as of a known number so. */
+/* An axis that varies by less than FEW elements is taken for the largest: in a shorter one some results are
+ * computed twice (passes/loops/partial.c). 12 rows by 3 columns of 768 terms, of at least one column,
+ * took 1.2 times as long as of a known number so. */
 static side side_of(loop_nest *n, uint32_t axis, const ir_ref *loads, uint32_t count) {
   enum { FEW = 8 }; /* results of a tile along one axis, of twelve in all */
   side s = {&n->axes[axis], 1, 0};

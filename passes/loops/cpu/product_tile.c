@@ -72,15 +72,18 @@ static bool repeats_rows(int64_t size, int rows) {
 }
 
 /* Time of `size` rows, in tiles of so many rows. counted: that is a constant; otherwise what is left is
- * computed in smaller tiles of a constant number of rows, or in a whole one (partial.c). */
+ * computed in smaller tiles, of each power of two in their number (partial.c). */
 static double rows_time(const tile *t, int64_t size, int rows, int columns, bool overlaps, bool counted) {
   double whole = tile_time(t, rows, columns);
   int64_t steps = size / rows, left = size % rows;
   if (!left) return (double)steps * whole;
   if (!counted) {
-    int part = (int)loop_rows_in_part(rows), parts = ((int)left + part - 1) / part;
-    bool most = parts == (rows - 1 + part - 1) / part;
-    return (double)steps * whole + (most ? whole : parts * tile_time(t, part, columns));
+    double all = (double)steps * whole;
+    for (int64_t part = loop_part_below(rows); part && left > 0; part /= 2) {
+      int64_t count = (left + (part >= LOOP_LEAST_ROWS)) / part;
+      all += (double)count * tile_time(t, (int)part, columns), left -= count * part;
+    }
+    return all;
   }
   if (overlaps && repeats_rows(size, rows)) return (double)(steps + 1) * whole;
   return (double)steps * whole + tile_time(t, (int)left, columns);
@@ -92,9 +95,10 @@ static int most_rows(const tile *t, int columns) {
 }
 
 /* The most rows, `most` at most, whose lines of the operand stay in the L1 cache from one term to the next.
- * Rows that are a multiple of a page apart share a set of it: a cache whose sets are found before an address is
- * translated has as many ways as pages. On Zen 4, of 8 ways, 24 rows of 4096 terms by 48 columns took 1.14 times
- * as long in tiles of 9 rows as in those of 8, 1.7 times in those of 11; 48 x 1024 x 256 1.2 times with 12. */
+ * Rows that are a multiple of a page apart share a set of it: a cache whose sets are found before an address
+ * is translated has as many ways as pages. On Zen 4, of 8 ways, 24 rows of 4096 terms by 48 columns took 1.14
+ * times as long in tiles of 9 rows as in those of 8, 1.7 times in those of 11; 48 x 1024 x 256 1.2 times
+ * with 12. */
 static int rows_in_sets(loop_nest *n, const loop_axis *row, const ir_ref *loads, uint32_t count, int most) {
   int64_t ways = n->target->l1_bytes / IR_PAGE_BYTES, apart;
   for (uint32_t i = 0; i < count; i++) {
@@ -289,8 +293,8 @@ static int panel_vectors(loop_nest *n, const loop_axis *vector, const ir_ref *lo
   return 0;
 }
 
-/* Elements between what two terms that follow each other read: a number, or the most where that varies by less than
- * half; false: it is not known. */
+/* Elements between what two terms that follow each other read: a number, or the most where that varies by
+ * less than half; false: it is not known. */
 static bool apart_along(loop_nest *n, ir_ref index, ir_ref range, int64_t *elements) {
   ir_graph *g = n->g;
   if (affine_stride(g, index, range, elements)) return true;

@@ -35,9 +35,9 @@ static bool is_masked_tile(loop_nest *n, const loop_axis *a) {
   return masked;
 }
 
-/* Of an axis whose size is a variable no blocks are made where there are enough: each would find out by division
- * which one it is, and which remainder. 12 products of 64 x 64 by 64, of at least 57, took 1.13 times as long so as
- * of a known number. */
+/* Of an axis whose size is a variable no blocks are made where there are enough: each would find out by
+ * division which one it is, and which remainder. 12 products of 64 x 64 by 64, of at least 57, took 1.13
+ * times as long so as of a known number. */
 void loop_bind_threads(loop_nest *n, int64_t inside) {
   int64_t blocks = 1;
   uint32_t divided = 0; /* levels up to the last that makes several blocks */

@@ -180,8 +180,8 @@ static bool choose_stream(loop_nest *n, loop_axis *vector) {
   return false;
 }
 
-/* Rows of a few vectors are fully unrolled; of a number of elements that varies by less than a vector, those of
- * the longest. */
+/* Rows of a few vectors are fully unrolled; of a number of elements that varies by less than a vector, those
+ * of the longest. */
 static void choose_short(loop_nest *n, loop_axis *vector) {
   /* vectors of a row that has no loop: a loop of so few iterations gains nothing */
   enum { MAX_ROW_VECTORS = 4 };
