@@ -82,12 +82,18 @@ static ir_ref place_parts(loop_place *p, uint32_t d, ir_ref start, ir_ref count,
   return loop_wrap(g, steps, IR_SERIAL, effect);
 }
 
-/* Unrolled vectors of a partial step: half of those of a tile's columns; of other loops, see place_halves. */
+/* Are rows computed together, for which the vectors of a step are loaded once? */
+static bool is_tile(const loop_nest *n, const loop_axis *vector) {
+  bool tile = false;
+  for (uint32_t a = 0; a < n->axis_count; a++) tile |= &n->axes[a] != vector && n->axes[a].unroll > 1;
+  return tile;
+}
+
+/* Unrolled vectors of a partial step: half of those of a tile's columns, as code grows with them; else one.
+ */
 static int64_t in_part(const loop_nest *n, const loop_axis *axis) {
   enum { COLUMN_PARTS = 2 }; /* a tile of two vectors leaves one */
-  bool tile = false;
-  for (uint32_t a = 0; a < n->axis_count; a++) tile |= &n->axes[a] != axis && n->axes[a].unroll > 1;
-  return tile ? (axis->unroll + COLUMN_PARTS - 1) / COLUMN_PARTS : 1;
+  return is_tile(n, axis) ? (axis->unroll + COLUMN_PARTS - 1) / COLUMN_PARTS : 1;
 }
 
 /* Lanes of a last step that is narrower than the others; 0: none is. Of a product, and of a value that is
@@ -209,9 +215,9 @@ ir_ref loop_place_partial(loop_place *p, uint32_t d, ir_ref start, ir_ref left) 
   if (axis->lanes > 1 && !loop_masks_lanes(p->n, axis) &&
       !moves_back(p->n, axis, end, axis->lanes * unrolled))
     return 0;
-  return level->binding == IR_UNROLL && unrolled == 1
-             ? place_halves(p, d, start, left, end, axis->unroll)
-             : place_vectors(p, d, start, left, end, unrolled, false);
+  bool halves = level->binding == IR_UNROLL && !is_tile(p->n, axis);
+  return halves ? place_halves(p, d, start, left, end, axis->unroll)
+                : place_vectors(p, d, start, left, end, unrolled, false);
 }
 
 ir_ref loop_store_inside(const loop_place *p, ir_ref store, const ir_ref *at) {

@@ -217,8 +217,9 @@ static ir_ref remainder_in_lanes(reduction *r, const ir_ref *ranges, uint32_t co
                                  int unroll, ir_ref remainder) {
   ir_graph *g = r->n->g;
   ir_ref last = ranges[count - 1], start = pass_sub(g, ir_src(g, last, 0), remainder),
-         width = ir_index(g, lanes),
-         steps = unroll == 1 ? ir_index(g, 1) : pass_ceil_div(g, remainder, width);
+         width = ir_index(g, lanes);
+  bool one = unroll == 1 && r->n->strategy->masks_stores; /* of vectors: work-items of a group would wait */
+  ir_ref steps = one ? ir_index(g, 1) : pass_ceil_div(g, remainder, width);
   r->inside.lane = lane, r->inside.start = start, r->inside.count = remainder;
   ir_ref value = reduce_serially(r, ranges, count - 1, last, steps, width, pass_add(g, start, lane));
   r->inside.lane = 0;
