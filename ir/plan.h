@@ -103,8 +103,10 @@ typedef struct ir_row_group {
   ir_fused_value *values;
   uint32_t count;
   uint32_t loops; /* shared loops, outermost first */
-  int64_t rows;   /* indices of the innermost shared loop that one iteration covers */
-  int64_t block;  /* keys that are processed together; 0: the group has no key blocks */
+  int64_t rows;   /* indices of the innermost shared loop that one iteration covers, or the most */
+  int64_t
+      elements;  /* of about so many elements of a row of variable size is an iteration; 0: of `rows` rows */
+  int64_t block; /* keys that are processed together; 0: the group has no key blocks */
 } ir_row_group;
 
 /* Why a kernel is not in the same fused row group as the earlier kernel that computes what it reads. */

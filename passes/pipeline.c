@@ -24,18 +24,26 @@
 
 #include <string.h>
 
-static void physicalize(pass_state *s) {
+/* Rewrites the results and the inputs together. */
+static void rewrite_with_inputs(pass_state *s, bool (*rewrite)(ir_graph *g, ir_ref *roots, size_t n)) {
   size_t count = s->options->input_count;
-  if (!s->g->batches_cap) return;
-  if (!(s->roots = ir_alloc(s->g->mem, (1 + count) * sizeof *s->roots))) {
-    ir_fail(s->error, IR_ERR_MEMORY, "out of memory making batch axes ordinary");
+  if (!s->roots && !(s->roots = ir_alloc(s->g->mem, (1 + count) * sizeof *s->roots))) {
+    ir_fail(s->error, IR_ERR_MEMORY, "out of memory making batch axes or sizes ordinary");
     s->root = 0;
     return;
   }
   s->roots[0] = s->root;
-  if (count) memcpy(s->roots + 1, s->inputs, count * sizeof *s->roots);
-  s->root = pass_physicalize(s->g, s->roots, 1 + count) ? s->roots[0] : 0;
+  if (count) memmove(s->roots + 1, s->inputs, count * sizeof *s->roots);
+  s->root = rewrite(s->g, s->roots, 1 + count) ? s->roots[0] : 0;
   s->inputs = s->roots + 1;
+}
+
+static void physicalize(pass_state *s) {
+  if (s->g->batches_cap) rewrite_with_inputs(s, pass_physicalize);
+}
+
+static void known_sizes(pass_state *s) {
+  if (pass_has_known_sizes(s->g)) rewrite_with_inputs(s, pass_known_sizes);
 }
 
 static void fuse_scans(pass_state *s) { s->root = pass_fuse_scans(s->g, s->root); }
@@ -161,6 +169,8 @@ const pass_info pass_table[] = {
     /* name, pass, function, scope and level, machines, needs, establishes, runs again */
     {"physicalize", "physicalize", physicalize, GRAPH, PASS_BOTH, "recorded graph",
      "no batch axes: they are ordinary ones", NULL},
+    {"sizes", "lower", known_sizes, GRAPH, PASS_BOTH, "no batch axes",
+     "numbers in place of variables of one value", NULL},
     {"scans", "lower", fuse_scans, GRAPH, PASS_BOTH, "no batch axes",
      "one scan in place of several over the same operands and states", NULL},
     {"lower", "lower", lower, GRAPH, PASS_BOTH, "no batch axes",

@@ -62,6 +62,8 @@ enum {
  * shared loop; an iteration of the group computes several consecutive ones of the innermost shared loop.
  * Bytes and elements are at most PASS_FAR_TOO_MANY. */
 typedef struct pass_rows {
+  bool varies;        /* rows are of one variable number of elements, as far as they are stored */
+  int64_t shortest;   /* elements of the longest value in a row at the least sizes */
   int64_t bytes;      /* of one row: of all locals and reads */
   int64_t locals;     /* bytes of one row of all locals */
   int64_t longest;    /* elements of the longest value in a row */
@@ -108,6 +110,9 @@ typedef struct pass_strategy {
   /* Sets *rows, those of an iteration, and *bytes, what a further member must not push out of the L1 cache
    * during one (0: nothing has to stay there). False where no number of rows is worth a group, or fits. */
   bool (*choose_rows)(const ir_target *target, const pass_rows *of, int64_t *rows, int64_t *bytes);
+  /* Where rows vary: sets *rows to the most that an iteration has of short ones, and returns the elements
+   * that it has then. 0: it always has as many rows. NULL: of no group. */
+  int64_t (*choose_elements)(const pass_rows *of, int64_t *rows);
   /* Rows of an iteration of a group that goes over the keys of long rows in blocks, of->bytes being those of
    * a block; 0: they do not fit. NULL: what is not kept of a long row is read again, and there are no such
    * groups. */

@@ -3,7 +3,8 @@
  * A loop tests at its bottom whether its counter is its end. For that LLVM counts towards zero, or compares
  * an address; for `<` it keeps a counter beside. An end that is computed is frozen: LLVM would compute it
  * once more, step by step, for each value that it counts instead. A loop that may run zero times is guarded,
- * and loads hoisted out of it stay behind the guard.
+ * and loads hoisted out of it stay behind the guard. One that runs once at most is that guard alone: LLVM
+ * would keep registers for a next iteration.
  *
  * A serial loop inside lane loops is emitted once, with one carried value per combination of the lanes along
  * which the carried value lies. Loops whose iterations are lanes emit no loop; those that yield values
@@ -19,6 +20,7 @@ typedef struct running {
   LLVMBasicBlockRef before, entry, body; /* `before` is NULL unless guarded */
   LLVMBasicBlockRef after;
   LLVMValueRef first, end, counter;
+  bool once; /* there is no second iteration, and no counter */
 } running;
 
 /* The value that a node has at the end of a finished block, splatted there: splats must not come between
@@ -54,8 +56,9 @@ static void **open_carried(cg_emitter *e, const cg_loop *loop, LLVMBasicBlockRef
   return phis;
 }
 
-/* The next values, by carry and unrolled value; each is added to its phi for the back edge. */
-static void **close_carried(cg_emitter *e, const cg_loop *loop, void **phis) {
+/* The next values, by carry and unrolled value; each is added to its phi for the back edge, if there is one.
+ */
+static void **close_carried(cg_emitter *e, const cg_loop *loop, void **phis, bool once) {
   const ir_node *n = ir_get(e->g, loop->node);
   LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
   void **nexts = cg_carried_arrays(&e->order, loop);
@@ -66,7 +69,7 @@ static void **close_carried(cg_emitter *e, const cg_loop *loop, void **phis) {
       size_t copy = cg_unroll_index(&e->order, lanes);
       LLVMValueRef next = cg_fetch(e, n->src[1 + loop->carries + i], cg_width_of(&e->order, lanes));
       *unrolled_value(nexts, i, copy) = next;
-      cg_phi_add(*unrolled_value(phis, i, copy), next, from);
+      if (!once) cg_phi_add(*unrolled_value(phis, i, copy), next, from);
     } while (cg_next_lane(&e->order, lanes));
   }
   return nexts;
@@ -139,6 +142,7 @@ static void write_out(cg_emitter *e, uint32_t number) {
 static void enter_loop(cg_emitter *e, uint32_t number, running *r) {
   const cg_loop *loop = &e->nest->loops[number];
   bool thread = loop->binding == IR_THREAD;
+  r->once = !thread && ir_bounds_of(e->g, ir_src(e->g, loop->range, 0)).hi == 1;
   r->first = thread ? e->begin : LLVMConstInt(e->i64, 0, 0);
   r->end = thread ? e->end : cg_fetch_index(e, ir_src(e->g, loop->range, 0), 1, 64);
   r->after = cg_block(e);
@@ -155,10 +159,15 @@ static void enter_loop(cg_emitter *e, uint32_t number, running *r) {
   r->body = body_of(e, loop);
   LLVMBuildBr(e->b, r->body);
   LLVMPositionBuilderAtEnd(e->b, r->body);
-  r->counter = cg_phi(e, e->i64, r->first, r->entry);
+  r->counter = r->once ? r->first : cg_phi(e, e->i64, r->first, r->entry);
 }
 
 static void leave_loop(cg_emitter *e, running *r) {
+  if (r->once) {
+    LLVMBuildBr(e->b, r->after);
+    LLVMMoveBasicBlockAfter(r->after, LLVMGetInsertBlock(e->b));
+    return;
+  }
   LLVMValueRef next = LLVMBuildNSWAdd(e->b, r->counter, LLVMConstInt(e->i64, 1, 0), "");
   LLVMSetNUW(next, 1);
   cg_phi_add(r->counter, next, LLVMGetInsertBlock(e->b));
@@ -203,7 +212,7 @@ void cg_emit_running(void *emitter, uint32_t number) {
   if (loop->effect) cg_emit_effect(&e->order, loop->effect);
   if (n->dtype != IR_NONE) cg_need_next(&e->order, loop);
   if (e->order.failed) return;
-  void **results = close_carried(e, loop, phis);
+  void **results = close_carried(e, loop, phis, r.once);
   if (e->order.failed) return;
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->b);
   leave_loop(e, &r);

@@ -7,6 +7,7 @@
  * an index of each remaining axis: these are the axes of the local. */
 #include "fused.h"
 
+#include "ir/target.h"
 #include "passes/index/index.h"
 
 /* Of at least so many iterations, the last may overlap the one before so that all have as many rows: that
@@ -37,14 +38,49 @@ bool pass_row_group_is_even(ir_graph *g, ir_ref size, int64_t rows) {
   return divides(g, size, rows) || (ir_is_const(g, size, &all) && all >= MIN_OVERLAPPED_ITERATIONS * rows);
 }
 
+/* Of the value: elements of a row. length: the one axis of variable size that no shared loop walks, or else
+ * 0. */
+static int64_t row_elements(folder *f, const fold_row_group *s, const ir_fused_value *v, ir_ref *length) {
+  int64_t elements = 1;
+  for (uint32_t a = 0; a < ir_rank(f->g, v->value); a++) {
+    ir_ref dim = ir_dim(f->g, v->value, a);
+    if (loop_of(s, v, a) != UINT32_MAX) continue;
+    if (ir_is_const(f->g, dim, NULL)) elements *= most_elements(f->g, dim);
+    else *length = dim;
+  }
+  return elements;
+}
+
+/* Rows of an iteration. Where rows are of variable size: as many iterations as there are times
+ * row_group->elements in all rows, and rows for each. With x = all / elements those are 1 or at least x / 2,
+ * so that an iteration has less than a row more than twice as many elements. */
+static ir_ref rows_of_each(folder *f, const fold_row_group *s, ir_ref size) {
+  ir_graph *g = f->g;
+  ir_ref length = 0, rows = ir_index(g, s->row_group->rows);
+  int64_t most = 1;
+  if (!s->row_group->elements) return rows;
+  for (uint32_t i = 0; i < s->row_group->count; i++) {
+    ir_ref own = 0;
+    int64_t elements = row_elements(f, s, &s->row_group->values[i], &own);
+    if (own && elements >= most) most = elements, length = own;
+  }
+  if (!length) return rows;
+  ir_ref all = pass_mul_int(g, pass_mul(g, size, length), most), one = ir_index(g, 1);
+  ir_ref count = pass_max(g, pass_div_int(g, all, s->row_group->elements), one);
+  return pass_max(g, pass_min(g, pass_ceil_div(g, size, count), rows), one);
+}
+
 /* Sets the range over iterations, its digits and the rows of an iteration. */
 static bool start_iterations(folder *f, fold_row_group *s) {
   ir_graph *g = f->g;
   const ir_fused_value *v = &s->row_group->values[0];
+  uint32_t inner = s->row_group->loops - 1;
+  ir_ref size = ir_dim(g, v->value, v->axes[inner]);
+  s->each = rows_of_each(f, s, size);
   ir_ref count[IR_MAX_RANK], total = ir_index(g, 1);
   for (uint32_t l = 0; l < s->row_group->loops; l++) {
-    ir_ref size = ir_dim(g, v->value, v->axes[l]);
-    count[l] = is_innermost(s, l) ? pass_ceil_div(g, size, ir_index(g, s->row_group->rows)) : size;
+    ir_ref extent = ir_dim(g, v->value, v->axes[l]);
+    count[l] = is_innermost(s, l) ? pass_ceil_div(g, extent, s->each) : extent;
     if (l && ir_bounds_of(g, count[l]).lo < 1)
       count[l] = pass_max(g, count[l], ir_index(g, 1)); /* it is >= 1 */
     total = pass_mul(g, total, count[l]);
@@ -55,24 +91,39 @@ static bool start_iterations(folder *f, fold_row_group *s) {
     s->start[l] = l ? pass_mod(g, left, count[l]) : left;
     if (l) left = pass_div(g, left, count[l]);
   }
-  uint32_t inner = s->row_group->loops - 1;
-  ir_ref size = ir_dim(g, v->value, v->axes[inner]), rows = ir_index(g, s->row_group->rows);
-  s->start[inner] = pass_mul_int(g, s->start[inner], s->row_group->rows);
-  bool even = pass_row_group_is_even(g, size, s->row_group->rows);
+  s->start[inner] = pass_mul(g, s->start[inner], s->each);
+  bool even = ir_is_const(g, s->each, NULL) && pass_row_group_is_even(g, size, s->row_group->rows);
   if (even && !divides(g, size, s->row_group->rows))
-    s->start[inner] = pass_min(g, s->start[inner], pass_sub(g, size, rows));
-  s->rows = even ? rows : pass_min(g, pass_sub(g, size, s->start[inner]), rows);
+    s->start[inner] = pass_min(g, s->start[inner], pass_sub(g, size, s->each));
+  s->rows = even ? s->each : pass_min(g, pass_sub(g, size, s->start[inner]), s->each);
   return s->iteration && s->rows;
 }
 
 static bool is_keys(const ir_fused_value *v, uint32_t axis) { return ir_has_key_block(v) && v->keys == axis; }
 
+/* Elements from a row of the value's local to the next, of rows of so many elements each. Rows that are a
+ * multiple of a page apart would share one set of the L1 cache: they are a line further apart. */
+static int64_t row_pitch(const folder *f, const fold_row_group *s, const ir_fused_value *v,
+                         int64_t elements) {
+  int64_t bytes = ir_dtypes[ir_dtype_of(f->g, v->value)].bytes;
+  bool shares = s->row_group->rows > 1 && !v->transposed && elements * bytes % IR_PAGE_BYTES == 0;
+  return shares ? elements + IR_CACHE_LINE_BYTES / bytes : elements;
+}
+
 int64_t fold_local_size(folder *f, const fold_row_group *s, const ir_fused_value *v) {
   int64_t size = s->row_group->rows;
-  for (uint32_t a = 0; a < ir_rank(f->g, v->value); a++)
-    if (loop_of(s, v, a) == UINT32_MAX)
-      size *= is_keys(v, a) ? s->row_group->block : most_elements(f->g, ir_dim(f->g, v->value, a));
-  return size;
+  ir_ref length = 0;
+  if (s->row_group->elements && row_elements(f, s, v, &length) && length)
+    return 2 * s->row_group->elements + row_elements(f, s, v, &length) * most_elements(f->g, length);
+  int64_t inside = 1;
+  bool row = false;
+  for (uint32_t a = 0; a < ir_rank(f->g, v->value); a++) {
+    row |= loop_of(s, v, a) != UINT32_MAX && is_innermost(s, loop_of(s, v, a));
+    if (loop_of(s, v, a) != UINT32_MAX) continue;
+    int64_t elements = is_keys(v, a) ? s->row_group->block : most_elements(f->g, ir_dim(f->g, v->value, a));
+    *(row ? &inside : &size) *= elements;
+  }
+  return size * row_pitch(f, s, v, inside);
 }
 
 ir_ref fold_local_of(folder *f, const fold_row_group *s, uint32_t number) {
@@ -85,18 +136,22 @@ ir_ref fold_local_of(folder *f, const fold_row_group *s, uint32_t number) {
 
 ir_ref fold_local_index(folder *f, const fold_row_group *s, const ir_fused_value *v, const pass_point *p) {
   ir_graph *g = f->g;
-  ir_ref flat = ir_index(g, 0);
-  int64_t stride = v->transposed ? s->row_group->rows : 1;
+  ir_ref flat = ir_index(g, 0), stride = ir_index(g, v->transposed ? s->row_group->rows : 1);
   for (uint32_t a = p->rank; a-- > 0;) {
     uint32_t loop = loop_of(s, v, a);
     if (loop != UINT32_MAX && !is_innermost(s, loop)) continue;
     bool row = loop != UINT32_MAX, keys = is_keys(v, a), contiguous = row && v->transposed;
     ir_ref at = row || keys ? pass_sub(g, p->at[a], row ? s->start[loop] : s->first) : p->at[a];
-    flat = pass_add(g, pass_mul_int(g, at, contiguous ? 1 : stride), flat);
-    if (!contiguous)
-      stride *= row    ? s->row_group->rows
-                : keys ? s->row_group->block
-                       : most_elements(g, ir_dim(g, v->value, a));
+    int64_t elements;
+    if (row && !contiguous && ir_is_const(g, stride, &elements))
+      stride = ir_index(g, row_pitch(f, s, v, elements));
+    flat = pass_add(g, contiguous ? at : pass_mul(g, at, stride), flat);
+    if (contiguous) continue;
+    ir_ref dim = ir_dim(g, v->value, a);
+    if (row || keys) stride = pass_mul_int(g, stride, row ? s->row_group->rows : s->row_group->block);
+    else
+      stride =
+          s->row_group->elements ? pass_mul(g, stride, dim) : pass_mul_int(g, stride, most_elements(g, dim));
   }
   return flat;
 }

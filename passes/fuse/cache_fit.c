@@ -159,6 +159,38 @@ static bool choose_rows(const fuse_plan *p, fuse_group *group, pass_rows *r, int
   return p->s->strategy->choose_rows(p->s->target, r, &group->rows, &group->bytes);
 }
 
+/* The axes of the member that no shared loop walks and whose sizes vary, and whether these are those of
+ * `others`, and the rows come before all others. */
+static bool list_varying(const fuse_plan *p, const fuse_group *group, const fuse_member *m, int8_t inner,
+                         ir_ref *dims, uint32_t *count) {
+  ir_graph *g = p->s->g;
+  *count = 0;
+  for (uint32_t a = 0; a < ir_rank(g, m->value); a++) {
+    bool walked = false;
+    for (int8_t l = 0; l < group->loops; l++) walked |= group->shared[l] && m->axis[l] == (int8_t)a;
+    if (walked) continue;
+    if (most_elements(g, ir_dim(g, m->value, a)) > 1 && (int8_t)a < m->axis[inner]) return false;
+    if (!ir_is_const(g, ir_dim(g, m->value, a), NULL)) dims[(*count)++] = ir_dim(g, m->value, a);
+  }
+  return true;
+}
+
+/* Are the rows of all members of the group of numbers of elements, or of one variable number? Then sets the
+ * least of that, of the longest, which has `longest` elements at most. */
+static bool rows_vary(const fuse_plan *p, const fuse_group *group, int8_t inner, int64_t longest,
+                      int64_t *least) {
+  ir_graph *g = p->s->g;
+  ir_ref length = 0, dims[IR_MAX_RANK];
+  for (uint32_t i = 0; i < group->count; i++) {
+    uint32_t count;
+    bool listed = list_varying(p, group, &group->members[i], inner, dims, &count);
+    if (!listed || count > 1 || (count && length && dims[0] != length)) return false;
+    if (count) length = dims[0];
+  }
+  *least = length ? pass_times(ir_bounds_of(g, length).lo, longest / most_elements(g, length)) : 0;
+  return length != 0;
+}
+
 bool fuse_choose_rows(const fuse_plan *p, fuse_group *group) {
   ir_graph *g = p->s->g;
   int8_t inner = innermost(group);
@@ -178,5 +210,7 @@ bool fuse_choose_rows(const fuse_plan *p, fuse_group *group) {
     inner = innermost(group);
     r = measure_row(p, group);
   }
+  r.varies = rows_vary(p, group, inner, r.longest, &r.shortest);
+  group->elements = p->s->strategy->choose_elements ? p->s->strategy->choose_elements(&r, &group->rows) : 0;
   return true;
 }

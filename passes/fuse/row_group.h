@@ -70,7 +70,8 @@ typedef struct fuse_group {
   uint32_t last;      /* item of the last member */
   uint32_t before;    /* first item outside that needs a member: the group runs before it; UINT32_MAX: none */
   int32_t next_group; /* another group that runs before that item; FUSE_NO_GROUP: none */
-  int64_t rows;       /* indices of the innermost shared loop in one iteration */
+  int64_t rows;       /* indices of the innermost shared loop in one iteration, or the most */
+  int64_t elements;   /* as of ir_row_group */
   int64_t bytes;      /* of one iteration; 0 in a group of one, and where contractions run in tiles */
   int64_t block;      /* keys in a block; 0: the group does not compute keys in blocks (key_blocks.c) */
   ir_ref copies[FUSE_MAX_COPIES]; /* STORED copies that no one reads once the group reads what they copy */

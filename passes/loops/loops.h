@@ -281,7 +281,11 @@ ir_ref loop_store_body(loop_place *p); /* n->store inside its lane loops, with r
  * lanes may be past an end; at: by axis, its index. */
 ir_ref loop_place_partial(loop_place *p, uint32_t d, ir_ref start, ir_ref left);
 bool loop_masks_lanes(const loop_nest *n, const loop_axis *axis);
-int64_t loop_rows_in_part(int64_t rows); /* rows of a step over what is left of tiles of so many */
+int64_t
+loop_part_below(int64_t unrolled); /* what is left of so many is done in steps of this, of half of it, ... */
+enum {
+  LOOP_LEAST_ROWS = 4 /* of a step that may compute one of them twice: a third of the time at most is lost */
+};
 ir_ref loop_store_inside(const loop_place *p, ir_ref store, const ir_ref *at);
 
 /* reduce.c: does a REDUCE over few terms select them by comparing its range with the range `other` (a

@@ -210,15 +210,18 @@ ir_ref reduce_lanes(const reduction *r, ir_ref range, int binding, ir_ref value)
   return value_loop(r->n->g, range, binding, r->identity, next);
 }
 
-/* The remainder that fills no whole step, in each lane; lanes past the end add nothing. */
+/* The remainder that fills no whole step, in each lane; lanes past the end add nothing. One of less than a
+ * vector is one vector, even where none is left: that takes less than to find out, and adds the identity to
+ * itself. */
 static ir_ref remainder_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref lane, int lanes,
-                                 ir_ref remainder) {
+                                 int unroll, ir_ref remainder) {
   ir_graph *g = r->n->g;
   ir_ref last = ranges[count - 1], start = pass_sub(g, ir_src(g, last, 0), remainder),
          width = ir_index(g, lanes);
+  bool one = unroll == 1 && r->n->strategy->masks_stores; /* of vectors: work-items of a group would wait */
+  ir_ref steps = one ? ir_index(g, 1) : pass_ceil_div(g, remainder, width);
   r->inside.lane = lane, r->inside.start = start, r->inside.count = remainder;
-  ir_ref value = reduce_serially(r, ranges, count - 1, last, pass_ceil_div(g, remainder, width), width,
-                                 pass_add(g, start, lane));
+  ir_ref value = reduce_serially(r, ranges, count - 1, last, steps, width, pass_add(g, start, lane));
   r->inside.lane = 0;
   return value;
 }
@@ -237,7 +240,7 @@ static ir_ref reduce_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count
   ir_ref remainder = pass_mod_int(g, extent, step), of_remainder = 0;
   int64_t left;
   bool whole = ir_is_const(g, remainder, &left) && left == 0, masks = !whole && reduce_can_mask(r, last);
-  if (masks) of_remainder = remainder_in_lanes(r, ranges, count, lane, lanes, remainder);
+  if (masks) of_remainder = remainder_in_lanes(r, ranges, count, lane, lanes, unroll, remainder);
   if (masks)
     value = value && of_remainder ? ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, of_remainder}, 2) : 0;
   value = reduce_lanes(r, lane, IR_VECTOR, value);

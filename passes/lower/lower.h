@@ -14,6 +14,11 @@
 #include "passes/passes.h"
 #include "passes/strategy.h"
 
+/* known_sizes.c: variables of one value become numbers, in results and inputs, inside functions as well;
+ * there are no batches. Replaces the roots; false on failure. */
+bool pass_has_known_sizes(ir_graph *g);
+bool pass_known_sizes(ir_graph *g, ir_ref *roots, size_t n);
+
 /* scan_fusion.c: scans with the same operands, state and trip count become one. Returns the new TUPLE of
  * results; 0 on failure. */
 ir_ref pass_fuse_scans(ir_graph *g, ir_ref results);

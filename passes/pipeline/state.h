@@ -18,8 +18,8 @@ typedef struct pass_state {
   ir_graph *g;
   const pass_options *options;
   const pass_strategy *strategy; /* of options->target */
-  const ir_ref *inputs;          /* options->inputs, or roots + 1 once batches are physical axes */
-  ir_ref *roots;                 /* results and inputs without batches; NULL: the graph has no batches */
+  const ir_ref *inputs;          /* options->inputs, or roots + 1 once these are rewritten */
+  ir_ref *roots; /* results and inputs without batches and variables of one value; NULL: as given */
   ir_plan *plan;
   ir_error *error;
   uint8_t *not_fused;   /* by node up to the results: has folding refused a fused row group with this value?

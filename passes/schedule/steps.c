@@ -234,6 +234,7 @@ static void add_deferred(scheduler *s, const schedule_scope *f, ir_ref value) {
 static void add_row_group(scheduler *s, const schedule_scope *f, const fuse_group *group) {
   ir_row_group row_group = {.values = ir_alloc(s->g->mem, group->count * sizeof *row_group.values),
                             .rows = group->rows,
+                            .elements = group->elements,
                             .block = group->block};
   if (!row_group.values) {
     schedule_fail(s);

@@ -68,6 +68,7 @@ int64_t loop_power_below(int64_t elements); /* the greatest power of two up to a
 
 /* cache_rows.c: fields of pass_strategy */
 bool loop_choose_cache_rows(const ir_target *target, const pass_rows *of, int64_t *rows, int64_t *bytes);
+int64_t loop_choose_row_elements(const pass_rows *of, int64_t *rows);
 int64_t loop_choose_block_rows(const pass_rows *of);
 
 /* prefetch.c: the effect of a fused row group with loads that prefetch rows further on; another one as it is;

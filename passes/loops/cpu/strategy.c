@@ -52,6 +52,7 @@ const pass_strategy pass_on_cpu = {
     .never_fused = PASS_MASKED_KERNELS, /* they are split where masks begin and end (passes/domain/peel.c) */
     .unlimited_locals = PASS_FAR_TOO_MANY,
     .choose_rows = loop_choose_cache_rows,
+    .choose_elements = loop_choose_row_elements,
     .choose_block_rows = loop_choose_block_rows,
     /* of an L2 cache of 1 MiB they leave a quarter to the weights that stream through it. The workloads reach
      * 673 KiB */

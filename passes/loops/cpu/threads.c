@@ -35,6 +35,9 @@ static bool is_masked_tile(loop_nest *n, const loop_axis *a) {
   return masked;
 }
 
+/* Of an axis whose size is a variable no blocks are made where there are enough: each would find out by
+ * division which one it is, and which remainder. 12 products of 64 x 64 by 64, of at least 57, took 1.13
+ * times as long so as of a known number. */
 void loop_bind_threads(loop_nest *n, int64_t inside) {
   int64_t blocks = 1;
   uint32_t divided = 0; /* levels up to the last that makes several blocks */
@@ -44,6 +47,7 @@ void loop_bind_threads(loop_nest *n, int64_t inside) {
     int64_t work = work_below(n, d + 1, inside);
     if (!loop_may_thread(n, level->axis)) break;
     if (blocks >= ENOUGH_BLOCKS && is_masked_tile(n, &n->axes[level->axis])) break;
+    if (blocks >= ENOUGH_BLOCKS && !ir_is_const(n->g, n->axes[level->axis].extent, NULL)) break;
     inside = loop_times(inside, level->step < size ? level->step : size); /* for the levels further in */
     if (level->step >= size) continue; /* a single step: levels further in may still make several blocks */
     while (loop_times(work, together * level->step) < MIN_BLOCK_WORK) together *= 2;

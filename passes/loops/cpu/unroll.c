@@ -180,13 +180,15 @@ static bool choose_stream(loop_nest *n, loop_axis *vector) {
   return false;
 }
 
-/* Rows of a few vectors are fully unrolled. */
+/* Rows of a few vectors are fully unrolled; of a number of elements that varies by less than a vector, those
+ * of the longest. */
 static void choose_short(loop_nest *n, loop_axis *vector) {
   /* vectors of a row that has no loop: a loop of so few iterations gains nothing */
   enum { MAX_ROW_VECTORS = 4 };
-  int64_t size;
-  if (ir_is_const(n->g, vector->extent, &size) && size / vector->lanes <= MAX_ROW_VECTORS)
-    vector->unroll = (int)(size / vector->lanes);
+  ir_bounds size = ir_bounds_of(n->g, vector->extent);
+  if (size.hi - size.lo < vector->lanes && size.hi / vector->lanes <= MAX_ROW_VECTORS &&
+      size.hi >= vector->lanes)
+    vector->unroll = (int)(size.hi / vector->lanes);
 }
 
 /* A few short rows are fully unrolled as well: hardware prefetchers follow loads of an even stride, but not

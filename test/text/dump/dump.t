@@ -114,6 +114,7 @@ $ viewfold dump --stage=asm 'f32[64]' | grep -c '^	ret'
 == after passes
 $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after physicalize
+\# after sizes
 \# after scans
 \# after lower
 \# after channels

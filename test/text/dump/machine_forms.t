@@ -168,7 +168,7 @@ norm_0
   split a1 128; split a2 32; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
 product_0
   store stream
-  split a0 12; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+  split a0 8; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
 product_1
   load ahead 2048
   store stream
@@ -189,7 +189,7 @@ norm_0
   load ahead 2048
   split a1 128; split a2 32; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
 product_0
-  split a0 12; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+  split a0 8; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
 product_1
   load ahead 2048
 
@@ -209,7 +209,7 @@ norm_0
   load ahead 2048
   split a1 128; split a2 32; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
 product_0
-  split a0 12; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+  split a0 8; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
 product_1
   load ahead 2048
 
@@ -228,7 +228,7 @@ norm_0
   load ahead 2048
   split a1 128; split a2 32; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
 product_0
-  split a0 12; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+  split a0 8; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
 product_1
   load ahead 2048
 
@@ -250,7 +250,7 @@ norm_0
   split a1 128; split a2 32; split a2 16; unroll a2.1; vector a2.2; thread a0 a1.0
 product_0
   store stream
-  split a0 12; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+  split a0 8; split a1 32; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
 product_1
   load ahead 2048
   store stream

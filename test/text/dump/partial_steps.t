@@ -14,7 +14,7 @@ store p0 = %6
 %19 = load p1 : f32
 update p0 = %16 if ((ridx19+%13)>=32)
 %26 = load p1 : f32
-update p0 = %23 if ((n+ridx24)>=56)
+update p0 = %23 if ((n+ridx24)>=50)
 
 == column j is j times 0 + 1 + ... + 63
 <<< data.sh
@@ -26,9 +26,9 @@ y: f32[22,43] min 0.0 max 84672.0 mean 42336 first 0.0 2016.0 4032.0 6048.0 8064
 y: f32[22,48] min 0.0 max 94752.0 mean 47376 first 0.0 2016.0 4032.0 6048.0 8064.0 10080.0 ...
 y: f32[22,50] min 0.0 max 98784.0 mean 49392 first 0.0 2016.0 4032.0 6048.0 8064.0 10080.0 ...
 
-== of a number of rows that is a variable, tiles suit the largest one: 33 are five of 7
+== of a number of rows that is a variable, tiles suit the largest one: 33 are five of 6 and a step of 4
 $ sed 's/\[22,64\]/[n=26..33,64]/; s/n=43..50/48/' columns.vf > rows.vf; viewfold dump --stage=loops --target x86-64-v4 rows.vf | grep -o 'split a0 [0-9]*'
-split a0 7
+split a0 6
 
 == a transpose of what fills no whole step is made in registers, without the lanes that are not loaded
 <<< transpose.vf
