@@ -73,8 +73,9 @@ static bool read_sizes(vf_graph *g, PyObject *shape, vf_value *sizes, int *rank)
   }
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *size = PyTuple_GetItem(shape, i);
-    if (PyUnicode_Check(size)) sizes[i] = vf_graph_find(g, PyUnicode_AsUTF8AndSize(size, NULL));
-    else sizes[i] = vf_integer(g, PyLong_AsLongLong(size));
+    const char *text = PyUnicode_Check(size) ? PyUnicode_AsUTF8AndSize(size, NULL) : NULL;
+    if (text) sizes[i] = py_size_read(g, text);
+    else if (!PyErr_Occurred()) sizes[i] = vf_integer(g, PyLong_AsLongLong(size));
     if (PyErr_Occurred()) return false;
   }
   *rank = (int)n;

@@ -197,6 +197,9 @@ PyObject *py_apply(PyObject *module, PyObject *const *args, Py_ssize_t count);
 /* A tuple of arrays. */
 PyObject *py_arrays_of_values(const vf_value *values, Py_ssize_t count, py_graph *graph);
 
+/* size.c: a size of the graph's variables; an error value, where the text is none */
+vf_value py_size_read(vf_graph *graph, const char *text);
+
 /* graph.c */
 extern PyType_Spec py_graph_spec;
 /* Functions of the module, as its table (module.c) says. */

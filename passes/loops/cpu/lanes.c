@@ -329,7 +329,11 @@ void loop_choose_vectors(loop_nest *n) {
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
     int output_score = last ? score_of(n, reduces[k], last->range) : -100000;
-    int term_score = score_along(n, reduces[k], r->src[r->nsrc - 1], 1);
+    /* a mask that is the same for all lanes, as where operands are joined, leaves accesses contiguous */
+    int bytes = ir_dtypes[ir_dtype_of(n->g, r->src[0])].bytes;
+    int64_t fresh = n->next_range, lanes = n->strategy->lanes_of_terms(n, bytes ? bytes : 1);
+    int term_score = score_along(n, reduces[k], r->src[r->nsrc - 1], lanes);
+    n->next_range = fresh; /* ranges made for scoring are not used later */
     if (output_score > best) best = output_score;
     if (has_few_terms(n, reduces[k], last, output_score) ||
         (last && loop_is_triangle(n->g, reduces[k], last->range)))

@@ -50,6 +50,16 @@ graph @columns(%x: f32[8192,8192]) {
 viewfold dump --stage=loops --target "fma=1 f16c=1 masks=1 dot2=1 parts=2097152 $1" copies.vf |
   sed -nE 's/^# kernel 0 //p; s/^graph .*//p; s/^kernel @([a-z]*_0).*/\1/p; s/^ *store .*( stream.*)/  store\1/p; s/^ *%.* = load .*( ahead.*stream).*/  load\1/p; s/^ *store p[^%]*%[0-9]*$/  store/p' | uniq
 >>>
+<<< joined.vf
+graph @j(%x: f32[20,32], %from: i64[100], %to: i64[100], %w: f32[64]) {
+  %0 = gather %x, %from axis=0 : f32[100,32]
+  %1 = gather %x, %to axis=0 : f32[100,32]
+  %2 = concat %0, %1 axis=1 : f32[100,64]
+  %3 = mul %2, %w : f32[100,64]
+  %y = sum %3 axes=[1] : f32[100]
+  return %y
+}
+>>>
 
 == 2 MiB of last cache
 $ sh choices.sh 'vector_bytes=64 registers=32 l1=32768 l2=524288 l3=2097152'
@@ -165,3 +175,8 @@ $ for t in 'vector_bytes=64 registers=32' 'vector_bytes=32 registers=32' 'vector
 0
 0
 0
+
+== where rows that are looked up are joined along the terms, vectors lie in one of them, and lanes run along the terms
+$ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16' joined.vf | grep -c 'in 0..16 vector'
+2
+$ viewfold check joined.vf > out
