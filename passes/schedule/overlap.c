@@ -1,29 +1,28 @@
 #include "passes/schedule/overlap.h"
 
+#include "passes/schedule/early.h"
+
 #include <string.h>
 
-/* Results of exchanges in progress, and of those whose readers were put off, lie in memory: so few are in
- * progress at a time. */
-enum { MOST_IN_PROGRESS = 4 };
+enum { MOST_IN_PROGRESS = 8 }; /* as many as a device keeps: RT_TRANSFERS of runtime/mesh.h */
 
 /* What the steps that were put off do with a slot. */
 typedef enum use { UNUSED, READ, WRITTEN } use;
 
 typedef struct overlapper {
+  const ir_graph *g;
   ir_plan *plan;
+  bool has_references;
   ir_step *steps; /* the new list */
   size_t count, cap;
-  uint8_t *put_off; /* by slot: bits of `use` */
+  uint8_t *put_off;   /* by slot: bits of `use` */
+  bool input_put_off; /* a step that reads an input was put off */
   const ir_step *in_progress[MOST_IN_PROGRESS];
   uint32_t in_progress_count;
   bool failed;
 } overlapper;
 
 /* what steps do with slots */
-
-static uint32_t written_slots(const ir_step *s) {
-  return s->kind == IR_STEP_KERNEL ? ir_written_slots(s) : s->kind == IR_STEP_CALL ? s->carries : 1;
-}
 
 static ir_slot_kind kind_of(const overlapper *o, uint32_t slot) { return o->plan->slots[slot].kind; }
 
@@ -42,7 +41,7 @@ static bool depends_on_exchange(const overlapper *o, const ir_step *s, const ir_
   for (uint32_t i = 0; i < s->slot_count; i++) {
     uint32_t slot = s->slots[i];
     if (slot == exchange->slots[0]) return true;
-    if (i >= written_slots(s)) continue;
+    if (i >= schedule_written_slots(s)) continue;
     if (slot == exchange->slots[1] || (given && kind_of(o, slot) == IR_SLOT_OUTPUT)) return true;
   }
   return false;
@@ -51,15 +50,20 @@ static bool depends_on_exchange(const overlapper *o, const ir_step *s, const ir_
 static bool depends(const overlapper *o, const ir_step *s) {
   for (uint32_t i = 0; i < o->in_progress_count; i++)
     if (depends_on_exchange(o, s, o->in_progress[i])) return true;
-  for (uint32_t i = 0; i < s->slot_count; i++)
-    if (o->put_off[s->slots[i]] & (i < written_slots(s) ? READ | WRITTEN : WRITTEN)) return true;
+  for (uint32_t i = 0; i < s->slot_count; i++) {
+    bool writes = i < schedule_written_slots(s);
+    if (o->put_off[s->slots[i]] & (writes ? READ | WRITTEN : WRITTEN)) return true;
+    if (writes && o->input_put_off && kind_of(o, s->slots[i]) == IR_SLOT_OUTPUT) return true;
+  }
   return false;
 }
 
 static void put_off(overlapper *o, const ir_step *s) {
   for (uint32_t i = 0; i < s->slot_count; i++)
+    o->input_put_off |= o->has_references && kind_of(o, s->slots[i]) == IR_SLOT_INPUT;
+  for (uint32_t i = 0; i < s->slot_count; i++)
     o->put_off[s->slots[i]] |=
-        i < written_slots(s) ? READ | WRITTEN : READ; /* a kernel may read what it writes */
+        i < schedule_written_slots(s) ? READ | WRITTEN : READ; /* a kernel may read what it writes */
 }
 
 /* the new list */
@@ -99,6 +103,7 @@ static void copy_step(overlapper *o, const ir_step *s) {
 static size_t copy_ready(overlapper *o, const ir_step **list, size_t count) {
   size_t kept = 0;
   memset(o->put_off, 0, o->plan->slot_count * sizeof *o->put_off);
+  o->input_put_off = false;
   for (size_t i = 0; i < count && !o->failed; i++) {
     bool full = list[i]->kind == IR_STEP_EXCHANGE && o->in_progress_count == MOST_IN_PROGRESS;
     if (full || depends(o, list[i])) {
@@ -113,7 +118,8 @@ static size_t copy_ready(overlapper *o, const ir_step **list, size_t count) {
 
 /* The steps between two barriers. */
 static void copy_between(overlapper *o, const ir_step **list, size_t count) {
-  while ((count = copy_ready(o, list, count)) && !o->failed) add_wait(o);
+  o->failed = o->failed || !schedule_early(o->g, o->plan, o->has_references, list, count);
+  while (!o->failed && (count = copy_ready(o, list, count))) add_wait(o);
   wait_for_all(o);
 }
 
@@ -148,7 +154,7 @@ static void drop_copies(overlapper *o) {
   ir_free(o->plan->mem, o->steps, o->cap * sizeof *o->steps);
 }
 
-ir_status schedule_overlap(ir_plan *plan, ir_error *error) {
+ir_status schedule_overlap(const ir_graph *g, ir_plan *plan, bool has_references, ir_error *error) {
   size_t exchanges = 0, count = plan->step_count;
   for (size_t i = 0; i < count; i++) exchanges += plan->steps[i].kind == IR_STEP_EXCHANGE;
   if (!exchanges) return IR_OK;
@@ -159,7 +165,10 @@ ir_status schedule_overlap(ir_plan *plan, ir_error *error) {
         "functions fewer times inside one another",
         IR_MAX_STEPS);
   const ir_step **list = ir_alloc(plan->mem, count * sizeof *list);
-  overlapper o = {.plan = plan, .put_off = ir_alloc(plan->mem, plan->slot_count)};
+  overlapper o = {.g = g,
+                  .plan = plan,
+                  .has_references = has_references,
+                  .put_off = ir_alloc(plan->mem, plan->slot_count)};
   o.failed = !list || !o.put_off;
   if (!o.failed) copy_function(&o, list, 0, count);
   ir_free(plan->mem, list, count * sizeof *list);

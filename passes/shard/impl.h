@@ -161,6 +161,14 @@ ir_ref shard_flat_reduce(shard_state *s, ir_ref x, const ir_ref *dims, const ir_
 ir_ref shard_move(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
                   ir_ref *exchange);
 
+/* Picoseconds that shard_move takes by the latency and bandwidth of the mesh's axes. False after failing. */
+bool shard_move_time(shard_state *s, ir_dtype dtype, const ir_ref *dims, const ir_spec *from,
+                     const ir_spec *to, uint64_t *out);
+/* pieces.c: as shard_move; a pending value that is known in pieces goes in pieces, where the last is there
+ * earlier so. */
+ir_ref shard_move_pieces(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
+                         ir_ref *exchange);
+
 /* collective.c: the spec that a collective gives its operand, which has the spec `from`. False after
  * failing. */
 bool shard_collective_spec(shard_state *s, ir_ref node, const ir_spec *from, ir_spec *out);

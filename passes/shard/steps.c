@@ -128,6 +128,17 @@ static void without_begun(const ir_spec *from, const ir_spec *to, ir_spec *out) 
   out->joined_by = p.kept.count ? from->joined_by : IR_OP_ADD;
 }
 
+bool shard_move_time(shard_state *s, ir_dtype dtype, const ir_ref *dims, const ir_spec *from,
+                     const ir_spec *to, uint64_t *out) {
+  pass_reshard_plan steps;
+  ir_spec end;
+  *out = 0;
+  without_begun(from, to, &end);
+  if (!plan(s, dtype, dims, from, &end, &steps)) return false;
+  for (uint32_t i = 0; i < steps.count; i++) *out += steps.steps[i].cost.time;
+  return true;
+}
+
 ir_ref shard_move(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
                   ir_ref *made) {
   pass_reshard_plan steps;

@@ -83,7 +83,7 @@ ir_ref shard_bring_to(shard_state *s, ir_ref x, ir_ref local, const ir_spec *fro
   for (uint32_t i = s->moved[x]; i; i = s->moves[i - 1].next)
     if (s->moves[i - 1].local == local && ir_spec_same_parts(&s->moves[i - 1].to, to))
       return s->moves[i - 1].made;
-  ir_ref made = shard_move(s, local, op_dims(s->g, x), from, to, &exchange);
+  ir_ref made = shard_move_pieces(s, local, op_dims(s->g, x), from, to, &exchange);
   if (!made) return 0;
   if (exchange && is_noted(s, exchange, nodes))
     s->program->collective_count = before; /* the same node again */

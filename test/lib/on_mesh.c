@@ -198,6 +198,7 @@ bool on_mesh_check(on_mesh *c, ir_ref root) {
     good = false;
   }
   for (size_t i = 0; i < p.note_count; i++) c->exchanges += p.notes[i].exchange != 0;
+  for (size_t i = 0; i < p.collective_count; i++) c->collectives += p.collectives[i].exchange != 0;
   for (size_t i = 0; i < p.variable_count; i++) c->uneven += p.variables[i].value != 0;
   good = good && (c->no_value || run_devices(c, &p, root, whole));
   if (!c->no_value) ir_eval_free(g, whole, n);

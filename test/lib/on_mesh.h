@@ -15,8 +15,9 @@ typedef struct on_mesh {
   /* results */
   bool no_value; /* the graph has none, such as for an index out of range: nothing was checked */
   long devices, parts, exchanges, uneven; /* parts of results that were compared; variables of uneven sizes */
-  long settled;    /* sums of other bits than on one device: 0 where results have the bits of one device */
-  char what[1200]; /* the error, "" if there is none */
+  long collectives; /* steps that move something: of one exchange there may be several */
+  long settled;     /* sums of other bits than on one device: 0 where results have the bits of one device */
+  char what[1200];  /* the error, "" if there is none */
 } on_mesh;
 
 /* roots: a TUPLE. False, with `what` set, where a device holds other elements than its part of the result.
