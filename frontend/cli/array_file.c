@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "frontend/cli/bind.h"
+#include "frontend/cli/options.h"
 #include "frontend/onnx/onnx.h"
 
 /* The length of the file's name in FILE:NAME, or of the whole; 0: it is no file of several arrays. */
@@ -36,6 +37,8 @@ static void read_file(const char *text, fe_array *out, ir_error *error) {
   fe_arrays arrays;
   if (!archive_length(text)) {
     fe_npy_read(text, &cli_array_mem, out, error);
+    if (error->status == IR_ERR_IO && !strpbrk(text, "./"))
+      cli_error_add(error, "; a value that is no file is a number, or a list such as [1,2]");
     return;
   }
   if (open_file(text, &arrays, &index, error) == IR_OK)

@@ -1,9 +1,11 @@
 /* The command `viewfold`: finds the subcommand, runs it, and returns its exit status. */
+#define _GNU_SOURCE /* environ */
 #include "frontend/cli/cli.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "frontend/cli/options.h"
 #include "frontend/text/nearest.h"
@@ -97,7 +99,35 @@ static int dispatch(int argc, char **argv) {
   return asks ? c->run(2, words) : c->run(argc - 1, argv + 1);
 }
 
+/* Variables as others call them. */
+static const char *const called_here[][2] = {
+    {"NUM_THREADS", "THREADS"},    {"CACHE", "CACHE_DIR"}, {"CACHE_PATH", "CACHE_DIR"},
+    {"CACHE_SIZE", "CACHE_BYTES"}, {"LOG", "DEBUG=log"},   {"VERBOSE", "DEBUG=log"},
+    {"BACKEND", "DEVICE"},         {"PLATFORM", "DEVICE"},
+};
+
+/* Says which variables of the environment are none of ours, but nearly. */
+static void note_variables(void) {
+  static const char *const names[] = {"CACHE_BYTES",     "CACHE_DIR",    "COMPILE", "COMPILE_BYTES",
+                                      "COMPILE_SECONDS", "DEBUG",        "DEVICE",  "MACHINE",
+                                      "MESH_COSTS",      "MESH_SECONDS", "MPI",     "THREADS"};
+  enum { PREFIX = sizeof "VIEWFOLD_" - 1 };
+  for (char **at = environ; *at; at++) {
+    const char *name = *at + PREFIX;
+    if (strncmp(*at, "VIEWFOLD_", PREFIX) != 0) continue;
+    size_t length = strcspn(name, "=");
+    const char *near = fe_nearest(name, length, names, sizeof names / sizeof *names);
+    for (size_t i = 0; i < sizeof called_here / sizeof *called_here; i++)
+      if (strlen(called_here[i][0]) == length && memcmp(called_here[i][0], name, length) == 0)
+        near = called_here[i][1];
+    if (near && (strlen(near) != length || memcmp(near, name, length) != 0))
+      fprintf(stderr, "viewfold: no variable of viewfold is called VIEWFOLD_%.*s; VIEWFOLD_%s is\n",
+              (int)(length > 40 ? 40 : length), name, near);
+  }
+}
+
 int main(int argc, char **argv) {
+  note_variables();
   int status = dispatch(argc, argv);
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;
   perror("viewfold: writing to standard output");

@@ -19,6 +19,11 @@ int cli_usage(const char *command, const char *format, ...) {
   return CLI_BAD_INPUT;
 }
 
+void cli_error_add(ir_error *error, const char *text) {
+  size_t used = strlen(error->text);
+  snprintf(error->text + used, sizeof error->text - used, "%s", text);
+}
+
 const char *cli_word_list(const char *const *words, size_t count, char *out, size_t size) {
   size_t used = 0;
   *out = '\0';
@@ -31,11 +36,51 @@ const char *cli_word_list(const char *const *words, size_t count, char *out, siz
   return out;
 }
 
+/* Options that a command lacks, and what there is in their place. */
+static const struct {
+  const char *command, *option, *instead;
+} elsewhere[] = {
+    {"dump", "--mesh", "the text declares its mesh, above the graph: mesh @m [x=2,y=4]"},
+    {"dump", "--shard", "the text says it behind a type: %x: f32[8,3]@m[x,-]"},
+    {"check", "--mesh", "the text declares its mesh, above the graph: mesh @m [x=2,y=4]"},
+    {"build", "--mesh", "an object has no mesh; `viewfold run --mesh` has"},
+    {"dump", "--kernel", "all kernels are printed; `viewfold explain --kernel N` takes one"},
+    {"explain", "--json", "`viewfold run --profile=json` prints figures as JSON"},
+    {"explain", "--profile", "it is an option of run: `viewfold run --profile FILE.vf`"},
+    {"dump", "-o", "it prints to standard output, as in: viewfold dump --stage=loops FILE.vf > loops.txt"},
+    {"explain", "-o", "it prints to standard output, as in: viewfold explain FILE.vf > report.txt"},
+    {"dump", "--out", "it prints to standard output, as in: viewfold dump --stage=loops FILE.vf > loops.txt"},
+    {"dump", "--threads", "VIEWFOLD_THREADS says how many"},
+    {"build", "--threads", "VIEWFOLD_THREADS says how many"},
+    {"run", "--seed", "inputs are given by --in; `viewfold check` makes them of seeds"},
+    {"run", "--verbose", "VIEWFOLD_DEBUG=log,perf prints what is done"},
+    {"run", "--debug", "VIEWFOLD_DEBUG=nan,inf looks for these, and log,perf prints what is done"},
+    {"run", "--dtype", "dtypes are those of the text: %x: f16[2,3]"},
+    {"run", "--cache", "VIEWFOLD_CACHE_DIR names it"},
+    {"run", "--no-cache", "VIEWFOLD_CACHE_DIR=$(mktemp -d) begins with an empty one"},
+    {"run", "--repeat", "--time measures many runs, and prints their median"},
+    {"run", "--iterations", "--time measures many runs, and prints their median"},
+    {"run", "--benchmark", "--time measures many runs, and prints their median"},
+    {"check", "--tolerance", "errors are bounded by what orders of additions may differ by"},
+    {"check", "--tol", "errors are bounded by what orders of additions may differ by"},
+    {"check", "--seed", "inputs are those of fixed seeds, or of --in"},
+};
+
+static const char *find_elsewhere(const char *command, const char *name, size_t length) {
+  for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+    if (strcmp(elsewhere[i].command, command) == 0 && strlen(elsewhere[i].option) == length &&
+        memcmp(elsewhere[i].option, name, length) == 0)
+      return elsewhere[i].instead;
+  return NULL;
+}
+
 static int fail_unknown_option(const cli_syntax *s, const char *command, const char *name, size_t length) {
   const char *names[64];
   size_t count = 0;
   for (size_t i = 0; i < s->option_count && count < 63; i++) names[count++] = s->options[i].name;
   names[count++] = "--help";
+  const char *instead = find_elsewhere(command, name, length);
+  if (instead) return cli_usage(command, "unknown option '%.*s'; %s", (int)length, name, instead);
   const char *near = fe_nearest(name, length, names, count);
   for (size_t i = 0; i < count && length == 2 && name[1] != '-'; i++) /* -o for --out */
     if (names[i][1] == '-' && names[i][2] == name[1]) near = names[i];

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "ir/base.h"
+
 typedef struct cli_option {
   const char *name;  /* "--device" */
   const char *value; /* what it takes, for messages: "cpu or opencl"; NULL: nothing */
@@ -32,6 +34,7 @@ enum { CLI_END = -1 };
 int cli_read(const cli_syntax *syntax, int argc, char **argv);
 
 /* The same of a command that takes one word. */
+void cli_error_add(ir_error *error, const char *text); /* behind its message */
 /* "a, b and c". */
 const char *cli_word_list(const char *const *words, size_t count, char *out, size_t size);
 int cli_read_word(const char *help, const cli_option *options, size_t count, const char **word,

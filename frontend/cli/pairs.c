@@ -16,10 +16,16 @@ static const char *example_of(const char *option) {
 int cli_pairs_add(void *to, const char *command, const char *option, const char *word) {
   cli_pairs *pairs = to;
   const char *name = *word == '%' ? word + 1 : word, *equals = strchr(name, '=');
-  bool value = *word == '[' || strchr(word, '.'); /* or a name? */
+  bool value =
+      *word == '[' || *word == '-' || (*word >= '0' && *word <= '9') || strchr(word, '.'); /* or a name? */
+  size_t colon = strcspn(name, ":");
+  if (!equals && name[colon] && colon && name[colon + 1])
+    return cli_usage(command, "%s takes NAME=VALUE, found '%s'; as in %s %.*s=%s", option, word, option,
+                     (int)colon, name, name + colon + 1);
   if (!equals)
     return cli_usage(command, "%s takes NAME=VALUE, found '%s'; as in %s %s=%s", option, word, option,
-                     value ? "y" : name, value ? word : example_of(option));
+                     value ? (strcmp(option, "--size") == 0 ? "n" : "y") : name,
+                     value ? word : example_of(option));
   if (equals == name || !equals[1])
     return cli_usage(command, "%s takes NAME=VALUE, found '%s'", option, word);
   if (!IR_RESERVE(&ir_mem_libc, pairs->items, pairs->cap, pairs->count + 1))

@@ -375,8 +375,10 @@ static int run_command(runner *r) {
   status =
       cli_pairs_check(&r->out, "run", "--out", r->block->results, r->block->result_count, r->block, "value");
   if (!status && !(r->results = cli_graph_results(&r->s, r->block))) status = CLI_BAD_INPUT;
-  if (!status && r->schedule_file && fe_schedule_load(r->schedule_file, &r->schedule, &r->s.error) != IR_OK)
+  if (!status && r->schedule_file && fe_schedule_load(r->schedule_file, &r->schedule, &r->s.error) != IR_OK) {
+    if (r->s.error.status == IR_ERR_IO) cli_error_add(&r->s.error, "; --schedule takes a file");
     status = fail_run(r);
+  }
   if (!status && r->mesh) status = cli_mesh_declare(&r->s, r->block, r->mesh, &r->specs);
   if (!status)
     status =

@@ -17,7 +17,10 @@ ir_status cli_test_data_open(cli_test_data *d, const char *folder, const char *k
   struct stat info;
   *d = (cli_test_data){0};
   if (stat(folder, &info))
-    return ir_fail(error, IR_ERR_IO, "%.200s: error: cannot open the folder: %s", folder, strerror(errno));
+    return ir_fail(
+        error, IR_ERR_IO,
+        "%.200s: error: cannot open the folder: %s; --check alone compares with the reference evaluator",
+        folder, strerror(errno));
   if (!S_ISDIR(info.st_mode)) return ir_fail(error, IR_ERR_INVALID, "%.200s: error: not a folder", folder);
   for (;;) {
     if (!IR_RESERVE(&ir_mem_libc, d->items, d->cap, d->count + 1))

@@ -5,6 +5,7 @@
 #include "frontend/files/file_error.h"
 #include "frontend/onnx/import.h"
 #include "frontend/onnx/narrow.h"
+#include "frontend/text/kinds.h"
 
 /* Calls of functions and graphs in graphs nest at most so deep; each level takes about 4 KiB of stack. */
 enum { DEPTH_MOST = 32 };
@@ -339,6 +340,8 @@ static bool fail_no_model(onnx_import *m) {
         m, IR_ERR_INVALID,
         "no ONNX model, but text; a text of graphs has a name that does not end in .onnx, such as "
         "net.vf");
+  const char *kind = fe_kind_name((const char *)m->whole.at, m->whole.size);
+  if (kind) return onnx_fail(m, IR_ERR_INVALID, "no ONNX model, but %s", kind);
   return onnx_fail(m, IR_ERR_INVALID, "no ONNX model, or a damaged one: %s", found);
 }
 

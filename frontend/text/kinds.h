@@ -8,5 +8,7 @@
 
 /* NULL: it may be a text, or is of no kind that is known by its first bytes. */
 const char *fe_other_kind(const char *bytes, size_t length);
+/* The same in place of a model: what the file is. */
+const char *fe_kind_name(const char *bytes, size_t length);
 
 #endif

@@ -190,6 +190,43 @@ static bool lex_string(ir_lexer *lx) {
   return true;
 }
 
+/* The bytes of the character outside of ASCII that begins at `at`, in UTF-8; 0: none does. */
+static size_t wide_character(const ir_lexer *lx, size_t at) {
+  int lead = at < lx->length ? (unsigned char)lx->text[at] : 0;
+  size_t bytes = lead >= 0xc2 && lead < 0xe0   ? 2
+                 : lead >= 0xe0 && lead < 0xf0 ? 3
+                 : lead >= 0xf0 && lead < 0xf5 ? 4
+                                               : 0;
+  if (bytes > lx->length - at) return 0;
+  for (size_t i = 1; i < bytes; i++)
+    if (((unsigned char)lx->text[at + i] & 0xc0) != 0x80) return 0;
+  return bytes;
+}
+
+/* What is meant by characters that word processors put in place of others. */
+static const char *meant_by(const char *character) {
+  static const char *const signs[][2] = {
+      {"\xe2\x88\x92", "'-'"},  /* U+2212 */
+      {"\xe2\x80\x93", "'-'"},  /* U+2013 */
+      {"\xe2\x80\x9c", "'\"'"}, /* U+201C */
+      {"\xe2\x80\x9d", "'\"'"}, /* U+201D */
+      {"\xe2\x80\x98", "'\"', with which a text begins and ends"},
+      {"\xe2\x80\x99", "'\"', with which a text begins and ends"},
+      {"\xc2\xa0", "a blank: this is one without a line break"},
+      {"\xe2\x86\x92", "'->'"}, /* U+2192 */
+  };
+  for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+    if (strncmp(character, signs[i][0], strlen(signs[i][0])) == 0) return signs[i][1];
+  return "a character of ASCII; a name of others stands in quotes, as in %\"\xce\xb1\"";
+}
+
+static bool refuse_wide(ir_lexer *lx, size_t at, size_t bytes) {
+  char character[5] = "";
+  memcpy(character, lx->text + at, bytes);
+  return ir_lex_fail_at(lx, lx->line, column_of(lx, at), "unexpected character, found '%s', expected %s",
+                        character, meant_by(character));
+}
+
 static void lex_sign(ir_lexer *lx) {
   static const char twos[] = "//..<=>===!=<<>>", ones[] = "()[]{},:=+-*/%<>&|^!@.?";
   ir_token *t = &lx->token;
@@ -203,6 +240,11 @@ static void lex_sign(ir_lexer *lx) {
       return;
     }
   if (c <= 0 || !strchr(ones, c)) {
+    size_t wide = wide_character(lx, lx->at);
+    if (wide) {
+      refuse_wide(lx, lx->at, wide);
+      return;
+    }
     char found[200];
     quote(found, sizeof found, t->text, 1);
     ir_lex_fail_at(lx, t->line, t->column, "unexpected character, found %s, expected %s", found,
@@ -265,6 +307,8 @@ bool ir_lex_name(ir_lexer *lx) {
   } else {
     size_t start = lx->at;
     while (is_name_char(peek_char(lx, 0))) lx->at++;
+    size_t wide = lx->at == start ? wide_character(lx, start) : 0;
+    if (wide) return refuse_wide(lx, start, wide);
     if (lx->at == start)
       return ir_lex_fail_at(lx, t->line, t->column, "missing name, found '%c' alone, expected '%cNAME'",
                             t->sign, t->sign);

@@ -171,6 +171,7 @@ bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *c
         return ir_lex_fail_at(&p->lex, name.line, name.column,
                               "attribute given twice, found '%.*s' again, expected each once", shown,
                               name.text);
+    if (ir_lex_is(&p->lex, ':')) return ir_lex_fail(&p->lex, "bad attribute", "'=', as in axes=[1]");
     if (!ir_lex_is(&p->lex, '='))
       return ir_lex_fail_at(
           &p->lex, name.line, name.column,
@@ -202,6 +203,12 @@ static bool is_variable(ir_parser *p) {
   return id >= 0 && p->symbols[id].var_epoch == p->epoch;
 }
 
+/* Is the word the name of a value? */
+static bool is_value(ir_parser *p) {
+  int64_t id = ir_parse_intern(p, &p->lex.token);
+  return id >= 0 && p->symbols[id].value_epoch == p->epoch;
+}
+
 bool ir_parse_operand(ir_parser *p, ir_ref *out) {
   const ir_token *t = &p->lex.token;
   *out = 0;
@@ -220,12 +227,21 @@ bool ir_parse_operand(ir_parser *p, ir_ref *out) {
   if (!at_operand(p) && t->kind == IR_TOKEN_WORD && !t->first && p->operand_count)
     return ir_lex_fail(
         &p->lex, "bad operand",
-        "%NAME or a number; attributes follow the operands without a comma, as in sum %x axes=[0]");
+        ir_parse_before_value(p)
+            ? "%NAME or a number; an operation has a line of its own, as in %t = neg %x"
+            : "%NAME or a number; attributes follow the operands without a comma, as in sum %x axes=[0]");
+  if (t->kind == IR_TOKEN_STRING) return ir_parse_refuse_text(p);
   if (!at_operand(p) && ir_lex_is(&p->lex, '.'))
     return ir_lex_fail(&p->lex, "bad number", "a digit before the point, as in 0.5");
   if (ir_lex_is(&p->lex, '['))
-    return ir_lex_fail(&p->lex, "a list in place of an operand",
-                       "%NAME or a number; an array of numbers is %i = data values=[0,2]");
+    return ir_lex_fail(
+        &p->lex, "a list in place of an operand",
+        "%NAME or a number; a list is an attribute, as in shape=[2,3], and an array of numbers "
+        "%i = data values=[0,2]");
+  if (!at_operand(p) && t->kind == IR_TOKEN_WORD && !t->first && is_value(p))
+    return ir_lex_fail_at(
+        &p->lex, t->line, t->column, "bad operand, found '%.*s', expected %%%.*s, as values are named",
+        t->length > 40 ? 40 : (int)t->length, t->text, t->length > 40 ? 40 : (int)t->length, t->text);
   if (!at_operand(p))
     return ir_lex_fail(&p->lex, "bad operand",
                        "%NAME, a number, true, false or an index expression in parentheses");

@@ -114,6 +114,8 @@ static bool is_index_arithmetic(ir_op op) {
   }
 }
 
+const char ir_parse_own_line[] = "; an operation on arrays has a line of its own, as in %t = neg %x";
+
 /* an error text if the operands do not suit the operation, or NULL */
 static const char *misuse(const ir_graph *g, ir_op op, const ir_ref *src, uint32_t n) {
   ir_dtype first = ir_dtype_of(g, src[0]), want = op == IR_OP_WHERE ? ir_dtype_of(g, src[1]) : first;
@@ -145,8 +147,9 @@ static bool apply_operator(ir_parser *p, const ir_operator *o, uint32_t n) {
   const char *wrong = misuse(p->graph, o->op, src, n);
   if (wrong) {
     const char *dtype = ir_dtypes[ir_dtype_of(p->graph, src[0])].name;
-    return ir_lex_fail_at(&p->lex, o->line, o->column, "bad operands of %s, found %s first, %s",
-                          ir_ops[o->op].text, dtype, wrong);
+    bool array = ir_dtype_of(p->graph, src[0]) != IR_INDEX && ir_dtype_of(p->graph, src[0]) != IR_BOOL;
+    return ir_lex_fail_at(&p->lex, o->line, o->column, "bad operands of %s, found %s first, %s%s",
+                          ir_ops[o->op].text, dtype, wrong, array ? ir_parse_own_line : "");
   }
   ir_ref ref = make_expr(p, o->op, src, n);
   if (!ref) return ir_lex_prefix_error(&p->lex, o->line, o->column);
@@ -231,7 +234,9 @@ static const char *expected_of(const ir_parser *p, const ir_token *word) {
   const char *end = p->lex.text + p->lex.length, *behind = word->text + word->length;
   if (word->text > p->lex.text && word->text[-1] == '%') return "operands before attributes";
   if (end - behind >= 2 && behind[0] == '-' && behind[1] == '>') return "a text in quotes";
-  return p->in_sizes ? "a variable declared before, as in n=1..8"
+  if (end - behind >= 2 && behind[0] == ' ' && behind[1] == '%' && !p->in_sizes)
+    return "a value; an operation on arrays has a line of its own, as in %t = neg %x";
+  return p->in_sizes ? "a number, or a variable, which has its bounds where it stands first, as in n=1..8"
                      : "a variable declared before, as in n=1..8, or a value with its %, as in %x";
 }
 
@@ -275,8 +280,8 @@ static bool word_operand(ir_parser *p, bool *complete) {
     return ir_lex_fail_at(
         &p->lex, word.line, word.column,
         "unknown function in an expression, found '%.*s', expected min, max, where or another "
-        "elementwise operation",
-        (int)(word.length > 40 ? 40 : word.length), word.text);
+        "elementwise operation%s",
+        (int)(word.length > 40 ? 40 : word.length), word.text, ir_parse_own_line);
   if (!push_operator(p, PENDING_CALL, call.op)) return false;
   p->operators[p->operator_count - 1] = call;
   ir_lex_next(&p->lex);

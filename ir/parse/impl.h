@@ -53,6 +53,19 @@ bool ir_parse_refuse_number(ir_parser *p);
 #define IR_PARSE_EQUATION "quotes around it, as in equation=\"ij,jk->ik\""
 /* Fails where neither a statement nor `return` begins. False. */
 bool ir_parse_refuse_statement(ir_parser *p);
+/* Fails at `at`: the statement of the operation (empty: of a value) has another number of names than of
+ * results. Attributes tell which graph they are of. */
+typedef struct ir_name_count {
+  size_t names;
+  uint32_t results;
+  bool references; /* are there further results, whose names are those of references? */
+} ir_name_count;
+bool ir_parse_refuse_names(ir_parser *p, const ir_token *at, const ir_token *op, const ir_attr *attrs,
+                           size_t attr_count, ir_name_count n);
+bool ir_parse_before_value(const ir_parser *p); /* does %NAME or @NAME stand behind the token? */
+bool ir_parse_refuse_text(ir_parser *p);        /* fails at a text where an operand is expected. False. */
+/* Behind `return` or a ',' there. False, with an error, where an operation stands. */
+bool ir_parse_at_result(ir_parser *p);
 bool ir_parse_after_attributes(ir_parser *p, bool attributes);
 
 /* function.c */
@@ -104,6 +117,7 @@ bool ir_range_axis(const char *text, size_t length, int64_t *axis); /* ridxN */
 bool ir_parse_dims(ir_parser *p, ir_ref *batch, ir_ref *shape, uint64_t *unchecked);
 bool ir_parse_declare(ir_parser *p, const ir_token *name, ir_ref var); /* a variable, with its bounds */
 ir_op ir_op_find(const char *text, size_t length, uint32_t operands);  /* ERROR when there is none */
+extern const char ir_parse_own_line[]; /* what is said where operations are nested */
 /* Any dtype, index included; IR_NONE for `none` and for an unknown word. */
 ir_dtype ir_parse_dtype_word(const ir_token *word);
 

@@ -67,6 +67,8 @@ bool ir_parse_literal(ir_parser *p, ir_literal *out) {
     out->magnitude = t.text[0] == 't' || t.text[0] == 'T';
   } else if (ir_parse_refuse_number(p)) {
     return false;
+  } else if (out->negative && ir_lex_is(&p->lex, '%')) {
+    return ir_lex_fail(&p->lex, "bad literal", "a number; what is -%x elsewhere is neg %x");
   } else {
     return ir_lex_fail(&p->lex, "bad literal", "a number, true, false, inf or nan");
   }

@@ -124,6 +124,7 @@ typedef struct statement {
   ir_attr *attrs;
   size_t attr_count, attr_cap;
   ir_written written;
+  ir_token op; /* the operation; empty: there is none */
 } statement;
 
 static bool has_letters(const ir_letters *l) {
@@ -285,8 +286,14 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
   if (ir_lex_is(&p->lex, '@') && !op.first)
     return ir_lex_fail(&p->lex, "a graph in place of an operation",
                        "the name of an operation; a graph is called by its name: %y = call %x do=@f");
+  if (ir_lex_is(&p->lex, '[') && !op.first)
+    return ir_lex_fail(&p->lex, "bad statement",
+                       "the name of an operation; an array of numbers is data values=[0,2]");
+  if (op.kind == IR_TOKEN_STRING && !op.first)
+    return ir_lex_fail(&p->lex, "bad statement", "the name of an operation, without quotes");
   if (op.kind != IR_TOKEN_WORD || op.first)
     return ir_lex_fail(&p->lex, "bad statement", "the name of an operation");
+  s->op = op;
   ir_lex_next(&p->lex);
   if (ir_lex_is(&p->lex, '.') && p->lex.token.text == op.text + op.length && p->builder->apply)
     return refuse_prefix(p, &op);
@@ -306,22 +313,12 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
   return made;
 }
 
-static bool calls_graph(const statement *s) {
-  for (size_t i = 0; i < s->attr_count; i++)
-    if (s->attrs[i].kind == IR_ATTR_GRAPH) return true;
-  return false;
-}
-
 static bool define_results(ir_parser *p, statement *s, const ir_token *at, ir_ref made) {
   bool tuple = ir_op_of(p->graph, made) == IR_OP_TUPLE;
   uint32_t count = (tuple ? ir_get(p->graph, made)->nsrc : 1) - s->written.count;
   if (count != s->name_count)
-    return ir_lex_fail_at(&p->lex, at->line, at->column,
-                          "wrong number of results, found %zu name%s, expected %u%s", s->name_count,
-                          s->name_count == 1 ? "" : "s", count,
-                          s->written.count ? "; references have their names already"
-                          : calls_graph(s) ? ", what the graph that it calls returns"
-                                           : "");
+    return ir_parse_refuse_names(p, at, &s->op, s->attrs, s->attr_count,
+                                 (ir_name_count){s->name_count, count, s->written.count > 0});
   bool typed = ir_lex_is(&p->lex, ':') && !p->lex.token.first;
   for (uint32_t i = 0; i < count; i++) {
     ir_ref value = tuple ? ir_src(p->graph, made, i) : made;
@@ -377,6 +374,9 @@ static bool parse_names(ir_parser *p, statement *s) {
   } while (ir_lex_accept(&p->lex, ','));
   if (ir_lex_is(&p->lex, '-') && p->lex.token.text[-1] != ' ')
     return ir_lex_fail(&p->lex, "bad name", "'='; a name with '-' in it has quotes, as in %\"a-b\"");
+  if (ir_lex_is(&p->lex, ':'))
+    return ir_lex_fail(&p->lex, "bad statement",
+                       "'='; the type of a result stands behind it, as in %y = neg %x : f32[2,3]");
   return ir_lex_expect(&p->lex, '=', "bad statement");
 }
 
@@ -385,6 +385,7 @@ static bool parse_statement(ir_parser *p, statement *s, ir_parsed_graph *out) {
   ir_ref floor = p->graph->count;
   ir_token first = p->lex.token;
   s->name_count = 0;
+  s->op = (ir_token){0};
   s->written = (ir_written){0};
   if (ir_lex_is(&p->lex, '%') && !parse_names(p, s)) return false;
   p->lex.by_line = true;
@@ -477,6 +478,7 @@ static bool parse_return(ir_parser *p, ir_parsed_graph *out) {
   if (none && !writes_references(p, out))
     return ir_lex_fail(&p->lex, "nothing to return", "a result, or a new version of a reference above");
   if (!none) do {
+      if (!ir_parse_at_result(p)) return false;
       ir_token name = p->lex.token;
       bool named = ir_lex_is(&p->lex, '%') && !name.first;
       ir_ref value;

@@ -5,20 +5,75 @@
 #include <stdio.h>
 #include <string.h>
 
+static int character_behind(const ir_parser *p, size_t skipped) {
+  const char *at = p->lex.token.text + p->lex.token.length + skipped, *end = p->lex.text + p->lex.length;
+  return at < end ? (unsigned char)*at : '\n';
+}
+
+/* Does a value or a number stand behind the sign? */
+static bool before_number(const ir_parser *p) {
+  int next = character_behind(p, character_behind(p, 0) == ' ');
+  return next == '%' || (next >= '0' && next <= '9');
+}
+
+/* Fails at a sign that other languages have for an operation; false where there is none. */
+static bool refuse_sign(ir_parser *p) {
+  static const char *const operations[][2] = {
+      {"//", "floordiv"}, {"% ", "mod"}, {"**", "pow"},  {"<<", "shl"}, {">>", "shr"}, {"<=", "le"},
+      {">=", "ge"},       {"==", "eq"},  {"!=", "ne"},   {"&&", "and"}, {"||", "or"},  {"+", "add"},
+      {"-", "sub"},       {"*", "mul"},  {"/", "div"},   {"<", "lt"},   {">", "gt"},   {"&", "and"},
+      {"|", "or"},        {"^", "xor"},  {"@", "matmul"}};
+  const ir_token *t = &p->lex.token;
+  const char *end = p->lex.text + p->lex.length;
+  for (size_t i = 0; i < sizeof operations / sizeof *operations && t->kind == IR_TOKEN_SIGN; i++) {
+    const char *sign = operations[i][0], *operation = operations[i][1];
+    if ((size_t)(end - t->text) < strlen(sign) || memcmp(t->text, sign, strlen(sign)) != 0) continue;
+    int length = (int)strcspn(sign, " ");
+    if (i == 0 && !before_number(p)) return false;                   /* a comment */
+    if (*sign == '@' && character_behind(p, 0) != ' ') return false; /* a graph */
+    return !ir_lex_fail_at(&p->lex, t->line, t->column,
+                           "an operation is a word before its operands, found '%.*s', expected the end of "
+                           "the line; what is %%x %.*s %%y elsewhere is %s %%x, %%y",
+                           length, sign, length, sign, operation);
+  }
+  return false;
+}
+
+bool ir_parse_before_value(const ir_parser *p) {
+  int next = character_behind(p, 1);
+  return character_behind(p, 0) == ' ' && (next == '%' || next == '@');
+}
+
+bool ir_parse_refuse_text(ir_parser *p) {
+  return ir_lex_fail(&p->lex, "a text in place of an operand",
+                     "%NAME or a number; a text is an attribute, as in equation=\"ij,jk->ik\" of einsum, "
+                     "and from=\"a(bc=2)\" to=\"abc\" of rearrange");
+}
+
+/* True where a result stands; false, with an error, at what other languages return. */
+bool ir_parse_at_result(ir_parser *p) {
+  const ir_token *t = &p->lex.token;
+  if (t->kind != IR_TOKEN_WORD || t->first || ir_parse_at_literal(p) || !ir_parse_before_value(p))
+    return true;
+  return ir_lex_fail(
+      &p->lex, "an operation in place of a result",
+      "%NAME; an operation has a line of its own before, as in %y = neg %x, and then return %y");
+}
+
 bool ir_parse_statement_end(ir_parser *p) {
   if (ir_lex_is(&p->lex, '[') && !p->lex.token.first)
     return ir_lex_fail(
         &p->lex, "a value has no brackets",
         "the end of the line; slice takes a part, as in slice %x start=[0] size=[2], and point "
         "one index");
+  if (!p->lex.token.first && refuse_sign(p)) return false;
+  if (ir_lex_is(&p->lex, '.') && !p->lex.token.first)
+    return ir_lex_fail(&p->lex, "a value has no members",
+                       "the end of the line; what is %x.sum() elsewhere is sum %x, and %x.T transpose %x");
   if (ir_lex_is(&p->lex, IR_SIGN2('/', '/')))
     return ir_lex_fail(&p->lex, "no comment", "'#', with which a comment begins");
   if (ir_lex_is(&p->lex, '@') && p->lex.token.text[1] != ' ' && !p->lex.token.first)
     return ir_lex_fail(&p->lex, "a graph in place of an operand", "operands, and then graphs as in do=@f");
-  for (const char *sign = "+-*/<>&|^@"; *sign; sign++)
-    if (ir_lex_is(&p->lex, *sign) && !p->lex.token.first)
-      return ir_lex_fail(&p->lex, "an operation is a word before its operands",
-                         "the end of the line; what is %x + %y elsewhere is add %x, %y");
   if (ir_lex_is(&p->lex, '%') && !p->lex.token.first)
     return ir_lex_fail(&p->lex, "values side by side", "',' between them, or the end of the line");
   return p->lex.token.first || ir_lex_is(&p->lex, '}') ||
@@ -88,14 +143,32 @@ bool ir_parse_after_attributes(ir_parser *p, bool attributes) {
         "operands without brackets, as in concat %x, %y; a list is an attribute, as in values=[1,2]");
   if (ir_lex_is(&p->lex, '.'))
     return ir_lex_fail(&p->lex, "bad number", "a digit before the point, as in 0.5");
-  if (t->kind == IR_TOKEN_STRING)
-    return ir_lex_fail(&p->lex, "a text in place of an operand",
-                       "%NAME or a number; a text is an attribute, as in equation=\"ij,jk->ik\" of einsum, "
-                       "and from=\"a(bc=2)\" to=\"abc\" of rearrange");
+  if (t->kind == IR_TOKEN_STRING) return ir_parse_refuse_text(p);
   return ir_parse_statement_end(p);
 }
 
+bool ir_parse_refuse_names(ir_parser *p, const ir_token *at, const ir_token *op, const ir_attr *attrs,
+                           size_t attr_count, ir_name_count n) {
+  const ir_attr *called = NULL; /* the last graph, whose results are those of the operation */
+  char why[128] = "";
+  for (size_t i = 0; i < attr_count && op->length; i++)
+    if (attrs[i].kind == IR_ATTR_GRAPH) called = &attrs[i];
+  if (n.references) snprintf(why, sizeof why, "; references have their names already");
+  else if (called)
+    snprintf(why, sizeof why, ", as many as %.*s returns",
+             called->word_length > 60 ? 60 : (int)called->word_length, called->word);
+  return ir_lex_fail_at(&p->lex, at->line, at->column,
+                        "wrong number of results of %.*s, found %zu name%s, expected %u%s",
+                        !op->length       ? 7
+                        : op->length > 40 ? 40
+                                          : (int)op->length,
+                        op->length ? op->text : "a value", n.names, n.names == 1 ? "" : "s", n.results, why);
+}
+
 static const char *expected_statement(const ir_lexer *lex) {
+  if (ir_lex_is_word(lex, "ret") || ir_lex_is_word(lex, "Return") || ir_lex_is_word(lex, "yield") ||
+      ir_lex_is_word(lex, "output"))
+    return "return, as in return %y";
   if (ir_lex_is(lex, IR_SIGN2('/', '/'))) return "'#', with which a comment begins";
   if (ir_lex_is_word(lex, "for") || ir_lex_is_word(lex, "while"))
     return "'%NAME = ...' or 'return'; a loop is %y = scan or %y = while_loop, of graphs above this one";
@@ -126,7 +199,7 @@ static bool refuse_nameless(ir_parser *p) {
 }
 
 bool ir_parse_refuse_statement(ir_parser *p) {
-  if (at_nameless(p)) return refuse_nameless(p);
+  if (at_nameless(p) && *expected_statement(&p->lex) == '\'') return refuse_nameless(p);
   return ir_lex_fail(&p->lex, ir_lex_is(&p->lex, '}') ? "missing return" : "bad statement",
                      expected_statement(&p->lex));
 }

@@ -116,8 +116,9 @@ int64_t op_axis(ir_graph *g, const char *who, ir_ref x, int64_t axis, int64_t co
     op_refuse(g, "%s: axis %lld is out of range; x has shape %s, which has no axes", who, (long long)axis,
               OP_TYPE(x));
   else
-    op_refuse(g, "%s: axis %lld is out of range; x has shape %s; the axis must lie in %lld..%lld", who,
-              (long long)axis, OP_TYPE(x), (long long)-count, (long long)count - 1);
+    op_refuse(g, "%s: axis %lld is out of range; x has shape %s; the axis must lie in %lld..%lld%s", who,
+              (long long)axis, OP_TYPE(x), (long long)-count, (long long)count - 1,
+              ir_batch_rank(g, x) ? ": axes of the batch, before |, are not counted" : "");
   return -1;
 }
 

@@ -11,6 +11,8 @@ def _sized(x: vf.Dim("n", 1, 8)):
 
 
 # what is written, the exception, a part of its message
+X = vf.ones((2, 3))
+
 ROWS = (
     (lambda: vf.cond(vf.array(True), lambda x: x, lambda x: -x), TypeError, r"then takes 1 argument, and is called with 0: the operands, "
      r"which stand behind the functions, as in vf\.cond\(p, f, g, x\)"),
@@ -191,7 +193,28 @@ ROWS = (
     (lambda: vf.while_loop(vf.ones(3), lambda s: s, lambda s: s), TypeError, r"while_loop\(condition, body, init\)"),
     (lambda: vf.fori_loop(0, 3, vf.ones(3), lambda i, c: c), TypeError, r"fori_loop\(lower, upper, body, init\)"),
     (lambda: vf.fori_loop(0, 3, lambda i, c: c * 1.5, vf.array([1])), TypeError, r"astype"),
-    (lambda: vf.cond(True, lambda x: x, lambda x: None, vf.ones(3)), ValueError, "as many"),
+    (lambda: vf.cond(True, lambda x: x, lambda x: None, vf.ones(3)), ValueError, "functions of a condition return equally many"),
+    (lambda: X.mean(1, True), TypeError, "mean: the axis alone stands without a name, as in x.mean\\(1, keepdims=True\\), and got 1, True"),
+    (lambda: vf.vmap(lambda a, b: a, in_axes=(0,))(X, X), ValueError, "vmap: in_axes has 1 entries, and the function is called with 2"),
+    (lambda: vf.save("x.npy"), TypeError, "it is save\\(path, arrays\\)"),
+    (lambda: vf.tile(X), TypeError, "it is tile\\(x, repetitions\\)"),
+    (lambda: vf.load_onnx("m.onnx"), AttributeError, "viewfold has no load_onnx; vf.load_program\\('model.onnx'\\) reads a model"),
+    (lambda: vf.compile(lambda a: a), TypeError, "compile takes the text of a graph; a Python function is compiled by vf.jit\\(f\\)"),
+    (lambda: vf.compile(3), TypeError, "compile takes the text of a graph, and got int"),
+    (lambda: list(vf.array(1)), TypeError, "nothing to iterate over; float\\(x\\), int\\(x\\) or x.item\\(\\)"),
+    (lambda: vf.zeros_like((2, 2)), TypeError, "zeros_like takes an array, .* vf.zeros\\(shape\\) takes a shape"),
+    (lambda: vf.fori_loop(0, X.sum(), lambda i, c: c, X), TypeError, "fori_loop: a bound is an array of float32; bounds are integers"),
+    (lambda: vf.cond(lambda: True, lambda a: a, lambda a: a, X), TypeError, "the predicate is a truth value, as x.sum\\(\\) > 0, and got a function"),
+    (lambda: vf.nn.layer_norm(X, (3,)), TypeError, "the weight is an array, and got \\(3,\\)"),
+    (lambda: X.at[0].plus(1), AttributeError, "x.at\\[i\\] has no plus; it has get\\(\\), and set\\(y\\), add\\(y\\)"),
+    (lambda: X[0][0][0], IndexError, "an index of 1 axis for an array of 0"),
+    (lambda: vf.compile("graph @f(%x: f32[2]) {\n  return %x\n}\n").run(X), AttributeError, "a Program has no run; it is called"),
+    (lambda: vf.arange(X), TypeError, "arange: stop is an array of shape"),
+    (lambda: vf.array(range(3)), TypeError, "range is no array: .*; vf.array\\(list\\(x\\)\\) takes its elements"),
+    (lambda: X.reshape("3,2"), TypeError, "reshape: the shape is the text '3,2'; takes sizes"),
+    (lambda: vf.load("f.vf"), ValueError, "load reads arrays, and f.vf is a graph, which vf.load_program reads"),
+    (lambda: vf.apply("topk", (X,), "k=2"), ValueError, "vf.apply\\('topk', operands, attributes, 2\\) gives them all"),
+    (lambda: vf.show(X), AttributeError, "`viewfold show` writes pages of files"),
     (lambda: vf.vmap(lambda x: x, out_axes="x")(vf.ones((2, 3))), TypeError, "out_axes is 'x'"),
     (lambda: vf.random.permutation(1, 3), AttributeError, "argsort"),
     (lambda: vf.hessian, AttributeError, "vf.grad"),

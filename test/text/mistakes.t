@@ -602,7 +602,7 @@ graph @g(%x: f32[4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: wrong number of results, found 1 name, expected 2
+! a.vf:2:3: error: wrong number of results of topk, found 1 name, expected 2
 ? 2
 
 == too many results
@@ -613,7 +613,7 @@ graph @g(%x: f32[4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: wrong number of results, found 2 names, expected 1
+! a.vf:2:3: error: wrong number of results of exp, found 2 names, expected 1
 ? 2
 
 == too many operands
@@ -655,7 +655,7 @@ graph @g(%x: f32[n]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:1:18: error: unknown name in an expression, found 'n', expected a variable declared before, as in n=1..8
+! a.vf:1:18: error: unknown name in an expression, found 'n', expected a number, or a variable, which has its bounds where it stands first, as in n=1..8
 ? 2
 
 == a size that is not declared
@@ -894,7 +894,7 @@ graph @g(n+1, %x: f32[2]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:1:10: error: unknown name in an expression, found 'n', expected a variable declared before, as in n=1..8
+! a.vf:1:10: error: unknown name in an expression, found 'n', expected a number, or a variable, which has its bounds where it stands first, as in n=1..8
 ? 2
 
 == a bound of iterations that is negative
@@ -1256,7 +1256,7 @@ $ viewfold run good.vf --in x=[1,2] --profile=xml
 
 == a schedule that is not there
 $ viewfold run good.vf --in x=[1,2] --schedule s.txt
-! s.txt: error: cannot open the file: No such file or directory
+! s.txt: error: cannot open the file: No such file or directory; --schedule takes a file
 ? 2
 
 == a schedule that is none
@@ -1580,7 +1580,7 @@ $ viewfold show good.vf -o p.html --profile p.json
 
 == options with names of other commands
 $ viewfold check good.vf --seed 1
-! viewfold check: unknown option '--seed'; there are --graph, --in, --size, --threads, --device and --help
+! viewfold check: unknown option '--seed'; inputs are those of fixed seeds, or of --in
 ! Try 'viewfold check --help'.
 ? 2
 $ viewfold tune good.vf --budget 5
@@ -1716,7 +1716,7 @@ graph @g(%x: f32[4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:11: error: an operation is a word before its operands, found '@', expected the end of the line; what is %x + %y elsewhere is add %x, %y
+! a.vf:2:11: error: an operation is a word before its operands, found '@', expected the end of the line; what is %x @ %y elsewhere is matmul %x, %y
 ? 2
 
 == a graph in place of an operand
@@ -1738,7 +1738,7 @@ graph @g(%x: f32[4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:19: error: a list in place of an operand, found '[', expected %NAME or a number; an array of numbers is %i = data values=[0,2]
+! a.vf:2:19: error: a list in place of an operand, found '[', expected %NAME or a number; a list is an attribute, as in shape=[2,3], and an array of numbers %i = data values=[0,2]
 ? 2
 
 == a loop of another language

@@ -284,8 +284,9 @@ static void test_expression_errors(void **state) {
       {"(1<2)+1", "e:1:6: error: bad operands of add, found bool first, expected operands of one dtype"},
       {"1&2", "e:1:2: error: bad operands of and, found index first, expected truth values"},
       {"min(1)", "e:1:1: error: wrong number of operands of min, found 1, expected 2"},
-      {"foo(1)", "e:1:1: error: unknown function in an expression, found 'foo', expected min, max, where or "
-                 "another elementwise operation"},
+      {"foo(1)",
+       "e:1:1: error: unknown function in an expression, found 'foo', expected min, max, where or "
+       "another elementwise operation; an operation on arrays has a line of its own, as in %t = neg %x"},
       {"1 $ 2", "e:1:3: error: unexpected character, found '$', expected '%', with which the name of a value "
                 "begins, as in %x"},
       {"\x80",
@@ -341,7 +342,7 @@ static void test_graph_errors(void **state) {
        "t.vf:2:20: error: unfinished string, found the end of the line, expected '\"'"},
       {BODY("%a = neg %x : f32[3]"), "t.vf:2:17: error: wrong type of '%a', found f32[3], expected f32[2]"},
       {BODY("%a, %b, %c = split %x parts=2 axis=0"),
-       "t.vf:2:3: error: wrong number of results, found 3 names, expected 2"},
+       "t.vf:2:3: error: wrong number of results of split, found 3 names, expected 2"},
       {"graph @f(%x: f32[2]) {\n}\n",
        "t.vf:2:1: error: missing return, found '}', expected '%NAME = ...' or 'return'"},
       {"graph @f(%x: f32[2]) {\n  return %x\n",

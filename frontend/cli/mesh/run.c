@@ -7,6 +7,7 @@
 #include "frontend/cli/options.h"
 #include "frontend/files/npy_header.h"
 #include "frontend/profile/profile.h"
+#include "passes/ops/check.h"
 
 enum { MOST_KINDS = 32 };
 
@@ -26,9 +27,13 @@ static int declare_spec(cli_graph *s, const ir_parsed_graph *block, const cli_pa
   if (!value) return cli_unknown_value(s->command, "--shard", pair, &s->module, block);
   if (!ir_spec_parse(mesh, pair->text, strlen(pair->text), &spec, &error))
     return cli_usage(s->command, "--shard %.*s: %s", (int)pair->length, pair->name, error.text);
-  if (spec.rank != ir_rank(&s->g, value))
-    return cli_usage(s->command, "--shard %.*s: the spec %s is for %u axes; the value has %u",
-                     (int)pair->length, pair->name, pair->text, spec.rank, ir_rank(&s->g, value));
+  ir_graph *g = &s->g;
+  if (spec.rank != ir_rank(g, value))
+    return cli_usage(
+        s->command,
+        "--shard %.*s: the spec %s is for %u ax%s; the value is %s; each of its axes has an axis of the "
+        "mesh, or -",
+        (int)pair->length, pair->name, pair->text, spec.rank, spec.rank == 1 ? "is" : "es", OP_TYPE(value));
   if (ir_set_spec(&s->g, value, &spec)) return CLI_OK;
   ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
   return cli_failure(s->command, &s->error);

@@ -12,10 +12,9 @@ void py_call_recorded(void *user, const vf_value *arguments, vf_value *results) 
   if (returned && py_values(returned, &values, &count)) {
     if (count != r->results)
       PyErr_Format(PyExc_ValueError,
-                   "the function gives %zd arrays, where %zd are needed; the functions of a condition return "
-                   "as many, and "
-                   "that of a loop the state",
-                   count, r->results);
+                   "a function of a condition or of a loop returns %zd array%s, where %zd %s needed; the "
+                   "functions of a condition return equally many, and that of a loop its whole state",
+                   count, count == 1 ? "" : "s", r->results, r->results == 1 ? "is" : "are");
     for (Py_ssize_t i = 0; i < count && i < r->results; i++) results[i] = values[i];
   }
   py_scope_end(before);

@@ -119,7 +119,7 @@ class Array(_native.Array):
 
     def __len__(self) -> int:
         if not self.ndim:
-            raise TypeError("an array without axes has no length")
+            raise TypeError("an array without axes has no length, and nothing to iterate over; float(x), int(x) or x.item() is its element")
         size = self.shape[0]
         if not isinstance(size, int):
             raise TypeError(f"len: the size {size} is known in runs alone; x.shape[0] computes with it")

@@ -105,7 +105,8 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | 
             if isinstance(obj, (str, bytes, complex)) or obj is None:
                 what = "there are no complex numbers" if isinstance(obj, complex) else "arrays are made of numbers"
                 raise TypeError(f"{obj!r:.40}: {type(obj).__name__} is no array; {what}: bool, int and float, and lists of them")
-            raise TypeError(f"{type(obj).__name__} is no array: it has neither a buffer nor __dlpack__")
+            listed = "; vf.array(list(x)) takes its elements" if hasattr(obj, "__iter__") and not hasattr(obj, "keys") else ""
+            raise TypeError(f"{type(obj).__name__} is no array: it has neither a buffer nor __dlpack__{listed}")
     if want is not None and made.dtype is not want:
         if copy is False:
             raise ValueError(f"another dtype takes a copy: {made.dtype.name} to {want.name}")
@@ -209,15 +210,27 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
 empty = zeros
 
 
+def _like(x: Any, name: str) -> Any:
+    """The array whose shape and dtype are taken: also one of another library."""
+    if hasattr(x, "shape") and hasattr(x, "dtype"):
+        return x
+    if isinstance(x, (tuple, list)):
+        raise TypeError(f"{name}_like takes an array, of whose shape and dtype it makes one; vf.{name}(shape) takes a shape")
+    return asarray(x)
+
+
 def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+    x = _like(x, "zeros")
     return zeros(x.shape, dtype=dtype or x.dtype)
 
 
 def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
+    x = _like(x, "ones")
     return ones(x.shape, dtype=dtype or x.dtype)
 
 
 def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Array:
+    x = _like(x, "full")
     return full(x.shape, fill_value, dtype=dtype or x.dtype)
 
 
@@ -232,6 +245,8 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
     if isinstance(step, (int, float)) and step == 0:
         raise ValueError(f"arange: the step from {start} to {stop} is 0; takes another number")
     for what, n in (("start", start), ("stop", stop), ("step", step)):
+        if getattr(n, "ndim", 0):
+            raise TypeError(f"arange: {what} is an array of shape {tuple(n.shape)}; takes numbers, as in arange(x.shape[0])")
         if not isinstance(n, (int, float, Size)) and not hasattr(n, "__index__") and not hasattr(n, "__float__"):
             raise TypeError(f"arange: {what} is {n!r:.40}, of type {type(n).__name__}; takes numbers, as in arange(0, 10, 2)")
     whole = all(isinstance(n, (int, Size)) for n in (start, stop, step))

@@ -10,6 +10,7 @@ _IN_PYTHON = tuple((re.compile(found), written) for found, written in (
     (r"permute %(\w) order=\[([\d,]+)\]", r"vf.permute_dims(\1, (\2))"),
     (r"get it again with vf_tensor_value", "make it anew"),
     (r"with vf_output\b", "by returning it"),
+    (r"^(\w+): has (\d+) results; vf_apply_all returns them all", r"\1: has \2 results; vf.apply('\1', operands, attributes, \2) gives them all"),
     (r"; `viewfold ops \w+` shows how", ""),
     (r"its value as one is the sum of ones: .*? = sum %o", "an array of it is vf.asarray(n)"),
     (r"%y = neg %x", "y = vf.negative(x)"),

@@ -35,5 +35,8 @@ def save(path: str | os.PathLike[str], arrays: Any) -> None:
 
 def load(path: str | os.PathLike[str]) -> Any:
     """The arrays of a safetensors, .npz, .npy or GGUF file: a dictionary, or of .npy the array."""
-    made = _native.read_arrays(os.fspath(path))
+    name = os.fspath(path)
+    if name.endswith((".vf", ".onnx")):
+        raise ValueError(f"load reads arrays, and {name} is a graph, which vf.load_program reads")
+    made = _native.read_arrays(name)
     return made[""] if set(made) == {""} else made

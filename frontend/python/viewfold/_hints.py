@@ -97,6 +97,40 @@ _NAMES = {
     "send": "vf.collectives.ppermute(x, over='x', axis=0, pairs=[(0, 1)])",
     "recv": "vf.collectives.ppermute(x, over='x', axis=0, pairs=[(0, 1)])",
     "axis_size": "mesh.shape['x']",
+    "ref": "vf.Ref(x)",
+    "show": "`viewfold show` writes pages of files: vf.export(f, x).save('f.vf')",
+    "onnx": "vf.load_program('model.onnx') reads a model",
+    "import_onnx": "vf.load_program('model.onnx') reads a model",
+    "load_onnx": "vf.load_program('model.onnx') reads a model",
+    "from_onnx": "vf.load_program('model.onnx') reads a model",
+    "import_model": "vf.load_program('model.onnx') reads a model",
+    "load_model": "vf.load_program('model.onnx') reads a model",
+    "InferenceSession": "vf.load_program('model.onnx') reads a model",
+    "run": "vf.load_program('net.vf') reads a graph, and is called as a function",
+    "parse": "vf.compile(text), of the text of a graph",
+    "loads": "vf.compile(text), of the text of a graph",
+    "adam": "optimisers are functions of yours: vf.tree.map(lambda p, g: p - rate * g, params, gradients)",
+    "sgd": "optimisers are functions of yours: vf.tree.map(lambda p, g: p - rate * g, params, gradients)",
+    "custom": "vf.callback(function, like, x) calls a Python function; C functions are registered by vf_register_op",
+    "custom_vjp": "vf.stop_gradient(x) and vf.callback(function, like, x); C functions have gradients by vf_register_op",
+    "custom_jvp": "vf.stop_gradient(x) and vf.callback(function, like, x); C functions have gradients by vf_register_op",
+    "pure_callback": "vf.callback(function, like, x)",
+    "io_callback": "vf.tap(x, function)",
+    "remat": "vf.checkpoint(f)",
+    "value_and_gradient": "vf.value_and_grad(f)",
+    "einops": "vf.rearrange(x, 'b h w c -> b c h w')",
+    "Function": "vf.jit(f)",
+    "function": "vf.jit(f)",
+    "script": "vf.jit(f)",
+    "trace": "vf.linalg.trace(x); functions are recorded by vf.export(f, x)",
+    "Dimension": "vf.Dim('n', 1, 64)",
+    "set_num_threads": "VIEWFOLD_THREADS, which is read when viewfold is imported",
+    "devices": "`viewfold devices` prints them; VIEWFOLD_DEVICE chooses one",
+    "cuda": "VIEWFOLD_DEVICE names where programs run: cpu, c or opencl",
+    "set_printoptions": "numpy.set_printoptions(...), and print(numpy.asarray(x))",
+    "set_default_dtype": "dtypes are those of arrays: vf.zeros(shape, dtype=vf.float64)",
+    "load_state_dict": "vf.load('w.safetensors') gives a dictionary of arrays",
+    "state_dict": "vf.save('w.safetensors', params), of a dictionary of arrays",
 }
 
 # Names of options elsewhere (NumPy, torch, JAX), and what they are called here: the first that the function has.
@@ -152,12 +186,16 @@ def with_options(function: Any) -> Any:
     return call
 
 
+# functions without options that are called wrongly as often, and not within loops
+_EXPLAINED = ("save", "load", "print", "tile", "compile", "load_program", "grad", "name_axes")
+
+
 def say_options(names: dict[str, Any], public: Any) -> None:
     """The same of all functions of a module that have options."""
     for name in public:
         function = names.get(name)
-        if inspect.isfunction(function) and not hasattr(function, "__wrapped__") and any(
-                p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) or p.default is not p.empty for p in inspect.signature(function).parameters.values()):
+        if inspect.isfunction(function) and not hasattr(function, "__wrapped__") and (name in _EXPLAINED or any(
+                p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) or p.default is not p.empty for p in inspect.signature(function).parameters.values())):
             names[name] = with_options(function)
 
 _DECOMPOSITIONS = ("cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_rank", "pinv", "qr",

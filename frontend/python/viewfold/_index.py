@@ -39,7 +39,7 @@ def _normalise(x: Array, key: Any) -> list[Any]:
     if len(dots) > 1:
         raise IndexError("an index has at most one `...`")
     if taken > x.ndim:
-        raise IndexError(f"an index of {taken} axes for an array of {x.ndim}, of shape {x.shape}")
+        raise IndexError(f"an index of {taken} ax{'is' if taken == 1 else 'es'} for an array of {x.ndim}, of shape {x.shape}")
     at = dots[0] if dots else len(items)
     items = items[:at] + [slice(None)] * (x.ndim - taken) + items[at + 1:]
     _check_arrays(items, x.shape)
@@ -300,6 +300,10 @@ class At:
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
         raise TypeError("x.at[i] = y writes nothing; x = x.at[i].set(y), or x[i] = y")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"x.at[i] has no {name}; it has get(), and set(y), {', '.join(f'{how}(y)' for how in WRITES if how != 'set')}",
+                             name=name, obj=self)
 
     def __call__(self, *args: Any) -> NoReturn:
         raise TypeError("x.at[i](y) says not what to do; x.at[i].set(y), or add, multiply, min, max")

@@ -63,6 +63,10 @@ class Program:
         self._types = _read_types(graph.text())
         self.outputs: tuple[str, ...] = self._program.names(1)
 
+    def __getattr__(self, name: str) -> Any:
+        how = "; it is called, with arrays in order or by name: p(x), p(x=x)" if name in ("run", "forward", "execute", "apply", "predict") else ""
+        raise AttributeError(f"a Program has no {name}{how}", name=name, obj=self)
+
     def __call__(self, *args: Any, **named: Any) -> Any:
         from ._trace import _leaf, _runner
 
@@ -146,6 +150,10 @@ def _unpickled(text: str, arrays: dict[str, Array]) -> Program:
 
 def compile(text: str) -> Program:
     """The program of a graph in text form (a .vf file)."""
+    if callable(text):
+        raise TypeError("compile takes the text of a graph; a Python function is compiled by vf.jit(f), and vf.export(f, x) gives its program")
+    if not isinstance(text, str):
+        raise TypeError(f"compile takes the text of a graph, and got {type(text).__name__}; vf.load_program(path) reads a file")
     return _parsed(text, "text")
 
 

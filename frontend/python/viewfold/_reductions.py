@@ -180,7 +180,10 @@ def _methods() -> None:
     """Reductions as methods, whose axis may come first, as NumPy's."""
 
     def method(function: Callable[..., Array]) -> Callable[..., Array]:
-        def call(self: Array, axis: Any = None, **options: Any) -> Array:
+        def call(self: Array, axis: Any = None, *more: Any, **options: Any) -> Array:
+            if more:
+                raise TypeError(f"{function.__name__}: the axis alone stands without a name, as in "
+                                f"x.{function.__name__}(1, keepdims=True), and got {axis!r}, {', '.join(map(repr, more))}")
             if "ddof" in options and function in (var, std):  # as NumPy calls it
                 options["correction"] = options.pop("ddof")
             try:

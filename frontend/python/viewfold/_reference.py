@@ -14,6 +14,11 @@ from ._text import numbers
 from ._index import WRITE_NAMES, WRITES, cast_to, check_kind, is_element, take, write
 
 
+# names of writes elsewhere
+_WRITTEN = dict.fromkeys(("set", "assign", "assign_", "copy_", "store", "write", "fill_", "value", "data"), "r[...] = x writes it, and r[...] reads it")
+_WRITTEN |= dict.fromkeys(("add", "add_", "assign_add", "iadd"), "r[...] += x, or r.update(x, 'add')") | {"at": "r[i] = x and r[i] += x write a part"}
+
+
 class Ref:
     """An array that changes: `r = vf.Ref(a); r[1:, ::2] += b; r[...]`.
 
@@ -68,10 +73,23 @@ class Ref:
         """The transpose, a reference to the same memory: `r.T[0] += 1`."""
         return self._view(lambda x: x.T)
 
+    @T.setter
+    def T(self, value: Any) -> None:
+        self._end_of_write(value, "T")
+
+    def _end_of_write(self, value: Any, name: str) -> None:
+        """The end of `r.T += x`, which has written; anything else is refused."""
+        if not (isinstance(value, Ref) and value._whole is self):
+            raise AttributeError(f"a Ref's {name} is not replaced; r.{name}[...] = x writes its elements", name=name, obj=self)
+
     @property
     def mT(self) -> "Ref":
         """The last two axes exchanged, a reference to the same memory."""
         return self._view(lambda x: x.mT)
+
+    @mT.setter
+    def mT(self, value: Any) -> None:
+        self._end_of_write(value, "mT")
 
     def transpose(self, *axes: Any) -> "Ref":
         return self._view(lambda x: x.transpose(*axes))
@@ -131,6 +149,8 @@ class Ref:
     # as of NumPy's arrays
 
     def __getattr__(self, name: str) -> NoReturn:
+        if name in _WRITTEN:
+            raise AttributeError(f"a Ref has no {name}; {_WRITTEN[name]}", name=name, obj=self)
         advice = f"; r[...] is its array, which has one: r[...].{name}" if hasattr(Array, name) and name[:2] != "__" else ""
         raise AttributeError(f"a Ref has no {name}{advice}", name=name, obj=self)
 

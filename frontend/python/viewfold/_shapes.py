@@ -15,6 +15,8 @@ def _axes(axis: Any) -> list[int]:
 
 
 def reshape(x: Array, /, shape: Any, *, copy: bool | None = None) -> Array:
+    if isinstance(shape, str):
+        raise TypeError(f"reshape: the shape is the text {shape!r:.40}; takes sizes, as in reshape(x, (3, 2))")
     sizes = (shape,) if isinstance(shape, (int, Size)) or getattr(shape, "ndim", 1) == 0 else tuple(shape)
     return apply("reshape", (asarray(x),), "shape=" + text_list(sizes))
 

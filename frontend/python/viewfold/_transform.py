@@ -154,7 +154,8 @@ def vmap(function: _Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: in
         axes: list[Any] = []
         given = [in_axes] * len(args) if in_axes is None or isinstance(in_axes, int) else list(in_axes)
         if len(given) != len(args):
-            raise ValueError(f"vmap: {len(given)} axes for {len(args)} arguments")
+            raise ValueError(f"vmap: in_axes has {len(given)} entries, and the function is called with {len(args)} arguments; "
+                             "each has one: an axis, or None for what is the same for all elements")
         for argument, axis in zip(args, given):
             axes.extend([axis] * len(_tree.flatten(argument)[0]))
         for n, (x, a) in enumerate(zip(leaves, axes)):
@@ -262,6 +263,8 @@ def cond(predicate: Any, then: _Function, otherwise: _Function, *operands: Any) 
     """then(*operands) where the predicate holds, else otherwise(*operands); only one of them is run."""
     usage = "cond(predicate, then, otherwise, *operands)"
     _check_functions(usage, then, otherwise)
+    if callable(predicate) and not hasattr(predicate, "dtype"):
+        raise TypeError("cond(predicate, then, otherwise, *operands): the predicate is a truth value, as x.sum() > 0, and got a function")
     for role, function in (("then", then), ("otherwise", otherwise)):
         _check_calls(usage, role, function, len(operands), "the operands, which stand behind the functions, as in vf.cond(p, f, g, x)")
 
@@ -312,6 +315,8 @@ def fori_loop(lower: int, upper: int, body: _Function, init: Any) -> Any:
     from ._creation import arange
 
     for bound in (lower, upper):
+        if not getattr(bound, "ndim", 0) and getattr(getattr(bound, "dtype", None), "kind", "i") not in "iu":
+            raise TypeError(f"fori_loop: a bound is an array of {bound.dtype.name}; bounds are integers, as of int(x) outside of traced functions")
         if not hasattr(bound, "__index__") or getattr(bound, "ndim", 0):
             raise TypeError(f"fori_loop: a bound is {f'an array of shape {bound.shape}' if getattr(bound, 'ndim', 0) else repr(bound)}; bounds are integers, and vf.while_loop takes what is computed")
     return scan(step, init, arange(lower, upper))[0] if upper > lower else _own(_tree.map(asarray, init))

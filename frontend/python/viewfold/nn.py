@@ -65,6 +65,9 @@ def one_hot(x: Any, classes: int, *, dtype: Any = "float32") -> Array:
 
 
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: int = -1, eps: float = 1e-5) -> Array:
+    if isinstance(weight, (int, tuple, list)):
+        raise TypeError("layer_norm(x, weight, bias, axis=-1): the weight is an array, and got "
+                        f"{weight!r:.40}; the axes that are normalised are those from axis on")
     given = [a for a in (weight, bias) if a is not None]
     return apply("layer_norm", (x, *given), f"axis={axis_text(axis)} eps={float(eps)}")
 

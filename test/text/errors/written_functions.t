@@ -250,12 +250,12 @@ $ viewfold dump --stage=graph many.vf
 
 == a name for what has one
 $ viewfold dump --stage=graph named.vf
-! named.vf:11:3: error: wrong number of results, found 1 name, expected 0; references have their names already
+! named.vf:11:3: error: wrong number of results of call, found 1 name, expected 0; references have their names already
 ? 2
 
 == no name for a result
 $ viewfold dump --stage=graph unnamed.vf
-! unnamed.vf:6:3: error: wrong number of results, found 0 names, expected 1, what the graph that it calls returns
+! unnamed.vf:6:3: error: wrong number of results of call, found 0 names, expected 1, as many as @f returns
 ? 2
 
 == a condition that writes

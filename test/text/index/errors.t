@@ -21,7 +21,7 @@ $ viewfold index 'f32[2'
 ! <chain>:1:6: error: bad shape, found the end of the text, expected ',' or ']', as in f32[2,3]
 ? 2
 $ viewfold index 'f32[2,x]'
-! <chain>:1:7: error: unknown name in an expression, found 'x', expected a variable declared before, as in n=1..8
+! <chain>:1:7: error: unknown name in an expression, found 'x', expected a number, or a variable, which has its bounds where it stands first, as in n=1..8
 ? 2
 $ viewfold index 'f32[-1]'
 ! <chain>:1:5: error: bad size, found a negative number, expected one >= 0; a size that varies is a variable with its bounds, as in n=1..8

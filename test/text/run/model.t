@@ -77,7 +77,7 @@ $ viewfold run relu.onnx --check wrong
 ! wrong/input_0.pb: error: the tensor has no name of an input
 ? 2
 $ viewfold run relu.onnx --check nowhere
-! nowhere: error: cannot open the folder: No such file or directory
+! nowhere: error: cannot open the folder: No such file or directory; --check alone compares with the reference evaluator
 ? 2
 $ viewfold run relu.onnx --check relu.onnx
 ! relu.onnx: error: not a folder

@@ -105,7 +105,7 @@ $ viewfold run rows.vf --mesh x=2 --shard 'z=[x,-]' --in x=[[1,2,3]]
 ! Try 'viewfold run --help'.
 ? 2
 $ viewfold run rows.vf --mesh x=2 --shard 'x=[x]' --in x=[[1,2,3]]
-! viewfold run: --shard x: the spec [x] is for 1 axes; the value has 2
+! viewfold run: --shard x: the spec [x] is for 1 axis; the value is f32[n,3]; each of its axes has an axis of the mesh, or -
 ! Try 'viewfold run --help'.
 ? 2
 $ viewfold run rows.vf --in x=[[1,2,3]] --mesh x=4
