@@ -14,9 +14,27 @@ static ir_ref narrowest(const fuse_values *v, ir_ref r) {
   return r;
 }
 
+/* Is the node a sum of many products without reuse, of a matrix and a vector, whose kernel may be one of its
+ * own? */
+static bool is_long_sum(ir_graph *g, ir_ref r) {
+  double terms = ir_op_of(g, r) == IR_OP_SUM ? pass_elements(g, ir_src(g, r, 0)) : 0;
+  return terms > FUSE_KERNEL_COST && terms >= MANY_TERMS * pass_elements(g, r) &&
+         pass_is_product(g, ir_src(g, r, 0));
+}
+
+/* Is one sum read in sequence along its results, and the other one not? Lanes of one kernel would gather the
+ * elements of one of them. x A + y B^T with 2,048 and 400 terms takes 0.016 ms in two kernels, 0.15 in one.
+ */
+static bool differ_in_lanes(ir_graph *g, ir_ref a, ir_ref b) {
+  pass_contraction one, other;
+  return pass_contraction_of(g, a, &one) && pass_contraction_of(g, b, &other) &&
+         pass_contraction_in_sequence(&one) != pass_contraction_in_sequence(&other);
+}
+
 /* A kernel has tiles for one product. Where an elementwise operation combines several, as a gate and what it
  * lets through, all but the last are stored; not where both are made of one, as x sigmoid(x). So is one of
- * few terms before an elementary function: that takes most of the time, and its registers are the tile's. */
+ * few terms before an elementary function: that takes most of the time, and its registers are the tile's.
+ * Sums without tiles are separated where they need lanes along different axes. */
 void fuse_separate_products(fuse_values *v) {
   for (size_t i = 0; i < v->count; i++) {
     ir_ref r = v->live[i], last = 0; /* its operand below views that holds a product */
@@ -25,13 +43,17 @@ void fuse_separate_products(fuse_values *v) {
       v->sum[r] = r, v->product[r] = pass_elements(v->g, n->src[0]) < MANY_TERMS * pass_elements(v->g, r)
                                          ? FUSE_SHORT
                                          : FUSE_PRODUCT;
+    else if (is_long_sum(v->g, r)) v->sum[r] = r;
     bool view = ir_ops[n->op].cls == IR_CLASS_VIEW;
     for (uint32_t k = 0; k < ir_operand_count(n) && (view || pass_is_elementwise(n)); k++) {
       ir_ref below = n->src[k];
-      if (!v->product[below]) continue;
+      if (!v->sum[below]) continue;
       while (ir_ops[ir_op_of(v->g, below)].cls == IR_CLASS_VIEW) below = ir_src(v->g, below, 0);
       if (v->product[below] == FUSE_SEPARATE) continue;
-      if (last && v->sum[last] != v->sum[below]) v->product[last] = FUSE_SEPARATE;
+      bool tiled = last && v->product[last] && v->product[below];
+      if (last && v->sum[last] != v->sum[below] &&
+          (tiled || differ_in_lanes(v->g, v->sum[last], v->sum[below])))
+        v->product[last] = FUSE_SEPARATE;
       if (v->product[below] == FUSE_SHORT && fuse_is_elementary(n)) {
         v->product[narrowest(v, below)] = FUSE_SEPARATE;
         continue;

@@ -8,7 +8,8 @@
  *
  *   before   a transposed view that a cumulative operation reads, or that is combined with its own
  *            reduction (x - max(x)), when rows are long; in the latter case also when few rows are
- *            contiguous, or the contiguous ones are not those that are processed together
+ *            contiguous, or the contiguous ones are not those that are processed together; in the former
+ *            also when rows are contiguous, and are not in what is stored
  *   behind   a cumulative operation, and elementwise operations on its result, that a view transposes, or
  *            of which a view reads every n-th element: blocks are computed in contiguous lanes */
 #include "lower.h"
@@ -77,6 +78,18 @@ static bool is_narrow(ir_graph *g, ir_ref view, ir_ref reduce) {
   return last != inner || ir_bounds_of(g, ir_dim(g, view, inner)).hi < 2 * ROWS_TOGETHER;
 }
 
+/* Is the axis along which the operation accumulates contiguous in memory, and another one in what it stores?
+ * Lanes along either are apart in the other. cummin of i64[16,36,39], transposed, takes 0.014 ms in place of
+ * 0.10. */
+static bool goes_across(ir_graph *g, ir_ref ordered) {
+  uint32_t place[IR_MAX_RANK], logical[IR_MAX_RANK];
+  ir_ref x = ir_src(g, ordered, 0);
+  uint32_t axis = (uint32_t)ir_arg_int(ir_get(g, ordered));
+  lower_places(g, x, place);
+  for (uint32_t i = 0; i < ir_rank(g, x); i++) logical[i] = i;
+  return innermost(g, x, place) == axis && innermost(g, x, logical) != axis;
+}
+
 static void find_in_view(const copies *c, ir_ref node) {
   const ir_node *n = ir_get(c->g, node);
   origins *o = &c->of[node];
@@ -119,7 +132,8 @@ static void find_in(const copies *c, ir_ref node) {
     if (from->permuted_view) c->of[node].reduced = node;
     break;
   case IR_CLASS_ORDERED:
-    if (from->permuted_view && is_long(c, node)) c->stored[from->permuted_view] = true;
+    if (from->permuted_view && (is_long(c, node) || goes_across(c->g, node)))
+      c->stored[from->permuted_view] = true;
     c->of[node].scan = node;
     break;
   default: break;

@@ -110,16 +110,27 @@ static uint32_t operand_below(const ir_node *n, const use_counts *uses) {
   return found;
 }
 
-/* Is there a path, and another axis of the sum the innermost one in the view, or only a part of the sum in
- * it? */
+/* Would the lanes along the innermost axis of the results fill less than half of a vector of f32, and more
+ * along that of the sum? */
+static bool loses_lanes(ir_graph *g, ir_ref sum, ir_ref results) {
+  enum { HALF = 8 }; /* elements of f32 in half of 64 bytes, the widest vectors */
+  uint32_t own = innermost(g, sum), other = innermost(g, results);
+  int64_t left = other < ir_rank(g, results) ? size_of(g, results, other) : 1;
+  return left < HALF && own < ir_rank(g, sum) && size_of(g, sum, own) > left;
+}
+
+/* Is there a path, and another axis of the sum the innermost one in the view, or a part of that axis apart
+ * from the rest of it, or only a part of the sum in it? */
 static bool find_path(ir_graph *g, ir_ref view, const use_counts *uses, path *p) {
   uint32_t axis = innermost(g, view);
+  bool permutes = false;
   *p = (path){.count = 0};
   for (ir_ref at = view; p->count < MAX_PATH;) {
     const ir_node *n = ir_get(g, at);
     if (n->op == IR_OP_SUM) {
       p->sum = at;
-      return (p->cut || axis != innermost(g, at)) && pass_may_reuse(g, at);
+      return (p->cut || axis != innermost(g, at) || (permutes && loses_lanes(g, at, view))) &&
+             pass_may_reuse(g, at);
     }
     if (!is_reordering((ir_op)n->op) && !pass_is_elementwise(n)) return false;
     uint32_t k = operand_below(n, uses);
@@ -127,6 +138,7 @@ static bool find_path(ir_graph *g, ir_ref view, const use_counts *uses, path *p)
     if (axis < ir_rank(g, at) && is_reordering((ir_op)n->op)) axis = axis_below(g, at, axis);
     else if (axis >= ir_rank(g, at)) axis = IR_MAX_RANK; /* a part of an axis that is not the innermost one */
     p->cut |= is_cutting((ir_op)n->op);
+    permutes |= n->op == IR_OP_PERMUTE;
     p->through[p->count] = (uint8_t)k;
     p->node[p->count++] = at;
     at = n->src[k];
@@ -247,25 +259,14 @@ static ir_ref stored_below(ir_graph *g, const path *p) {
   return made;
 }
 
-/* Is an operand of the contraction read in sequence along the innermost axis of the results? */
-static bool reads_in_sequence(ir_graph *g, const pass_contraction *c) {
-  uint32_t axis = c->rank;
-  while (axis-- > 0 && (c->reduced >> axis & 1 || c->size[axis] == 1)) {}
-  bool found = false;
-  for (int k = 0; k < 2 && axis < c->rank && !found; k++) {
-    int64_t stride;
-    found = affine_stride(g, c->operand[k].index, c->range[axis], &stride) && (stride == 1 || stride == -1);
-  }
-  return found;
-}
-
 /* Do its results have no rows and columns, so that no tile can have lanes along either, as of a depthwise
  * convolution, and is an operand read in sequence along the innermost axis of the sum, but of the reordered
  * sum none? */
 static bool loses_sequence(ir_graph *g, ir_ref sum, ir_ref reordered_sum) {
   pass_contraction own, other;
-  return pass_contraction_of(g, sum, &own) && !pass_contraction_reuses(&own) && reads_in_sequence(g, &own) &&
-         pass_contraction_of(g, reordered_sum, &other) && !reads_in_sequence(g, &other);
+  return pass_contraction_of(g, sum, &own) && !pass_contraction_reuses(&own) &&
+         pass_contraction_in_sequence(&own) && pass_contraction_of(g, reordered_sum, &other) &&
+         !pass_contraction_in_sequence(&other);
 }
 
 /* The first node of the path, with its views before the sum or, where these would join rows and columns or
@@ -273,7 +274,8 @@ static bool loses_sequence(ir_graph *g, ir_ref sum, ir_ref reordered_sum) {
 static ir_ref reordered(ir_graph *g, const path *p) {
   ir_cause before = ir_cause_enter(g, p->sum);
   ir_ref made = ir_cause_leave(g, before, p->sum, reordered_sum(g, p));
-  bool slower = made && (joins_row_and_column(g, p, made) || (!p->cut && loses_sequence(g, p->sum, made)));
+  bool slower = made && (joins_row_and_column(g, p, made) ||
+                         (!p->cut && (loses_sequence(g, p->sum, made) || loses_lanes(g, p->sum, made))));
   if (slower) return stored_below(g, p);
   for (uint32_t i = p->count; i-- > 0 && made;) {
     const ir_node *n = ir_get(g, p->node[i]);

@@ -10,8 +10,7 @@
  *   rows         [M, K], where the operand's own order has large strides along K
  *   plain        masks and elementwise work on an operand, done once and not in every tile
  *   transposed   where the last axis of the result fills lanes badly (short, or a convolution's width), or
- *                is not contiguous in its operand, the lanes run along another axis of one operand, and a
- * copy transposes the result back
+ *                is apart in its operand, lanes run along another axis, and a copy transposes the result
  *
  * A copy of an operand that depends on constants alone takes no time: it is made once, when the program is
  * bound to them. So it pays for any number of rows but one, which reads each column once.

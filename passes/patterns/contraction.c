@@ -138,6 +138,18 @@ bool pass_contraction_reuses(const pass_contraction *c) {
   return pass_contraction_size(c, a & ~b) > 1 && pass_contraction_size(c, b & ~a) > 1;
 }
 
+bool pass_contraction_in_sequence(const pass_contraction *c) {
+  uint32_t axis = c->rank;
+  while (axis-- > 0 && (c->reduced >> axis & 1 || c->size[axis] == 1)) {}
+  bool found = false;
+  for (int k = 0; k < 2 && axis < c->rank && !found; k++) {
+    int64_t stride;
+    found =
+        affine_stride(c->g, c->operand[k].index, c->range[axis], &stride) && (stride == 1 || stride == -1);
+  }
+  return found;
+}
+
 double pass_elements(ir_graph *g, ir_ref tensor) {
   double elements = 1;
   for (uint32_t a = 0; a < ir_rank(g, tensor); a++) {

@@ -44,8 +44,10 @@ enum { PASS_MAX_VIEWS = 64 };
 bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out);
 /* Has each operand kept axes that the other does not vary along, so that its elements are reused? */
 bool pass_contraction_reuses(const pass_contraction *c);
-/* The same of a SUM of products, as far as views and sizes tell: each element below the views of either
- * operand is in several terms. Takes time for these views alone. */
+/* Is an operand read in sequence along the innermost axis of the results? */
+bool pass_contraction_in_sequence(const pass_contraction *c);
+/* The same as pass_contraction_reuses of a SUM of products, as far as views and sizes tell: each element
+ * below the views of either operand is in several terms. Takes time for these views alone. */
 bool pass_may_reuse(ir_graph *g, ir_ref sum);
 /* Product of the sizes of these axes, saturating. */
 int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes);

@@ -237,3 +237,49 @@ $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' beside.vf | 
   lanes   2 of f32
   fuses   exp x2 where add
   lanes   16 of f32, unroll factor 4
+
+== two sums of products without tiles are two kernels where one reads rows in sequence and the other one columns
+<<< vectors.vf
+graph @vectors(%a: f32[1,400], %v: f32[100,400], %b: f32[1,2048], %w: f32[2048,100]) {
+  %t = permute %v order=[1,0]
+  %x = matmul %a, %t
+  %y = matmul %b, %w
+  %z = add %x, %y
+  return %z
+}
+graph @alike(%a: f32[1,400], %v: f32[100,400], %b: f32[1,2048], %w: f32[100,2048]) {
+  %t = permute %v order=[1,0]
+  %u = permute %w order=[1,0]
+  %x = matmul %a, %t
+  %y = matmul %b, %u
+  %z = add %x, %y
+  return %z
+}
+>>>
+$ for g in vectors alike; do viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph $g vectors.vf | grep -c '^kernel'; done
+2
+1
+
+== a product whose columns a view takes apart is stored in its own order
+<<< apart.vf
+graph @apart(%a: i32[8,30,35], %b: i32[35,12]) {
+  %c = matmul %a, %b
+  %d = reshape %c shape=[8,30,6,2]
+  %y = permute %d order=[2,0,1,3]
+  return %y
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' apart.vf | grep '^kernel'
+kernel 0 -> temporary 0 of %y i32[8,30,12]
+kernel 1 -> %y i32[6,8,30,2]
+
+== a cumulative operation along rows of a transposed view reads a copy, in either direction
+<<< across.vf
+graph @across(%x: i64[16,39,36]) {
+  %t = permute %x order=[0,2,1]
+  %y = cummin %t axis=1 reverse=true
+  return %y
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' across.vf | grep -m1 '^kernel'
+kernel 0 -> %t i64[16,36,39]
