@@ -35,7 +35,7 @@ const pass_strategy pass_on_gpu = {
     .never_fused = PASS_CONTRACTION_KERNELS, /* a product's tiles fill the locals of a group */
     .unlimited_locals = PASS_GROUP_BYTES,    /* then they are memory behind caches */
     .choose_rows = loop_choose_group_rows,
-    .choose_elements = NULL, /* the work-items of a group are a number */
+    .choose_elements = NULL,      /* the work-items of a group are a number */
     .choose_block_rows = NULL,    /* what a group does not keep of a long row it reads again from a cache */
     .transposed_locals_bytes = 0, /* there are no products in groups */
 
