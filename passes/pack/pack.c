@@ -196,8 +196,7 @@ static form form_of_columns(const packing *k) {
                            ? MIN_REUSE_NEAR
                            : MIN_REUSE_FAR;
   bool one_panel = (reads_well || step == fixed) && fixed <= PACK_TILE_COLUMNS; /* in the order that it has */
-  if (in_order && (reuse < panels_pay || one_panel))
-    return masked ? PLAIN : AS_IS;
+  if (in_order && (reuse < panels_pay || one_panel)) return masked ? PLAIN : AS_IS;
   return reuse < MIN_REUSE_GATHERED ? AS_IS : PANELS;
 }
 
