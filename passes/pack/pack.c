@@ -194,10 +194,8 @@ static form form_of_columns(const packing *k) {
                        : pass_contraction_size(c, o->varies) < L2_BYTES / ir_dtypes[c->dtype].bytes * 2
                            ? MIN_REUSE_NEAR
                            : MIN_REUSE_FAR;
-  bool together = step == fixed; /* in memory: one panel of them is a copy in the same order */
-  if (in_order && (reuse < panels_pay ||
-                   ((reads_well || together) && fixed <= PACK_TILE_COLUMNS))) /* that many are one panel */
-    return masked ? PLAIN : AS_IS;
+  bool one_panel = (reads_well || step == fixed) && fixed <= PACK_TILE_COLUMNS; /* in the order that it has */
+  if (in_order && (reuse < panels_pay || one_panel)) return masked ? PLAIN : AS_IS;
   return reuse < MIN_REUSE_GATHERED ? AS_IS : PANELS;
 }
 

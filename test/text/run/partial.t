@@ -32,9 +32,9 @@ graph @rows(%x: f32[4,n=1..64]) {
 }
 >>>
 $ viewfold dump --stage=loops --target "features=+avx2,+fma vector_bytes=32 registers=16 fma=1 masks=1" rows.vf | grep update
-        update p0[(%19+ridx11+%2+-64)] = %32 if ((n+%20+(ridx11*-1)+%3)>=-63)
+        update p0[(%62+ridx24+%5)] = %75 if ((n+%63+(ridx24*-1)+%6)>=1)
 $ viewfold dump --stage=c --target "features=+avx2,+fma vector_bytes=32 registers=16 fma=1 masks=1" rows.vf | grep '   storeif_'
-      storeif_f32x8(p0 + v[..], v[..], v[..]);
+      storeif_f32x8(p0 + [..], v[..], v[..]);
 $ viewfold dump --stage=loops --target "features=+sse4.2 vector_bytes=16 registers=16 fma=0 masks=0" rows.vf | grep update | wc -l
 0
 $ sed s/n=1..64/50/ rows.vf > known.vf; viewfold dump --stage=loops --target "features=+avx2,+fma vector_bytes=32 registers=16 fma=1 masks=1" known.vf | grep update | wc -l
