@@ -14,7 +14,9 @@
  * copy transposes the result back
  *
  * A copy of an operand that depends on constants alone takes no time: it is made once, when the program is
- * bound to them. So it pays for any number of rows but one, which reads each column once.
+ * bound to them. So it pays for any number of rows, but for one, which reads each column once, only where a
+ * panel, which is read in sequence, arrives faster from memory than columns of rows that are pages apart: 768
+ * by 3072 f32 at 17 GB/s in place of 9.9, 3072 by 768 at 16 in place of 8.4 (AMD EPYC, one thread).
  *
  * None of this changes what is added to what in which order, but whether lanes run along the result does. So
  * shapes and views alone decide, for caches and vectors of common sizes; the target gives the width of the
@@ -175,6 +177,11 @@ static bool is_constant(const packing *k, const pass_operand *o) { return k->con
 /* Weights come in blocks that stay in the caches whatever their order. */
 static form form_of_weights(const packing *k) { return is_masked(k->c, k->weights) ? PLAIN : AS_IS; }
 
+/* Does the operand come from memory each time? */
+static bool is_far(const pass_contraction *c, const pass_operand *o) {
+  return pass_contraction_size(c, o->varies) > FAR_BYTES / ir_dtypes[c->dtype].bytes;
+}
+
 static form form_of_columns(const packing *k) {
   const pass_contraction *c = k->c;
   const pass_operand *o = k->columns;
@@ -189,7 +196,8 @@ static form form_of_columns(const packing *k) {
   if (c->rank == IR_MAX_RANK) return AS_IS;
   bool reads_well = stays_in_cache(c, count, step);
   bool suits = !masked && in_order && reads_well; /* few rows read it as fast where it is */
-  if (is_constant(k, o)) return reuse < 2 || (suits && reuse < MIN_REUSE_GATHERED) ? AS_IS : PANELS;
+  if (is_constant(k, o) && reuse < 2) return suits || masked || !in_order || !is_far(c, o) ? AS_IS : PANELS;
+  if (is_constant(k, o)) return suits && reuse < MIN_REUSE_GATHERED ? AS_IS : PANELS;
   if (masked && reuse < MIN_REUSE_GATHERED) return AS_IS;
   int64_t panels_pay = !reads_well ? MIN_REUSE
                        : pass_contraction_size(c, o->varies) < L2_BYTES / ir_dtypes[c->dtype].bytes * 2
@@ -333,7 +341,7 @@ static double lost_as_is(const packing *k, const pass_operand *o) {
 /* The form, or AS_IS where a small product loses less by reading the operand as it is than the copy costs. */
 static form worth_its_launch(const packing *k, const pass_operand *o, form f) {
   double all = (double)pass_contraction_size(k->c, UINT32_MAX);
-  if (f == AS_IS || all >= PACK_MUCH) return f;
+  if (f == AS_IS || all >= PACK_MUCH || (is_constant(k, o) && is_far(k->c, o))) return f;
   return copying(k, o, f) + PACK_LAUNCH < all * lost_as_is(k, o) ? f : AS_IS;
 }
 
@@ -538,8 +546,11 @@ static ir_ref packed(packer *p, ir_ref sum) {
     c.operand[i].epilogue = c.operand[i].base < p->ends_cap && p->ends_epilogue[c.operand[i].base];
   packing k = {.c = &c};
   for (int i = 0; i < 2 && p->target->hoists; i++) k.constant[i] = copies_once(p, &c, &c.operand[i]);
-  if (!pass_contraction_reuses(&c))
-    return p->strategy->panel_columns ? pack_windowed_sum(&c, k.constant) : sum;
+  if (!pass_contraction_reuses(&c)) {
+    if (!p->strategy->panel_columns) return sum;
+    bool streams = (k.constant[0] || k.constant[1]) && choose_column(&k) && k.columns_form == PANELS;
+    return streams && !k.transposed && !k.wide ? packed_as(p, &k) : pack_windowed_sum(&c, k.constant);
+  }
   if (in_blocks && !rescaled.late && rescaled.depth) k.weights = &c.operand[rescaled.path[0].through];
   if (p->strategy->panel_columns && choose_column(&k))
     return k.wide ? pack_narrow_result(&c, k.column, packed_wide(p, &k)) : packed_as(p, &k);
