@@ -5,13 +5,14 @@
                                        [--set small|large] [--minilm DIR] [--no-inductor] [--cpu]
 
 `small` are the models of torch_models.py, `large` those of the size that people run, and an addition of 16 numbers, which is
-what a call costs; --minilm: the folder with all-MiniLM-L6-v2 (docs/examples/minilm/), whose weights are else random. Each model
-has a process of its own with caches in which there is an addition, that both have compiled before, so that modules are loaded. Turns
-alternate, of as many calls as take 20 ms, the first two of which do not count; medians in ms, and at the end the geometric mean
-of what the others take of viewfold's time. --cpu: times are of the processor, for one thread and a busy machine; those of
-compiling count the compilers that inductor starts, one after the other. Inference: inductor has `freezing`, as viewfold takes
-weights for constants. --train: forwards and backwards in training mode, without dropout, with gradients compared with those of
-float64. Needs torch, torchvision and transformers.
+what a call costs; --minilm: the folder with all-MiniLM-L6-v2 (docs/examples/minilm/), whose weights are else random. Each
+model has a process of its own with caches in which there is an addition, that both have compiled before, so that modules are
+loaded. Turns alternate, of as many calls as take 20 ms, the first two of which do not count; the least of turns in ms, as
+others use the machine, too, and at the end the geometric mean of what the others take of viewfold's time. --cpu: times are
+of the processor, medians of turns, for one thread and a busy machine; those of compiling count the compilers that inductor
+starts, one after the other. Inference: inductor has `freezing`, as viewfold takes weights for constants. --train: forwards
+and backwards in training mode, without dropout, with gradients compared with those of float64. Needs torch, torchvision and
+transformers.
 
 Compiling is the first call: what dynamo and AOTAutograd trace, then what the back end makes of it; of viewfold, the second
 number is its own part. Where a gradient is further from that of float64 than 1e-4, it is compared with those of float64 for
@@ -234,8 +235,9 @@ def measure(options, name, make, caches):
             for k, run in runs.items():
                 times[k].append(turn(run, clock))
         difference = differences(ours, model, arguments) if options.train else f"{worst(ours, results['eager']):.1e}"
-    ms = {k: statistics.median(v) for k, v in times.items()}
-    ratios = {k: statistics.median(a / b for a, b in zip(v, times["viewfold"])) for k, v in times.items() if k != "viewfold"}
+    of_turns = statistics.median if options.cpu else min
+    ms = {k: of_turns(v) for k, v in times.items()}
+    ratios = {k: ms[k] / ms["viewfold"] for k in times if k != "viewfold"}
     if "inductor" in compiling:
         ratios["compiling"] = compiling["inductor"] / compiling["viewfold"]
     eager = sorted({e[0].removesuffix(".default") for r in vt.explain() for e in r.eager})

@@ -148,6 +148,8 @@ def _in_parts(module: fx.GraphModule, report: Report, error: CannotTake) -> Call
     for node in module.graph.nodes:
         if _has_no_row(node):
             refused[node.name] = (str(node.target), "there is no row for it")
+        elif any(n.op == "get_attr" and isinstance(getattr(module, str(n.target)), fx.GraphModule) for n in node.all_input_nodes):
+            refused[node.name] = (str(node.target), "branches and loops of a graph that is cut")
     while True:
         whole = fx.GraphModule(module, copy.deepcopy(module.graph))
         for old, new in zip(module.graph.nodes, whole.graph.nodes):
