@@ -427,38 +427,6 @@ static int64_t known_terms(const pass_contraction *c) {
   return terms;
 }
 
-/* The axis along which tiles have their rows, as passes/loops/accesses.c chooses it: of the kept axes of the
- * rows' operand, those long enough for a tile if there are any, the one with the smallest stride. Should
- * loops run over another one, panels are of a width that suits it less. IR_MAX_RANK: there is none. */
-static uint32_t tile_axis(const packing *k) {
-  enum { ENOUGH = 6 }; /* rows of a whole tile (LOOP_TILE_ROWS) */
-  const pass_contraction *c = k->c;
-  int64_t size = 1, least = INT64_MAX;
-  uint32_t axis = IR_MAX_RANK;
-  for (uint32_t i = 0; i < c->rank; i++) {
-    if (has_axis(c->reduced, i) || !has_axis(k->rows->varies, i) || has_axis(k->columns->varies, i)) continue;
-    int64_t height = c->size[i] < ENOUGH ? c->size[i] : ENOUGH, best = size < ENOUGH ? size : ENOUGH,
-            step = pack_axis_stride(c, k->rows, i);
-    if (height > best || (height == best && step < least)) size = c->size[i], least = step, axis = i;
-  }
-  return axis;
-}
-
-/* Rows along the axis and those that continue them, `step` elements apart: their loops become one
- * (passes/domain/refine.c), as those over height and width of an image of a 1 x 1 convolution do. */
-static int64_t rows_along(const packing *k, uint32_t axis, int64_t step) {
-  const pass_contraction *c = k->c;
-  int64_t rows = c->size[axis];
-  for (uint32_t i = axis; i-- > 0 && step < INT32_MAX;) {
-    if (c->size[i] == 1) continue;
-    if (has_axis(c->reduced, i) || !has_axis(k->rows->varies, i) || has_axis(k->columns->varies, i) ||
-        pack_axis_stride(c, k->rows, i) != pass_times(step, rows))
-      break;
-    rows = pass_times(rows, c->size[i]);
-  }
-  return rows;
-}
-
 /* What panels are chosen for. */
 static pass_product product_of(const packing *k) {
   const pass_contraction *c = k->c;
@@ -466,10 +434,10 @@ static pass_product product_of(const packing *k) {
                     .terms = k->weights ? KEY_BLOCK : known_terms(c),
                     .rows = 1,
                     .columns = c->size[k->column]};
-  uint32_t axis = tile_axis(k);
+  uint32_t axis = pack_tile_axis(c, k->rows, k->columns);
   if (axis == IR_MAX_RANK) return p;
   int64_t step = pack_axis_stride(c, k->rows, axis);
-  p.rows = rows_along(k, axis, step);
+  p.rows = pack_rows_along(c, k->rows, k->columns, axis, step);
   for (uint32_t i = 0; i < c->rank && p.terms; i++)
     if (has_axis(c->reduced, i) && c->size[i] > 1 && pack_axis_stride(c, k->rows, i) == step)
       p.window = c->size[i];
