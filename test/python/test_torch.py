@@ -360,6 +360,19 @@ class Compiled(Case):
                 if not getattr(layer, "proj_size", 0):
                     self.assertLess(sum(len(p.module.graph.nodes) for p in report.programs), 150)
 
+    def test_complex_numbers(self):
+        """They are in torch; what is before and behind them is in programs."""
+        x, = _tensors((8,))
+
+        def f(x):
+            return (torch.fft.rfft(x.sin() * 2) * 2).abs().softmax(0) + x.sum()
+
+        self.same(self.compiled(f)(x), f(x))
+        report = self.vt.explain()[-1]
+        self.assertEqual({name.split(".")[1] for name, _ in report.eager}, {"_fft_r2c", "mul", "abs"})
+        self.assertIn("the dtype complex64", [reason for _, reason in report.eager])
+        self.assertGreater(len(report.programs), 0)
+
     def test_branches_and_loops(self):
         """torch.cond and while_loop, whose functions are graphs; in a graph that is cut they run in torch."""
         from torch._higher_order_ops.while_loop import while_loop
