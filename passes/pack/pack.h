@@ -44,6 +44,16 @@ enum {
 /* How much longer than from cache to cache it takes to copy so many elements. */
 double pack_far_copy(const pass_contraction *c, double elements);
 
+/* tile_rows.c */
+/* The axis along which tiles have their rows, as passes/loops/accesses.c chooses it: of the kept axes of the
+ * rows' operand, those long enough for a tile if there are any, the one with the smallest stride. Should
+ * loops run over another one, panels are of a width that suits it less. IR_MAX_RANK: there is none. */
+uint32_t pack_tile_axis(const pass_contraction *c, const pass_operand *rows, const pass_operand *columns);
+/* Rows along the axis and those that continue them, `step` elements apart: their loops become one
+ * (passes/domain/refine.c), as those over height and width of an image of a 1 x 1 convolution do. */
+int64_t pack_rows_along(const pass_contraction *c, const pass_operand *rows, const pass_operand *columns,
+                        uint32_t axis, int64_t step);
+
 /* The stride along the axis, in elements; INT64_MAX where it is not constant. */
 int64_t pack_axis_stride(const pass_contraction *c, const pass_operand *o, uint32_t axis);
 bool pack_is_plain(const ir_graph *g, const pass_operand *o); /* is its base in memory? */

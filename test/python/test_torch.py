@@ -360,6 +360,54 @@ class Compiled(Case):
                 if not getattr(layer, "proj_size", 0):
                     self.assertLess(sum(len(p.module.graph.nodes) for p in report.programs), 150)
 
+    def test_complex_numbers(self):
+        """They are in torch; what is before and behind them is in programs."""
+        x, = _tensors((8,))
+
+        def f(x):
+            return (torch.fft.rfft(x.sin() * 2) * 2).abs().softmax(0) + x.sum()
+
+        self.same(self.compiled(f)(x), f(x))
+        report = self.vt.explain()[-1]
+        self.assertEqual({name.split(".")[1] for name, _ in report.eager}, {"_fft_r2c", "mul", "abs"})
+        self.assertIn("the dtype complex64", [reason for _, reason in report.eager])
+        self.assertGreater(len(report.programs), 0)
+
+    def test_branches_and_loops(self):
+        """torch.cond and while_loop, whose functions are graphs; in a graph that is cut they run in torch."""
+        from torch._higher_order_ops.while_loop import while_loop
+
+        t, w, cond = torch, torch.randn(3), torch.cond
+        calls = {
+            "one result": (0, lambda x: cond(x.sum() > 0, lambda x: x.sin() * w, lambda x: x.cos(), (x,))),
+            "two": (0, lambda x: cond((x > 0).all(), lambda x: (x + w, x.sum()), lambda x: (x * 2, x.max()), (x,))),
+            "nested": (0, lambda x: cond(x[0] > 0, lambda x: cond(x[0] > 5, t.sin, t.cos, (x,)), lambda x: x * 3, (x,))),
+            "a loop": (0, lambda x: while_loop(lambda n, x: n < 5, lambda n, x: (n + 1, x * 1.1 + w), (t.tensor(0), x))),
+            "until": (0, lambda x: while_loop(lambda x: x.norm() > 1, lambda x: (x * 0.7,), (x,))),
+            "cut": (2, lambda x: t.linalg.inv(cond(x.sum() > 0, lambda x: t.outer(x, x) + t.eye(3), lambda x: t.eye(3) * 2, (x,)))),
+        }
+        for name, (eager, f) in calls.items():
+            t._dynamo.reset()
+            step = self.compiled(f)
+            for x in (t.ones(3), -t.ones(3), t.full((3,), 9.0)):
+                with self.subTest(name, x=x[0].item()):
+                    self.same(step(x), f(x))
+            self.assertEqual(len(self.vt.explain()[-1].eager) > 0, eager > 0, name)
+        results = []
+        for f in (calls["one result"][1], self.compiled(calls["one result"][1])):
+            for x in (t.ones(3, requires_grad=True), t.full((3,), -1.0, requires_grad=True)):
+                results.append(t.autograd.grad(f(x).square().sum(), x)[0])
+        self.same(results[2:], results[:2])
+        t._dynamo.reset()
+
+        def f(x):
+            return cond(x.sum() > 0, lambda x: x.sin() * 2, lambda x: x.cos(), (x,))
+
+        step = self.compiled(f, dynamic=True)
+        for n in (3, 5, 8):
+            x, = _tensors((n,))
+            self.same(step(x), f(x))
+
     def test_norms(self):
         """With and without their weights, by the statistics of the batch and by given ones, which change."""
         for layer, shape in ((nn.BatchNorm2d(3), (2, 3, 4, 5)), (nn.BatchNorm2d(3, affine=False), (2, 3, 4, 5)),

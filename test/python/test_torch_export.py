@@ -49,6 +49,13 @@ class Exported(Case):
                          {n for n in model.state_dict() if "tracked" not in n})
         self.close(vf.load_program(self.path)(x.numpy()), expected)
 
+    def test_loops(self):
+        """The text has the loop's body before the graph that runs it."""
+        model, x = nn.GRU(3, 5, batch_first=True), torch.randn(2, 4, 3)
+        made = self.export(model, x)(x.numpy())
+        for y, expected in zip(made, model(x), strict=True):
+            self.close(y, expected.detach().numpy())
+
     @unittest.skipUnless(COMMAND.exists(), "the command is not built")
     def test_command(self):
         model, x = self.model().eval(), torch.randn(2, 3, 8, 8)

@@ -29,8 +29,10 @@ _Axis = tuple[Any, int, Any, int]  # a size, or a variable; lo, hi or None, divi
 
 
 def _read_types(text: str) -> list[tuple[str, list[_Axis]]]:
-    """dtype and axes of each input, of the first line of a graph: `graph @f(%x: f32[n=1..64:4,3]) {`."""
-    header = text[: text.index(") {")]
+    """dtype and axes of each input, of the first line of a graph: `graph @f(%x: f32[n=1..64:4,3]) {`. Those that it runs as
+    branches and loops stand before it."""
+    begin = text.rindex("\ngraph @") if "\ngraph @" in text else 0
+    header = text[begin: text.index(") {", begin)]
     return [(_LONG_NAMES[kind], [_read_axis(a) for a in axes.split(",") if a]) for kind, axes in _INPUT.findall(header)]
 
 

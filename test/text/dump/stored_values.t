@@ -98,6 +98,15 @@ graph @bytes(%x: i8[64,256], %w: i8[256,64]) {
   return %y
 }
 >>>
+<<< one_row.vf
+graph @one_row(%x: f32[1,768], %near: f32[1,256]) {
+  %w = data file="rows" offset=0 name="w" shape=[768,3072] dtype=f32
+  %y = matmul %x, %w
+  %v = shrink %w bounds=[[0,256],[0,1024]]
+  %z = matmul %near, %v
+  return %y, %z
+}
+>>>
 
 == a norm before a product of one row is computed once, not for each column
 $ sh fuses.sh norm | tail -2
@@ -283,3 +292,14 @@ graph @across(%x: i64[16,39,36]) {
 >>>
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' across.vf | grep -m1 '^kernel'
 kernel 0 -> %t i64[16,36,39]
+
+== constant weights of one row are copied, once, in the order in which they are read, where they come from memory
+$ truncate -s 9437184 rows
+$ viewfold dump --stage=kernels one_row.vf | grep -E '^kernel|once|resource'
+graph @one_row: 3 kernels, 1 temporary; 1 of the kernels run once, when the program is made
+kernel 0 -> %z f32[1,1024]
+  reads   resource 0 f32[768,3072], in 1 place
+kernel 1 -> temporary 0 of %y f32[1,48,768,64]
+  once    when the program is made: it reads constants alone, and its result is kept
+  reads   resource 0 f32[768,3072], in 1 place
+kernel 2 -> %y f32[1,3072]

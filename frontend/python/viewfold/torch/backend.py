@@ -17,6 +17,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from . import recurrent
 from .decompose import decompositions
 from .program import CannotTake, Program, placeholders, value
+from .rows.call import Unsupported, dtype_of
 from .rows.table import row_of
 from .symbols import SCALARS, VARYING, values_of
 
@@ -125,6 +126,22 @@ def _spread(function: Callable[..., Any]) -> Callable[[Any], Any]:
     return lambda arguments: function(*arguments)
 
 
+def _foreign(node: fx.Node) -> str:
+    """Why no program has an argument or a result of the call: of a dtype, device or layout that is not taken; "" where none is."""
+    for n in (*node.all_input_nodes, node):
+        val = value(n)
+        for x in val if isinstance(val, (tuple, list)) else [val]:
+            if not isinstance(x, torch.Tensor):
+                continue
+            if x.device.type != "cpu" or x.layout != torch.strided:
+                return f"a tensor on {x.device}, {x.layout}"
+            try:
+                dtype_of(x.dtype)
+            except Unsupported as e:
+                return str(e)
+    return ""
+
+
 def _has_no_row(node: fx.Node) -> bool:
     return (node.op == "call_function" and row_of(node.target) is None and "getitem" not in str(node.target) and
             not isinstance(value(node), SCALARS))
@@ -144,10 +161,16 @@ class _Taken(OperatorSupportBase):
 
 def _in_parts(module: fx.GraphModule, report: Report, error: CannotTake) -> Callable[..., Any]:
     """The graph with programs for what is taken, between operations that run in torch."""
-    refused: dict[str, tuple[str, str]] = {error.node.name: (str(error.node.target), error.reason)}
+    refused: dict[str, tuple[str, str]] = {}
+    if error.node.op == "call_function":
+        refused[error.node.name] = (str(error.node.target), error.reason)
     for node in module.graph.nodes:
         if _has_no_row(node):
             refused[node.name] = (str(node.target), "there is no row for it")
+        elif any(n.op == "get_attr" and isinstance(getattr(module, str(n.target)), fx.GraphModule) for n in node.all_input_nodes):
+            refused[node.name] = (str(node.target), "branches and loops of a graph that is cut")
+        elif node.op == "call_function" and (reason := _foreign(node)):
+            refused[node.name] = (str(node.target), reason)
     while True:
         whole = fx.GraphModule(module, copy.deepcopy(module.graph))
         for old, new in zip(module.graph.nodes, whole.graph.nodes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from array import array
-from typing import Any
+from typing import Any, Callable
 
 import torch
 from torch import fx
@@ -102,7 +102,7 @@ class Program:
                     except Unsupported as e:
                         raise CannotTake(node, str(e)) from None
                 elif node.op != "placeholder":
-                    env[node] = self._record(node, env)
+                    env[node] = self._record(module, node, env)
         self.program: Any = None
 
     def _constant(self, number: int) -> Array | None:
@@ -154,9 +154,10 @@ class Program:
         except Unsupported as e:
             raise CannotTake(node, str(e)) from None
 
-    def _record(self, node: fx.Node, env: dict[fx.Node, Any]) -> Any:
+    def _record(self, module: fx.GraphModule, node: fx.Node, env: dict[fx.Node, Any]) -> Any:
         if node.op == "get_attr":
-            return constant(getattr(self.module, str(node.target)))
+            held = getattr(module, str(node.target))
+            return self._function(held) if isinstance(held, fx.GraphModule) else constant(held)
         if node.target is operator.getitem:
             return env[node.args[0]][node.args[1]]  # type: ignore[index]
         if isinstance(value(node), SCALARS):
@@ -173,6 +174,21 @@ class Program:
             raise CannotTake(node, str(e)) from None
         except Exception as e:
             raise CannotTake(node, f"{type(e).__name__}: {e}") from e
+
+    def _function(self, module: fx.GraphModule) -> Callable[..., list[Any]]:
+        """A graph that a node of another runs, a branch or the body of a loop: of arrays, its results."""
+
+        def record(*given: Any) -> list[Any]:
+            env: dict[fx.Node, Any] = dict(zip(placeholders(module), given, strict=True))
+            for node in module.graph.nodes:
+                if node.op == "output":
+                    made: Any = node.args[0]
+                    return [env[n] if isinstance(n, fx.Node) else n for n in (made if isinstance(made, (list, tuple)) else [made])]
+                if node.op != "placeholder":
+                    env[node] = self._record(module, node, env)
+            return []
+
+        return record
 
     def _return(self, node: fx.Node, env: dict[fx.Node, Any]) -> None:
         given: Any = node.args[0] if isinstance(node.args[0], (list, tuple)) else [node.args[0]]

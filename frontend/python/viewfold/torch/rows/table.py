@@ -5,7 +5,7 @@ docs/torch.md lists them, and the tests compare each with torch.
 
 from __future__ import annotations
 
-from . import (bags, creation, distances, elementwise, indexing, norms, orders, products, recurrent, reductions, sampling, views,
+from . import (bags, control, creation, distances, elementwise, indexing, norms, orders, products, recurrent, reductions, sampling, views,
                windows)
 from .elementwise import binary, compare, logical, prefer_number, rounding, scaled, unary
 from .reductions import cumulative, extremum, position, reduce, softmax, spread, spread_mean, truth
@@ -135,6 +135,10 @@ ROWS = {
     "detach.default": elementwise.same,
     "lift_fresh_copy.default": elementwise.same,
     "copy.default": elementwise.copy,
+    "_assert_tensor_metadata.default": lambda call, *ignored, **options: None,  # holds where the graph was traced
+    # branches and loops that a run decides
+    "cond": control.cond,
+    "while_loop": control.while_loop,
     # views
     "view.default": views.reshape,
     "_unsafe_view.default": views.reshape,
