@@ -108,9 +108,9 @@ static void bring(rt_post *p, rt_packet *packet) {
   rt_packet_free(p->mem, packet); /* handled; or of a run that has failed and ended here */
 }
 
-void rt_post_progress(rt_post *p) {
+void rt_post_progress(rt_post *p, bool all) {
   if (pthread_mutex_trylock(&p->transport_lock)) return;
-  while (!atomic_load(&p->broken)) {
+  for (bool more = true; more && !atomic_load(&p->broken); more = all) {
     rt_packet *packet = NULL;
     ir_error own = {0};
     if (p->transport->receive(p->transport, &packet, &own)) break_transport(p, &own);
@@ -173,7 +173,7 @@ static void *thread_main(void *argument) {
     struct timespec until = after(p->receiver ? LOOK_NS : LOOK_IDLE_NS);
     pthread_cond_timedwait(&p->bell, &p->lock, &until);
     pthread_mutex_unlock(&p->lock);
-    rt_post_progress(p);
+    rt_post_progress(p, true);
     pthread_mutex_lock(&p->lock);
   }
   pthread_mutex_unlock(&p->lock);
@@ -246,7 +246,7 @@ static void wait_for_others(rt_post *p) {
   int64_t end = ir_now_ns() + p->timeout_ns / 8;
   while (!atomic_load(&p->broken) && !have_left(p) && ir_now_ns() < end) {
     struct timespec pause = {.tv_nsec = LOOK_NS / 10};
-    rt_post_progress(p);
+    rt_post_progress(p, true);
     nanosleep(&pause, NULL);
   }
 }

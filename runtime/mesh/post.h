@@ -50,8 +50,8 @@ void rt_post_end(rt_post *post);
 
 /* Sends to another process; takes the packet over. */
 ir_status rt_post_send(rt_post *post, uint32_t to, rt_packet *packet, ir_error *error);
-/* Brings what has arrived; returns at once where another thread does it already. */
-void rt_post_progress(rt_post *post);
+/* Brings what has arrived, the next packet or all; returns at once where another thread does it already. */
+void rt_post_progress(rt_post *post, bool all);
 /* When a process was last heard of, by ir_now_ns; *left: it has said that it runs nothing any more. */
 int64_t rt_post_heard(rt_post *post, uint32_t process, bool *left);
 

@@ -107,6 +107,8 @@ static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *e
     pack(transfer, m, &route->own, packet->data);
     status = rt_ranks_send(r, rt_process_of(r->mesh, r->processes, m->peer), packet, error);
   }
+  for (uint32_t i = 0; i < route->receive_count && !status; i++) /* while what was sent is on its way */
+    if (route->receives[i].peer == endpoint->device) copy_own(transfer, &route->receives[i], route);
   if (status) cancel(endpoint, error);
   else atomic_store(&d->sent, d->number);
   return status;
@@ -165,10 +167,7 @@ static ir_status advance(rank_device *d, void *user, bool *done, rank_want *want
   for (; t->received < route->receive_count; t->received++) {
     const rt_message *m = &route->receives[t->received];
     bool here = false;
-    if (m->peer == d->endpoint.device) {
-      copy_own(t, m, route);
-      continue;
-    }
+    if (m->peer == d->endpoint.device) continue;
     *want = (rank_want){m->peer, t->number, t->kind};
     if (atomic_load(&d->all->cancelled)) return fail_cancelled(d, t, m->peer, error);
     ir_status status = receive(d, t, m, &here, error);
@@ -182,7 +181,7 @@ static ir_status advance(rank_device *d, void *user, bool *done, rank_want *want
 static ir_status test(rt_endpoint *endpoint, rt_transfer *transfer, bool *done, ir_error *error) {
   rank_device *d = rank_device_of(endpoint);
   rank_want want;
-  rt_post_progress(d->all->post);
+  rt_post_progress(d->all->post, true);
   return advance(d, transfer, done, &want, error);
 }
 

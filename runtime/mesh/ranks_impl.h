@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "runtime/mesh/bell.h"
 #include "runtime/mesh/ranks.h"
 #include "runtime/mesh/team.h"
 
@@ -15,10 +16,9 @@ typedef struct rank_device {
   uint64_t number;           /* exchanges that it has started */
   atomic_uint_fast64_t sent; /* of these, those whose packets have been sent */
   atomic_bool ended;         /* it has run to its end */
-  pthread_mutex_t lock;      /* guards what follows */
-  pthread_cond_t bell;
-  uint64_t rings;
-  rt_packet *arrived; /* elements for it */
+  rt_bell bell;
+  pthread_mutex_t lock; /* guards what follows */
+  rt_packet *arrived;   /* elements for it */
   /* the last answer to a question: of whom, how many exchanges it has started, whether it has ended */
   uint32_t answer_of;
   uint64_t answer_sent;
@@ -41,7 +41,7 @@ struct rt_ranks {
   uint32_t process, processes;
   uint32_t count; /* devices of this process, `first` to first + count */
   uint32_t *own;  /* by device of the mesh: its place in `devices`; UINT32_MAX: of another process */
-  int64_t spin_ns;
+  bool spins;     /* each device has a processor, as far as this process knows */
   rt_device_work work;
   void *user;
   uint64_t run, program;
@@ -60,8 +60,7 @@ struct rt_ranks {
 /* The device that an endpoint is of. */
 static inline rank_device *rank_device_of(rt_endpoint *endpoint) { return (rank_device *)endpoint; }
 
-/* Wakes a device, all of this process. */
-void rt_rank_ring(rank_device *device);
+/* Wakes all devices of this process. */
 void rt_ranks_ring(rt_ranks *ranks);
 /* Notes a failure, the first one of the run, and wakes all. told: the other processes know it. */
 void rt_ranks_fail(rt_ranks *ranks, const ir_error *why, bool told);

@@ -7,9 +7,6 @@
 #include "runtime/mesh/route.h"
 #include "runtime/system/pool.h"
 
-/* How long a device looks for a packet before it sleeps, where each has a processor; as in threads_run.c. */
-enum { SPIN_NS = 20000 };
-
 uint32_t rt_process_of(const ir_mesh *mesh, uint32_t processes, uint32_t device) {
   if (mesh->devices) return mesh->devices[device].rank;
   return (uint32_t)((uint64_t)device * processes / mesh->device_count);
@@ -50,10 +47,10 @@ static void accept_packet(rt_receiver *receiver, rt_packet *packet) {
     fail_strange(r, packet);
   } else if (packet->header.kind == RT_PACKET_DONE) {
     atomic_fetch_or(&r->rounds, (uint64_t)1 << (packet->header.exchange & 63));
-    rt_rank_ring(&r->devices[r->count]);
+    rt_bell_ring(&r->devices[r->count].bell);
   } else if (d && packet->header.kind == RT_PACKET_ANSWER) {
     note_answer(d, &packet->header);
-    rt_rank_ring(d);
+    rt_bell_ring(&d->bell);
   } else if (d && packet->header.kind == RT_PACKET_DATA) {
     packet->arrived_ns = ir_now_ns();
     pthread_mutex_lock(&d->lock);
@@ -61,7 +58,7 @@ static void accept_packet(rt_receiver *receiver, rt_packet *packet) {
     while (*last) last = &(*last)->next;
     *last = packet;
     pthread_mutex_unlock(&d->lock);
-    rt_rank_ring(d);
+    rt_bell_ring(&d->bell);
     return;
   }
   rt_packet_free(r->mem, packet);
@@ -103,9 +100,6 @@ static ir_status count_devices(const ir_mesh *mesh, const rt_transport *transpor
 }
 
 static void set_up_devices(rt_ranks *r) {
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   for (uint32_t d = 0, at = 0; d < r->mesh->device_count; d++) {
     bool here = rt_process_of(r->mesh, r->processes, d) == r->process;
     r->own[d] = here ? at : UINT32_MAX;
@@ -116,9 +110,8 @@ static void set_up_devices(rt_ranks *r) {
   for (uint32_t i = 0; i <= r->count; i++) {
     r->devices[i].all = r;
     pthread_mutex_init(&r->devices[i].lock, NULL);
-    pthread_cond_init(&r->devices[i].bell, &monotonic);
+    rt_bell_init(&r->devices[i].bell);
   }
-  pthread_condattr_destroy(&monotonic);
 }
 
 ir_status rt_ranks_make(const ir_mem *mem, const ir_mesh *mesh, rt_post *post, rt_ranks **out,
@@ -146,7 +139,7 @@ ir_status rt_ranks_make(const ir_mem *mem, const ir_mesh *mesh, rt_post *post, r
   r->process = transport->process;
   r->processes = transport->processes;
   r->count = count;
-  r->spin_ns = count <= (uint32_t)rt_pool_default_threads() ? SPIN_NS : 0;
+  r->spins = count <= (uint32_t)rt_pool_default_threads();
   pthread_mutex_init(&r->lock, NULL);
   set_up_devices(r);
   *out = r;
@@ -157,7 +150,7 @@ void rt_ranks_free(rt_ranks *r) {
   if (!r) return;
   rt_team_free(r->team);
   for (uint32_t i = 0; i <= r->count; i++) {
-    pthread_cond_destroy(&r->devices[i].bell);
+    rt_bell_destroy(&r->devices[i].bell);
     pthread_mutex_destroy(&r->devices[i].lock);
   }
   pthread_mutex_destroy(&r->lock);

@@ -14,15 +14,8 @@ enum { SLEEP_NS = 50000, LONGEST_SLEEP_NS = 1000000 };
  * than an eighth of the time after which a silent process is gone. */
 enum { ASK_NS = 100000000 };
 
-void rt_rank_ring(rank_device *d) {
-  pthread_mutex_lock(&d->lock);
-  d->rings++;
-  pthread_cond_signal(&d->bell);
-  pthread_mutex_unlock(&d->lock);
-}
-
 void rt_ranks_ring(rt_ranks *r) {
-  for (uint32_t i = 0; i <= r->count; i++) rt_rank_ring(&r->devices[i]);
+  for (uint32_t i = 0; i <= r->count; i++) rt_bell_ring(&r->devices[i].bell);
 }
 
 void rt_ranks_fail(rt_ranks *r, const ir_error *why, bool told) {
@@ -114,37 +107,26 @@ static ir_status ask(rank_device *d, const rank_want *want, patience *p, ir_erro
 
 /* waiting */
 
-static uint64_t rings_of(rank_device *d) {
-  pthread_mutex_lock(&d->lock);
-  uint64_t rings = d->rings;
-  pthread_mutex_unlock(&d->lock);
-  return rings;
-}
-
-static void sleep_for(rank_device *d, uint64_t rings, int64_t ns) {
-  int64_t at = ir_now_ns() + ns;
-  struct timespec until = {.tv_sec = at / 1000000000, .tv_nsec = at % 1000000000};
-  pthread_mutex_lock(&d->lock);
-  while (d->rings == rings)
-    if (pthread_cond_timedwait(&d->bell, &d->lock, &until)) break;
-  pthread_mutex_unlock(&d->lock);
-}
-
 ir_status rt_rank_wait(rank_device *d, rank_advance advance, void *user, ir_error *error) {
   rt_ranks *r = d->all;
-  int64_t spin_end = ir_now_ns() + r->spin_ns, sleep = SLEEP_NS;
+  int64_t first_ns = ir_now_ns(), sleep = SLEEP_NS;
   patience patience = {0};
   for (;;) {
     rank_want want = {0};
     bool done;
-    uint64_t rings = rings_of(d);
+    uint64_t rings = rt_bell_rings(&d->bell);
     ir_status status = advance(d, user, &done, &want, error);
     if (status || done) return status;
-    rt_post_progress(r->post);
-    if (rings != rings_of(d) || ir_now_ns() < spin_end) continue;
+    rt_post_progress(r->post, false);
+    if (rings != rt_bell_rings(&d->bell)) continue;
+    if (r->spins && rt_bell_look_again(ir_now_ns() - first_ns)) continue;
     status = ask(d, &want, &patience, error);
-    if (status) return status;
-    sleep_for(d, rings, sleep);
+    if (status && rings == rt_bell_rings(&d->bell)) return status;
+    if (status) { /* what it sent before it left has come just now */
+      ir_error_clear(error);
+      continue;
+    }
+    rt_bell_sleep(&d->bell, rings, ir_now_ns() + sleep);
     sleep = 2 * sleep < LONGEST_SLEEP_NS ? 2 * sleep : LONGEST_SLEEP_NS;
   }
 }

@@ -16,15 +16,8 @@ typedef thread_device device;
 
 static device *device_of(rt_endpoint *endpoint) { return (device *)endpoint; }
 
-static void ring(device *d) {
-  pthread_mutex_lock(&d->lock);
-  d->rings++;
-  pthread_cond_signal(&d->bell);
-  pthread_mutex_unlock(&d->lock);
-}
-
 static void ring_all(rt_threads *t) {
-  for (uint32_t i = 0; i < t->mesh->device_count; i++) ring(&t->devices[i]);
+  for (uint32_t i = 0; i < t->mesh->device_count; i++) rt_bell_ring(&t->devices[i].bell);
 }
 
 /* failures */
@@ -112,27 +105,6 @@ static void copy_message(const rt_transfer *transfer, const rt_message *m, const
   }
 }
 
-static struct timespec time_of(int64_t ns) {
-  return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-}
-
-/* Until the bell is rung again, or until the given time. */
-static void sleep_until(device *d, uint64_t rings, int64_t until_ns) {
-  struct timespec until = time_of(until_ns);
-  pthread_mutex_lock(&d->lock);
-  while (d->rings == rings)
-    if (!until_ns) pthread_cond_wait(&d->bell, &d->lock);
-    else if (pthread_cond_timedwait(&d->bell, &d->lock, &until)) break;
-  pthread_mutex_unlock(&d->lock);
-}
-
-static uint64_t rings_of(device *d) {
-  pthread_mutex_lock(&d->lock);
-  uint64_t rings = d->rings;
-  pthread_mutex_unlock(&d->lock);
-  return rings;
-}
-
 static size_t bytes_of(const rt_transfer *transfer, const ir_box *box) {
   return rt_box_is_empty(box) ? 0 : (size_t)ir_box_elements(box) * transfer->bytes;
 }
@@ -161,10 +133,10 @@ static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *e
   transfer->number = d->number + 1;
   for (;;) { /* until nobody reads what the memory of this transfer had before; after a failure nobody begins
               */
-    uint64_t rings = rings_of(d);
+    uint64_t rings = rt_bell_rings(&d->bell);
     if (atomic_load(&part_of(d, transfer)->readers) == 0) break;
     if (atomic_load(&d->all->cancelled)) break;
-    sleep_until(d, rings, 0);
+    rt_bell_sleep(&d->bell, rings, 0);
   }
   while (atomic_load(&d->all->cancelled) && atomic_load(&d->pins)) sched_yield();
   transfer->number = ++d->number;
@@ -175,7 +147,7 @@ static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *e
   own->published_ns = transfer->started_ns;
   atomic_store(&own->readers, route->send_count);
   atomic_store(&own->stamp, stamp_of(transfer));
-  for (uint32_t i = 0; i < route->send_count; i++) ring(&d->all->devices[route->sends[i].peer]);
+  for (uint32_t i = 0; i < route->send_count; i++) rt_bell_ring(&d->all->devices[route->sends[i].peer].bell);
   return IR_OK;
 }
 
@@ -204,7 +176,7 @@ static bool take(device *d, rt_transfer *transfer, const rt_message *m, want *wa
     copy_message(transfer, m, &routes[m->peer].own, part->part, &routes[d->endpoint.device].needed);
   atomic_fetch_sub(&from->pins, 1);
   if (!t->slow) transfer->arrived_ns = ir_now_ns();
-  if (atomic_fetch_sub(&part->readers, 1) == 1) ring(from);
+  if (atomic_fetch_sub(&part->readers, 1) == 1) rt_bell_ring(&from->bell);
   if (d->endpoint.traffic) {
     d->endpoint.traffic[transfer->exchange].messages++;
     d->endpoint.traffic[transfer->exchange].bytes += m->bytes;
@@ -252,19 +224,19 @@ static ir_status test(rt_endpoint *endpoint, rt_transfer *transfer, bool *done, 
 
 static ir_status wait_until_done(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error) {
   device *d = device_of(endpoint);
-  int64_t spin_end = d->all->spin_ns ? ir_now_ns() + d->all->spin_ns : 0;
+  int64_t first_ns = d->all->spins ? ir_now_ns() : 0;
   for (;;) {
     want want = {0};
     bool done;
-    uint64_t rings = rings_of(d);
+    uint64_t rings = rt_bell_rings(&d->bell);
     ir_status status = advance(d, transfer, &done, &want, error);
     if (status) return cancel(endpoint, error), status;
     if (done) return IR_OK;
-    if (spin_end && !want.until_ns) {
-      if (ir_now_ns() < spin_end) continue;
-      spin_end = 0;
+    if (first_ns && !want.until_ns) {
+      if (rt_bell_look_again(ir_now_ns() - first_ns)) continue;
+      first_ns = 0;
     }
-    sleep_until(d, rings, want.until_ns);
+    rt_bell_sleep(&d->bell, rings, want.until_ns);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "runtime/mesh/bell.h"
 #include "runtime/mesh/team.h"
 #include "runtime/mesh/threads.h"
 
@@ -29,9 +30,7 @@ typedef struct thread_device {
   published_part parts[RT_TRANSFERS]; /* that of transfer n is at n % RT_TRANSFERS */
   atomic_uint pins;                   /* devices that are reading some */
   atomic_bool ended;                  /* it has run to its end */
-  pthread_mutex_t lock;
-  pthread_cond_t bell;
-  uint64_t rings;
+  _Alignas(CACHE_LINE) rt_bell bell;  /* others write to it */
 } thread_device;
 
 struct rt_threads {
@@ -40,7 +39,7 @@ struct rt_threads {
   const ir_mesh *mesh;
   bool slow;
   size_t copied_bytes; /* parts of at most so many bytes are copied */
-  int64_t spin_ns;
+  bool spins;          /* each device has a processor */
   rt_team *team;
   rt_device_work work;
   void *user;

@@ -6,9 +6,6 @@
 #include "runtime/mesh/threads_impl.h"
 #include "runtime/system/pool.h"
 
-/* How long a device looks for what it waits for before it sleeps, where each device has a processor: sleeping
- * and waking take about as long (runtime/system/pool.c). */
-enum { SPIN_NS = 20000 };
 /* Copying so many bytes takes no longer than two threads take to wake each other. */
 enum { COPIED_BYTES = 256 << 10 };
 
@@ -16,8 +13,7 @@ static void free_devices(rt_threads *t, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     for (uint32_t k = 0; k < RT_TRANSFERS; k++)
       ir_free(t->mem, t->devices[i].parts[k].copy, t->devices[i].parts[k].copy_room);
-    pthread_cond_destroy(&t->devices[i].bell);
-    pthread_mutex_destroy(&t->devices[i].lock);
+    rt_bell_destroy(&t->devices[i].bell);
   }
 }
 
@@ -44,19 +40,14 @@ ir_status rt_threads_make(const ir_mem *mem, const ir_mesh *mesh, bool slow, rt_
   t->slow = slow;
   t->copied_bytes = COPIED_BYTES;
   t->team = team;
-  t->spin_ns = mesh->device_count <= (uint32_t)rt_pool_default_threads() ? SPIN_NS : 0;
+  t->spins = mesh->device_count <= (uint32_t)rt_pool_default_threads();
   pthread_mutex_init(&t->lock, NULL);
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
   for (uint32_t i = 0; i < mesh->device_count; i++) {
     thread_device *d = &t->devices[i];
     d->endpoint = (rt_endpoint){.engine = &rt_thread_engine, .mesh = mesh, .device = i};
     d->all = t;
-    pthread_mutex_init(&d->lock, NULL);
-    pthread_cond_init(&d->bell, &monotonic);
+    rt_bell_init(&d->bell);
   }
-  pthread_condattr_destroy(&monotonic);
   *out = t;
   return IR_OK;
 }

@@ -13,7 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG = 1 };
+/* All transports of a process have one communicator, and each has a tag of its own, so that what one has left
+ * in MPI is not taken for what another sends. A communicator of each would not do: Open MPI numbers the
+ * messages of one, and takes a late message of one that was freed for that of the same number of one that was
+ * made since. MPI_TAG_UB is 32767 at least. */
+enum { TAGS = 32767 };
+static MPI_Comm shared = MPI_COMM_NULL;
 
 typedef struct pending {
   MPI_Request request;
@@ -28,6 +33,7 @@ typedef struct list {
 typedef struct mpi_transport {
   rt_transport transport; /* first: a transport is its MPI */
   MPI_Comm all;
+  int tag;
   list sends, receives;
   char name[64];
 } mpi_transport;
@@ -87,10 +93,10 @@ static size_t length_of(const rt_packet *p) { return sizeof p->header + p->bytes
 static int begin_send(mpi_transport *t, rt_packet *p, int to, MPI_Request *request) {
   MPI_Datatype type;
   if (length_of(p) <= INT_MAX)
-    return MPI_Isend(&p->header, (int)length_of(p), MPI_BYTE, to, TAG, t->all, request);
+    return MPI_Isend(&p->header, (int)length_of(p), MPI_BYTE, to, t->tag, t->all, request);
   int code = type_of(length_of(p), &type);
   if (code) return code;
-  code = MPI_Isend(&p->header, 1, type, to, TAG, t->all, request);
+  code = MPI_Isend(&p->header, 1, type, to, t->tag, t->all, request);
   MPI_Type_free(&type); /* when the send is done */
   return code;
 }
@@ -141,7 +147,7 @@ static ir_status begin_next(mpi_transport *t, bool *more, ir_error *error) {
   MPI_Message message;
   MPI_Status status;
   MPI_Count bytes = 0;
-  int found = 0, code = MPI_Improbe(MPI_ANY_SOURCE, TAG, t->all, &found, &message, &status);
+  int found = 0, code = MPI_Improbe(MPI_ANY_SOURCE, t->tag, t->all, &found, &message, &status);
   if (!code && found) code = MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
   if (code) return fail_mpi(error, code, "looking for packets");
   *more = found;
@@ -167,20 +173,29 @@ static bool is_overtaking(const list *l, size_t at) {
   return false;
 }
 
+/* The first of the packets from `first` on that is there. */
+static ir_status take_arrived(mpi_transport *t, size_t first, rt_packet **out, ir_error *error) {
+  for (size_t i = first; i < t->receives.count; i++) {
+    int done = 0;
+    if (is_overtaking(&t->receives, i)) continue;
+    int code = MPI_Test(&t->receives.items[i].request, &done, MPI_STATUS_IGNORE);
+    if (code) return fail_mpi(error, code, "receiving");
+    if (!done) continue;
+    *out = t->receives.items[i].packet;
+    drop(&t->receives, i);
+    break;
+  }
+  return IR_OK;
+}
+
 static ir_status receive_packet(rt_transport *transport, rt_packet **out, ir_error *error) {
   mpi_transport *t = (mpi_transport *)transport;
-  ir_status status = IR_OK;
-  finish_sends(t);
   *out = NULL;
-  for (bool more = true; more && !status;) status = begin_next(t, &more, error);
-  for (size_t i = 0; i < t->receives.count && !status && !*out; i++) {
-    int done = 0, code = 0;
-    if (is_overtaking(&t->receives, i)) continue;
-    code = MPI_Test(&t->receives.items[i].request, &done, MPI_STATUS_IGNORE);
-    if (code) status = fail_mpi(error, code, "receiving");
-    if (!done || code) continue;
-    *out = t->receives.items[i].packet;
-    drop(&t->receives, i--);
+  finish_sends(t);
+  ir_status status = take_arrived(t, 0, out, error);
+  for (bool more = true; more && !status && !*out;) {
+    status = begin_next(t, &more, error);
+    if (more && !status) status = take_arrived(t, t->receives.count - 1, out, error);
   }
   return status;
 }
@@ -209,7 +224,6 @@ static void close_transport(rt_transport *transport, bool broken) {
   mpi_transport *t = (mpi_transport *)transport;
   const ir_mem *mem = transport->mem;
   if (broken) finalises = false;
-  else MPI_Comm_free(&t->all);
   free_list(t, &t->sends);
   free_list(t, &t->receives);
   mem->fn(mem->user, t, sizeof *t, 0);
@@ -245,6 +259,7 @@ static ir_status set_up(ir_error *error) {
 }
 
 static ir_status open_mpi(const ir_mem *mem, rt_transport **out, ir_error *error) {
+  static int opened;
   int process = 0, processes = 0;
   *out = NULL;
   ir_status status = set_up(error);
@@ -252,7 +267,8 @@ static ir_status open_mpi(const ir_mem *mem, rt_transport **out, ir_error *error
   mpi_transport *t = mem->fn(mem->user, NULL, 0, sizeof *t);
   if (!t) return fail(error, IR_ERR_MEMORY, "out of memory for MPI");
   memset(t, 0, sizeof *t);
-  int code = MPI_Comm_dup(MPI_COMM_WORLD, &t->all);
+  int code = shared == MPI_COMM_NULL ? MPI_Comm_dup(MPI_COMM_WORLD, &shared) : MPI_SUCCESS;
+  t->all = shared;
   if (!code) code = MPI_Comm_set_errhandler(t->all, MPI_ERRORS_RETURN);
   if (!code) code = MPI_Comm_rank(t->all, &process);
   if (!code) code = MPI_Comm_size(t->all, &processes);
@@ -261,6 +277,7 @@ static ir_status open_mpi(const ir_mem *mem, rt_transport **out, ir_error *error
     return fail_mpi(error, code, "to start");
   }
   name_library(t->name, sizeof t->name);
+  t->tag = opened++ % TAGS;
   t->transport = (rt_transport){.mem = mem,
                                 .name = t->name,
                                 .process = (uint32_t)process,

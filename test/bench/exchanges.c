@@ -133,7 +133,7 @@ static void report(const size *s) {
 }
 
 int main(int argc, char **argv) {
-  static size sizes[] = {{16, 200, 51}, {4 << 20, 2, 7}};
+  static size sizes[] = {{16, 20, 301}, {4 << 20, 1, 9}};
   enum { SIZES = sizeof sizes / sizeof *sizes };
   vf_error error = {VF_OK, ""};
   bool speaks = true;

@@ -28,8 +28,11 @@
 
 enum { DEVICES = 8, MOST_ARRAYS = 64, LINE = 64 + 17 * (DEVICES + 1) };
 
-static const char *const meshes[] = {"x=4",     "x=6",     "x=8",         "x=2,y=2",
-                                     "x=2,y=3", "x=2,y=4", "x=2,y=2,z=2", NULL};
+static const char *const meshes[] = {
+    "x=4",     "x=6",     "x=8",         "x=2,y=2",
+    "x=2,y=3", "x=2,y=4", "x=2,y=2,z=2", "[x=4] latency=[1e-12] bandwidth=[1e12]",
+    NULL};
+enum { GRAPHS_OF_CONTEXT = 8 }; /* then another one joins the processes, which leave at different times */
 
 /* What a run gave: statuses, and hashes of what has none. */
 typedef struct outcome {
@@ -207,8 +210,14 @@ static bool try_case(mesh_case *c, bool made, uint64_t seed) {
   return good;
 }
 
+static bool open_context(void);
+
 static bool try_graph(uint64_t seed) {
   mesh_case c;
+  if (graphs && graphs % GRAPHS_OF_CONTEXT == 0) {
+    rt_context_destroy(context);
+    if (!open_context()) return false;
+  }
   bool made = seed % 3 == 0   ? mesh_case_of_graph(&c, seed, meshes)
               : seed % 3 == 1 ? mesh_case_of_control(&c, recording, seed, meshes)
                               : mesh_case_of_row(&c, seed, meshes);
@@ -277,16 +286,22 @@ static long try_reshards(const char *path) {
   return failed;
 }
 
-static bool open_contexts(void) {
+static bool open_context(void) {
   ir_error error = {0};
-  vf_error api = {0};
   rt_options options = {.threads = 1};
+  context = NULL;
+  bool good = rt_context_create(&ir_mem_libc, &options, &context, &error) == IR_OK &&
+              (!joined || fe_processes_join(context, 120, &error) == IR_OK);
+  if (!good) fprintf(stderr, "%s\n", error.text);
+  return good;
+}
+
+static bool open_contexts(void) {
+  vf_error api = {0};
   joined = rt_mpi_is_launched();
   recording = vf_context_create(NULL, &api);
-  bool good = recording && rt_context_create(&ir_mem_libc, &options, &context, &error) == IR_OK &&
-              (!joined || fe_processes_join(context, 120, &error) == IR_OK);
-  if (!good) fprintf(stderr, "%s%s\n", api.message, error.text);
-  return good;
+  if (!recording) fprintf(stderr, "%s\n", api.message);
+  return recording && open_context();
 }
 
 int main(int argc, char **argv) {
