@@ -78,6 +78,7 @@ struct vf_graph {
   size_t outer_references;  /* how many there were before the innermost of these functions */
   uint32_t recording_level; /* level there */
   unsigned visits;          /* nested calls of functions of custom operations */
+  char missed[48];          /* the latest name that vf_graph_find did not find */
   const char *name;         /* names are interned in ir */
   size_t name_length;
   ir_named *inputs, *outputs, *variables; /* in order of declaration */
@@ -89,6 +90,11 @@ struct vf_graph {
   ir_task task;       /* of the call in progress that may take long; ir.task is NULL between them */
   fe_pending pending; /* taps of the function that is being recorded, or of the graph itself */
 };
+
+/* graph.c: the epoch of what vf_graph_find returns for a name that there is not */
+enum { FE_NOT_FOUND = UINT32_MAX - 1 };
+/* "of vf_graph_find for 'y', a name that ...; it has x", for a message. */
+const char *fe_graph_missed(const vf_graph *g, char *out, size_t size);
 
 /* context.c */
 /* One more reference to the context, and one less: the last frees it, with its session. */

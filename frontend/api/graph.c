@@ -127,7 +127,22 @@ vf_value vf_graph_find(vf_graph *g, const char *name) {
     if (!found) found = fe_graph_named(g->outputs, g->output_count, name, length);
     if (!found) found = fe_graph_named(g->variables, g->variable_count, name, length);
   }
-  return (vf_value){g, found ? found->ref : 0, g ? g->epoch : 0};
+  if (!g || found) return (vf_value){g, found ? found->ref : 0, g ? g->epoch : 0};
+  snprintf(g->missed, sizeof g->missed, "%s", name ? name : "");
+  return (vf_value){g, 0, FE_NOT_FOUND};
+}
+
+const char *fe_graph_missed(const vf_graph *g, char *out, size_t size) {
+  const ir_named *lists[] = {g->inputs, g->outputs, g->variables};
+  const size_t counts[] = {g->input_count, g->output_count, g->variable_count};
+  size_t used =
+      (size_t)snprintf(out, size, "what vf_graph_find returned for '%s', a name that @%.60s does not have",
+                       g->missed, g->name);
+  const char *lead = "; it has ";
+  for (int k = 0; k < 3; k++)
+    for (size_t i = 0; i < counts[k] && used < size; i++, lead = ", ")
+      used += (size_t)snprintf(out + used, size - used, "%s%.40s", lead, lists[k][i].name);
+  return out;
 }
 
 /* errors */
@@ -315,6 +330,13 @@ static void fail_other_graphs(ir_error *error, const char *file, const char *whi
           which ? which : "", names);
 }
 
+/* The text ends where its length, that of a pointer, ends. */
+static void say_pointer(ir_error *error) {
+  size_t used = strlen(error->text);
+  snprintf(error->text + used, sizeof error->text - used,
+           "; the text has %zu bytes, as a pointer has: its length is strlen(text)", sizeof(char *));
+}
+
 vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const char *file, const char *which,
                          vf_error *error) {
   ir_error failure = {0};
@@ -339,6 +361,9 @@ vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const c
     fe_weights_close(&weights);
     fe_report_as_memory(c, failures, &g->error);
     failure = g->error;
+    if (failure.status == IR_ERR_INVALID && length == sizeof(char *) &&
+        strstr(failure.text, "the end of the text"))
+      say_pointer(&failure);
     if (failure.status) {
       fe_graph_free(g);
       g = NULL;

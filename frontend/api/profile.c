@@ -37,10 +37,12 @@ static bool open_profile(vf_profile *p, vf_graph *g, ir_error *error) {
                                  .param_count = g->input_count,
                                  .results = p->results,
                                  .result_count = p->result_count};
-  return fe_machine_find(runtime, &machine, &known, error) == IR_OK &&
-         fe_profile_init(&p->profile, runtime, fe_program_runtime(p->program), g ? &g->ir : NULL, &p->block,
-                         known ? fe_machine_limits(&machine, rt_context_threads(runtime)) : NULL,
-                         error) == IR_OK;
+  bool good = fe_machine_find(runtime, &machine, &known, error) == IR_OK &&
+              fe_profile_init(
+                  &p->profile, runtime, fe_program_runtime(p->program), g ? &g->ir : NULL, &p->block,
+                  known ? fe_machine_limits(&machine, rt_context_threads(runtime)) : NULL, error) == IR_OK;
+  p->profile.statements = g ? &g->statements : NULL;
+  return good;
 }
 
 vf_profile *vf_program_profile(const vf_program *program, vf_graph *g, vf_error *error) {

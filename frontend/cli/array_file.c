@@ -37,7 +37,7 @@ static void read_file(const char *text, fe_array *out, ir_error *error) {
   fe_arrays arrays;
   if (!archive_length(text)) {
     fe_npy_read(text, &cli_array_mem, out, error);
-    if (error->status == IR_ERR_IO && !strpbrk(text, "./"))
+    if (error->status == IR_ERR_IO && !strpbrk(text, "./") && access(text, F_OK) != 0)
       cli_error_add(error, "; a value that is no file is a number, or a list such as [1,2]");
     return;
   }

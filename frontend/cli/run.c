@@ -293,8 +293,8 @@ static int print_times(runner *r) {
 }
 
 static int print_profile(runner *r, FILE *to) {
-  const cli_profiled profiled = {r->context,    r->program,     &r->s.g,         r->block,
-                                 r->buffers.in, r->buffers.out, r->inputs.values};
+  const cli_profiled profiled = {r->context,      r->program,    &r->s.g,        r->block,
+                                 r->s.statements, r->buffers.in, r->buffers.out, r->inputs.values};
   return cli_profile(&profiled, r->profile, to, &r->s.error) != IR_OK ? fail_run(r) : CLI_OK;
 }
 

@@ -26,11 +26,10 @@ bool fe_data_is_value(fe_data_call *c, const char *what, vf_value x) {
   vf_graph *g = c->view->graph;
   if (x.graph == g && g->error.status)
     return fe_data_refuse(c, "the graph has failed before: %.300s", g->error.text);
+  if (x.graph && !x.id && x.epoch == FE_NOT_FOUND)
+    return fe_data_refuse(c, "%s is %s", what, fe_graph_missed(x.graph, (char[400]){0}, 400));
   if (!x.graph || x.id == 0)
-    return fe_data_refuse(c,
-                          "%s is the error value of a failure that was cleared, or of vf_graph_find for a "
-                          "name that the graph does not have",
-                          what);
+    return fe_data_refuse(c, "%s is the error value of a failure that was cleared", what);
   if (x.graph != g)
     return fe_data_refuse(c, "%s belongs to graph @%.60s, the view to @%.60s; they belong to one graph", what,
                           x.graph->name, g->name);

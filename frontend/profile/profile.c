@@ -26,8 +26,9 @@ static size_t place_in_kind(const ir_plan *plan, uint32_t slot) {
   return place;
 }
 
-/* What a kernel writes: "%y, temporary 2". */
-static void put_written(const fe_explained *e, const ir_step *step, const ir_parsed_graph *block, char *out) {
+/* What a kernel writes: "%y, %h, temporary 2", where a statement names %h. */
+static void put_written(const fe_profile *p, const fe_explained *e, const ir_step *step, char *out) {
+  const ir_parsed_graph *block = p->block;
   size_t at = 0;
   out[0] = '\0';
   for (uint32_t i = 0; i < ir_written_slots(step) && at < FE_PROFILE_NAME; i++) {
@@ -36,11 +37,14 @@ static void put_written(const fe_explained *e, const ir_step *step, const ir_par
     while (result < block->result_count && e->plan->results[result] != slot) result++;
     const char *between = i ? ", " : "";
     bool shown = e->plan->slots[slot].kind == IR_SLOT_OUTPUT && result < block->result_count;
-    at += (size_t)(shown ? snprintf(out + at, FE_PROFILE_NAME - at, "%s%%%s", between,
-                                    block->results[result].name)
-                         : snprintf(out + at, FE_PROFILE_NAME - at, "%s%s %zu", between,
-                                    e->plan->slots[slot].kind == IR_SLOT_ALIAS ? "moving" : "temporary",
-                                    place_in_kind(e->plan, slot)));
+    bool named = p->statements && e->plan->slots[slot].kind == IR_SLOT_TEMP;
+    const char *name = shown   ? block->results[result].name
+                       : named ? fe_statements_name_of(p->statements, e->g, e->plan->slots[slot].value)
+                               : NULL;
+    at += (size_t)(name ? snprintf(out + at, FE_PROFILE_NAME - at, "%s%%%s", between, name)
+                        : snprintf(out + at, FE_PROFILE_NAME - at, "%s%s %zu", between,
+                                   e->plan->slots[slot].kind == IR_SLOT_ALIAS ? "moving" : "temporary",
+                                   place_in_kind(e->plan, slot)));
   }
 }
 
@@ -76,7 +80,7 @@ static void describe_kernel(void *user, const fe_explained *e, size_t number) {
   if (number >= p->count) return;
   fe_profile_row *row = &p->rows[number];
   bool sized = d->sizes.list || fe_sizes_find(p->mem, e->g, p->program, d->values, &d->sizes);
-  put_written(e, step, p->block, row->name);
+  put_written(p, e, step, row->name);
   d->failed |= !sized || !put_operations(e, step, e->values[number], row->computes);
   if (d->failed) return;
   row->each = fe_kernel_cost_of(e, p->program, d->values, number, &d->sizes);
@@ -91,6 +95,7 @@ static ir_status describe(fe_profile *p, const int64_t *values, ir_error *error)
                              .target = p->target,
                              .context = p->context,
                              .why = true,
+                             .statements = p->statements,
                              .explain_callback = describe_kernel,
                              .explain_user = &d};
   fe_dump(p->graph, p->block, &options, &ignored, error);

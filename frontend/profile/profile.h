@@ -8,15 +8,16 @@
 
 #include "frontend/machine/roofline.h"
 #include "frontend/profile/cost.h"
+#include "frontend/text/statements.h"
 #include "ir/parse/parse.h"
 
 enum { FE_PROFILE_NAME = 96, FE_PROFILE_WORDS = 160 };
 enum { FE_PROFILE_RUNS = 64 }; /* the latest ones, whose times are kept: the median of more is no steadier */
 typedef struct fe_profile_row {
-  int64_t kernel;                   /* its number as `viewfold dump --stage=kernels` counts; -1: no kernel */
-  char name[FE_PROFILE_NAME];       /* "%y", "temporary 3"; of what is no kernel, what it does: "scan" */
-  char computes[FE_PROFILE_WORDS];  /* operations of a kernel: "exp, sum"; "" where that is not known */
-  int64_t ns, times;                /* of all runs; steps inside of it included */
+  int64_t kernel;                  /* its number as `viewfold dump --stage=kernels` counts; -1: no kernel */
+  char name[FE_PROFILE_NAME];      /* "%y", "%h", "temporary 3"; of what is no kernel, what it does: "scan" */
+  char computes[FE_PROFILE_WORDS]; /* operations of a kernel: "exp, sum"; "" where that is not known */
+  int64_t ns, times;               /* of all runs; steps inside of it included */
   double read, written, operations; /* of all these times */
   double limit_ms;                  /* the same; 0: not known */
   fe_kernel_cost each;              /* of one time, for the sizes of the latest run */
@@ -28,6 +29,8 @@ typedef struct fe_profile {
   const rt_program *program;
   ir_graph *graph;              /* NULL: kernels have no names but those of the cache */
   const ir_parsed_graph *block; /* of the graph */
+  const fe_statements
+      *statements; /* likewise, set after fe_profile_init; NULL: intermediates have no names */
   const ir_target *target;
   rt_context *context;
   fe_roofline limits;   /* of all threads; its rates are 0: not known */

@@ -168,13 +168,14 @@ static void set_brief(printer *p, size_t number) {
     if (line && (!first || line < first)) first = line;
     if (line > last) last = line;
     const char *mark = items.list[i].by ? "d" : ""; /* of a derivative */
+    int shown = items.count > 2 ? 24 : 45;          /* bytes of a name, so that four have room */
     ir_text words;
     ir_text_init(&words, p->out->mem);
     if (i < NAMES && !name && !line) fe_put_statement(s, p->home, items.list[i].statement, &words);
     if (i < NAMES && words.len)
       at += (size_t)snprintf(out + at, room - at, "%s%s%.60s", i ? ", " : "", mark, ir_text_get(&words));
     else if (i < NAMES && name)
-      at += (size_t)snprintf(out + at, room - at, "%s%s%%%.20s", i ? ", " : "", mark, name);
+      at += (size_t)snprintf(out + at, room - at, "%s%s%%%.*s", i ? ", " : "", mark, shown, name);
     else if (i == NAMES) at += (size_t)snprintf(out + at, room - at, ", ...");
     ir_text_free(&words);
   }

@@ -360,6 +360,11 @@ static void test_text(void **state) {
   assert_string_equal(error.message, "sums.vf: error: no graph @three; it holds @one, @two");
   assert_null(vf_graph_parse(c, "graph @g(%x: f32[2]) {\n  return %z\n}\n", 38, NULL, NULL, &error));
   assert_memory_equal(error.message, "<text>:2:10: error: ", 20);
+  const char *pointed = "graph @g(%x: f32[2]) {\n  return %x\n}\n";
+  assert_null(vf_graph_parse(c, pointed, sizeof pointed, "p.vf", NULL, &error));
+  assert_string_equal(error.message,
+                      "p.vf:1:9: error: missing parameters, found the end of the text, expected "
+                      "'('; the text has 8 bytes, as a pointer has: its length is strlen(text)");
   assert_null(vf_graph_parse(c, NULL, 5, NULL, NULL, &error));
 }
 
@@ -429,6 +434,7 @@ static vf_value bad_divisor(vf_graph *g, vf_value x) {
 }
 static vf_value bad_zero(vf_graph *g, vf_value x) { return vf_add(x, (vf_value){0}); }
 static vf_value bad_id(vf_graph *g, vf_value x) { return vf_add(x, (vf_value){g, 4000000000u, x.epoch}); }
+static vf_value bad_find(vf_graph *g, vf_value x) { return vf_add(x, vf_graph_find(g, "w")); }
 static vf_value bad_dtype(vf_graph *g, vf_value x) { return vf_constant(g, VF_INDEX, &x); }
 static vf_value bad_operation(vf_graph *g, vf_value x) { return vf_apply(g, "reshap", &x, 1, "shape=[6]"); }
 static vf_value bad_attribute(vf_graph *g, vf_value x) {
@@ -468,9 +474,9 @@ static const struct {
     {bad_divisor, NULL},
     {bad_zero, "add: operand 2 is no value; a value is what a builder returned, one that was given operands "
                "of a graph"},
-    {bad_id, "add: operand 2 is the error value of a failure that was cleared, or of vf_graph_find for a "
-             "name that the "
-             "graph does not have"},
+    {bad_id, "add: operand 2 is the error value of a failure that was cleared (call 3: add %x)"},
+    {bad_find, "add: operand 2 is what vf_graph_find returned for 'w', a name that @test does not have; it "
+               "has x, y (call 3: add %x)"},
     {bad_dtype, "const: no dtype of a tensor; use bool, an integer or a float dtype"},
     {bad_operation, "reshap: there is no such operation; nearest: reshape"},
     {bad_attribute, "reshape: there is no attribute mode; attributes: shape"},

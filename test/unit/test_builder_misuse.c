@@ -222,8 +222,9 @@ static const struct {
      "cast "
      "the other operand (call 9: mul f16[4], 1000000.0)"},
     {ref_shape, GRAPH,
-     "ref_set: the update has shape f32[5]; x has shape f32[4], of which [4] is replaced; an update "
-     "broadcasts to that (call 8: ref_set i64[4], %five)"},
+     "ref_set: the update has shape f32[5]; the reference has shape f32[4], of which [4] is replaced; an "
+     "update "
+     "broadcasts to that (call 8: ref_set %r, %five)"},
     {reduction, MESHED,
      "all_reduce: reduce is 'avg'; it is sum, mean, max, min, prod, any or all (call 2: all_reduce %x)"},
     {reduction_none, MESHED,
@@ -279,7 +280,7 @@ static const struct {
      "(call 4: vmap f32[3])"},
     {write_batch, GRAPH,
      "ref_update: the value has batch axes that the reference lacks; sum or unbatch it first (call 7: "
-     "ref_update i64[4], %xs)"},
+     "ref_update %r, %xs)"},
     {scan_writes, GRAPH,
      "scan: a function writes a reference, which has no batch axes, and the operands have; each element of "
      "the batch would leave another version: write the reference outside (call 7: scan %xs)"},

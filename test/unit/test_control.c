@@ -180,9 +180,7 @@ static void test_refused(void **state) {
       {"axis", "scan: operand 2 has no axis; a slice is taken along the first one"},
       {"foreign", "checkpoint: result 1 belongs to graph @other, others to @g; results belong to one graph"},
       {"size", "checkpoint: result 1 is an expression of sizes, not a tensor"},
-      {"error", "checkpoint: result 1 is the error value of a failure that was cleared, or of vf_graph_find "
-                "for a name "
-                "that the graph does not have"},
+      {"error", "checkpoint: result 1 is the error value of a failure that was cleared"},
       {"none", "checkpoint: there are no results; a function has at least one"},
       {"itself", "scan: functions are nested 65 deep; they nest at most 64 deep"},
       {"ranks", "scan: result 2 is f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]; stacked, it has one more axis, and "

@@ -195,7 +195,7 @@ static void test_refused(void **state) {
   vf_ref_set(a, vf_full(number(a, 1), VF_LIST(3)));
   assert_null(vf_ref_data(a, &error));
   api_check_reason(error.message,
-                   "ref_set: the update has shape f32[3]; x has shape f32[1,2], of which [1,2] "
+                   "ref_set: the update has shape f32[3]; the reference has shape f32[1,2], of which [1,2] "
                    "is replaced; an update broadcasts to that");
   CHECK(held(a), 1, 1); /* what was good before is done */
   vf_tensor_release(i);

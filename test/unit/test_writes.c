@@ -137,9 +137,11 @@ static const refused_case refused[] = {
     {"read: the target counts 3 positions; x has shape f32[4], 4 elements; begin with address %x, of x "
      "itself",
      positions_of_another},
-    {"ref_set: the update has shape f64[4]; x has shape f32[4], and keeps its dtype; cast the update to f32",
+    {"ref_set: the update has shape f64[4]; the reference has shape f32[4], and keeps its dtype; cast the "
+     "update to f32",
      wider},
-    {"ref_set: the update has shape f32[5]; x has shape f32[4], of which [4] is replaced; an update "
+    {"ref_set: the update has shape f32[5]; the reference has shape f32[4], of which [4] is replaced; an "
+     "update "
      "broadcasts to that",
      longer},
     {"ref_update: x has shape f32[4]; op=xor takes integers or truth values", bits},

@@ -62,6 +62,8 @@ bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
   if (x.graph != c->graph)
     return fe_refuse(c, "%s %zu belongs to graph @%.60s, others to @%.60s; %ss belong to one graph", what,
                      number, x.graph->name, c->graph->name, what);
+  if (!x.id && x.epoch == FE_NOT_FOUND)
+    return fe_refuse(c, "%s %zu is %s", what, number, fe_graph_missed(x.graph, (char[400]){0}, 400));
   if (x.epoch != c->graph->epoch && !c->graph->is_session)
     return fe_refuse(
         c, "%s %zu is no value that a builder of @%.60s returned; is the variable set before it is used?",
@@ -72,11 +74,7 @@ bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
         "%s %zu is a value from before the session last realised a tensor; get it again with vf_tensor_value",
         what, number);
   if (x.id == 0 || x.id >= c->ir->count)
-    return fe_refuse(
-        c,
-        "%s %zu is the error value of a failure that was cleared, or of vf_graph_find for a name "
-        "that the graph does not have",
-        what, number);
+    return fe_refuse(c, "%s %zu is the error value of a failure that was cleared", what, number);
   if (fe_vmap_has_ended(c->graph, x.id))
     return fe_refuse(
         c,

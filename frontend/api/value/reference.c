@@ -1,4 +1,5 @@
 /* References: arrays with a newest version, which the graph knows while it records. */
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/api/value/updates.h"
@@ -116,6 +117,29 @@ static bool unbatch_target(fe_call *c, ir_ref *target, ir_ref *u) {
   return *target && *u;
 }
 
+/* What messages of assign call x is the reference, and its positions are the target. */
+static void say_reference(ir_error *error) {
+  static const char *const words[][2] = {
+      {"; x has shape ", "; the reference has shape "},
+      {"a target is a chain of views of the positions of x: address %x, then views of that",
+       "a target is r.target, or views of it, as in vf_ref_view(r, vf_flip(r.target, VF_LIST(0)))"},
+  };
+  char text[sizeof error->text];
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    char *at = strstr(error->text, words[i][0]);
+    if (!at) continue;
+    snprintf(text, sizeof text, "%s%s", words[i][1], at + strlen(words[i][0]));
+    snprintf(at, sizeof error->text - (size_t)(at - error->text), "%s", text);
+  }
+}
+
+/* The input that the reference is of, whose name messages say. */
+static ir_ref find_input(const vf_graph *g, vf_ref r) {
+  for (size_t i = 0; i < g->input_count; i++)
+    if (g->inputs[i].name == g->references[r.number].name) return g->inputs[i].ref;
+  return r.target.id;
+}
+
 static vf_value update(const char *who, vf_ref r, vf_value u, vf_write_op op) {
   fe_call c;
   ir_ref made = 0, *newest = begin(&c, who, &r, &u);
@@ -129,7 +153,11 @@ static vf_value update(const char *who, vf_ref r, vf_value u, vf_write_op op) {
     made = 0;
   }
   if (made) *newest = made;
-  else if (newest && !c.failed_before) op_rename_error(&c.graph->error, who);
+  else if (newest && !c.failed_before) {
+    op_rename_error(&c.graph->error, who);
+    say_reference(&c.graph->error);
+    if (!c.graph->is_session && c.graph->references[r.number].name) c.given[0] = find_input(c.graph, r);
+  }
   return fe_end(&c, made);
 }
 

@@ -22,6 +22,7 @@ ir_status cli_profile(const cli_profiled *p, const char *form, FILE *to, ir_erro
   if (cli_machine_find(p->context, &machine, &known, error) != IR_OK) return error->status;
   fe_profile_init(&profile, p->context, p->program, p->graph, p->block,
                   known ? fe_machine_limits(&machine, rt_context_threads(p->context)) : NULL, error);
+  profile.statements = p->statements;
   int64_t start = ir_now_ns();
   for (int i = 0; i < MOST_RUNS && !error->status; i++) {
     if (i >= LEAST_RUNS && ir_now_ns() - start >= PROFILED_NS) break;

@@ -13,6 +13,7 @@ typedef struct cli_profiled {
   const rt_program *program;
   ir_graph *graph;
   const ir_parsed_graph *block;
+  const fe_statements *statements;
   void *const *in, *const *out;
   const int64_t *values;
 } cli_profiled;

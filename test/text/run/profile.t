@@ -51,3 +51,28 @@ $ viewfold run 'f32[2]' --in x=[1,2] --profile=svg
 ! viewfold run: --profile: no form 'svg'; the forms are text, json and trace
 ! Try 'viewfold run --help'.
 ? 2
+
+== intermediates have the names of the text, as in explain
+<<< long.vf
+graph @f(%x: f32[64,128], %w: f32[128,128]) {
+  %the_scores_of_all_tokens = matmul %x, %w
+  %p = softmax %the_scores_of_all_tokens axis=1
+  %y = matmul %p, %w
+  return %y
+}
+>>>
+<<< in.vf
+graph @in() {
+  %x = ones shape=[64,128]
+  %w = ones shape=[128,128]
+  return %x, %w
+}
+>>>
+$ export VIEWFOLD_MACHINE='threads=1 read=10 copy=10 fill=10 gflops=50'
+> viewfold run in.vf --out x=x.npy --out w=w.npy && viewfold run long.vf --in x=x.npy --in w=w.npy --threads 1 --profile > table
+> grep -o '%the_scores[a-z_]*' table; viewfold explain --no-run long.vf | grep -o '%the_scores[a-z_]*'
+%the_scores_of_all_tokens
+%the_scores_of_all_tokens
+%the_scores_of_all_tokens
+%the_scores_of_all_tokens
+%the_scores_of_all_tokens
