@@ -46,7 +46,7 @@ $ viewfold run folder
 ! folder: error: cannot read the file: Is a directory
 ? 2
 $ viewfold run 'f32[4].flip(0)' --in x=folder
-! folder: error: cannot read the file: Is a directory; a value that is no file is a number, or a list such as [1,2]
+! folder: error: cannot read the file: Is a directory
 ? 2
 
 == index arithmetic of more than 64 bits
