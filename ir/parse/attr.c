@@ -153,7 +153,8 @@ bool ir_parse_value(ir_parser *p, ir_attr *out) {
 }
 
 bool ir_parse_value_of(ir_parser *p, const ir_token *name, ir_attr *out) {
-  bool spec = (ir_token_is(name, "to") || ir_token_is(name, "over")) && ir_lex_is(&p->lex, '[');
+  bool spec = (ir_token_is(name, "to") || ir_token_is(name, "over") || ir_token_is(name, "spec")) &&
+              ir_lex_is(&p->lex, '['); /* spec: the message is then that shard calls it `to` */
   return spec ? ir_parse_spec_value(p, out) : ir_parse_value(p, out);
 }
 

@@ -1,6 +1,7 @@
 /* Axes by letters: what operands must agree on, and attributes that name axes. */
 #include "check.h"
 #include "ir/letters.h"
+#include "ir/mesh/sharding.h"
 
 #include <string.h>
 
@@ -26,7 +27,11 @@ ir_ref op_letters_agree(ir_graph *g, const char *who, ir_ref made) {
 
 int64_t op_letter_axis(ir_graph *g, const char *who, ir_ref x, char letter) {
   int axis = ir_letter_axis(g, x, letter);
-  if (axis < 0)
+  const ir_mesh *mesh = ir_graph_mesh(g);
+  if (axis < 0 && mesh && ir_mesh_find(mesh, &letter, 1) >= 0)
+    op_refuse(g, "%s: there is no axis '%c'; x has shape %s; %c is an axis of the mesh, as in over=[%c]", who,
+              letter, OP_TYPE(x), letter, letter);
+  else if (axis < 0)
     op_refuse(
         g,
         "%s: there is no axis '%c'; x has shape %s; axes have letters where a type or name_axes gives them",

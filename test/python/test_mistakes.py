@@ -1,5 +1,6 @@
 """Mistakes of people who have not read the manual: what is wrong, and what would do, is in the message."""
 
+import math
 import pickle
 import tempfile
 import unittest
@@ -220,6 +221,68 @@ ROWS = (
     (lambda: vf.hessian, AttributeError, "vf.grad"),
     (lambda: vf.switch, AttributeError, "vf.cond"),
     (lambda: vf.profile(doubled, form="html")(vf.ones(3)), ValueError, "no form 'html'"),
+    (lambda: vf.nn.gelu(X, approximate="tan"), ValueError, "gelu: approximate is 'tan'; takes True or 'tanh', False or 'none'"),
+    (lambda: vf.repeat(vf.array([1, 2, 3]), [1, 2]), ValueError, "repeat: 2 repetitions for the 3 elements of axis 0; takes one for each"),
+    (lambda: np.repeat(X, [1, 2, 3], axis=0), ValueError, "repeat: 3 repetitions for the 2 elements of axis 0"),
+    (lambda: np.searchsorted(X[0], 2.0, side="middle"), ValueError, "searchsorted: side is 'middle'; takes 'left' or 'right'"),
+    (lambda: np.moveaxis(X, [0, 1], [1, 1]), ValueError, "moveaxis: the destination has axis 1 twice; takes each axis once"),
+    (lambda: vf.moveaxis(X, [0, 1], [1]), ValueError, "moveaxis: 2 sources and 1 destinations; takes as many of both"),
+    (lambda: vf.eye(2.5), TypeError, "eye: the rows are 2.5; takes an integer"),
+    (lambda: vf.eye((2, 3)), TypeError, r"eye: the rows are \(2, 3\); takes an integer, as in eye\(2, 3\)"),
+    (lambda: vf.linspace(X[0], X[1], 3), TypeError, r"linspace: start is an array of shape \(3,\); start and stop are numbers"),
+    (lambda: vf.nn.rms_norm(X, 1e-5), TypeError, "rms_norm.*the weight is an array, and got 1e-05; it is eps=1e-05"),
+    (lambda: vf.nn.rms_norm(X, (3,)), TypeError, r"rms_norm.*the weight is an array, and got \(3,\)"),
+    (lambda: vf.nn.layer_norm(X, vf.ones(3), 1e-5), TypeError, "layer_norm.*the bias is an array, and got 1e-05; it is eps=1e-05"),
+    (lambda: vf.export(lambda x: x, (2, 3)), TypeError, r"export: argument 0 is \(2, 3\), numbers and not an array; .* as of vf.ones\(\(2, 3\)\)"),
+    (lambda: vf.jit(lambda n: vf.fori_loop(0, n, lambda i, c: c + i, 0))(vf.array(3)), TypeError, "fori_loop: a bound is an array that is computed .* vf.while_loop"),
+    (lambda: vf.jit(lambda a, p: a @ p["w"], mesh=vf.Mesh(x=2), in_specs=(None, {"v": vf.P("x")}))(X, {"w": vf.ones((3, 2))}), ValueError,
+     r"in_specs\[1\] has the key 'v', which the argument lacks; it has 'w'"),
+    (lambda: vf.jit(lambda x: x, mesh=vf.Mesh(x=2), in_specs=("x",))(vf.ones(4)), TypeError, r"got 'x'; an axis of the mesh is vf\.P\('x'\)"),
+    (lambda: vf.jit(lambda x: x, mesh=vf.Mesh(x=2), out_specs=1), TypeError, r"jit has no option out_specs; vf\.shard\(y, vf\.P\('x'\)\)"),
+    (lambda: vf.Mesh(x=2.5), TypeError, "Mesh: x is 2.5; the size of an axis is an integer"),
+    (lambda: vf.Mesh(x=2, devices=["cpu"]), TypeError, r"devices are named in a text, as in vf\.Mesh\('\[x=2\] devices="),
+    (lambda: vf.Mesh(x=2).__enter__(), TypeError, r"a mesh is no context: vf\.set_mesh\(mesh\)"),
+    (lambda: vf.processes("a"), TypeError, "processes: 'a' is no number of seconds"),
+    (lambda: vf.split(vf.ones(5), 2), ValueError, r"parts must be equal: numpy\.array_split\(x, n\) takes any number"),
+    (lambda: vf.chunk(X, 2), AttributeError, r"np\.array_split\(x, parts, axis=0\), and vf\.split\(x, parts, axis=0\) for equal ones"),
+    (lambda: vf.float("a"), AttributeError, r"viewfold has no float; vf\.float32, as in x\.astype\(vf\.float32\)"),
+    (lambda: vf.int, AttributeError, r"viewfold has no int; vf\.int32, as in x\.astype\(vf\.int32\)"),
+    (lambda: vf.PartitionSpec("x"), AttributeError, r"viewfold has no PartitionSpec; vf\.P\('x', None\)"),
+    (lambda: vf.NamedSharding(1), AttributeError, r"viewfold has no NamedSharding; vf\.jit\(f, mesh="),
+    (lambda: vf.ShapeDtypeStruct, AttributeError, r"an example is an array: vf\.zeros\(shape"),
+    (lambda: vf.make_jaxpr, AttributeError, r"print\(vf\.explain\(f\)\(\*arrays\)\.graph\)"),
+    (lambda: vf.quantile(X, 0.5), AttributeError, r"np\.quantile\(x, 0\.5\), which takes these arrays"),
+    (lambda: vf.tree.leaves(X), AttributeError, r"flatten\(tree\)\[0\] are the leaves"),
+    (lambda: X.fill_(0), AttributeError, r"arrays do not change: vf\.full_like\(x, value\), or r\[\.\.\.\] = value of a vf\.Ref"),
+    (lambda: X.zero_(), AttributeError, r"arrays do not change: vf\.zeros_like\(x\), or r"),
+    (lambda: X.scatter_(0, X, X), AttributeError, r"arrays do not change: x\.at\[i\]\.set\(y\), or r"),
+    (lambda: X.abs_(), AttributeError, r"arrays do not change: x = vf\.abs\(x, \.\.\.\), or r"),
+    (lambda: X.unheard_(), AttributeError, "arrays do not change: operations give new ones, or r"),
+    (lambda: X.t(), AttributeError, r"arrays have no t; x\.T"),
+    (lambda: X.cast("int32"), AttributeError, r"arrays have no cast; x\.astype\(dtype\)"),
+    (lambda: X.max(1).values, AttributeError, r"max, min and sort give the array itself, and vf\.argmax"),
+    (lambda: X.set(0), AttributeError, r"arrays have no set; x\.at\[i\]\.set\(y\), or x\[i\] = y"),
+    (lambda: np.copyto(X, 1), TypeError, r"numpy\.copyto writes into its argument, .*: x = vf\.full_like\(x, value\), or x = y"),
+    (lambda: np.put(X, [0], 9), TypeError, r"numpy\.put writes into its argument, .*: x = x\.at\[i\]\.set\(y\), or x\[i\] = y"),
+    (lambda: np.fill_diagonal(X, 0), TypeError, r"x = vf\.where\(vf\.eye\(n, dtype='bool'\), value, x\)"),
+    (lambda: np.pad(X, 1, constant_values=7), TypeError, r"has no constant_values; use vf\.pad\(x, \.\.\., value=\.\.\.\)"),
+    (lambda: np.average(X, weights=[1, 2, 3], axis=0), ValueError, "average: 3 weights for the 2 elements along axis 0"),
+    (lambda: np.bincount(X), TypeError, r"bincount: the array is float32; takes integers"),
+    (lambda: vf.vmap(lambda x: x, axis_name="i")(X), TypeError, r"vmap has no option axis_name; .*: vf\.vmap\(f\)\(x\)\.sum\(axis=0\)"),
+    (lambda: vf.fori_loop(3, lambda i, c: c, 0.0), TypeError, r"it is fori_loop\(lower, upper, body, init\)"),
+    (lambda: vf.vjp(lambda x: x, X), TypeError, r"it is vjp\(function, primals, cotangents\)"),
+    (lambda: vf.array(2**70), OverflowError, "; a float holds it rounded"),
+    (lambda: vf.array([-1], dtype="uint8"), OverflowError, "0 to 255; a wider or a signed one holds it"),
+    (lambda: (X > 0) + (X > 0), ValueError, r"no arithmetic on bool; .* or use & \| ~ \^"),
+    (lambda: (X > 0) or X, TypeError, r"with & \| ~ in place of and, or, not and of a < x < b, and vf\.maximum and vf\.minimum of max and min"),
+    (lambda: vf.jit(lambda x: [x for _ in range(x.sum())])(X), TypeError, r"in place of range\(n\) use vf\.while_loop, or vf\.fori_loop where n is known"),
+    (lambda: vf.jit(lambda x: x.tolist())(X), TypeError, r"return it, or vf\.print\('x is \{\}', x\) and vf\.tap\(x, function\)"),
+    (lambda: vf.jit(lambda x: math.exp(x))(vf.ones(())), TypeError, r"in place of math\.exp\(x\) vf\.exp\(x\)"),
+    (lambda: vf.name_axes(X, ("a", "b")), TypeError, r"name_axes: the letters are \('a', 'b'\); takes one text"),
+    (lambda: vf.einsum("ij,jk->ik", [X, X]), TypeError, "einsum takes operands one by one"),
+    (lambda: vf.compile("net.vf"), ValueError, r"'net\.vf' is the name of a file, which vf\.load_program reads"),
+    (lambda: vf.collectives.ppermute(X, "x", [(0, 1)]), TypeError, r"it is ppermute\(x, over, axis, pairs"),
+    (lambda: vf.jax, AttributeError, "import viewfold.jax"),
 )
 
 
@@ -263,6 +326,17 @@ class Mistakes(Case):
         for number, (call, kind, message) in enumerate(ROWS):
             with self.subTest(number=number), self.assertRaisesRegex(kind, message):
                 call()
+
+
+class Values(Case):
+    def test_taken(self):
+        """What other libraries write is taken where it is no mistake."""
+        x = vf.array([-1.0, 0.5, 2.0])
+        self.assertEqual(vf.nn.gelu(x, approximate="none").tolist(), vf.nn.gelu(x).tolist())
+        self.assertEqual(vf.nn.gelu(x, approximate="tanh").tolist(), vf.nn.gelu(x, approximate=True).tolist())
+        self.assertNotEqual(vf.nn.gelu(x, approximate="tanh").tolist(), vf.nn.gelu(x).tolist())
+        self.assertEqual(int(vf.fori_loop(0, vf.array(4), lambda i, c: c + i, 0)), 6)
+        self.assertEqual(vf.repeat(vf.array([1, 2, 3]), [1, 0, 2]).tolist(), [1, 3, 3])
 
 
 class Lists(Case):

@@ -71,4 +71,182 @@ text && /"\)$/ {
 >>>
 $ awk -f rows.awk "$TEST_ROOT/passes/ops/foreign.def" > rows
 > awk '/^## Names of operations/ { on = 1 } on && /^\| `/' "$TEST_ROOT/docs/coming-from.md" | diff rows - && wc -l < rows
-159
+175
+
+== the dtype float32 as an operation
+<<< a.vf
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = float32 %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: float32: there is no such operation; here it is %z = cast %x dtype=f32
+? 2
+
+== the dtype float64 as an operation
+<<< a.vf
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = float64 %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: float64: there is no such operation; here it is %z = cast %x dtype=f64
+? 2
+
+== the dtype int32 as an operation
+<<< a.vf
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = int32 %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: int32: there is no such operation; here it is %z = cast %x dtype=i32
+? 2
+
+== the dtype half as an operation
+<<< a.vf
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = half %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: half: there is no such operation; here it is %z = cast %x dtype=f16
+? 2
+
+== the dtype uint8 as an operation
+<<< a.vf
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = uint8 %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: uint8: there is no such operation; here it is %z = cast %x dtype=u8
+? 2
+
+== the dtype boolean as an operation
+<<< a.vf
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = boolean %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: boolean: there is no such operation; here it is %z = cast %x dtype=bool
+? 2
+
+== the spec of a shard
+<<< a.vf
+mesh @m [x=2]
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = shard %s spec=[x,-]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:3:3: error: shard: there is no attribute spec; attributes: to; here that is to=[x,-]
+? 2
+
+== an axis of the mesh as one of the value
+<<< a.vf
+mesh @m [x=2]
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = all_reduce %s axis=x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:3:3: error: all_reduce: there is no axis 'x'; x has shape f32[4,4]; x is an axis of the mesh, as in over=[x]
+? 2
+
+== the path of an array
+<<< a.vf
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = data path="x.npy"
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: data: there is no attribute path; attributes: shape, values, dtype; here that is file="w.npy", with name="w" where the file holds several
+? 2
+
+== a transposed operand
+<<< a.vf
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = matmul %x, %x transpose_b=true
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: matmul: there is no attribute transpose_b; attributes: none; here that is permute %x order=[1,0] before it
+? 2
+
+== a pattern
+<<< a.vf
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = rearrange %x pattern="a b -> b a"
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: rearrange: there is no attribute pattern; attributes: from, to, reduce; here that is from="ab" to="ba", the two sides of the arrow
+? 2
+
+== an element of an axis
+<<< a.vf
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = getitem %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: getitem: there is no such operation; a position of an axis is `point %x axis=0 index=1`, a range `shrink %x bounds=[[1,3],[0,4]]`
+? 2
+
+== a comparison
+<<< a.vf
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = compare %x, 1
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: compare: there is no such operation; lt, le, gt, ge, eq and ne compare, as in `%z = lt %x, %y`
+? 2
+
+== an array of a file
+<<< a.vf
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = load %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: load: there is no such operation; an array of a file is a constant: `%w = data file="w.npy"`
+? 2
+
+== a reference
+<<< a.vf
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = ref_set %x, 1.0
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: ref_set: there is no such operation; a reference is written by defining its name again, as in `%r = mul %r, 2.0`
+? 2
+
+== one of several results
+<<< a.vf
+graph @g(%x: f32[4,3], %s: f32[4,4]) {
+  %y = get_tuple_element %x index=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: get_tuple_element: there is no such operation; several results are named where they are made: %a, %b = split %x parts=2
+? 2

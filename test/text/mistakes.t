@@ -884,7 +884,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:26: error: bad expression, found ']', expected a number, a variable, a range, '-', '!' or '('
+! a.vf:2:22: error: no mesh, found '[', expected a mesh above the graph, as in mesh @m [x=2,y=4]
 ? 2
 
 == an expression for a parameter

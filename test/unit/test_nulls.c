@@ -32,6 +32,7 @@ CASE(run_part_lists, vf_program_run_parts(m->program, NULL, NULL, NULL, e))
 CASE(parse_text, vf_graph_parse(m->context, NULL, 8, "g.vf", NULL, e))
 CASE(arrays_context, vf_arrays_write(NULL, "x.npz", 0, NULL, e))
 CASE(mesh_context, vf_mesh_create(NULL, "x=2", e))
+CASE(mesh_text, vf_mesh_create(m->context, NULL, e))
 CASE(mesh_arrays, vf_mesh_part(m->mesh, "[x]", VF_LIST(8), 0, NULL, NULL, e))
 CASE(set_mesh, vf_graph_set_mesh(m->graph, NULL, e))
 CASE(tensor_part, vf_tensor_part(m->tensor, 0, NULL, NULL, e))
@@ -68,6 +69,7 @@ static const struct {
     {parse_text, "g.vf: the text is NULL"},
     {arrays_context, "arrays: the context is NULL"},
     {mesh_context, "mesh: the context is NULL"},
+    {mesh_text, "mesh: the text of the axes is NULL; it is as in \"x=2,y=4\""},
     {mesh_arrays, "mesh: an array for 1 numbers is NULL"},
     {set_mesh, "set_mesh: the mesh is NULL"},
     {tensor_part, "part: the list of first or last positions is NULL"},

@@ -155,6 +155,8 @@ static void test_view_refusals(void **state) {
        "z; x has shape f32[z,3]; give the size; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
       {"reshape f32[1] shape=[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
        "reshape: the result has rank 17; a tensor has at most 16 axes"},
+      {"flatten f32[2,3,4] start_dim=2 end_dim=1",
+       "flatten: the first axis, 2, is behind the last, 1; x has shape f32[2,3,4]; exchange them"},
       {"flatten f32[2,3] end_dim=2",
        "flatten: axis 2 is out of range; x has shape f32[2,3]; the axis must lie in -2..1"},
       {"expand f32[2,3] shape=[2,6]", "expand: shape [2,6] asks for 6 at axis 1; x has shape f32[2,3], 3 "

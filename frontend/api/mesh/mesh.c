@@ -15,10 +15,11 @@ struct vf_mesh {
 vf_mesh *vf_mesh_create(vf_context *context, const char *text, vf_error *out) {
   ir_error error = {0};
   const char *wrong = fe_not(context, FE_CONTEXT);
-  vf_mesh *m = wrong ? NULL : ir_alloc(&context->mem, sizeof *m);
-  if (!text) text = "";
+  vf_mesh *m = wrong || !text ? NULL : ir_alloc(&context->mem, sizeof *m);
   if (!m) {
     if (wrong) ir_fail(&error, IR_ERR_INVALID, "mesh: the context is %s", wrong);
+    else if (!text)
+      ir_fail(&error, IR_ERR_INVALID, "mesh: the text of the axes is NULL; it is as in \"x=2,y=4\"");
     else ir_fail(&error, IR_ERR_MEMORY, "mesh: out of memory");
     fe_report(out, &error);
     return NULL;

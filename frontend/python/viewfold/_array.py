@@ -158,6 +158,7 @@ class Array(_native.Array):
         """The elements as numbers in nested lists."""
         from ._text import to_list
 
+        self._ask("return it, or vf.print('x is {}', x) and vf.tap(x, function) show them when the function runs")
         return to_list(self)
 
     def item(self, *index: int) -> Any:
@@ -176,8 +177,9 @@ class Array(_native.Array):
             raise TypeError(f"an array inside of a function that is being traced has no elements; {advice}")
 
     def _scalar(self, what: str) -> Any:
-        self._ask("in place of range(n) use vf.fori_loop, of list[i] an array x[i], or make the argument static (static_argnames)"
-                  if what == "index" else f"in place of {what}(x) use x itself, or x.astype(...), or make the argument static")
+        self._ask("in place of range(n) use vf.while_loop, or vf.fori_loop where n is known, of list[i] an array x[i], or make the argument static (static_argnames)"
+                  if what == "index" else f"in place of {what}(x) use x itself, or x.astype(...), in place "
+                  "of math.exp(x) vf.exp(x), or make the argument static")
         if self.ndim:
             raise TypeError(f"{what}: the array has shape {self.shape}; takes one without axes, as of x[0] or x.sum()")
         return self.item()
@@ -185,7 +187,8 @@ class Array(_native.Array):
     def __bool__(self) -> bool:
         if self.ndim:
             raise TypeError(f"bool: the array has shape {self.shape}; (x == y).all() and .any() are one truth value, and a "
-                            "condition for each element is vf.where(x > 0, a, b)")
+                            "condition for each element is vf.where(x > 0, a, b), with & | ~ in place of and, or, not and of a < x < b, and "
+                            "vf.maximum and vf.minimum of max and min")
         self._ask("use vf.where, vf.cond or vf.while_loop in place of if, while and assert, & | ~ of and, or, not and of a < x < b, "
                   "vf.maximum and vf.minimum of max and min, vf.sort of sorted, or make the argument static")
         return bool(self.item())
@@ -200,7 +203,7 @@ class Array(_native.Array):
         return complex(self._scalar("complex"))
 
     def __index__(self) -> int:
-        if self.dtype.kind not in "iu":
+        if self.dtype.kind not in "iu" and (self._state != "traced" or _native.tracing() is None):
             raise TypeError(f"an index is an integer, and the array has dtype {self.dtype.name}")
         return int(self._scalar("index"))
 

@@ -38,7 +38,9 @@ def _flatten(nested: Any, shape: tuple[int, ...], out: list[Any]) -> None:
 
 def _range_of(dtype: DType) -> str:
     bits = 8 * dtype.itemsize - (dtype.kind == "i")
-    return f", {-(1 << bits) if dtype.kind == 'i' else 0} to {(1 << bits) - 1}; a wider one holds it" if dtype.kind in "iu" else ""
+    return f", {-(1 << bits) if dtype.kind == 'i' else 0} to {(1 << bits) - 1}; a " + (
+        "wider or a signed one holds it" if dtype.kind == "u" else "wider one holds it" if dtype.itemsize < 8 else
+        "float holds it rounded") if dtype.kind in "iu" else ""
 
 
 def _from_numbers(numbers: Any, dtype: DType | None) -> Array:
@@ -269,6 +271,9 @@ def linspace(start: float, stop: float, /, num: int, *, dtype: Any = None, devic
     """num numbers at equal distances, with both ends unless `endpoint` is false."""
     _check_device(device)
     want = float32 if dtype is None else to_dtype(dtype)
+    for role, given in (("start", start), ("stop", stop)):
+        if getattr(given, "ndim", 0):
+            raise TypeError(f"linspace: {role} is an array of shape {tuple(given.shape)}; start and stop are numbers")
     if num == 0:
         return zeros((0,), dtype=want)
     if not endpoint and num > 0:
@@ -281,6 +286,10 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = N
     _check_device(device)
     want = float32 if dtype is None else to_dtype(dtype)
     columns = n_rows if n_cols is None else n_cols
+    for role, given in (("rows", n_rows), ("columns", columns)):
+        if isinstance(given, (float, str, tuple, list)):
+            raise TypeError(f"eye: the {role} are {given!r:.40}; takes an integer" +
+                            (f", as in eye{tuple(given)}" if isinstance(given, (tuple, list)) else ""))
     if isinstance(n_rows, int) and isinstance(columns, int) and min(n_rows, columns) < 0:
         raise ValueError(f"eye: {n_rows} rows and {columns} columns; takes 0 or more")
     rows = apply("arange", (), f"dtype=i64 start=0 stop={n_rows} step=1") if n_rows else zeros((0,), dtype="int64")

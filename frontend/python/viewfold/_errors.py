@@ -13,14 +13,18 @@ _IN_PYTHON = tuple((re.compile(found), written) for found, written in (
     (r"^(\w+): has (\d+) results; vf_apply_all returns them all", r"\1: has \2 results; vf.apply('\1', operands, attributes, \2) gives them all"),
     (r"; `viewfold ops \w+` shows how", ""),
     (r"its value as one is the sum of ones: .*? = sum %o", "an array of it is vf.asarray(n)"),
+    (r"or use and, or, not\b", "or use & | ~ ^"),
+    (r"\bchunk takes any number", "numpy.array_split(x, n) takes any number"),
     (r"%y = neg %x", "y = vf.negative(x)"),
     (r"\bvf_(grad|vjp|jvp|vmap|scan|cond|tap|print|callback|concat|stack|reshape|gather|where|output|data|ones|zeros)\b", r"vf.\1"),
 ))
 
+_SIGNS = ("vf_", "%", "`", "and, or, not", "chunk")  # one is in each message that a row is for
+
 
 def in_python(message: str) -> str:
     """The message of the library, with what Python calls the same."""
-    for found, written in _IN_PYTHON if "vf_" in message or "%" in message or "`" in message else ():
+    for found, written in _IN_PYTHON if any(sign in message for sign in _SIGNS) else ():
         message = found.sub(written, message)
     return message
 

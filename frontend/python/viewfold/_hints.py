@@ -53,6 +53,14 @@ _METHODS = {
     "resize": "x.reshape(shape)",
     "tofile": "vf.save(path, x)",
     "block_until_ready": "x.realise()",
+    "zero": "vf.zeros_like(x)",
+    "t": "x.T",
+    "cast": "x.astype(dtype)",
+    "shrink": "x[0:1, 0:1]",
+    "set": "x.at[i].set(y), or x[i] = y",
+    "values": "max, min and sort give the array itself, and vf.argmax, vf.argmin and vf.argsort the places",
+    "indices": "vf.argmax, vf.argmin and vf.argsort give the places",
+    "unfold": "x[:, i + vf.arange(size)] is a window, vf.stack of them all",
 }
 
 # of the package and its modules
@@ -131,6 +139,19 @@ _NAMES = {
     "set_default_dtype": "dtypes are those of arrays: vf.zeros(shape, dtype=vf.float64)",
     "load_state_dict": "vf.load('w.safetensors') gives a dictionary of arrays",
     "state_dict": "vf.save('w.safetensors', params), of a dictionary of arrays",
+    "jax": "it is a module of its own: import viewfold.jax",
+    "torch": "it is a module of its own: import viewfold.torch",
+    "stablehlo": "it is a module of its own: import viewfold.stablehlo",
+    "PartitionSpec": "vf.P('x', None)",
+    "NamedSharding": "vf.jit(f, mesh=vf.Mesh(x=2), in_specs=(vf.P('x'),)), or vf.shard(x, vf.P('x')) after vf.set_mesh",
+    "ShapeDtypeStruct": "an example is an array: vf.zeros(shape, dtype='float32')",
+    "float": "vf.float32, as in x.astype(vf.float32)",
+    "single": "vf.float32, as in x.astype(vf.float32)",
+    "double": "vf.float64, as in x.astype(vf.float64)",
+    "half": "vf.float16, as in x.astype(vf.float16)",
+    "int": "vf.int32, as in x.astype(vf.int32)",
+    "long": "vf.int64, as in x.astype(vf.int64)",
+    "short": "vf.int16, as in x.astype(vf.int16)",
 }
 
 # Names of options elsewhere (NumPy, torch, JAX), and what they are called here: the first that the function has.
@@ -148,6 +169,19 @@ _OPTIONS = {
     "argnum": ("argnums",), "in_dims": ("in_axes",), "out_dims": ("out_axes",), "static_argnum": ("static_argnums",),
 }
 
+# Where an option of one function alone has no counterpart.
+_LACKS = {
+    ("vmap", "axis_name"): "what is summed over the batch is summed behind it: vf.vmap(f)(x).sum(axis=0)",
+    ("jit", "out_specs"): "vf.shard(y, vf.P('x')) of a result, inside of the function, divides it",
+    ("jit", "out_shardings"): "vf.shard(y, vf.P('x')) of a result, inside of the function, divides it",
+    ("jit", "in_shardings"): "in_specs=(vf.P('x'),) with mesh=vf.Mesh(x=2) divides arguments",
+}
+
+
+def option_of(option: str, known: Any) -> str | None:
+    """What an option of other libraries is called by a function that knows these."""
+    return next((k for k in _OPTIONS.get(option, ()) if k in known), None)
+
 
 def of_option(function: Any, error: TypeError, given: Any) -> TypeError | None:
     """What to say where a call has failed because of an option that the function does not have; None: it failed otherwise."""
@@ -156,10 +190,10 @@ def of_option(function: Any, error: TypeError, given: Any) -> TypeError | None:
         return None
     known = [p for p, q in inspect.signature(function).parameters.items() if q.kind in (q.KEYWORD_ONLY, q.POSITIONAL_OR_KEYWORD)]
     name, option = function.__name__, found[2]
-    ours = next((k for k in _OPTIONS.get(option, ()) if k in known), None)
-    if ours:
+    ours, lacks = option_of(option, known), _LACKS.get((name, option))
+    if ours and not lacks:
         return TypeError(f"{name}: {option} is called {ours} here, as in {name}(x, {ours}=...)")
-    instead = WITHOUT.get(option)
+    instead = lacks or WITHOUT.get(option)
     return TypeError(f"{name} has no option {option}; " + (f"{instead}; " if instead else "") +
                      (f"its options are {', '.join(known)}" if known else "it has none"))
 
@@ -187,7 +221,8 @@ def with_options(function: Any) -> Any:
 
 
 # functions without options that are called wrongly as often, and not within loops
-_EXPLAINED = ("save", "load", "print", "tile", "compile", "load_program", "grad", "name_axes")
+_EXPLAINED = ("save", "load", "print", "tile", "compile", "load_program", "grad", "name_axes", "fori_loop", "vjp", "jvp", "ppermute",
+              "all_to_all", "reduce_scatter", "all_gather")
 
 
 def say_options(names: dict[str, Any], public: Any) -> None:
@@ -207,10 +242,18 @@ _LAYERS = ("Module", "Linear", "Conv1d", "Conv2d", "LayerNorm", "BatchNorm2d", "
 _BY_NAME = {name: advice for names, advice in NAMES.items() for name in names.split()}
 
 
+def _in_place(name: str) -> str:
+    """What does in place of torch's method NAME_, which writes into its array."""
+    import viewfold
+
+    said = f"x = vf.{name}(x, ...)" if callable(vars(viewfold).get(name)) else of_array(name) or "operations give new ones"
+    return f"arrays do not change: {said}" + ("" if "vf.Ref" in said else ", or r[...] = value of a vf.Ref")
+
+
 def of_array(name: str) -> str | None:
     """What does in place of a method or attribute that arrays do not have."""
     if name.endswith("_") and not name.startswith("_") and name not in _METHODS:
-        return f"arrays do not change: x = vf.{name[:-1]}(x, ...), or r[...] = value of a vf.Ref"
+        return _in_place(name[:-1])
     if name in _METHODS or name.startswith("_"):
         return _METHODS.get(name)
     import viewfold

@@ -58,6 +58,9 @@ def spec_text(spec: Any, rank: int) -> str:
     if isinstance(spec, P):
         return spec.text(rank)
     if isinstance(spec, str):
+        if "[" not in spec:
+            raise TypeError(f"a spec says how an array is divided, as vf.P('x', None) or '[x,-]'; got {spec!r:.60}; an axis of the mesh is "
+                            f"vf.P({spec!r:.60})")
         return spec
     raise TypeError(f"a spec says how an array is divided, as vf.P('x', None) or '[x,-]'; got {spec!r:.60}")
 
@@ -73,8 +76,18 @@ class Mesh:
     def __init__(self, text: str | None = None, /, *other: Any, **axes: int) -> None:
         if (text is None) == (not axes) or not isinstance(text, (str, type(None))) or other:
             raise TypeError("Mesh takes the sizes of named axes, as in Mesh(x=2, y=4) or Mesh('x=2,y=4')")
+        wrong = next((name for name, size in axes.items() if not hasattr(type(size), "__index__")), None)
+        if wrong is not None:
+            raise TypeError(f"Mesh: {wrong} is {axes[wrong]!r:.40}; the size of an axis is an integer, and devices are named in a text, as in "
+                            "vf.Mesh('[x=2] devices=[\"cpu\",\"cpu\"]')")
         self._text = text or ",".join(f"{name}={size}" for name, size in axes.items())
         self._native = _native.mesh(self._text)
+
+    def __enter__(self) -> Any:
+        raise TypeError("a mesh is no context: vf.set_mesh(mesh) is for arrays outside of functions, vf.jit(f, mesh=mesh) for a function")
+
+    def __exit__(self, *error: Any) -> None:
+        pass
 
     @property
     def shape(self) -> dict[str, int]:
@@ -147,6 +160,8 @@ def processes(seconds: float | None = None) -> tuple[int, int]:
     With seconds, joins those that a launcher of MPI has started (mpirun -n 4 python f.py): once, before functions are
     compiled. It says how long one may be silent while others wait for it; 0: 10.
     """
+    if seconds is not None and not isinstance(seconds, (int, float)):
+        raise TypeError(f"processes: {seconds!r:.40} is no number of seconds, which one process may be silent while others wait for it")
     if seconds is None:
         return _native.processes()
     joined = _native.processes(float(seconds))
@@ -167,19 +182,22 @@ class Placed:
             return args
         if len(self.specs) > len(args):
             raise ValueError(f"in_specs has {len(self.specs)} specs for {len(args)} arguments")
-        return [_divided(x, spec) for x, spec in zip(args, self.specs)] + list(args[len(self.specs):])
+        return [_divided(x, spec, f"in_specs[{i}]") for i, (x, spec) in enumerate(zip(args, self.specs))] + list(args[len(self.specs):])
 
 
-def _divided(x: Any, spec: Any) -> Any:
-    """The arrays of a tree, as a spec, or a tree of specs, says; None leaves them open."""
+def _divided(x: Any, spec: Any, place: str) -> Any:
+    """The arrays of a tree, as a spec, or a tree of specs, says; None leaves them open. place: of the spec, for messages."""
     if spec is None:
         return x
     if isinstance(spec, (P, str)):
         return _tree.map(lambda leaf: _divide_one(leaf, spec), x)
     if isinstance(spec, dict) and isinstance(x, dict):
-        return {key: _divided(item, spec.get(key)) for key, item in x.items()}
+        unknown = [key for key in spec if key not in x]
+        if unknown:
+            raise ValueError(f"{place} has the key {unknown[0]!r:.40}, which the argument lacks; it has {', '.join(map(repr, x))}")
+        return {key: _divided(item, spec.get(key), f"{place}[{key!r}]") for key, item in x.items()}
     if isinstance(spec, (list, tuple)) and isinstance(x, (list, tuple)) and len(spec) == len(x):
-        made = [_divided(item, one) for item, one in zip(x, spec)]
+        made = [_divided(item, one, f"{place}[{i}]") for i, (item, one) in enumerate(zip(x, spec))]
         return type(x)(*made) if hasattr(x, "_fields") else type(x)(made)
     raise TypeError(f"in_specs has {spec!r:.60} for {type(x).__name__}; takes a spec, None, or the same lists and keys")
 

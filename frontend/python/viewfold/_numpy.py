@@ -17,6 +17,13 @@ _DEFAULTS = {"out": None, "keepdims": False, "initial": None, "where": True, "dt
              "order": None, "subok": True, "optimize": False}
 
 
+# functions of NumPy that write, and what does the same
+_PLACES = "x = x.at[i].set(y), or x[i] = y"
+_WRITES = {"copyto": "x = vf.full_like(x, value), or x = y", "put": _PLACES, "put_along_axis": _PLACES,
+           "place": "x = vf.where(mask, y, x)", "putmask": "x = vf.where(mask, y, x)",
+           "fill_diagonal": "x = vf.where(vf.eye(n, dtype='bool'), value, x)"}
+
+
 def _ours(name: str, called: str = "") -> Any:
     import viewfold
 
@@ -30,6 +37,8 @@ def _ours(name: str, called: str = "") -> Any:
         if callable(found):
             return found
     called = called or name
+    if name in _WRITES:
+        raise TypeError(f"numpy.{called} writes into its argument, and arrays of viewfold do not change: {_WRITES[name]}")
     raise TypeError(f"viewfold has no numpy.{called}; use numpy.{called}(numpy.asarray(x)) outside of traced functions")
 
 
@@ -75,7 +84,11 @@ def _call(name: str, function: Any, args: Any, options: dict[str, Any], numpys: 
         args, options = args[:taken], dict(zip(names, args[taken:])) | options
     missing = [k for k in options if k not in known] if not any(p.kind is p.VAR_KEYWORD for p in known.values()) else []
     if missing:
-        raise TypeError(f"numpy.{name} of an array of viewfold has no {missing[0]}; {_INSTEAD.get(missing[0], 'leave it out')}")
+        from ._hints import option_of
+
+        ours = option_of(missing[0], known)
+        instead = f"use vf.{function.__name__}(x, ..., {ours}=...)" if ours else _INSTEAD.get(missing[0], "leave it out")
+        raise TypeError(f"numpy.{name} of an array of viewfold has no {missing[0]}; {instead}")
     return function(*args, **options)
 
 

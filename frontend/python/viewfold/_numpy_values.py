@@ -187,6 +187,8 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         count = sum(ones_like(a, dtype=made.dtype), axis=axis, keepdims=keepdims)
     else:
         weights = asarray(weights)
+        if weights.ndim == 1 and isinstance(axis, int) and -a.ndim <= axis < a.ndim and weights.shape[0] != a.shape[axis]:
+            raise ValueError(f"average: {weights.shape[0]} weights for the {a.shape[axis]} elements along axis {axis}; takes one for each")
         if weights.ndim != a.ndim:
             if weights.ndim != 1 or not isinstance(axis, int):
                 raise ValueError(f"average: weights have shape {weights.shape} and a has {a.shape}; give them the shape of a, or one for "
@@ -271,6 +273,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Array:
     """How often each number occurs. Inside of a function that is traced, there are `minlength` of them."""
     x = asarray(x)
+    if x.dtype.kind not in "iu":
+        raise TypeError(f"bincount: the array is {x.dtype.name}; takes integers, as of x.astype('int32')")
     if x._state == "traced" and not minlength:
         raise TypeError("bincount: how many numbers there are depends on the elements, which a traced function does not know; give "
                         "minlength=n for the numbers 0 to n - 1")

@@ -156,6 +156,8 @@ def compile(text: str) -> Program:
         raise TypeError("compile takes the text of a graph; a Python function is compiled by vf.jit(f), and vf.export(f, x) gives its program")
     if not isinstance(text, str):
         raise TypeError(f"compile takes the text of a graph, and got {type(text).__name__}; vf.load_program(path) reads a file")
+    if text.endswith((".vf", ".onnx")) and "\n" not in text:
+        raise InvalidError(f"compile takes the text of a graph, and {text!r:.60} is the name of a file, which vf.load_program reads")
     return _parsed(text, "text")
 
 
@@ -190,6 +192,11 @@ def export(function: Any, *args: Any, **kwargs: Any) -> Program:
     if needed:
         raise TypeError(f"export: {behind.name} takes {', '.join(behind.parameters)}; the program is for the dtypes and shapes of "
                         f"arrays that are given, as in vf.export({behind.name}, vf.ones((2, 3)))")
+
+    for position, x in enumerate(args):
+        if isinstance(x, (tuple, list)) and x and position not in behind.static and all(type(n) is int for n in x):
+            raise TypeError(f"export: argument {position} is {x!r:.40}, numbers and not an array; the program is for the dtypes and shapes of "
+                            f"arrays, as of vf.ones({tuple(x)!r:.40}); numbers that are arguments are vf.array({x[0]})")
 
     def dense(name: Any, x: Any) -> Any:
         return x if name in behind.static or name in behind.static_names else _tree.map(_dense, x)

@@ -62,6 +62,8 @@ def _no_positions() -> Array:
 def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
     """Where x2 belongs in the sorted x1."""
     x1, x2 = asarray(x1), asarray(x2)
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side is {side!r:.40}; takes 'left' or 'right'")
     if x1.ndim != 1:
         raise ValueError(f"searchsorted: x1 has shape {tuple(x1.shape)}; takes a sorted array of one axis")
     if sorter is not None:

@@ -62,6 +62,12 @@ def swapaxes(x: Array, a: int, b: int) -> Array:
 def moveaxis(x: Array, source: Any, destination: Any, /) -> Array:
     froms = [as_axis(a, x.ndim, "moveaxis") for a in _axes(source)]
     tos = [as_axis(a, x.ndim, "moveaxis") for a in _axes(destination)]
+    for role, axes in (("source", froms), ("destination", tos)):
+        twice = next((a for a in axes if axes.count(a) > 1), None)
+        if twice is not None:
+            raise ValueError(f"moveaxis: the {role} has axis {twice} twice; takes each axis once")
+    if len(froms) != len(tos):
+        raise ValueError(f"moveaxis: {len(froms)} sources and {len(tos)} destinations; takes as many of both")
     order = [a for a in range(x.ndim) if a not in froms]
     for to, origin in sorted(zip(tos, froms)):
         order.insert(to, origin)
@@ -175,6 +181,9 @@ def repeat(x: Array, repeats: int, /, axis: int | None = None) -> Array:
         counts = numbers(repeats) if isinstance(repeats, Array) else list(repeats)
         if len(counts) == 1:
             return repeat(x, counts[0], axis=axis)
+        if len(counts) != x.shape[axis]:
+            raise ValueError(f"repeat: {len(counts)} repetitions for the {x.shape[axis]} elements of axis {axis}; takes one for each, or one "
+                             "number for all")
         positions = [i for i, n in enumerate(counts) for _ in range(n)]
         return apply("gather", (x, asarray(positions, dtype="int64")), f"axis={axis}")
     shape = x.shape
@@ -199,6 +208,8 @@ def name_axes(x: Array, letters: str) -> Array:
     Operations check letters and pass them on (`x.axes` tells them), and take them in place of numbers: x.sum("hw").
     Arguments of functions of `vf.jit` are given them by annotations, `x: vf.Array["b", "c"]`, or inside.
     """
+    if not isinstance(letters, str):
+        raise TypeError(f"name_axes: the letters are {letters!r:.40}; takes one text, a letter for each axis, as in name_axes(x, 'ab')")
     return apply("name_axes", (asarray(x),), f'to="{letters}"')
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from typing import Any, Sequence
 
 from . import _mesh, _native, _tree
@@ -304,6 +305,15 @@ def while_loop(condition: _Function, body: _Function, init: Any, max_trips: int 
     return _in_trace(looped)(init)
 
 
+def _bound(given: Any) -> int:
+    """A bound of fori_loop as an integer, which an array of one has outside of traced functions."""
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise TypeError("fori_loop: a bound is an array that is computed in a function that is being traced; bounds are integers, known when the "
+                        "function is traced; vf.while_loop takes what is computed, and static_argnames an argument") from None
+
+
 def fori_loop(lower: int, upper: int, body: _Function, init: Any) -> Any:
     """body(i, state) for i from lower to upper - 1."""
     _check_functions("fori_loop(lower, upper, body, init)", body)
@@ -319,6 +329,7 @@ def fori_loop(lower: int, upper: int, body: _Function, init: Any) -> Any:
             raise TypeError(f"fori_loop: a bound is an array of {bound.dtype.name}; bounds are integers, as of int(x) outside of traced functions")
         if not hasattr(bound, "__index__") or getattr(bound, "ndim", 0):
             raise TypeError(f"fori_loop: a bound is {f'an array of shape {bound.shape}' if getattr(bound, 'ndim', 0) else repr(bound)}; bounds are integers, and vf.while_loop takes what is computed")
+    lower, upper = (_bound(b) for b in (lower, upper))
     return scan(step, init, arange(lower, upper))[0] if upper > lower else _own(_tree.map(asarray, init))
 
 

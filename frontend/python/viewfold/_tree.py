@@ -89,3 +89,9 @@ def map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
                              + (f", and these have the keys {first} and {second}" if first != second else ""))
         rows.append(row)
     return unflatten(form, [function(*group) for group in zip(*rows)])
+
+
+def __getattr__(name: str) -> Any:
+    from ._hints import missing
+
+    raise missing("viewfold.tree", name, "it has flatten, unflatten and map: flatten(tree)[0] are the leaves, flatten(tree)[1] the form")

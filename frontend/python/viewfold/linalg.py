@@ -31,6 +31,8 @@ def einsum(equation: str, *operands: Any) -> Array:
     """NumPy's einsum: einsum('ij,jk->ik', a, b)."""
     if not isinstance(equation, str):
         raise TypeError(f"einsum takes the equation first, as in einsum('ij,jk->ik', a, b), and got {type(equation).__name__}")
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        raise TypeError("einsum takes operands one by one, as in einsum('ij,jk->ik', a, b), and got one list; einsum(equation, *operands)")
     return apply("einsum", operands, 'equation="' + equation.replace(" ", "") + '"')
 
 

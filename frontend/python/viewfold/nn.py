@@ -25,9 +25,11 @@ def silu(x: Any) -> Array:
     return apply("silu", (x,))
 
 
-def gelu(x: Any, *, approximate: bool = False) -> Array:
-    """x times the normal distribution function, or its approximation by tanh."""
-    return apply("gelu_tanh" if approximate else "gelu_erf", (x,))
+def gelu(x: Any, *, approximate: bool | str = False) -> Array:
+    """x times the normal distribution function, or its approximation by tanh. Torch's names "none" and "tanh" are taken, too."""
+    if isinstance(approximate, str) and approximate not in ("none", "tanh"):
+        raise ValueError(f"gelu: approximate is {approximate!r:.40}; takes True or 'tanh', False or 'none'")
+    return apply("gelu_tanh" if approximate and approximate != "none" else "gelu_erf", (x,))
 
 
 def softplus(x: Any) -> Array:
@@ -64,15 +66,22 @@ def one_hot(x: Any, classes: int, *, dtype: Any = "float32") -> Array:
     return astype(x.reshape(tuple(x.shape) + (1,)) == arange(classes, dtype=x.dtype), dtype)
 
 
+def _check_factors(usage: str, weight: Any, bias: Any = None) -> None:
+    """Refuses a shape, an axis or an eps in the place of an array."""
+    for role, given in (("weight", weight), ("bias", bias)):
+        if isinstance(given, (int, float, tuple, list)):
+            raise TypeError(f"{usage}: the {role} is an array, and got {given!r:.40}; " +
+                            (f"it is eps={given!r}" if isinstance(given, float) else "the axes that are normalised are those from axis on"))
+
+
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: int = -1, eps: float = 1e-5) -> Array:
-    if isinstance(weight, (int, tuple, list)):
-        raise TypeError("layer_norm(x, weight, bias, axis=-1): the weight is an array, and got "
-                        f"{weight!r:.40}; the axes that are normalised are those from axis on")
+    _check_factors("layer_norm(x, weight, bias, axis=-1, eps=1e-5)", weight, bias)
     given = [a for a in (weight, bias) if a is not None]
     return apply("layer_norm", (x, *given), f"axis={axis_text(axis)} eps={float(eps)}")
 
 
 def rms_norm(x: Any, weight: Any = None, *, axis: int = -1, eps: float = 1e-6) -> Array:
+    _check_factors("rms_norm(x, weight, axis=-1, eps=1e-6)", weight)
     return apply("rms_norm", (x,) if weight is None else (x, weight), f"axis={axis_text(axis)} eps={float(eps)}")
 
 

@@ -158,7 +158,11 @@ ir_ref op_flatten(ir_graph *g, ir_ref x, int64_t first, int64_t last) {
   int64_t begin = op_axis(g, "flatten", x, first, rank),
           end = begin < 0 ? -1 : op_axis(g, "flatten", x, last, rank);
   if (end < 0) return 0;
-  if (begin >= end) return x;
+  if (begin > end)
+    return op_refuse(g,
+                     "flatten: the first axis, %lld, is behind the last, %lld; x has shape %s; exchange them",
+                     (long long)first, (long long)last, OP_TYPE(x));
+  if (begin == end) return x;
   ir_ref dims[IR_MAX_RANK];
   size_t n = 0;
   for (int64_t i = 0; i < rank; i++)
