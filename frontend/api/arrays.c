@@ -125,7 +125,9 @@ vf_status vf_arrays_write(vf_context *c, const char *path, size_t count, const v
 vf_status vf_arrays_read(vf_arrays *a, size_t number, void *elements, size_t bytes, vf_error *error) {
   ir_error failure = {0};
   fe_array array = {0};
-  if (!item(a, number)) ir_fail(&failure, IR_ERR_INVALID, "arrays: there is no array %zu", number);
+  if (!item(a, number))
+    ir_fail(&failure, IR_ERR_INVALID, "arrays: there is no array %zu; there are %zu, which count from 0",
+            number, vf_arrays_count(a));
   else if (fe_arrays_load(&a->file->arrays, number, &a->context->mem, &array, &failure) == IR_OK) {
     const char *name = vf_arrays_name(a, number);
     if (array.bytes != bytes || (!elements && bytes))

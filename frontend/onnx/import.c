@@ -360,8 +360,10 @@ static bool read_model(onnx_import *m) {
   onnx_frame frame = {.opsets = &model.opsets};
   if (!m->whole.size) return onnx_fail(m, IR_ERR_INVALID, "the file is empty");
   if (!wire_read(&m->arena, &onnx_model_message, m->whole, m->whole, &model)) return fail_no_model(m);
-  if (!model.graph.at || !model.opsets.count)
-    return onnx_fail(m, IR_ERR_INVALID, "it has no graph, or no operator sets; is it an ONNX model?");
+  if (!model.graph.at) return onnx_fail(m, IR_ERR_INVALID, "it has no graph; is it an ONNX model?");
+  if (!model.opsets.count)
+    return onnx_fail(m, IR_ERR_INVALID,
+                     "it names no operator set; opset_import has one, such as 17 of the domain ''");
   return read_opsets(m, &model.opsets) && read_functions(m, &model.functions) &&
          wire_read(&m->arena, &onnx_graph_message, m->whole, model.graph, &graph) &&
          (!graph.name.size || name_graph(m, graph.name)) && onnx_record_graph(m, &frame, &graph) &&

@@ -116,18 +116,40 @@ static void copy_dynamic(vf_jit *j, const vf_jit_options *o, ir_error *error) {
   }
 }
 
+static bool good_counts(const vf_jit_options *o, ir_error *error) {
+  const struct {
+    const char *name;
+    long long value, least;
+  } counts[] = {{"inputs", o->inputs, 0},
+                {"statics", o->statics, 0},
+                {"results", o->results, 1},
+                {"capacity", o->capacity, 0},
+                {"dynamic_count", o->dynamic_count, 0}};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    if (counts[i].value >= counts[i].least) continue;
+    ir_fail(error, IR_ERR_INVALID, "jit: %s is %lld; takes %lld or more", counts[i].name, counts[i].value,
+            counts[i].least);
+    return false;
+  }
+  return true;
+}
+
 static bool good_options(const vf_jit_options *o, ir_error *error) {
   const char *wrong = NULL;
   if (!o) wrong = "options are NULL";
   else if (o->size != sizeof *o) wrong = "the size of options is not sizeof(vf_jit_options)";
   else if (!o->function) wrong = "there is no function";
-  else if (o->inputs < 0 || o->statics < 0 || o->results < 1 || o->capacity < 0 || o->dynamic_count < 0)
-    wrong = "inputs, statics, capacity and dynamic_count are >= 0, results >= 1";
+  else if (!good_counts(o, error)) return false;
   else if (o->dynamic_count && !o->dynamic) wrong = "the list of dynamic axes is NULL";
   for (int i = 0; !wrong && i < o->dynamic_count; i++) {
     const vf_dynamic *d = &o->dynamic[i];
-    if (d->input < 0 || d->input >= o->inputs || d->axis < 0 || d->axis >= IR_MAX_RANK || !d->name)
-      wrong = "a dynamic axis has a name and belongs to one of the inputs; it counts from 0";
+    if (d->input < 0 || d->input >= o->inputs) {
+      ir_fail(error, IR_ERR_INVALID, "jit: dynamic[%d].input is %d; there are %d inputs, which count from 0",
+              i, d->input, o->inputs);
+      return false;
+    }
+    if (d->axis < 0 || d->axis >= IR_MAX_RANK || !d->name)
+      wrong = "a dynamic axis has a name and counts from 0";
     else if (d->lo < 0 || d->lo > d->hi || d->divisor < 0) wrong = "bounds are 0 <= lo <= hi, a divisor >= 0";
   }
   if (wrong) ir_fail(error, IR_ERR_INVALID, "jit: %s", wrong);

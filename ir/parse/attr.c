@@ -173,6 +173,10 @@ bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *c
                               "attribute given twice, found '%.*s' again, expected each once", shown,
                               name.text);
     if (ir_lex_is(&p->lex, ':')) return ir_lex_fail(&p->lex, "bad attribute", "'=', as in axes=[1]");
+    if (!ir_lex_is(&p->lex, '=') && ir_parse_dtype_word(&name) != IR_NONE)
+      return ir_lex_fail_at(&p->lex, name.line, name.column,
+                            "a dtype without a name, found '%.*s', expected dtype=%.*s", shown, name.text,
+                            shown, name.text);
     if (!ir_lex_is(&p->lex, '='))
       return ir_lex_fail_at(
           &p->lex, name.line, name.column,

@@ -132,13 +132,12 @@ static bool has_letters(const ir_letters *l) {
   return memcmp(l, &none, sizeof none) != 0;
 }
 
-/* Does `:` follow the token? */
-static bool is_typed(const ir_parser *p) {
+static bool is_followed_by(const ir_parser *p, char sign) {
   ir_lexer ahead = p->lex;
   ir_error ignored = {0};
   ahead.error = &ignored;
   ir_lex_next(&ahead);
-  return ir_lex_is(&ahead, ':');
+  return ir_lex_is(&ahead, sign);
 }
 
 /* `%x: f32[480,n]`, `%x: ref f32[480,n]`, or a variable declared ahead of its use: `n=1..64` */
@@ -146,8 +145,10 @@ static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
   ir_token name = p->lex.token;
   ir_dtype dtype;
   ir_ref batch, shape;
-  if (name.kind == IR_TOKEN_WORD && is_typed(p))
+  if (name.kind == IR_TOKEN_WORD && is_followed_by(p, ':'))
     return ir_lex_fail(&p->lex, "bad name of a parameter", "one that begins with %, as in %x: f32[2,3]");
+  if (ir_token_is(&name, "ref") && is_followed_by(p, '%'))
+    return ir_lex_fail(&p->lex, "bad parameter", "the name first, as in %r: ref f32[3]");
   if (name.kind == IR_TOKEN_WORD && ir_parse_dtype_word(&name) != IR_NONE)
     return ir_lex_fail(&p->lex, "a type without a name", "the name before it, as in %x: f32[2,3]");
   if (name.kind == IR_TOKEN_WORD) {
@@ -164,6 +165,10 @@ static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
   bool reference = ir_lex_is_word(&p->lex, "ref");
   if (reference) ir_lex_next(&p->lex);
   if (!ir_parse_type(p, &dtype, &batch, &shape)) return false;
+  if (ir_lex_is_word(&p->lex, "ref"))
+    return ir_lex_fail(&p->lex, "bad type of a parameter", "ref before the type, as in %r: ref f32[3]");
+  if (ir_lex_is(&p->lex, '['))
+    return ir_lex_fail(&p->lex, "bad type of a parameter", "all sizes in one list, as in f32[4,3]");
   int64_t id = ir_parse_intern(p, &name);
   if (id < 0) return ir_parse_memory(p);
   ir_letters letters = p->letters;

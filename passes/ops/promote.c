@@ -41,11 +41,17 @@ bool op_tensors(ir_graph *g, const char *who, const ir_ref *x, size_t n) {
     if (x[i] == 0) return false;
   for (size_t i = 0; i < n; i++)
     if (ir_shape(g, x[i]) == 0) {
-      op_refuse(g,
-                "%s: operand %zu is the index expression %s, not a tensor; its value as one is the sum of "
-                "ones: %%o "
-                "= ones shape=[%s] dtype=i64; %%s = sum %%o",
-                who, i + 1, OP_EXPR(x[i]), OP_EXPR(x[i]));
+      if (ir_op_of(g, x[i]) == IR_OP_CONST)
+        op_refuse(g,
+                  "%s: operand %zu is the index expression %s, not a tensor; a number stands without "
+                  "parentheses",
+                  who, i + 1, OP_EXPR(x[i]));
+      else
+        op_refuse(g,
+                  "%s: operand %zu is the index expression %s, not a tensor; its value as one is the sum of "
+                  "ones: %%o "
+                  "= ones shape=[%s] dtype=i64; %%s = sum %%o",
+                  who, i + 1, OP_EXPR(x[i]), OP_EXPR(x[i]));
       return false;
     }
   return true;

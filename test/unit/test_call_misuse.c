@@ -252,7 +252,7 @@ static const struct {
      "options: compile_mode is 7; it must be VF_COMPILE_DEFAULT, VF_COMPILE_IN_PROCESS or "
      "VF_COMPILE_PROCESS"},
     {npy_name, VF_ERR_INVALID, "npy: 'x.txt' does not end in .npy"},
-    {arrays_number, VF_ERR_INVALID, "arrays: there is no array 9"},
+    {arrays_number, VF_ERR_INVALID, "arrays: there is no array 9; there are 1, which count from 0"},
     {register_size, VF_ERR_INVALID,
      "register: the size of the description is 3; set it to sizeof(vf_op_description)"},
     {import_size, VF_ERR_INVALID, "import: the options have size 8; takes 64"},

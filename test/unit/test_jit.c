@@ -234,8 +234,15 @@ static void test_errors(void **state) {
   assert_null(vf_jit_create(c, &bad, &error));
   assert_string_equal(
       error.message, "jit @jit: n is declared as 1..8:1 and as 1..9:1; axes of one name must have one range");
+  uneven[1].input = 5;
+  assert_null(vf_jit_create(c, &bad, &error));
+  assert_string_equal(error.message, "jit: dynamic[1].input is 5; there are 1 inputs, which count from 0");
+  uneven[0].name = NULL;
+  assert_null(vf_jit_create(c, &bad, &error));
+  assert_string_equal(error.message, "jit: a dynamic axis has a name and counts from 0");
   bad.dynamic_count = 0, bad.results = 0;
   assert_null(vf_jit_create(c, &bad, &error));
+  assert_string_equal(error.message, "jit: results is 0; takes 1 or more");
   assert_null(vf_jit_create(NULL, &bad, &error));
 }
 

@@ -137,7 +137,7 @@ graph @f(%x: f32[4]) {
   %y = cast %x f16
   return %y
 }
-! g.vf:2:16: error: 'f16' is no value and no attribute; values are named with %, as in %f16, and attributes are NAME=VALUE, as in axis=0
+! g.vf:2:16: error: a dtype without a name, found 'f16', expected dtype=f16
 ? 2
 
 == an attribute given twice

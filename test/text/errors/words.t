@@ -39,3 +39,47 @@ $ viewfold import model.onnx -o "$(printf 'd%4200s' .vf | tr ' ' d)"
 ! viewfold import: -o: the name is too long
 ! Try 'viewfold import --help'.
 ? 2
+
+== ref before the name
+<<< a.vf
+graph @g(ref %r: f32[3]) {
+  %y = neg %r
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:10: error: bad parameter, found 'ref', expected the name first, as in %r: ref f32[3]
+? 2
+
+== ref behind the type
+<<< a.vf
+graph @g(%r: f32[3] ref) {
+  %y = neg %r
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:21: error: bad type of a parameter, found 'ref', expected ref before the type, as in %r: ref f32[3]
+? 2
+
+== sizes in two lists
+<<< a.vf
+graph @g(%x: f32[4][3]) {
+  %y = neg %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:1:20: error: bad type of a parameter, found '[', expected all sizes in one list, as in f32[4,3]
+? 2
+
+== a number in parentheses
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = add %x, (1)
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: add: operand 2 is the index expression 1, not a tensor; a number stands without parentheses
+? 2
