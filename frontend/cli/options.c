@@ -63,6 +63,7 @@ static const struct {
     {"run", "--benchmark", "--time measures many runs, and prints their median"},
     {"check", "--tolerance", "errors are bounded by what orders of additions may differ by"},
     {"check", "--tol", "errors are bounded by what orders of additions may differ by"},
+    {"cache", "--clear", "`viewfold cache prune --max 0` removes all"},
     {"check", "--seed", "inputs are those of fixed seeds, or of --in"},
 };
 

@@ -22,10 +22,12 @@ int cli_pairs_add(void *to, const char *command, const char *option, const char 
   if (!equals && name[colon] && colon && name[colon + 1])
     return cli_usage(command, "%s takes NAME=VALUE, found '%s'; as in %s %.*s=%s", option, word, option,
                      (int)colon, name, name + colon + 1);
+  if (!equals && value && strcmp(option, "--size") != 0)
+    return cli_usage(command, "%s takes NAME=VALUE, found '%s'; as in %s NAME=%s, with the name of a %s",
+                     option, word, option, word, strcmp(option, "--out") == 0 ? "result" : "parameter");
   if (!equals)
     return cli_usage(command, "%s takes NAME=VALUE, found '%s'; as in %s %s=%s", option, word, option,
-                     value ? (strcmp(option, "--size") == 0 ? "n" : "y") : name,
-                     value ? word : example_of(option));
+                     value ? "n" : name, value ? word : example_of(option));
   if (equals == name || !equals[1])
     return cli_usage(command, "%s takes NAME=VALUE, found '%s'", option, word);
   if (!IR_RESERVE(&ir_mem_libc, pairs->items, pairs->cap, pairs->count + 1))

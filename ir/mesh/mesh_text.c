@@ -36,7 +36,9 @@ bool ir_subaxis_read(ir_lexer *lx, const ir_mesh *mesh, ir_subaxis *out) {
   *out = ir_whole_axis(mesh, (uint32_t)axis);
   ir_lex_next(lx);
   if (!ir_lex_accept(lx, ':')) return true;
-  return ir_lex_expect(lx, '(', "wrong sub-axis of a mesh") && read_digit(lx, mesh, out, line, column);
+  if (!ir_lex_accept(lx, '('))
+    return ir_lex_fail(lx, "wrong sub-axis of a mesh", "x:(m)k, as in x:(1)2: part 2 of x, behind m");
+  return read_digit(lx, mesh, out, line, column);
 }
 
 /* In the caller's words, at a place. */

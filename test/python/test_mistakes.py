@@ -282,6 +282,9 @@ ROWS = (
     (lambda: vf.einsum("ij,jk->ik", [X, X]), TypeError, "einsum takes operands one by one"),
     (lambda: vf.compile("net.vf"), ValueError, r"'net\.vf' is the name of a file, which vf\.load_program reads"),
     (lambda: vf.collectives.ppermute(X, "x", [(0, 1)]), TypeError, r"it is ppermute\(x, over, axis, pairs"),
+    (lambda: X[[0, 1], [0, 1, 2]], IndexError, r"index arrays of the shapes \(2,\), \(3,\) do not broadcast; sizes must be equal or 1"),
+    (lambda: vf.grad(lambda p: p["w"].sum())({"w": X, "n": 3}), TypeError, r"\['n'\] of what is derived by is int32; .* argument that argnums does not name"),
+    (lambda: vf.grad(lambda x: x.sum())(vf.array([1])), TypeError, "array 0 of what is derived by is int32"),
     (lambda: vf.jax, AttributeError, "import viewfold.jax"),
 )
 

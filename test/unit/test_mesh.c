@@ -129,7 +129,7 @@ static void test_refusals(void **state) {
       {"[x]!x", "overlap"},
       {"[x:(1)4,x:(2)4]", "sharding: x:(1)4 and x:(2)4 overlap"},
       {"[x:(3)2]", "no sub-axis of a mesh, found x:(3)2, expected (m)k whose product divides x=8"},
-      {"[x:2]", "wrong sub-axis of a mesh, found '2', expected '('"},
+      {"[x:2]", "wrong sub-axis of a mesh, found '2', expected x:(m)k, as in x:(1)2: part 2 of x, behind m"},
       {"[- p1]", "dimension 0 has priority 1, but it is closed and has no axis"},
       {"[x p1000]", "p0 to p999"},
       {"[x", "missing ',' or ']' of a spec"},

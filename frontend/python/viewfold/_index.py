@@ -175,6 +175,13 @@ def _gather(x: Array, items: list[Any]) -> Array:
         return apply("gather", (x, items[axes[0]]), f"axis={axes[0]}")
     # several: as one index into these axes, which become one
     from ._creation import number
+    from ._shapes import broadcast_shapes
+
+    shapes = [tuple(items[a].shape) for a in axes]
+    try:
+        broadcast_shapes(*([s if isinstance(s, int) else 1 for s in given] for given in shapes))
+    except ValueError:
+        raise IndexError(f"index arrays of the shapes {', '.join(map(str, shapes))} do not broadcast; sizes must be equal or 1") from None
 
     shape = x.shape
     together = all(b - a == 1 for a, b in zip(axes, axes[1:]))

@@ -18,10 +18,15 @@ from ._trace import _check_function, _Function, _in_trace, _name, _own
 _MOST_AXES = 16  # of an array
 
 
-def _floats(leaves: list[Any], who: str) -> list[Array]:
+def _floats(leaves: list[Any], who: str, form: _tree.Form | None = None) -> list[Array]:
+    """The leaves, which must be floats. form: of the list of arguments that they are from, for the message."""
     for n, x in enumerate(leaves):
         if not isinstance(x, Array) or x.dtype.kind != "f":
             what = x.dtype.name if isinstance(x, Array) else type(x).__name__
+            path = _tree.paths(form, "[{!r}]")[n].partition("]")[2] if form else ""
+            if path:
+                raise TypeError(f"{who}: {path} of what is derived by is {what}; derivatives are by floats, so convert it with "
+                                ".astype(vf.float32), or give it by an argument that argnums does not name")
             raise TypeError(f"{who}: array {n} of what is derived by is {what}; derivatives are by floats, so "
                             "convert it with .astype(vf.float32), or give argnums")
     return leaves
@@ -49,7 +54,7 @@ def value_and_grad(function: _Function, argnums: Any = 0, has_aux: bool = False)
                                  "position; the first is 0")
         at = [args[n] for n in numbers]
         leaves, form = _tree.flatten(at)
-        leaves = _floats([x if isinstance(x, Array) else asarray(x) for x in leaves], _name(function))
+        leaves = _floats([x if isinstance(x, Array) else asarray(x) for x in leaves], _name(function), form)
         leaves = [_apart(x) for x in leaves]
         given = _own(list(args))
         for n, tree in zip(numbers, _own(_tree.unflatten(form, leaves))):

@@ -283,3 +283,25 @@ $ env -u VIEWFOLD_CACHE_DIR -u HOME -u XDG_CACHE_HOME viewfold cache stat
 ! viewfold cache: there is no cache: VIEWFOLD_CACHE_DIR, XDG_CACHE_HOME and HOME are all unset
 ! Try 'viewfold cache --help'.
 ? 2
+
+== files without a name
+<<< a.vf
+graph @f(%x: f32[2]) {
+  %y = neg %x
+  return %y
+}
+>>>
+$ viewfold run a.vf --in x.npy
+! viewfold run: --in takes NAME=VALUE, found 'x.npy'; as in --in NAME=x.npy, with the name of a parameter
+! Try 'viewfold run --help'.
+? 2
+$ viewfold run a.vf --in x=[1,2] --out y.npy
+! viewfold run: --out takes NAME=VALUE, found 'y.npy'; as in --out NAME=y.npy, with the name of a result
+! Try 'viewfold run --help'.
+? 2
+
+== a cache to be emptied
+$ viewfold cache --clear
+! viewfold cache: unknown option '--clear'; `viewfold cache prune --max 0` removes all
+! Try 'viewfold cache --help'.
+? 2
