@@ -285,7 +285,7 @@ $(B)/viewfold-llvm.so: $(LLVM_OBJ) $(B)/libviewfold-internal.a $(filter %.o,$(WR
 	$(call say,LINK,$@)
 	$(Q)$(LINK_SHARED) $(LLVM_OBJ) $(B)/libviewfold-internal.a $(WRAP_MODULE) $(LLVM_LIBS) $(LIB_LIBS) -o $@
 
-$(B)/viewfold-mpi-%.so: $(MPI_SRC) runtime/mpi/mpi.h runtime/mesh/transport.h ir/base.h
+$(B)/viewfold-mpi-%.so: $(MPI_SRC) runtime/mpi/mpi.h runtime/mpi/kept.h runtime/mesh/transport.h ir/base.h
 	$(call say,LINK,$@)
 	$(Q)$(MPICC_$*) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared $< -o $@
 

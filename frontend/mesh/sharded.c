@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "frontend/machine/agree.h"
 #include "frontend/machine/mesh_costs.h"
 #include "passes/batch/batch.h"
+#include "runtime/mesh/post.h"
 
 static ir_status no_memory(const fe_request *r, ir_error *error) {
   return ir_fail(error, IR_ERR_MEMORY, "graph @%.60s: out of memory for a mesh", r->name);
@@ -257,6 +259,17 @@ static ir_status make_devices(fe_sharded *s, const fe_request *r, ir_error *erro
   return status;
 }
 
+/* Of several processes, 0 compiles first: others that share its cache find its kernels there. */
+static ir_status make_in_turn(fe_sharded *s, const fe_request *r, ir_error *error) {
+  rt_post *post = rt_context_post(s->context);
+  bool first = !post || rt_post_transport(post)->process == 0;
+  unsigned char nothing = 0;
+  ir_status status = first ? make_programs(s, r, error) : IR_OK;
+  if (post && status) return rt_mesh_fail(s->mesh, error);
+  if (post) status = fe_first_row(s->context, s->mesh, s->graph.mem, &nothing, 1, error);
+  return first || status ? status : make_programs(s, r, error);
+}
+
 ir_status fe_sharded_make(rt_context *context, const fe_request *r, bool slow, fe_sharded *s,
                           ir_error *error) {
   const ir_mem *mem = r->graph->mem;
@@ -268,7 +281,7 @@ ir_status fe_sharded_make(rt_context *context, const fe_request *r, bool slow, f
   if (!status)
     status = rt_mesh_make(mem, ir_graph_mesh(&s->graph), slow, rt_context_post(context),
                           rt_context_simulation(context), &s->mesh, error);
-  if (!status) status = make_programs(s, r, error);
+  if (!status) status = make_in_turn(s, r, error);
   if (!status) status = make_devices(s, r, error);
   s->graph.error = NULL; /* runs evaluate its expressions, and tell errors of their own */
   return status;

@@ -35,7 +35,7 @@ enum {
   FE_SITE_BITS = 20,
   FE_RECENT_BITS = 10, /* of ten sites, two share an entry in 1 of 23 programs; of 8 bits in 1 of 6 */
   FE_RECENT_SITES = 1 << FE_RECENT_BITS,
-  FE_STATEMENT_BLOCK = 4096
+  FE_STATEMENT_BLOCK = 512 /* because 2 KB are cleared by vector stores, and more by a string instruction */
 };
 typedef struct fe_statements {
   ir_causes causes;
@@ -74,6 +74,13 @@ static inline uint64_t fe_site_hash(const char *text, uint32_t place) {
   return ((uint64_t)(uintptr_t)text ^ (uint64_t)place << 32) * 0x9e3779b97f4a7c15u; /* 2^64 / phi */
 }
 
+/* Is the node's operand 1 the float constant that became of the number, to the bit? */
+static inline bool fe_is_number(const ir_graph *g, const ir_node *made, ir_ref number) {
+  const ir_node *a = ir_get(g, made->src[1]), *b = ir_get(g, number);
+  return a->arg == b->arg && a->op == IR_OP_CONST && b->op == IR_OP_CONST && b->weak && b->dtype == IR_F64 &&
+         ir_is_float((ir_dtype)a->dtype);
+}
+
 /* Statement `number`, of ir_cause_next, has made this: an operation, whose name is kept as a pointer, of
  * operands, of which given[] has the first FE_FEW_GIVEN at most. May be called for each of several results.
  * Returns number; 0 where nothing is to be known of it, since a constant is one for all of its statements. */
@@ -83,8 +90,10 @@ static inline uint32_t fe_statements_end(fe_statements *s, ir_graph *g, uint32_t
   const ir_node *n = ir_get(g, made);
   ir_cause *cause = ir_cause_at(g, made);
   if (*cause != number && n->op == IR_OP_CONST && *cause) return 0;
-  bool told = given_count == 0 || (given_count <= n->nsrc && n->src[0] == given[0] &&
-                                   (given_count == 1 || (given_count == 2 && n->src[1] == given[1])));
+  bool told =
+      given_count == 0 ||
+      (given_count <= n->nsrc && n->src[0] == given[0] &&
+       (given_count == 1 || (given_count == 2 && (n->src[1] == given[1] || fe_is_number(g, n, given[1])))));
   fe_statement operands = given_count << FE_SITE_BITS;
   if (*cause == number && !s->open && n->op != IR_OP_TUPLE && number / FE_STATEMENT_BLOCK < s->block_count &&
       (told || (operands = fe_statements_steps(g, n, given, given_count)) != 0)) { /* a first result */
@@ -108,20 +117,23 @@ void fe_statements_write(fe_statements *statements, ir_graph *g, uint32_t number
 /* The name of the result of statement `number`, or of one of several. */
 void fe_statements_name_result(fe_statements *statements, ir_graph *g, uint32_t number, ir_ref result,
                                const char *name);
+/* fe_statements_place where it is the latest statement, in the latest file, and the line has been one of that
+ * operation lately. False: it has not been done. */
+static inline bool fe_statements_place_known(fe_statements *s, uint32_t number, const char *file, int line) {
+  if (!number || number != s->open || file != s->latest || (uint32_t)line >= FE_LINE_MOST) return false;
+  uint32_t place = s->latest_number | (uint32_t)line,
+           known = s->recent[fe_site_hash(s->open_text, place) >> (64 - FE_RECENT_BITS)];
+  const fe_statement_site *site = &s->sites[known];
+  if (!known || site->text != s->open_text || site->place != place) return false;
+  *s->open_at |= known;
+  s->open = 0;
+  return true;
+}
 /* The file and line of a statement, if it has none. */
 static inline void fe_statements_place(fe_statements *s, ir_graph *g, uint32_t number, const char *file,
                                        int line) {
-  if (number && number == s->open && file == s->latest && line >= 0 && line < FE_LINE_MOST) {
-    uint32_t place = s->latest_number | (uint32_t)line,
-             known = s->recent[fe_site_hash(s->open_text, place) >> (64 - FE_RECENT_BITS)];
-    const fe_statement_site *site = &s->sites[known];
-    if (known && site->text == s->open_text && site->place == place) {
-      *s->open_at |= known;
-      s->open = 0;
-      return;
-    }
-  }
-  if (number) fe_statements_place_any(s, g, number, file, line);
+  if (number && !fe_statements_place_known(s, number, file, line))
+    fe_statements_place_any(s, g, number, file, line);
 }
 
 /* The statement that the node is the result of, the latest where there are several, or else the one that it

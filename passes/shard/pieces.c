@@ -11,7 +11,8 @@
 enum { MOST_CUTS = 64 };            /* places where an array may be cut; of more, the first */
 enum { MOST_PIECES = 8 };           /* that are in progress: RT_TRANSFERS of runtime/mesh.h; others wait */
 enum { OPERATIONS_PER_US = 48000 }; /* a quarter of the peak: steps of a small network took 37000 */
-enum { WORTH = 16 }; /* the part of an exchange that pieces save at least, for each costs a kernel */
+enum { MOST_VISITS = 4096 }; /* of nodes while cuts are looked for: shared sums are visited for each use */
+enum { WORTH = 16 };         /* the part of an exchange that pieces save at least, for each costs a kernel */
 
 /* An interval of the dimension that is cut, when the array is known there, in picoseconds, and with which
  * message it goes. */
@@ -34,7 +35,7 @@ static bool pad_before(const ir_graph *g, ir_ref x, uint32_t d, int64_t *out) {
 
 typedef struct cuts {
   int64_t at[MOST_CUTS];
-  uint32_t count;
+  uint32_t count, visits; /* visits above MOST_VISITS: nothing is cut */
 } cuts;
 
 static void add_cut(cuts *c, int64_t at, int64_t size) {
@@ -48,7 +49,7 @@ static void add_cut(cuts *c, int64_t at, int64_t size) {
 /* Adds the places where the sums and joins that x consists of meet, in elements of `all`, where it begins at
  * `from`. */
 static void find_cuts(const ir_graph *g, ir_ref x, uint32_t d, int64_t from, int64_t all, cuts *c) {
-  for (;;) { /* sums are long chains */
+  while (c->visits++ < MOST_VISITS) { /* sums are long chains */
     ir_op op = ir_op_of(g, x);
     int64_t before, size;
     if (op == IR_OP_PAD && pad_before(g, x, d, &before) && size_of(g, ir_src(g, x, 0), d, &size)) {
@@ -125,7 +126,8 @@ static ir_ref added(ir_graph *g, ir_ref a, ir_ref b) {
   return op_binary(g, IR_OP_ADD, a, b);
 }
 
-/* Elements [lo, hi) of x along d, of no more than what they are computed from. */
+/* Elements [lo, hi) of x along d, of no more than what they are computed from. It goes where find_cuts goes,
+ * which bounds how much that is. */
 static ir_ref of_interval(ir_graph *g, ir_ref x, uint32_t d, int64_t lo, int64_t hi) {
   ir_ref chain[MOST_CUTS], made;
   uint32_t count = 0;
@@ -136,7 +138,11 @@ static ir_ref of_interval(ir_graph *g, ir_ref x, uint32_t d, int64_t lo, int64_t
   if (op == IR_OP_PAD) made = padded(g, x, d, lo, hi);
   else if (op == IR_OP_CONCAT && (uint32_t)ir_arg_int(ir_get(g, x)) == d) made = joined(g, x, d, lo, hi);
   else made = cut(g, x, d, lo, hi);
-  while (count-- && made) made = added(g, made, of_interval(g, ir_src(g, chain[count], 1), d, lo, hi));
+  while (count-- && made) {
+    ir_ref other = ir_src(g, chain[count], 1);
+    bool sum = ir_op_of(g, other) == IR_OP_ADD;
+    made = added(g, made, sum ? cut(g, other, d, lo, hi) : of_interval(g, other, d, lo, hi));
+  }
   return made;
 }
 
@@ -303,6 +309,7 @@ static bool find_dimension(cutting *c) {
     if (ir_spec_count(c->from, c->d) || ir_spec_count(c->to, c->d) || !size_of(g, c->x, c->d, &size))
       continue;
     find_cuts(g, c->x, c->d, 0, size, &found);
+    if (found.visits > MOST_VISITS) return false;
     c->count = 0;
     for (uint32_t i = 0; i <= found.count; i++)
       c->pieces[c->count++] =

@@ -38,11 +38,11 @@ static inline void rt_bell_destroy(rt_bell *bell) {
  * a ring after the look. */
 static inline uint64_t rt_bell_rings(rt_bell *bell) { return atomic_load(&bell->rings); }
 
-/* How long a device looks for what it waits for before it sleeps, where each has a processor: sleeping and
- * waking take as long as RT_SPIN_NS (runtime/system/pool.c). Until RT_YIELD_NS it yields between looks:
- * several times what a sleep takes, so that two devices that sleep in turns, each when the other wakes, meet
- * again. */
-enum { RT_SPIN_NS = 20000, RT_YIELD_NS = 300000 };
+/* How long a device looks for what it waits for before it sleeps, where each has a processor. A device that
+ * runs answers within RT_SPIN_NS; then the device yields between looks, since the other one may be on the
+ * same processor, until RT_YIELD_NS: several times what a sleep takes, so that two that sleep in turns, each
+ * when the other wakes, meet again. */
+enum { RT_SPIN_NS = 3000, RT_YIELD_NS = 300000 };
 
 /* Between two looks, so long after the first: true, or false where it is time to sleep. */
 static inline bool rt_bell_look_again(int64_t since_ns) {

@@ -151,7 +151,7 @@ static ir_status receive(rank_device *d, rt_transfer *t, const rt_message *m, bo
   bool same = packet->header.step == t->exchange && packet->bytes == (size_t)m->bytes;
   if (packet->arrived_ns > t->arrived_ns) t->arrived_ns = packet->arrived_ns;
   if (same) unpack(t, m, &rt_route_of(t->routes, d->endpoint.device)->needed, packet->data);
-  rt_packet_free(r->mem, packet);
+  rt_packet_free(r->packets, packet);
   if (!same) return fail_apart(d, t, m->peer, false, error);
   if (d->endpoint.traffic) {
     d->endpoint.traffic[t->exchange].messages++;

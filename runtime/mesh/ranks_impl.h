@@ -33,8 +33,8 @@ typedef struct rank_want {
 } rank_want;
 
 struct rt_ranks {
-  rt_receiver receiver; /* first: a receiver is its engine */
-  const ir_mem *mem;
+  rt_receiver receiver;        /* first: a receiver is its engine */
+  const ir_mem *mem, *packets; /* packets are the transport's, too */
   const ir_mesh *mesh;
   rt_post *post;
   rt_team *team;

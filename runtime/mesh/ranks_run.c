@@ -61,7 +61,7 @@ static void accept_packet(rt_receiver *receiver, rt_packet *packet) {
     rt_bell_ring(&d->bell);
     return;
   }
-  rt_packet_free(r->mem, packet);
+  rt_packet_free(r->packets, packet);
 }
 
 static uint64_t progress_of(rt_receiver *receiver, uint32_t device, bool *ended) {
@@ -132,6 +132,7 @@ ir_status rt_ranks_make(const ir_mem *mem, const ir_mesh *mesh, rt_post *post, r
   memset(r, 0, size_of(count));
   r->receiver = (rt_receiver){accept_packet, progress_of, fail_transport};
   r->mem = mem;
+  r->packets = transport->mem;
   r->mesh = mesh;
   r->post = post;
   r->team = team;
@@ -227,7 +228,7 @@ static void clear(rt_ranks *r) {
     rank_device *d = &r->devices[i];
     for (rt_packet *next, *list = d->arrived; list; list = next) {
       next = list->next;
-      rt_packet_free(r->mem, list);
+      rt_packet_free(r->packets, list);
     }
     d->arrived = NULL;
     d->number = 0;

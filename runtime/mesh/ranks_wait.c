@@ -32,7 +32,7 @@ void rt_ranks_fail(rt_ranks *r, const ir_error *why, bool told) {
 /* sending */
 
 rt_packet *rt_ranks_packet(const rt_ranks *r, rt_kind kind, uint32_t from, uint32_t to, size_t bytes) {
-  rt_packet *packet = rt_packet_make(r->mem, bytes);
+  rt_packet *packet = rt_packet_make(r->packets, bytes);
   if (packet)
     packet->header =
         (rt_header){.run = r->run, .program = r->program, .kind = (uint32_t)kind, .from = from, .to = to};

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/mpi/kept.h"
+
 /* All transports of a process have one communicator, and each has a tag of its own, so that what one has left
  * in MPI is not taken for what another sends. A communicator of each would not do: Open MPI numbers the
  * messages of one, and takes a late message of one that was freed for that of the same number of one that was
@@ -35,6 +37,7 @@ typedef struct mpi_transport {
   MPI_Comm all;
   int tag;
   list sends, receives;
+  kept_memory memory; /* of packets */
   char name[64];
 } mpi_transport;
 
@@ -222,10 +225,11 @@ static void finalise(void) {
 
 static void close_transport(rt_transport *transport, bool broken) {
   mpi_transport *t = (mpi_transport *)transport;
-  const ir_mem *mem = transport->mem;
+  const ir_mem *mem = t->memory.under;
   if (broken) finalises = false;
   free_list(t, &t->sends);
   free_list(t, &t->receives);
+  kept_end(&t->memory);
   mem->fn(mem->user, t, sizeof *t, 0);
 }
 
@@ -267,18 +271,20 @@ static ir_status open_mpi(const ir_mem *mem, rt_transport **out, ir_error *error
   mpi_transport *t = mem->fn(mem->user, NULL, 0, sizeof *t);
   if (!t) return fail(error, IR_ERR_MEMORY, "out of memory for MPI");
   memset(t, 0, sizeof *t);
+  kept_begin(&t->memory, mem);
   int code = shared == MPI_COMM_NULL ? MPI_Comm_dup(MPI_COMM_WORLD, &shared) : MPI_SUCCESS;
   t->all = shared;
   if (!code) code = MPI_Comm_set_errhandler(t->all, MPI_ERRORS_RETURN);
   if (!code) code = MPI_Comm_rank(t->all, &process);
   if (!code) code = MPI_Comm_size(t->all, &processes);
   if (code) {
+    kept_end(&t->memory);
     mem->fn(mem->user, t, sizeof *t, 0);
     return fail_mpi(error, code, "to start");
   }
   name_library(t->name, sizeof t->name);
   t->tag = opened++ % TAGS;
-  t->transport = (rt_transport){.mem = mem,
+  t->transport = (rt_transport){.mem = &t->memory.mem,
                                 .name = t->name,
                                 .process = (uint32_t)process,
                                 .processes = (uint32_t)processes,

@@ -1,13 +1,16 @@
 /* Steps of training on meshes of many devices, in virtual time.
  *
  *   mesh_simulated [--devices N] [--orders N] [--scaling]
+ *   mesh_simulated --graph FILE.vf [--operations N]
  *
  * A network of layers with a matrix each learns for a step: its examples are divided along x and y of a mesh
  * [x,y,z], its features along z, so that there are sums of activations along z, of gradients along x and y,
  * and of the loss over all. All elements are small whole numbers, so that what a device has is what one
  * device computes, bit for bit. --devices: the largest mesh, a cube. --orders: how many times messages
  * arrive, and devices run, in an order that is drawn. --scaling: times of 1 to 8 devices with examples as
- * many (strong), and of 1 to 64 with as many each (weak), against the larger of computing and moving. */
+ * many (strong), and of 1 to 64 with as many each (weak), against the larger of computing and moving.
+ * --graph: how long exchanges of a graph with a mesh are in progress, and how much of that is hidden, where a
+ * device does so many thousand million operations in a second. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,19 +153,51 @@ static bool try_scaling(const char *what, int64_t devices, int64_t examples) {
   return good && (double)machine.end_ns <= 1.1 * (double)bound;
 }
 
+/* A graph of a file, on zeros. */
+static bool try_graph(const char *path) {
+  vf_error error = {0};
+  static char text[1 << 20];
+  FILE *file = fopen(path, "r");
+  size_t length = file ? fread(text, 1, sizeof text, file) : 0;
+  if (file) fclose(file);
+  vf_graph *g = vf_graph_parse(context, text, length, path, NULL, &error);
+  vf_program *p = g ? vf_compile_on(g, NULL, 0, &error) : NULL;
+  enum { PORTS = 64, BYTES = 1 << 26 };
+  const void *in[PORTS];
+  void *out[PORTS];
+  char *zeros = calloc(1, BYTES);
+  bool good = p && vf_port_count(p, VF_INPUT) <= PORTS && vf_port_count(p, VF_OUTPUT) <= PORTS;
+  for (int i = 0; i < PORTS; i++) in[i] = zeros;
+  for (int i = 0; i < PORTS; i++) out[i] = malloc(BYTES / PORTS);
+  good = good && vf_program_run(p, in, out, NULL, &error) == VF_OK;
+  double moving = (double)machine.comm_ns, waiting = (double)machine.exposed_ns;
+  if (good)
+    printf("%s: %.3f ms, computing %.3f, exchanges in progress %.3f, waited for %.3f: %.1f %% hidden\n", path,
+           (double)machine.end_ns * 1e-6, (double)machine.compute_ns * 1e-6, moving * 1e-6, waiting * 1e-6,
+           100 * (1 - waiting / moving));
+  else printf("FAIL %s: %s\n", path, error.message);
+  vf_program_destroy(p), vf_graph_destroy(g);
+  for (int i = 0; i < PORTS; i++) free(out[i]);
+  free(zeros);
+  return good;
+}
+
 int main(int argc, char **argv) {
+  const char *graph = NULL;
+  long operations = 24; /* of one processor */
   long devices = 64, orders = 20;
   bool scaling = false;
   vf_error error = {0};
   OPTIONS_READ(argc, argv, OPTION("--devices", &devices), OPTION("--orders", &orders),
-               OPTION("--scaling", &scaling));
+               OPTION("--scaling", &scaling), {"--graph", OPTION_TEXT, &graph},
+               OPTION("--operations", &operations));
   simulated_init(&machine);
-  machine.operations = 24e9, machine.bytes = 15e9; /* of one processor */
+  machine.operations = (double)operations * 1e9, machine.bytes = 15e9;
   context = vf_context_create(&(vf_options){.size = sizeof(vf_options), .threads = 1}, &error);
   if (!context) return fprintf(stderr, "%s\n", error.message), 2;
   context->runtime->simulation = &machine.simulation;
-  bool good = true;
-  for (long side = 2; side * side * side <= devices && good; side *= 2) {
+  bool good = !graph || try_graph(graph);
+  for (long side = 2; side * side * side <= devices && good && !graph; side *= 2) {
     char mesh[160];
     snprintf(mesh, sizeof mesh, "[x=%ld,y=%ld,z=%ld] latency=[1e-5,5e-6,1e-6] bandwidth=[1e9,5e9,1e10]", side,
              side, side);

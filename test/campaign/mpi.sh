@@ -34,6 +34,25 @@ for mpi in $found; do
   done
 done
 
+# With a cache that has nothing so far, the first process compiles, and no other does.
+cat >"$work/cold.vf" <<'END'
+mesh @m [x=2,y=2]
+graph @cold(%h: f32[4,4] @m[x,-]) {
+  %w = iota shape=[4,8] axis=1 dtype=f32
+  %s = matmul %h, %w
+  %a = relu %s
+  %q = sum %a axes=[0]
+  return %q
+}
+END
+for mpi in $found; do
+  set -- "$build/viewfold" run "$work/cold.vf" --mesh x=2,y=2 --in 'h=[[1,2,3,4],[0,-1,2,0],[1,1,1,1],[5,-4,3,-2]]'
+  said=$(VIEWFOLD_CACHE_DIR=$work/cold_$mpi launch "$mpi" 1 "$@" : -n 3 env VIEWFOLD_COMPILE=0 "$@")
+  [ "$said" = 'q: f32[8] = [0.0, 17.0, 34.0, 51.0, 68.0, 85.0, 102.0, 119.0]' ] ||
+    { echo "FAIL: $mpi: processes that do not compile: $said"; exit 1; }
+done
+echo "a cold cache: no process but the first compiles"
+
 [ "$level" = test ] || $prefix "$python" -B test/campaign/mpi_hosts.py "$build/viewfold" $PWD/$same || exit 1
 
 # Examples print and draw the same.

@@ -12,7 +12,7 @@ def _sized(x: vf.Dim("n", 1, 8)):
 
 
 # what is written, the exception, a part of its message
-X = vf.ones((2, 3))
+X = vf.array(np.ones((2, 3), "float32"))
 
 ROWS = (
     (lambda: vf.cond(vf.array(True), lambda x: x, lambda x: -x), TypeError, r"then takes 1 argument, and is called with 0: the operands, "

@@ -127,10 +127,17 @@ static bool is_current(vf_value x) {
   return fe_is(x.graph, FE_GRAPH) && x.epoch == x.graph->epoch && x.id && x.id < x.graph->ir.count;
 }
 
-vf_value vf_at(vf_value x, const char *file, int line) {
+/* Apart, so that vf_at saves no registers for it. */
+__attribute__((noinline)) static vf_value place_slowly(vf_value x, const char *file, int line) {
   if (x.id && file) fe_statements_place(&x.graph->statements, &x.graph->ir, x.graph->ended, file, line);
   else vf_call_place(x.graph, file, line);
   return x;
+}
+
+vf_value vf_at(vf_value x, const char *file, int line) {
+  return x.id && file && fe_statements_place_known(&x.graph->statements, x.graph->ended, file, line)
+             ? x
+             : place_slowly(x, file, line);
 }
 
 vf_value vf_name(vf_value x, const char *name) {

@@ -320,6 +320,19 @@ static bool unroll_prefixes(loop_nest *n, const loop_axis *vector, ir_ref reduce
   return false;
 }
 
+/* Writes in an order, as of rows at indices that are data: several vectors of a row are updated together,
+ * since indices, their tests and those of what is read are computed for all of them at once. */
+static void share_indices(loop_nest *n, loop_axis *vector) {
+  enum { TOGETHER = 4 }; /* vectors: 32 or 64 f32, one or two of the lines that neighbouring threads share */
+  bool ordered = false;
+  int64_t size;
+  for (uint32_t a = 0; a < n->axis_count; a++) ordered |= loop_is_ordered(n, a);
+  if (!ordered || loop_is_ordered(n, (uint32_t)(vector - n->axes)) || vector->unroll > 1 ||
+      !ir_is_const(n->g, vector->extent, &size))
+    return;
+  while (vector->unroll < TOGETHER && size % (2 * vector->unroll * vector->lanes) == 0) vector->unroll *= 2;
+}
+
 void loop_choose_vectors(loop_nest *n) {
   ir_ref reduces[LOOP_MAX_NODES], target = ir_src(n->g, n->store, 1);
   uint32_t reduce_count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, LOOP_MAX_NODES);
@@ -370,6 +383,7 @@ void loop_choose_vectors(loop_nest *n) {
   if (triangle) last->head = quotients_begin(n, last);
   if (!reduce_count) {
     loop_choose_unroll(n, last);
+    share_indices(n, last);
     choose_interleaved(n, last, work.operations);
   } else if (triangle || !product || !loop_choose_tile(n, last, reduces[0])) {
     bool single = reduce_count == 1 && !triangle && !is_index_reduction;

@@ -71,6 +71,19 @@ kernel @one_1(p0: f32[8], p1: i64[3], p2: f32[6]) {
   }
 }
 
+== of longer rows several vectors are updated together: indices and their tests are computed once for all
+<<< rows.vf
+graph @rows(%x: f32[20,64], %i: i64[100], %u: f32[100,64]) {
+  %y = scatter_add %x, %i, %u
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16' rows.vf | grep -A2 'unroll {'
+        for ridx7 in 0..4 unroll {
+          %10 = (ridx7*4) : index
+          for ridx8 in 0..4 vector {
+$ viewfold check rows.vf > out
+
 == indices out of range: an error, clipped, left out
 <<< modes.vf
 graph @modes(%i: i32[3]) {
