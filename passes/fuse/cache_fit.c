@@ -159,8 +159,8 @@ static bool choose_rows(const fuse_plan *p, fuse_group *group, pass_rows *r, int
   return p->s->strategy->choose_rows(p->s->target, r, &group->rows, &group->bytes);
 }
 
-/* The axes of the member that no shared loop walks and whose sizes vary, and whether these are those of
- * `others`, and the rows come before all others. */
+/* Lists in dims[0..*count) the sizes that vary of the member's axes that no shared loop walks. False: such an
+ * axis comes before the rows. */
 static bool list_varying(const fuse_plan *p, const fuse_group *group, const fuse_member *m, int8_t inner,
                          ir_ref *dims, uint32_t *count) {
   ir_graph *g = p->s->g;

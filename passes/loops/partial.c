@@ -138,14 +138,14 @@ static ir_ref place_vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left
   ir_ref whole = pass_div_int(g, pass_add_int(g, left, elements - 1 - narrow), elements);
   if (less) whole = at_most_once(g, whole, at_least(g, left, narrow + 1));
   ir_ref effects[2] = {whole ? place_parts(p, d, start, whole, end, unrolled, axis->lanes) : 0};
-  ir_ref then = pass_add(g, start, pass_mul_int(g, whole, elements)), rest = pass_sub(g, all, whole);
+  ir_ref then = pass_add(g, start, pass_mul_int(g, whole, elements)), remainder = pass_sub(g, all, whole);
   int64_t none;
-  if (effects[0] && ir_is_const(g, rest, &none) && none == 0) return effects[0];
-  rest = at_most_once(
-      g, rest,
+  if (effects[0] && ir_is_const(g, remainder, &none) && none == 0) return effects[0];
+  remainder = at_most_once(
+      g, remainder,
       less ? pass_and(g, at_least(g, left, 1), pass_compare(g, IR_OP_LE, left, ir_index(g, narrow)))
-           : at_least(g, rest, 1));
-  if (effects[0]) effects[1] = place_parts(p, d, then, rest, end, 1, narrow);
+           : at_least(g, remainder, 1));
+  if (effects[0]) effects[1] = place_parts(p, d, then, remainder, end, 1, narrow);
   return effects[1] ? loop_sequence(g, effects, 2) : 0;
 }
 
@@ -164,9 +164,9 @@ int64_t loop_part_below(int64_t unrolled) {
 static ir_ref place_rows(loop_place *p, uint32_t d, ir_ref start, ir_ref left, ir_ref end, int64_t part) {
   ir_graph *g = p->n->g;
   ir_ref count = pass_div_int(g, pass_add_int(g, left, 1), part), done = pass_mul_int(g, count, part);
-  ir_ref then = pass_add(g, start, done), rest = pass_max(g, pass_sub(g, left, done), ir_index(g, 0));
-  ir_ref effects[2] = {then && rest ? place_parts(p, d, start, count, end, part, 1) : 0};
-  effects[1] = effects[0] ? place_halves(p, d, then, rest, end, part) : 0;
+  ir_ref then = pass_add(g, start, done), remainder = pass_max(g, pass_sub(g, left, done), ir_index(g, 0));
+  ir_ref effects[2] = {then && remainder ? place_parts(p, d, start, count, end, part, 1) : 0};
+  effects[1] = effects[0] ? place_halves(p, d, then, remainder, end, part) : 0;
   return effects[1] ? loop_sequence(g, effects, 2) : 0;
 }
 

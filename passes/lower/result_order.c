@@ -120,7 +120,7 @@ static bool loses_lanes(ir_graph *g, ir_ref sum, ir_ref results) {
 }
 
 /* Is there a path, and another axis of the sum the innermost one in the view, or a part of that axis apart
- * from the rest of it, or only a part of the sum in it? */
+ * from its other elements, or only a part of the sum in it? */
 static bool find_path(ir_graph *g, ir_ref view, const use_counts *uses, path *p) {
   uint32_t axis = innermost(g, view);
   bool permutes = false;
