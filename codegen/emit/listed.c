@@ -12,17 +12,6 @@ static bool prefetches(const cg_order *o, ir_ref ref) {
   return n->op == IR_OP_LOAD && ir_arg_int(n);
 }
 
-/* Emits the prefetches of the loads that are listed from `first` to `end`, and what their indices need. */
-static void emit_ahead(cg_order *o, size_t first, size_t end) {
-  cg_begin_visit(o);
-  for (size_t i = first; i < end; i++)
-    if (prefetches(o, o->list[i])) cg_visit_operands(o, o->list[i], false);
-  cg_list_visited(o, true);
-  cg_emit_listed(o, end);
-  for (size_t i = first; i < end && !o->failed; i++)
-    if (prefetches(o, o->list[i])) o->emits->ahead(o->emitter, o->list[i]);
-}
-
 /* An index as a sum: its terms in ascending order, and its constant one. */
 enum { MAX_TERMS = 32 }; /* because folding makes sums of at most PASS_TERMS = 32 terms */
 typedef struct index_sum {
@@ -60,18 +49,23 @@ static bool sum_of(const cg_order *o, ir_ref index, index_sum *out) {
   return true;
 }
 
+/* By how many elements the first lane of a load lies behind that of another one; false: it is not known. */
+static bool apart_of(const cg_order *o, ir_ref load, ir_ref other, int64_t *apart) {
+  const ir_node *n = ir_get(o->g, load), *m = ir_get(o->g, other);
+  index_sum at, from;
+  if (n->src[0] != m->src[0] || !sum_of(o, n->src[1], &at) || !sum_of(o, m->src[1], &from)) return false;
+  return at.count == from.count && !memcmp(at.term, from.term, at.count * sizeof *at.term) &&
+         ir_sub_ok(at.constant, from.constant, apart);
+}
+
 /* Is an element of one load, at one of its unrolled values, that of the other load at another of these? So
  * are those of neighbouring windows. */
 static bool share_elements(const cg_order *o, ir_ref load, ir_ref other) {
-  const ir_node *n = ir_get(o->g, load), *m = ir_get(o->g, other);
   const uint64_t *lanes = cg_lanes(o->nest, load);
-  index_sum at, from;
   int64_t step, apart;
-  if (n->src[0] != m->src[0] || !sum_of(o, n->src[1], &at) || !sum_of(o, m->src[1], &from)) return false;
-  if (at.count != from.count || memcmp(at.term, from.term, at.count * sizeof *at.term)) return false;
-  if (!ir_sub_ok(at.constant, from.constant, &apart)) return false;
+  if (!apart_of(o, load, other, &apart)) return false;
   for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;)
-    if (cg_is_unroll(o, l) && cg_stride(o->nest, n->src[1], (uint32_t)l, &step) && step &&
+    if (cg_is_unroll(o, l) && cg_stride(o->nest, ir_src(o->g, load, 1), (uint32_t)l, &step) && step &&
         apart % step == 0 && llabs(apart / step) < o->nest->loops[l].extent)
       return true;
   return false;
@@ -82,6 +76,30 @@ static bool shares_listed(const cg_order *o, size_t first, size_t at) {
   for (size_t i = first; i < at; i++)
     if (ir_op_of(o->g, o->list[i]) == IR_OP_LOAD && share_elements(o, o->list[at], o->list[i])) return true;
   return false;
+}
+
+/* Does load number `at` prefetch, and none of those listed from `first` to it prefetches nearly the same
+ * elements? */
+static bool prefetches_first(const cg_order *o, size_t first, size_t at) {
+  ir_ref load = o->list[at];
+  if (!prefetches(o, load)) return false;
+  int64_t apart, near = IR_CACHE_LINE_BYTES / 2 / ir_dtypes[ir_dtype_of(o->g, load)].bytes;
+  for (size_t i = first; i < at; i++)
+    if (prefetches(o, o->list[i]) && ir_arg_int(ir_get(o->g, o->list[i])) == ir_arg_int(ir_get(o->g, load)) &&
+        apart_of(o, load, o->list[i], &apart) && llabs(apart) <= near)
+      return false;
+  return true;
+}
+
+/* Emits the prefetches of the loads that are listed from `first` to `end`, and what their indices need. */
+static void emit_ahead(cg_order *o, size_t first, size_t end) {
+  cg_begin_visit(o);
+  for (size_t i = first; i < end; i++)
+    if (prefetches_first(o, first, i)) cg_visit_operands(o, o->list[i], false);
+  cg_list_visited(o, true);
+  cg_emit_listed(o, end);
+  for (size_t i = first; i < end && !o->failed; i++)
+    if (prefetches_first(o, first, i)) o->emits->ahead(o->emitter, o->list[i]);
 }
 
 /* Emits prefetches before all loads, if among those listed from `first` on there are some that prefetch, and

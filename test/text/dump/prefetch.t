@@ -197,3 +197,18 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=8388608'
 $ viewfold dump --stage=llvm --target 'vector_bytes=64 registers=32 l2=1048576' pool.vf | grep -oE 'call void @llvm.prefetch|load <16 x float>' | uniq -c
 [..]36 call void @llvm.prefetch
 [..]36 load <16 x float>
+
+== a window of channels that exceed the L2 cache prefetches those of the next line of the image, a line of the cache once
+<<< window.vf
+graph @window(%x: f32[1,64,112,112], %w: f32[64,64,3,3]) {
+  %y = conv %x, %w padding=1
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' window.vf | grep -oE 'ahead 114\b' | uniq -c
+[..]3 ahead 114
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=8388608' window.vf | grep -c 'ahead 114\b'
+0
+? 1
+$ viewfold dump --stage=llvm --target 'vector_bytes=64 registers=32 l2=1048576' window.vf | grep -c 'call void @llvm.prefetch'
+7
