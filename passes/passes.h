@@ -18,6 +18,7 @@ enum {
   /* terms that are added up one after the other, and unrolled: one rounding each is what the first run of a
    * blocked sum makes as well (passes/loops/reduce.c) */
   PASS_FEW_TERMS = 32,
+  PASS_HALF_VECTOR = 8, /* elements of f32 in half of 64 bytes, the widest vectors: shorter rows lose lanes */
   /* bits of an index beside the element in one integer order of 64 bits (sorting, argmax): the other 32 are
    * the element's. Longer axes are refused by sort, and take two passes in argmax */
   PASS_INDEX_BITS = 32,

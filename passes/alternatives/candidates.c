@@ -52,7 +52,6 @@ static bool keeps_sizes(ir_graph *g, ir_ref view) {
 /* Are rows of the view, of elements in sequence or of one element, so short that they fill no half of a
  * vector of f32? */
 static bool has_short_runs(ir_graph *g, ir_ref expand) {
-  enum { HALF = 8 }; /* elements of f32 in half of 64 bytes, the widest vectors */
   ir_ref below = ir_src(g, expand, 0);
   uint32_t rank = ir_rank(g, expand), lead = rank - ir_rank(g, below);
   int64_t run = 1;
@@ -61,9 +60,9 @@ static bool has_short_runs(ir_graph *g, ir_ref expand) {
     int64_t size = most(g, expand, a);
     if (size == 1) continue;
     bool here = a < lead || most(g, below, a - lead) == 1;
-    if (run > 1 && here != repeats) return run < HALF;
-    repeats = here, run *= size < HALF ? size : HALF;
-    if (run >= HALF) return false;
+    if (run > 1 && here != repeats) return run < PASS_HALF_VECTOR;
+    repeats = here, run *= size < PASS_HALF_VECTOR ? size : PASS_HALF_VECTOR;
+    if (run >= PASS_HALF_VECTOR) return false;
   }
   return false;
 }

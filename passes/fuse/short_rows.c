@@ -8,7 +8,6 @@
 enum {
   /* views on the way to what is moved [18 in the workloads]: those past them are not looked at */
   MAX_WALKED = 64,
-  MIN_RUN = 8, /* elements of a row: half a vector of f32 */
   /* what an elementary function loses for each element of rows of two to seven: a half to seven eighths of
    * the lanes */
   ROW_COST = 48
@@ -29,9 +28,9 @@ static double run_of(const fuse_values *v, ir_ref view) {
   for (uint32_t a = ir_rank(g, view); a-- > 0;) {
     double here = size_of(v, view, a), below = resizes ? size_of(v, n->src[0], a) : here;
     if (n->op == IR_OP_PERMUTE && (uint32_t)ir_get(g, n->src[1 + a])->arg != a && here > 1)
-      return run > 1          ? run
-             : here < MIN_RUN ? here
-                              : MIN_RUN; /* long rows have tiles, with lanes along both */
+      return run > 1                   ? run
+             : here < PASS_HALF_VECTOR ? here
+                                       : PASS_HALF_VECTOR; /* long rows have tiles, with lanes along both */
     run *= here < below ? here : below;
     if (here != below) return run;
     if (n->op == IR_OP_FLIP) return run; /* rows are reversed one by one */
@@ -51,13 +50,13 @@ static double run_of_gather(const fuse_values *v, ir_ref gather) {
 /* The shortest run on the way through views to what they are made of, which *below is set to. */
 static double shortest_run(const fuse_values *v, ir_ref top, ir_ref *below) {
   ir_graph *g = v->g;
-  double run = MIN_RUN;
+  double run = PASS_HALF_VECTOR;
   *below = top;
   for (int views = 0; views < MAX_WALKED; views++, *below = ir_src(g, *below, 0)) {
     ir_op op = ir_op_of(g, *below);
     bool view = ir_ops[op].cls == IR_CLASS_VIEW && op != IR_OP_STACK;
     if (!view && op != IR_OP_GATHER) return run;
-    double here = op == IR_OP_EXPAND ? MIN_RUN : view ? run_of(v, *below) : run_of_gather(v, *below);
+    double here = op == IR_OP_EXPAND ? PASS_HALF_VECTOR : view ? run_of(v, *below) : run_of_gather(v, *below);
     if (here < run) run = here;
   }
   return run;
@@ -80,7 +79,7 @@ void fuse_separate_short_rows(fuse_values *v) {
       v->hard[top] |= hard || (view && v->hard[r]);
       for (uint32_t j = 0; j < n->nsrc && elementwise; j++)
         beside |= j != k && v->chained[n->src[j]] & FUSE_ELEMENTARY;
-      if (view || shortest_run(v, top, &below) >= MIN_RUN ||
+      if (view || shortest_run(v, top, &below) >= PASS_HALF_VECTOR ||
           pass_elements(g, top) * ROW_COST < FUSE_KERNEL_COST)
         continue;
       bool inside = pass_is_elementwise(ir_get(g, below)) && v->chained[below];

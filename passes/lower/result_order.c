@@ -113,10 +113,9 @@ static uint32_t operand_below(const ir_node *n, const use_counts *uses) {
 /* Would the lanes along the innermost axis of the results fill less than half of a vector of f32, and more
  * along that of the sum? */
 static bool loses_lanes(ir_graph *g, ir_ref sum, ir_ref results) {
-  enum { HALF = 8 }; /* elements of f32 in half of 64 bytes, the widest vectors */
   uint32_t own = innermost(g, sum), other = innermost(g, results);
   int64_t left = other < ir_rank(g, results) ? size_of(g, results, other) : 1;
-  return left < HALF && own < ir_rank(g, sum) && size_of(g, sum, own) > left;
+  return left < PASS_HALF_VECTOR && own < ir_rank(g, sum) && size_of(g, sum, own) > left;
 }
 
 /* Is there a path, and another axis of the sum the innermost one in the view, or a part of that axis apart
