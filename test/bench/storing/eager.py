@@ -148,8 +148,13 @@ class Eager:
         whole = self.torch.from_numpy(np.ascontiguousarray(array))
         return whole.view(self.torch.bfloat16) if dtype == "bf16" else whole
 
-    def program(self, graph, types, arrays):
-        """A function without arguments that runs all operations in order."""
+    def array(self, tensor):
+        """Its elements in NumPy; those of bf16 as f32."""
+        return (tensor.float() if tensor.dtype == self.torch.bfloat16 else tensor).numpy()
+
+    def program(self, graph, types, arrays, kept=False):
+        """A function without arguments that runs all operations in order. kept: and the values by name, as the last run
+        left them."""
         values = {n: self.tensor(a, types[n][0]) for n, a in zip(graph.params, arrays)}
         steps = []
         for s in graph.statements:
@@ -166,4 +171,4 @@ class Eager:
             run()
         except (RuntimeError, TypeError, KeyError, ValueError, IndexError, NotImplementedError) as why:
             raise Lacking(str(why)) from why
-        return run
+        return (run, values) if kept else run
