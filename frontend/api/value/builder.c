@@ -141,8 +141,9 @@ static bool is_current(vf_value x) {
 
 /* Apart, so that vf_at saves no registers for it. */
 __attribute__((noinline)) static vf_value place_slowly(vf_value x, const char *file, int line) {
-  if (x.id && file) fe_statements_place(&x.graph->statements, &x.graph->ir, x.graph->ended, file, line);
-  else vf_call_place(x.graph, file, line);
+  uint32_t ended = x.id && file ? x.graph->ended : 0;
+  if (ended) fe_statements_place_any(&x.graph->statements, &x.graph->ir, ended, file, line);
+  else if (!x.id || !file) vf_call_place(x.graph, file, line);
   return x;
 }
 
