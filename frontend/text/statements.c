@@ -164,16 +164,17 @@ static bool is_converted(const ir_graph *g, ir_ref constant, ir_ref number) {
   return ir_value_cast((ir_value){.i = b->arg}, from, (ir_dtype)a->dtype).i == a->arg;
 }
 
-/* `code` and the steps to the operands from the sources, beginning with source `first`; 0: there are none. */
-static uint32_t steps_from(const ir_graph *g, const ir_node *made, uint32_t first, const ir_ref *given,
-                           uint32_t count, uint32_t code) {
-  uint32_t all = code << SITE_BITS;
+uint32_t fe_statements_steps(const ir_graph *g, const ir_node *made, const ir_ref *given, uint32_t count) {
+  if (count > made->nsrc || count > FE_FEW_GIVEN || made->op == IR_OP_TUPLE) return 0;
+  bool shifted = made->op == IR_OP_ASSIGN && count == 2; /* of a write through a reference */
+  const ir_ref *src = made->src + shifted;
+  uint32_t all = (shifted ? (uint32_t)SHIFTED : count) << SITE_BITS;
   for (uint32_t i = 0, unit = 1u << (SITE_BITS + COUNT_BITS); i < count; i++, unit <<= STEP_BITS) {
-    ir_ref at = made->src[first + i];
-    for (uint32_t end = all + STEPS_MOST * unit; at != given[i]; all += unit) {
+    ir_ref at = src[i], wanted = given[i];
+    for (uint32_t end = all + STEPS_MOST * unit; at != wanted; all += unit) {
       const ir_node *source = ir_get(g, at);
       if (!source->nsrc) {
-        if (!is_converted(g, at, given[i])) return 0;
+        if (!is_converted(g, at, wanted)) return 0;
         break;
       }
       if (all == end) return 0;
@@ -181,13 +182,6 @@ static uint32_t steps_from(const ir_graph *g, const ir_node *made, uint32_t firs
     }
   }
   return all;
-}
-
-uint32_t fe_statements_steps(const ir_graph *g, const ir_node *made, const ir_ref *given, uint32_t count) {
-  if (count > made->nsrc || count > FE_FEW_GIVEN || made->op == IR_OP_TUPLE) return 0;
-  bool shifted =
-      made->op == IR_OP_ASSIGN && count == 2; /* what is written to is the third operand of `assign` */
-  return steps_from(g, made, shifted, given, count, shifted ? SHIFTED : count);
 }
 
 /* Keeps operands that cannot be told from the node. Returns what says so. */
