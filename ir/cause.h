@@ -67,6 +67,15 @@ void ir_cause_again(ir_graph *graph, ir_ref node);
 static inline uint32_t ir_cause_next(ir_graph *g) {
   return g->causes ? g->causes->current = ++g->causes->statements : 0;
 }
+/* The number of a statement that has made nothing may be given again, if it is the latest: what was made last
+ * is of an earlier one. */
+static inline void ir_cause_unused(ir_graph *g, uint32_t statement) {
+  if (!g->causes || g->causes->statements != statement) return;
+  ir_cause last = *ir_cause_at(g, g->count - 1);
+  if (last & IR_CAUSE_SET || !last || (last & ~IR_CAUSE_RESULT) >= statement) return;
+  g->causes->statements--;
+  g->causes->current = 0;
+}
 /* Nodes that are made from now on are parts of this statement; 0: of none. */
 static inline void ir_cause_resume(ir_graph *g, uint32_t statement) {
   if (g->causes) g->causes->current = statement;

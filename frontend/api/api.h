@@ -93,6 +93,8 @@ struct vf_graph {
 
 /* graph.c: the epoch of what vf_graph_find returns for a name that there is not */
 enum { FE_NOT_FOUND = UINT32_MAX - 1 };
+/* value/view.c: the epoch of what vf_concat returns for no values */
+enum { FE_GIVEN_NOTHING = 4 };
 /* "of vf_graph_find for 'y', a name that ...; it has x", for a message. */
 const char *fe_graph_missed(const vf_graph *g, char *out, size_t size);
 

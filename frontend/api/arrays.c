@@ -1,4 +1,5 @@
 /* Files of arrays: what they hold, constants from them, writing them. */
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/api/api.h"
@@ -151,6 +152,10 @@ vf_tensor *vf_npy_read(vf_context *c, const char *path, vf_error *error) {
     made = fe_tensor_make(c, (vf_dtype)array.dtype, array.rank, array.shape, array.data, &failure);
     fe_array_free(&c->mem, &array);
   }
+  size_t used = strlen(failure.text);
+  if (failure.status == IR_ERR_INVALID && vf_arrays_count(a) > 1)
+    snprintf(failure.text + used, sizeof failure.text - used,
+             "; by vf_arrays_open, since vf_npy_read reads files of one");
   vf_arrays_close(a);
   fe_report(error, &failure);
   return made;

@@ -330,11 +330,35 @@ static void fail_other_graphs(ir_error *error, const char *file, const char *whi
           which ? which : "", names);
 }
 
-/* The text ends where its length, that of a pointer, ends. */
-static void say_pointer(ir_error *error) {
+/* Is the error at the last bytes of a text that ends within a graph? */
+static bool is_at_end(const ir_error *error, const char *text, size_t length) {
+  char last[32];
+  int line = 1;
+  size_t start = 0;
+  while (length && strchr(" \n\t\r", text[length - 1])) length--;
+  if (!length || text[length - 1] == '}') return false;
+  for (size_t i = 0; i < length; i++)
+    if (text[i] == '\n') line++, start = i + 1;
+  if (strstr(error->text, "the end of the text")) return true;
+  snprintf(last, sizeof last, ":%d:%zu: ", line, length - start);
+  return strstr(error->text, last) != NULL;
+}
+
+/* The text ends where its length ends, which may be another than that of the text. */
+static void say_length(ir_error *error, size_t length) {
   size_t used = strlen(error->text);
   snprintf(error->text + used, sizeof error->text - used,
-           "; the text has %zu bytes, as a pointer has: its length is strlen(text)", sizeof(char *));
+           "; the text has %zu bytes%s: its length is strlen(text)", length,
+           length == sizeof(char *) ? ", as a pointer has" : " by the length that is given");
+}
+
+static bool is_file_name(const char *text, size_t length) {
+  bool dot = false;
+  for (size_t i = 0; text && i < length; i++) {
+    if (strchr(" \n\t@%{", text[i])) return false;
+    dot |= text[i] == '.' || text[i] == '/';
+  }
+  return dot;
 }
 
 vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const char *file, const char *which,
@@ -361,15 +385,19 @@ vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const c
     fe_weights_close(&weights);
     fe_report_as_memory(c, failures, &g->error);
     failure = g->error;
-    if (failure.status == IR_ERR_INVALID && length == sizeof(char *) &&
-        strstr(failure.text, "the end of the text"))
-      say_pointer(&failure);
+    if (failure.status == IR_ERR_INVALID && text && is_at_end(&failure, text, length))
+      say_length(&failure, length);
     if (failure.status) {
       fe_graph_free(g);
       g = NULL;
     } else {
       fe_context_retain(c);
     }
+  }
+  if (!g && failure.status == IR_ERR_INVALID && is_file_name(text, length)) {
+    size_t used = strlen(failure.text);
+    snprintf(failure.text + used, sizeof failure.text - used,
+             "; this is the text of graphs, not the name of a file");
   }
   fe_report(error, &failure);
   return g;

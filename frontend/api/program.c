@@ -146,8 +146,32 @@ static bool describe_program(vf_program *p, vf_graph *g, ir_error *error) {
   return good;
 }
 
+/* A value depends on an argument of a function, outside of it: says which statement needs it. */
+static void refuse_escaped(vf_graph *g, ir_error *error) {
+  ir_ref *roots = ir_alloc(g->ir.mem, g->output_count * sizeof *roots), *live = NULL;
+  size_t count = 0, cap = 0;
+  uint32_t user = 0;
+  ir_text text;
+  for (size_t i = 0; i < g->output_count && roots; i++) roots[i] = g->outputs[i].ref;
+  if (roots && ir_reachable(&g->ir, roots, g->output_count, &live, &count, &cap) != IR_OK) count = 0;
+  for (size_t i = 0; i < count && !user; i++) {
+    const ir_node *n = ir_get(&g->ir, live[i]);
+    for (uint32_t s = 0; s < ir_operand_count(n) && !user; s++)
+      if (ir_op_of(&g->ir, n->src[s]) == IR_OP_BUFFER) user = fe_statements_first_of(&g->ir, live[i]);
+  }
+  ir_text_init(&text, g->ir.mem);
+  if (user) {
+    ir_text_str(&text, "; it is needed by ");
+    fe_put_statement(&g->statements, &g->ir, user, &text);
+  }
+  ir_fail(error, IR_ERR_INVALID, "graph @%.60s: " FE_ESCAPED "%s", g->name, ir_text_get(&text));
+  ir_text_free(&text);
+  ir_free(g->ir.mem, live, cap * sizeof *live);
+  ir_free(g->ir.mem, roots, g->output_count * sizeof *roots);
+}
+
 /* Find each input and variable of the runtime by name in the caller's lists. */
-static bool match_inputs(vf_program *p, const vf_graph *g, ir_error *error) {
+static bool match_inputs(vf_program *p, vf_graph *g, ir_error *error) {
   bool same = p->runtime_inputs == p->counts[VF_INPUT] && p->runtime_variables == p->variable_count &&
               (!p->variable_count || FE_NOTES_VALUES);
   for (size_t i = 0; i < p->runtime_inputs; i++) {
@@ -157,7 +181,7 @@ static bool match_inputs(vf_program *p, const vf_graph *g, ir_error *error) {
     if (k == p->counts[VF_INPUT]) {
       if (*name)
         ir_fail(error, IR_ERR_INTERNAL, "graph @%.60s reads %s, which is no input of it", g->name, name);
-      else ir_fail(error, IR_ERR_INVALID, "graph @%.60s: " FE_ESCAPED, g->name);
+      else refuse_escaped(g, error);
       return false;
     }
     p->inputs_from[i] = (uint32_t)k;

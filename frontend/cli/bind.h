@@ -93,9 +93,10 @@ typedef struct cli_binder {
   const ir_parsed_graph *block;
   const cli_pairs *inputs;
   cli_binding *out;
-  bool seeded;           /* arrays may be missing */
-  bool *known;           /* by variable: has it a value? */
-  ir_var_value *scratch; /* scratch: has room for all variables */
+  const cli_pairs *sizes; /* of --size */
+  bool seeded;            /* arrays may be missing */
+  bool *known;            /* by variable: has it a value? */
+  ir_var_value *scratch;  /* scratch: has room for all variables */
 } cli_binder;
 /* sizes.c: give every variable its value, then check the shape of every array. The exit status. */
 int cli_solve_sizes(cli_binder *b, ir_ref results, const cli_pairs *sizes);

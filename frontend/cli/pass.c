@@ -91,7 +91,8 @@ int cli_pass(int argc, char **argv) {
                              .more = "one file at a time, found '%s' as well"};
   int status = cli_read(&syntax, argc, argv);
   if (status != CLI_END) return status;
-  if (!words[1]) return cli_usage("pass", "the name of a pass and a file are needed");
+  if (!words[1])
+    return cli_usage("pass", "the name of a pass and a file are needed, as in viewfold pass lower FILE.vf");
   const pass_info *step = cli_find_pass("pass", words[0]);
   return step ? run_for(settings, step, words[1], trace != NULL) : CLI_BAD_INPUT;
 }

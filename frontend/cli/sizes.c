@@ -157,6 +157,14 @@ static int solve_all(cli_binder *b) {
   return CLI_OK;
 }
 
+/* Is it a variable that --size has given? */
+static bool is_given(const cli_binder *b, ir_ref dim) {
+  for (size_t v = 0; v < b->out->var_count; v++)
+    for (size_t i = 0; dim == b->out->vars[v] && i < b->sizes->count; i++)
+      if (cli_is_called(&b->sizes->items[i], var_name(b, v))) return true;
+  return false;
+}
+
 static int check_axis(cli_binder *b, size_t p, int axis) {
   ir_ref dim = dim_of(b, p, axis);
   int64_t value = 0, size = b->out->arrays[p].shape[axis];
@@ -167,7 +175,8 @@ static int check_axis(cli_binder *b, size_t p, int axis) {
   char name[200];
   name_axis(b, p, axis, name, sizeof name);
   if (!done) return cli_wrong_shape(b, p, "%s needs more than 64 bits for the sizes given", name);
-  return cli_wrong_shape(b, p, "%s has to be %lld by the other sizes", name, (long long)value);
+  return cli_wrong_shape(b, p, "%s has to be %lld by %s", name, (long long)value,
+                         is_given(b, dim) ? "--size; leave that out" : "the other sizes");
 }
 
 static int check_sizes(cli_binder *b) {
@@ -233,6 +242,7 @@ static int find_sizes(cli_binder *b, ir_ref results) {
 }
 
 int cli_solve_sizes(cli_binder *b, ir_ref results, const cli_pairs *sizes) {
+  b->sizes = sizes;
   int status = read_sizes(b, sizes);
   if (!status) status = solve_all(b);
   if (!status && !b->seeded) status = find_sizes(b, results);

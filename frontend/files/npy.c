@@ -71,10 +71,13 @@ static ir_status check_magic(source *s, const uint8_t *bytes, size_t got) {
     text &= (bytes[i] >= 32 && bytes[i] < 127) || (bytes[i] && strchr("\t\r\n", bytes[i]));
   bool zip = got >= 4 && memcmp(bytes, "PK\3\4", 4) == 0;
   return fe_file_fail(s->error, IR_ERR_INVALID, s->name,
-                      "not a .npy file: it starts with%s%s; expected 93 4E 55 4D 50 59", found,
+                      "not a .npy file: it starts with%s%s; expected 93 4E 55 4D 50 59%s", found,
                       zip    ? " (a zip archive, perhaps .npz)"
                       : text ? " (text: numpy.loadtxt reads its numbers, and numpy.save writes .npy)"
-                             : "");
+                             : "",
+                      zip || text || got < 4 || memcmp(bytes + 1, magic + 1, 3) == 0
+                          ? ""
+                          : "; numbers alone are read by numpy.fromfile, and numpy.save writes .npy");
 }
 
 /* Magic, version and length of the header. */

@@ -43,7 +43,10 @@ static ir_status read_all(int fd, const char *name, size_t most, ir_text *out, i
 ir_status fe_text_read(const char *path, size_t most, ir_text *out, ir_error *error) {
   const char *name = fe_text_name(path);
   int fd = is_standard(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) return fe_file_fail(error, IR_ERR_IO, name, "cannot open the file: %s", strerror(errno));
+  if (fd < 0)
+    return fe_file_fail(
+        error, IR_ERR_IO, name, "cannot open the file: %s%s", strerror(errno),
+        strchr(name, '{') ? "; a text of graphs is in a file, or comes by standard input, which is -" : "");
   ir_status status = read_all(fd, name, most, out, error);
   if (!is_standard(path)) close(fd);
   return status;

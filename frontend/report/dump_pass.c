@@ -45,6 +45,13 @@ ir_status fe_dump_pass(ir_graph *g, const ir_parsed_graph *block, const pass_inf
   static const char *const kinds[] = {[IR_BLOCK_GRAPH] = "a tensor graph (`graph @...`)",
                                       [IR_BLOCK_INDEX] = "a kernel without loops (`index @...`)",
                                       [IR_BLOCK_KERNEL] = "a kernel with loops (`kernel @...`)"};
+  static const char *const stages[] = {
+      [IR_BLOCK_GRAPH] = "", [IR_BLOCK_INDEX] = "index", [IR_BLOCK_KERNEL] = "loops"};
+  if (block->kind != takes(step) && block->kind == IR_BLOCK_GRAPH)
+    return ir_fail(error, IR_ERR_INVALID,
+                   "%s takes %s; @%.60s is %s: viewfold dump --stage=%s FILE.vf | viewfold pass %s -",
+                   step->name, kinds[takes(step)], block->name, kinds[block->kind], stages[takes(step)],
+                   step->name);
   if (block->kind != takes(step))
     return ir_fail(error, IR_ERR_INVALID, "%s takes %s; @%.60s is %s", step->name, kinds[takes(step)],
                    block->name, kinds[block->kind]);

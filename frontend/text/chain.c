@@ -259,6 +259,10 @@ static bool arguments(chain_parser *c, const fe_step *step) {
 
 static bool unknown_step(chain_parser *c, const ir_token *name) {
   const char *near = fe_step_nearest(name->text, name->length);
+  if (ir_token_is(name, "T"))
+    return ir_lex_fail_at(
+        &c->p.lex, name->line, name->column,
+        "unknown view, found 'T', expected permute with the order of the axes, as in permute(1,0)");
   return ir_lex_fail_at(&c->p.lex, name->line, name->column, "unknown view, found '%.*s'%s%s%s",
                         (int)(name->length > 40 ? 40 : name->length), name->text,
                         near ? "; did you mean " : ", expected one such as ",

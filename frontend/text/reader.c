@@ -107,8 +107,11 @@ static void learn_bounds(void *user, ir_graph *g, ir_ref node) {
 
 static bool proven_equal(ir_graph *g, ir_ref a, ir_ref b) { return pass_proves(g, IR_OP_EQ, a, b); }
 
-const ir_builder fe_builder = {
-    .expr = canonical, .apply = apply_named, .learn = learn_bounds, .same_size = proven_equal};
+const ir_builder fe_builder = {.expr = canonical,
+                               .apply = apply_named,
+                               .learn = learn_bounds,
+                               .same_size = proven_equal,
+                               .put_attributes = op_put_attributes};
 
 /* Check the types of parameters by op_input_batched: the parser declares them without a check. */
 static bool check_params(ir_graph *g, const char *name, const ir_module *module) {

@@ -38,7 +38,7 @@ void fe_statements_free(fe_statements *s, ir_graph *g) {
 enum { SITE_BITS = FE_SITE_BITS, COUNT_BITS = 3, STEP_BITS = 2, STEPS_MOST = (1 << STEP_BITS) - 1 };
 enum { SITES_MOST = (1 << SITE_BITS) - 1 };
 #define SEVERAL ((fe_statement)1 << 31)
-enum { ELSEWHERE = FE_FEW_GIVEN + 1, WRITTEN };
+enum { ELSEWHERE = FE_FEW_GIVEN + 1, WRITTEN, SHIFTED /* two, of which the first is the second source */ };
 
 static fe_statement statement_of(const fe_statements *s, uint32_t number) {
   return number / FE_STATEMENT_BLOCK < s->block_count
@@ -124,10 +124,36 @@ static inline fe_statement *make_room(fe_statements *s, const ir_mem *mem, uint3
   return &s->blocks[number / FE_STATEMENT_BLOCK][number % FE_STATEMENT_BLOCK];
 }
 
+/* The latest statement is another than the one that is like it. */
+static void note_again(fe_statements *s, ir_graph *g) {
+  *s->open_at = statement_of(s, s->like) & ~(fe_statement)SITES_MOST;
+  ir_cause_results(g, s->again_made, s->again);
+  s->again = 0;
+}
+
+/* One line that records a value several times, as in a loop, is noted once: forgets the latest statement if
+ * the one before it has the same site, or else notes it. Is it forgotten? */
+static bool forget(fe_statements *s, ir_graph *g, uint32_t place) {
+  if (place_of(s, s->like) != place) return note_again(s, g), false;
+  ir_cause_unused(g, s->again);
+  s->again = s->open = 0;
+  s->forgotten_at = s->causes.statements;
+  return true;
+}
+
 /* The latest statement has no place: its site is known. */
-static void close_latest(fe_statements *s, const ir_mem *mem) {
-  if (s->open) *s->open_at |= find_site(s, mem, s->open_text, 0);
+static void close_latest(fe_statements *s, ir_graph *g) {
+  if (s->again && forget(s, g, 0)) return;
+  if (s->open) *s->open_at |= find_site(s, g->mem, s->open_text, 0);
   s->open = 0;
+}
+
+/* Is the cause of the result another statement with the same words, of the same operands then? */
+static bool may_forget(const fe_statements *s, uint32_t number, const char *what, ir_cause cause,
+                       const fe_statement *at) {
+  uint32_t like = cause & ~IR_CAUSE_RESULT;
+  return cause & IR_CAUSE_RESULT && !(cause & IR_CAUSE_SET) && like != number && !*at && s->open != number &&
+         text_of(s, like) == what && count_of(s, like) < ELSEWHERE && !(statement_of(s, like) & SEVERAL);
 }
 
 /* Is the constant what became of that number, which had no dtype of its own? */
@@ -139,14 +165,16 @@ static bool is_converted(const ir_graph *g, ir_ref constant, ir_ref number) {
 }
 
 uint32_t fe_statements_steps(const ir_graph *g, const ir_node *made, const ir_ref *given, uint32_t count) {
-  uint32_t all = count << SITE_BITS;
   if (count > made->nsrc || count > FE_FEW_GIVEN || made->op == IR_OP_TUPLE) return 0;
+  bool shifted = made->op == IR_OP_ASSIGN && count == 2; /* of a write through a reference */
+  const ir_ref *src = made->src + shifted;
+  uint32_t all = (shifted ? (uint32_t)SHIFTED : count) << SITE_BITS;
   for (uint32_t i = 0, unit = 1u << (SITE_BITS + COUNT_BITS); i < count; i++, unit <<= STEP_BITS) {
-    ir_ref at = made->src[i];
-    for (uint32_t end = all + STEPS_MOST * unit; at != given[i]; all += unit) {
+    ir_ref at = src[i], wanted = given[i];
+    for (uint32_t end = all + STEPS_MOST * unit; at != wanted; all += unit) {
       const ir_node *source = ir_get(g, at);
       if (!source->nsrc) {
-        if (!is_converted(g, at, given[i])) return 0;
+        if (!is_converted(g, at, wanted)) return 0;
         break;
       }
       if (all == end) return 0;
@@ -175,13 +203,23 @@ void fe_statements_end_any(fe_statements *s, ir_graph *g, uint32_t number, const
   const ir_node *n = ir_get(g, made);
   fe_statement several = n->op == IR_OP_TUPLE ? SEVERAL : 0;
   ir_cause *cause = ir_cause_at(g, made);
+  if (may_forget(s, number, what, *cause, at)) {
+    close_latest(s, g);
+    s->again = s->open = number;
+    s->like = *cause & ~IR_CAUSE_RESULT;
+    s->again_made = made;
+    s->open_at = at;
+    s->open_text = what;
+    return;
+  }
   if (!several && *cause == number) *cause |= IR_CAUSE_RESULT;
   else ir_cause_results(g, made, number);
   if (*at || s->open == number) { /* a further result */
+    if (s->again == number) note_again(s, g);
     *at |= SEVERAL;
     return;
   }
-  close_latest(s, g->mem);
+  close_latest(s, g);
   s->open = number;
   s->open_at = at;
   s->open_text = what;
@@ -221,7 +259,20 @@ void fe_statements_name_result(fe_statements *s, ir_graph *g, uint32_t number, i
 }
 
 void fe_statements_name(fe_statements *s, ir_graph *g, ir_ref value, const char *name) {
-  fe_statements_name_result(s, g, fe_statements_of(g, value), value, name);
+  if (s->again) close_latest(s, g);
+  uint32_t number = fe_statements_of(g, value);
+  const fe_statement_name *known = name_of(s, number);
+  bool forgotten = value == s->again_made && s->forgotten_at == s->causes.statements;
+  if (forgotten && known &&
+      strcmp(known->text, name) != 0) { /* the value keeps the name that it had as well */
+    int64_t id = ir_name(g, name, strlen(name));
+    if (id < 0 || !IR_RESERVE(g->mem, s->names, s->name_cap, s->name_count + 1)) return;
+    number = known->of ? known->of : number;
+    s->names[s->name_count++] = (fe_statement_name){++s->causes.statements, number, ir_name_text(g, id)};
+    ir_cause_results(g, value, s->causes.statements);
+    return;
+  }
+  fe_statements_name_result(s, g, number, value, name);
 }
 
 /* places */
@@ -250,8 +301,9 @@ static uint32_t make_place(fe_statements *s, ir_graph *g, const char *file, int 
 }
 
 void fe_statements_place_any(fe_statements *s, ir_graph *g, uint32_t number, const char *file, int line) {
-  if (number != s->open && place_of(s, number)) return;
+  if (number > s->causes.statements || (number != s->open && place_of(s, number))) return;
   uint32_t place = make_place(s, g, file, line);
+  if (s->again && number == s->again && forget(s, g, place)) return;
   fe_statement *at = place ? make_room(s, g->mem, number) : NULL;
   if (!at) return;
   uint32_t site = find_site(s, g->mem, number == s->open ? s->open_text : text_of(s, number), place);
@@ -373,9 +425,9 @@ const char *fe_words_value(const fe_statements *s, ir_graph *g, ir_ref ref, fe_w
   return out->text;
 }
 
-/* The result of a statement, or one of them; 0: the graph has none. */
-static ir_ref result_of(const ir_graph *g, uint32_t number) {
-  for (ir_ref node = g->count; node-- > 1;) {
+/* The result of a statement, or the last of them before node `end`; 0: there is none. */
+static ir_ref result_of(const ir_graph *g, uint32_t number, ir_ref end) {
+  for (ir_ref node = end; node-- > 1;) {
     ir_cause cause = ir_cause_of(g, node);
     if (cause == (number | IR_CAUSE_RESULT)) return node;
     if (cause & IR_CAUSE_SET && fe_statements_result(g, node, number)) return node;
@@ -383,12 +435,17 @@ static ir_ref result_of(const ir_graph *g, uint32_t number) {
   return 0;
 }
 
-/* Operand number i of a statement. */
+/* Operand number i of a statement; 0: it cannot be told, since the result is another node now. */
 static ir_ref operand_of(const fe_statements *s, const ir_graph *g, uint32_t number, ir_ref made, uint32_t i,
                          const ir_ref *elsewhere) {
   if (elsewhere) return elsewhere[2 + i];
-  ir_ref at = ir_src(g, made, i);
-  for (uint32_t step = steps_of(s, number, i); step > 0; step--) at = ir_src(g, at, 0);
+  uint32_t source = i + (count_of(s, number) == SHIFTED);
+  if (source >= ir_get(g, made)->nsrc) return 0;
+  ir_ref at = ir_src(g, made, source);
+  for (uint32_t step = steps_of(s, number, i); step > 0; step--) {
+    if (!ir_get(g, at)->nsrc) return 0;
+    at = ir_src(g, at, 0);
+  }
   return at;
 }
 
@@ -399,6 +456,19 @@ static const ir_ref *find_given(const fe_statements *s, uint32_t number) {
   return at < end ? at : NULL;
 }
 
+/* The latest result of a statement from which its operands can be told: in functions, nodes are made again of
+ * others. 0: there is no result. */
+static ir_ref telling_result(const fe_statements *s, const ir_graph *g, uint32_t number, uint32_t count,
+                             const ir_ref *elsewhere) {
+  ir_ref last = result_of(g, number, (ir_ref)g->count), made = last;
+  for (uint32_t i = 0; made && i < count && i < FE_FEW_GIVEN; i++)
+    if (!operand_of(s, g, number, made, i, elsewhere)) {
+      made = result_of(g, number, made);
+      i = (uint32_t)-1;
+    }
+  return made ? made : last;
+}
+
 void fe_put_operation(const fe_statements *s, ir_graph *g, uint32_t number, ir_text *out) {
   number = fe_statements_whole(s, number);
   const char *text = text_of(s, number);
@@ -407,11 +477,13 @@ void fe_put_operation(const fe_statements *s, ir_graph *g, uint32_t number, ir_t
   const ir_ref *elsewhere = count == ELSEWHERE ? find_given(s, number) : NULL;
   if (!text || count == WRITTEN) return;
   if (count == ELSEWHERE) count = elsewhere ? elsewhere[1] : 0;
+  if (count == SHIFTED) count = 2;
   fe_words word;
-  ir_ref made = result_of(g, number);
+  ir_ref made = telling_result(s, g, number, count, elsewhere);
   if (!made) return;
   for (uint32_t i = 0; i < count && i < FE_FEW_GIVEN; i++) {
     ir_ref operand = operand_of(s, g, number, made, i, elsewhere);
+    if (!operand) return;
     const ir_node *n = ir_get(g, operand);
     ir_text_str(out, i ? ", " : " ");
     if (n->op == IR_OP_CONST && !elsewhere) /* as a rule given as a number, which had no dtype */

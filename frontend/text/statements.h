@@ -57,6 +57,11 @@ typedef struct fe_statements {
   size_t file_count, file_cap;
   const char *latest;     /* file of the latest place, */
   uint32_t latest_number; /* and its number in a place */
+  /* The latest statement, if its result was one of a statement with the same words, `like`: it is noted, or
+   * forgotten, when its place is known. */
+  uint32_t again, like;  /* 0: none */
+  ir_ref again_made;     /* its result */
+  uint32_t forgotten_at; /* the number of statements when one was last forgotten */
 } fe_statements;
 
 /* Let the graph's causes be noted. Neither may move until fe_statements_free, which forgets everything. */
@@ -120,7 +125,8 @@ void fe_statements_name_result(fe_statements *statements, ir_graph *g, uint32_t 
 /* fe_statements_place where it is the latest statement, in the latest file, and the line has been one of that
  * operation lately. False: it has not been done. */
 static inline bool fe_statements_place_known(fe_statements *s, uint32_t number, const char *file, int line) {
-  if (!number || number != s->open || file != s->latest || (uint32_t)line >= FE_LINE_MOST) return false;
+  if (!number || number != s->open || file != s->latest || (uint32_t)line >= FE_LINE_MOST || s->again)
+    return false;
   uint32_t place = s->latest_number | (uint32_t)line,
            known = s->recent[fe_site_hash(s->open_text, place) >> (64 - FE_RECENT_BITS)];
   const fe_statement_site *site = &s->sites[known];

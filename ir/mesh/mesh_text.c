@@ -23,14 +23,30 @@ static bool read_digit(ir_lexer *lx, const ir_mesh *mesh, ir_subaxis *out, int l
                         axis->name, out->pre, out->size, axis->name, axis->size);
 }
 
+/* Says of xy, where there are axes x and y, that both are x.y. */
+static void put_several(const ir_lexer *lx, const ir_mesh *mesh, char *out, size_t size) {
+  const char *at = lx->token.text, *end = at + lx->token.length;
+  size_t used = 0;
+  while (lx->token.kind == IR_TOKEN_WORD && at < end) {
+    size_t length = (size_t)(end - at);
+    while (length && ir_mesh_find(mesh, at, length) < 0) length--;
+    if (!length || used + length + 32 > size) break;
+    used +=
+        (size_t)snprintf(out + used, size - used, "%s%.*s", used ? "." : "; along several ", (int)length, at);
+    at += length;
+  }
+  if (at < end) *out = '\0';
+}
+
 bool ir_subaxis_read(ir_lexer *lx, const ir_mesh *mesh, ir_subaxis *out) {
   int line = lx->token.line, column = lx->token.column;
-  char expected[IR_MESH_AXES * (IR_MESH_NAME + 1) + 64];
+  char expected[2 * IR_MESH_AXES * (IR_MESH_NAME + 1) + 64];
   int axis = lx->token.kind == IR_TOKEN_WORD ? ir_mesh_find(mesh, lx->token.text, lx->token.length) : -1;
   if (axis < 0) {
     int n = snprintf(expected, sizeof expected, mesh->axis_count ? "one of" : "nothing: it has no axes");
     for (uint32_t i = 0; i < mesh->axis_count; i++)
       n += snprintf(expected + n, sizeof expected - (size_t)n, " %s", mesh->axes[i].name);
+    put_several(lx, mesh, expected + n, sizeof expected - (size_t)n);
     return ir_lex_fail(lx, "no axis of the mesh", expected);
   }
   *out = ir_whole_axis(mesh, (uint32_t)axis);

@@ -85,6 +85,8 @@ static bool simple_value(ir_parser *p, ir_attr *out) {
   if (p->lex.token.kind == IR_TOKEN_STRING || (p->lex.token.kind == IR_TOKEN_WORD && !word_is_expression(p)))
     return word_value(p, out);
   if (ir_lex_is(&p->lex, '@')) return graph_value(p, out);
+  if (ir_lex_is(&p->lex, '{'))
+    return ir_lex_fail(&p->lex, "a list in braces", "brackets around it, as in shape=[2,3]");
   if (p->lex.token.kind == IR_TOKEN_INT && p->lex.token.integer > INT64_MAX) return large_value(p, out);
   out->kind = IR_ATTR_EXPR;
   return (out->expr = ir_parse_expression(p)) != 0;
@@ -158,6 +160,35 @@ bool ir_parse_value_of(ir_parser *p, const ir_token *name, ir_attr *out) {
   return spec ? ir_parse_spec_value(p, out) : ir_parse_value(p, out);
 }
 
+/* The dtype that a word means, here or elsewhere; NULL: it means none. */
+static const char *dtype_said(const ir_token *t) {
+  ir_dtype own = ir_parse_dtype_word(t);
+  return own != IR_NONE ? ir_dtypes[own].name : ir_parse_dtype_meant(t->text, t->length);
+}
+
+/* float32(2), where a constant is written f32(2) */
+static bool refuse_constant(ir_parser *p, const ir_token *name, const char *dtype) {
+  return ir_lex_fail_at(
+      &p->lex, name->line, name->column,
+      "bad constant, found '%.*s', expected a number, or %s(0.5), as its dtype is called here",
+      (int)name->length, name->text, dtype);
+}
+
+/* file=w.npy, without quotes */
+static bool refuse_bare_file(ir_parser *p, const ir_token *name) {
+  static const char *const files[] = {"file", "path", "filename", "filepath"};
+  const ir_token *t = &p->lex.token;
+  bool file = false;
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) file |= ir_token_is(name, files[i]);
+  if (!file || t->kind == IR_TOKEN_STRING || t->kind == IR_TOKEN_INT) return false;
+  const char *at = t->text, *end = p->lex.text + p->lex.length;
+  while (at < end && !strchr(" \t\r\n,}", *at)) at++;
+  int length = (int)(at - t->text);
+  return !ir_lex_fail_at(&p->lex, t->line, t->column,
+                         "a text without quotes, found '%.*s', expected \"%.*s\"", length > 60 ? 60 : length,
+                         t->text, length > 60 ? 60 : length, t->text);
+}
+
 bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *cap) {
   *count = 0;
   while (p->lex.token.kind == IR_TOKEN_WORD && !p->lex.token.first) {
@@ -173,10 +204,12 @@ bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *c
                               "attribute given twice, found '%.*s' again, expected each once", shown,
                               name.text);
     if (ir_lex_is(&p->lex, ':')) return ir_lex_fail(&p->lex, "bad attribute", "'=', as in axes=[1]");
-    if (!ir_lex_is(&p->lex, '=') && ir_parse_dtype_word(&name) != IR_NONE)
+    const char *dtype = dtype_said(&name);
+    if (dtype && ir_lex_is(&p->lex, '(')) return refuse_constant(p, &name, dtype);
+    if (dtype && !ir_lex_is(&p->lex, '='))
       return ir_lex_fail_at(&p->lex, name.line, name.column,
-                            "a dtype without a name, found '%.*s', expected dtype=%.*s", shown, name.text,
-                            shown, name.text);
+                            "a dtype without a name, found '%.*s', expected dtype=%s", shown, name.text,
+                            dtype);
     if (!ir_lex_is(&p->lex, '='))
       return ir_lex_fail_at(
           &p->lex, name.line, name.column,
@@ -187,7 +220,7 @@ bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *c
     if (p->lex.token.first) return ir_lex_fail(&p->lex, "bad attribute", "its value");
     if (!IR_RESERVE(p->graph->mem, *attrs, *cap, *count + 1)) return ir_parse_memory(p);
     ir_attr *a = &(*attrs)[*count];
-    if (!ir_parse_value_of(p, &name, a)) return false;
+    if (refuse_bare_file(p, &name) || !ir_parse_value_of(p, &name, a)) return false;
     a->name = name.text;
     a->name_length = name.length;
     ++*count;
@@ -214,13 +247,20 @@ static bool is_value(ir_parser *p) {
   return id >= 0 && p->symbols[id].value_epoch == p->epoch;
 }
 
+/* Does a parenthesis stand right behind the token? */
+static bool is_called(const ir_parser *p) {
+  const char *behind = p->lex.token.text + p->lex.token.length;
+  return behind < p->lex.text + p->lex.length && *behind == '(';
+}
+
 bool ir_parse_operand(ir_parser *p, ir_ref *out) {
   const ir_token *t = &p->lex.token;
   *out = 0;
   p->operand = *t;
   if (!at_operand(p) && !t->first && ir_parse_refuse_number(p)) return false;
-  if (t->kind == IR_TOKEN_WORD && !t->first && !ir_parse_at_literal(p) && t->text[t->length] != '(' &&
-      ir_parse_dtype_word(t) != IR_NONE)
+  bool is_word = t->kind == IR_TOKEN_WORD && !t->first && !ir_parse_at_literal(p);
+  if (is_word && is_called(p) && !at_operand(p) && dtype_said(t)) return refuse_constant(p, t, dtype_said(t));
+  if (is_word && !is_called(p) && !is_value(p) && !is_variable(p) && dtype_said(t))
     return ir_lex_fail(
         &p->lex, "a dtype in place of an operand",
         "%NAME or a number; a dtype is an attribute, as in cast %x dtype=i32, and a constant of one "
@@ -237,7 +277,7 @@ bool ir_parse_operand(ir_parser *p, ir_ref *out) {
             : "%NAME or a number; attributes follow the operands without a comma, as in sum %x axes=[0]");
   if (t->kind == IR_TOKEN_STRING) return ir_parse_refuse_text(p);
   if (!at_operand(p) && ir_lex_is(&p->lex, '.'))
-    return ir_lex_fail(&p->lex, "bad number", "a digit before the point, as in 0.5");
+    return ir_lex_fail(&p->lex, "bad number", "digits on both sides of the point, as in 0.5 and 5.0");
   if (ir_lex_is(&p->lex, '['))
     return ir_lex_fail(
         &p->lex, "a list in place of an operand",
@@ -247,6 +287,8 @@ bool ir_parse_operand(ir_parser *p, ir_ref *out) {
     return ir_lex_fail_at(
         &p->lex, t->line, t->column, "bad operand, found '%.*s', expected %%%.*s, as values are named",
         t->length > 40 ? 40 : (int)t->length, t->text, t->length > 40 ? 40 : (int)t->length, t->text);
+  if (ir_lex_is(&p->lex, '+'))
+    return ir_lex_fail(&p->lex, "bad operand", "%NAME or a number, which has no sign where it is positive");
   if (!at_operand(p))
     return ir_lex_fail(&p->lex, "bad operand",
                        "%NAME, a number, true, false or an index expression in parentheses");

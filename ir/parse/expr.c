@@ -214,7 +214,11 @@ static ir_ref declare_variable(ir_parser *p, const ir_token *name) {
                           (int)(name->length > 40 ? 40 : name->length), name->text);
   if (!ir_parse_int(p, &lo, "bad bounds of a variable") ||
       !(ir_lex_accept(&p->lex, IR_SIGN2('.', '.')) ||
-        ir_lex_fail(&p->lex, "bad bounds of a variable", "'..' and the largest value, as in n=1..8")) ||
+        ir_lex_fail(&p->lex, "bad bounds of a variable",
+                    name->length > 1
+                        ? "'..' and the largest value, as in n=1..8; what an axis of one size is called "
+                          "is one letter, as in b=2"
+                        : "'..' and the largest value, as in n=1..8")) ||
       !ir_parse_int(p, &hi, "bad bounds of a variable"))
     return 0;
   if (ir_lex_accept(&p->lex, ':') && !ir_parse_int(p, &divisor, "bad divisor of a variable")) return 0;

@@ -53,6 +53,12 @@ bool ir_parse_refuse_number(ir_parser *p);
 #define IR_PARSE_EQUATION "quotes around it, as in equation=\"ij,jk->ik\""
 /* Fails where neither a statement nor `return` begins. False. */
 bool ir_parse_refuse_statement(ir_parser *p);
+/* Behind the names of a statement. False, with an error, where what stands there is written elsewhere. */
+bool ir_parse_at_assignment(ir_parser *p);
+/* Says behind a message about attributes which ones the operation has. */
+void ir_parse_say_attributes(ir_parser *p, const ir_token *op);
+/* Says of an operation that there is none, where a value or a graph is called so, that it is one. */
+void ir_parse_say_no_operation(ir_parser *p, const ir_token *op);
 /* Fails at `at`: the statement of the operation (empty: of a value) has another number of names than of
  * results. Attributes tell which graph they are of. */
 typedef struct ir_name_count {

@@ -150,8 +150,7 @@ static bool read_key(ir_parser *p, const char *key) {
   return ir_lex_expect(&p->lex, '=', wrong);
 }
 
-/* The dtype that is called so elsewhere, such as f32 for float32; NULL: none is. */
-static const char *dtype_meant(const char *name, size_t length) {
+const char *ir_parse_dtype_meant(const char *name, size_t length) {
   static const struct {
     const char *name;
     ir_dtype dtype;
@@ -185,7 +184,8 @@ static const char *dtype_meant(const char *name, size_t length) {
 bool ir_parse_dtype(ir_parser *p, ir_dtype *dtype) {
   const ir_token *t = &p->lex.token;
   *dtype = t->kind == IR_TOKEN_WORD ? ir_parse_dtype_word(t) : IR_NONE;
-  const char *meant = *dtype == IR_NONE && t->kind == IR_TOKEN_WORD ? dtype_meant(t->text, t->length) : NULL;
+  const char *meant =
+      *dtype == IR_NONE && t->kind == IR_TOKEN_WORD ? ir_parse_dtype_meant(t->text, t->length) : NULL;
   if (meant)
     return ir_lex_fail_at(&p->lex, t->line, t->column,
                           "unknown dtype, found '%.*s', expected %s, as it is called here", (int)t->length,

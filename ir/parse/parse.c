@@ -306,16 +306,19 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
   if (made) return made;
   if (!ir_parse_operands(p) || !ir_parse_attributes(p, &s->attrs, &s->attr_count, &s->attr_cap) ||
       !ir_parse_after_attributes(p, s->attr_count > 0) ||
-      !ir_parse_written(p, s->attrs, s->attr_count, &s->written))
+      !ir_parse_written(p, s->attrs, s->attr_count, &s->written)) {
+    ir_parse_say_attributes(p, &op);
     return 0;
+  }
   if (!p->builder->apply)
     return ir_lex_fail_at(&p->lex, op.line, op.column,
                           "no tensor operations here, found '%.*s', expected a literal",
                           (int)(op.length > 40 ? 40 : op.length), op.text);
   made = p->builder->apply(p->builder->user, p->graph, op.text, op.length, p->operands, p->operand_count,
                            s->attrs, s->attr_count, op.line, op.column);
-  if (!made) ir_lex_prefix_error(&p->lex, first->line, first->column);
-  return made;
+  if (made) return made;
+  ir_parse_say_no_operation(p, &op);
+  return ir_lex_prefix_error(&p->lex, first->line, first->column);
 }
 
 static bool define_results(ir_parser *p, statement *s, const ir_token *at, ir_ref made) {
@@ -377,12 +380,7 @@ static bool parse_names(ir_parser *p, statement *s) {
     s->name_count++;
     p->lex.by_line = true;
   } while (ir_lex_accept(&p->lex, ','));
-  if (ir_lex_is(&p->lex, '-') && p->lex.token.text[-1] != ' ')
-    return ir_lex_fail(&p->lex, "bad name", "'='; a name with '-' in it has quotes, as in %\"a-b\"");
-  if (ir_lex_is(&p->lex, ':'))
-    return ir_lex_fail(&p->lex, "bad statement",
-                       "'='; the type of a result stands behind it, as in %y = neg %x : f32[2,3]");
-  return ir_lex_expect(&p->lex, '=', "bad statement");
+  return ir_parse_at_assignment(p) && ir_lex_expect(&p->lex, '=', "bad statement");
 }
 
 /* A statement without names calls functions that write references, and that return nothing. */

@@ -34,6 +34,9 @@ typedef struct ir_builder {
   /* Are two sizes proven equal for all values of their variables? NULL: only where they are one node, or have
    * one possible value. */
   bool (*same_size)(ir_graph *graph, ir_ref a, ir_ref b);
+  /* Appends the names of the attributes of an operation, for messages; nothing where it is not known. NULL:
+   * they are not said. */
+  void (*put_attributes)(const char *name, size_t length, ir_text *out);
 } ir_builder;
 extern const ir_builder ir_builder_raw; /* expr is ir_make; the others are absent */
 ir_ref ir_expr_raw(void *user, ir_graph *graph, ir_op op, const ir_ref *src, uint32_t n);
@@ -144,6 +147,8 @@ bool ir_parse_value(ir_parser *parser, ir_attr *out);
 /* The same of an attribute with that name, which may be one that takes a spec: to=[x,-]. */
 bool ir_parse_value_of(ir_parser *parser, const ir_token *name, ir_attr *out);
 void ir_parse_release(ir_parser *parser);
+/* The dtype that is called so elsewhere, such as f32 for float32; NULL: none is. */
+const char *ir_parse_dtype_meant(const char *name, size_t length);
 /* May a size variable have this name? Names of numbers, truth values, dtypes and ranges are reserved. */
 bool ir_variable_name_ok(const char *name, size_t length);
 

@@ -45,6 +45,14 @@ bool ir_parse_before_value(const ir_parser *p) {
 }
 
 bool ir_parse_refuse_text(ir_parser *p) {
+  const ir_token *t = &p->lex.token;
+  bool file = false; /* has it a dot behind a letter, or a slash? */
+  for (size_t i = 1; i < t->length && t->text[0] != ' '; i++)
+    file |=
+        (t->text[i] == '.' || t->text[i] == '/') && t->text[i - 1] != ' ' && !memchr(t->text, ' ', t->length);
+  if (file)
+    return ir_lex_fail(&p->lex, "a text in place of an operand",
+                       "%NAME or a number; an array of a file is a constant, as in %w = data file=\"w.npy\"");
   return ir_lex_fail(&p->lex, "a text in place of an operand",
                      "%NAME or a number; a text is an attribute, as in equation=\"ij,jk->ik\" of einsum, "
                      "and from=\"a(bc=2)\" to=\"abc\" of rearrange");
@@ -53,8 +61,9 @@ bool ir_parse_refuse_text(ir_parser *p) {
 /* True where a result stands; false, with an error, at what other languages return. */
 bool ir_parse_at_result(ir_parser *p) {
   const ir_token *t = &p->lex.token;
-  if (t->kind != IR_TOKEN_WORD || t->first || ir_parse_at_literal(p) || !ir_parse_before_value(p))
-    return true;
+  bool word = t->kind == IR_TOKEN_WORD && !t->first && !ir_parse_at_literal(p);
+  bool called = word && character_behind(p, 0) == '(' && ir_parse_dtype_word(t) == IR_NONE;
+  if (!called && !(word && ir_parse_before_value(p))) return true;
   return ir_lex_fail(
       &p->lex, "an operation in place of a result",
       "%NAME; an operation has a line of its own before, as in %y = neg %x, and then return %y");
@@ -142,7 +151,7 @@ bool ir_parse_after_attributes(ir_parser *p, bool attributes) {
         &p->lex, "a list in place of operands",
         "operands without brackets, as in concat %x, %y; a list is an attribute, as in values=[1,2]");
   if (ir_lex_is(&p->lex, '.'))
-    return ir_lex_fail(&p->lex, "bad number", "a digit before the point, as in 0.5");
+    return ir_lex_fail(&p->lex, "bad number", "digits on both sides of the point, as in 0.5 and 5.0");
   if (t->kind == IR_TOKEN_STRING) return ir_parse_refuse_text(p);
   return ir_parse_statement_end(p);
 }
@@ -153,16 +162,65 @@ bool ir_parse_refuse_names(ir_parser *p, const ir_token *at, const ir_token *op,
   char why[128] = "";
   for (size_t i = 0; i < attr_count && op->length; i++)
     if (attrs[i].kind == IR_ATTR_GRAPH) called = &attrs[i];
+  char names[64] = "%a, %b";
+  if (ir_token_is(op, "topk")) snprintf(names, sizeof names, "%%values, %%indices");
+  for (uint32_t i = 2; i < n.results && i < 6; i++)
+    snprintf(names + strlen(names), sizeof names - strlen(names), i < 5 ? ", %%%c" : ", ...", (int)('a' + i));
   if (n.references) snprintf(why, sizeof why, "; references have their names already");
   else if (called)
     snprintf(why, sizeof why, ", as many as %.*s returns",
              called->word_length > 60 ? 60 : (int)called->word_length, called->word);
+  else if (n.results > 1 && op->length)
+    snprintf(why, sizeof why, ", as in %s = %.*s", names, op->length > 40 ? 40 : (int)op->length, op->text);
   return ir_lex_fail_at(&p->lex, at->line, at->column,
                         "wrong number of results of %.*s, found %zu name%s, expected %u%s",
                         !op->length       ? 7
                         : op->length > 40 ? 40
                                           : (int)op->length,
                         op->length ? op->text : "a value", n.names, n.names == 1 ? "" : "s", n.results, why);
+}
+
+void ir_parse_say_attributes(ir_parser *p, const ir_token *op) {
+  ir_error *error = p->lex.error;
+  ir_text names;
+  ir_text_init(&names, p->graph->mem);
+  if (error->status == IR_ERR_INVALID && p->builder->put_attributes &&
+      (strstr(error->text, "n attribute") || strstr(error->text, "no attribute")))
+    p->builder->put_attributes(op->text, op->length, &names);
+  size_t used = strlen(error->text);
+  if (names.len && strcmp(ir_text_get(&names), "none") != 0)
+    snprintf(error->text + used, sizeof error->text - used, "; those of %.*s: %s",
+             (int)(op->length > 40 ? 40 : op->length), op->text, ir_text_get(&names));
+  ir_text_free(&names);
+}
+
+void ir_parse_say_no_operation(ir_parser *p, const ir_token *op) {
+  static const char none[] = "there is no such operation; ";
+  ir_error *error = p->lex.error;
+  char *said = error->status == IR_ERR_INVALID ? strstr(error->text, none) : NULL;
+  int64_t id = said ? ir_parse_intern(p, op) : -1;
+  if (id < 0) return;
+  size_t room = sizeof error->text - (size_t)(said - error->text) - strlen(none);
+  int length = (int)(op->length > 40 ? 40 : op->length);
+  said += strlen(none);
+  if (p->symbols[id].value_epoch == p->epoch) snprintf(said, room, "it is a value: %%%.*s", length, op->text);
+  for (size_t i = 0; p->module && i < p->module->count; i++)
+    if (p->module->graphs[i].name_length == op->length &&
+        memcmp(p->module->graphs[i].name, op->text, op->length) == 0)
+      snprintf(said, room, "it is a graph, which is called by its name, as in %%y = call %%x do=@%.*s",
+               length, op->text);
+}
+
+bool ir_parse_at_assignment(ir_parser *p) {
+  if (ir_lex_is(&p->lex, '-') && p->lex.token.text[-1] != ' ')
+    return ir_lex_fail(&p->lex, "bad name", "'='; a name with '-' in it has quotes, as in %\"a-b\"");
+  if (ir_lex_is(&p->lex, '[') || ir_lex_is(&p->lex, '.'))
+    return ir_lex_fail(&p->lex, "bad statement",
+                       "'='; a part is written by a new value, as in %y = slice_update %x, %u start=[1,0]");
+  if (ir_lex_is(&p->lex, ':'))
+    return ir_lex_fail(&p->lex, "bad statement",
+                       "'='; the type of a result stands behind it, as in %y = neg %x : f32[2,3]");
+  return true;
 }
 
 static const char *expected_statement(const ir_lexer *lex) {
@@ -188,6 +246,10 @@ static bool at_nameless(const ir_parser *p) {
 
 static bool refuse_nameless(ir_parser *p) {
   const ir_token *t = &p->lex.token;
+  static const char *const declarations[] = {"let", "var", "const", "val", "auto"};
+  for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++)
+    if (ir_token_is(t, declarations[i]))
+      return ir_lex_fail(&p->lex, "bad statement", "the name alone, as in %y = neg %x");
   bool shows = ir_lex_is_word(&p->lex, "print") || ir_lex_is_word(&p->lex, "tap");
   return ir_lex_fail_at(&p->lex, t->line, t->column,
                         "bad statement, found '%.*s', expected a name for what it gives, as in %s%.*s %%x%s",

@@ -333,5 +333,7 @@ const char *op_name_at(size_t number, ir_op *op);
 /* Appends lines about that name: how many operands it takes, its attributes and what each accepts. False:
  * there is no such name. */
 bool op_describe(const char *name, ir_text *out);
+/* Appends the names of its attributes, "none" where it takes none; nothing of a name that is not known. */
+void op_put_attributes(const char *name, size_t length, ir_text *out);
 
 #endif

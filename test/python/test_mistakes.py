@@ -14,7 +14,48 @@ def _sized(x: vf.Dim("n", 1, 8)):
 # what is written, the exception, a part of its message
 X = vf.array(np.ones((2, 3), "float32"))
 
+def _write(key, value, of=lambda x: x):
+    """What a statement `of(x)[key] = value` gives, x being X: `of` gives a part or a form of it."""
+    def write():
+        of(X)[key] = value
+
+    return write
+
+
+def _raise(error):
+    raise error
+
+
+def _set(name, value, x=X):
+    return lambda: setattr(x, name, value)
+
+
+LOST = r"what is written here is lost: .*; write to the array itself, as x\[0, 0\] = y in place of x\[0\]\[0\] = y"
+
 ROWS = (
+    (_write(0, 9, lambda x: x[0]), TypeError, LOST),
+    (_write(0, 9, lambda x: x.T), TypeError, LOST),
+    (_write(slice(0, 1), 9, lambda x: x.reshape(-1)), TypeError, LOST),
+    (lambda: X.size(), TypeError, r"x\.size is the number of elements, without parentheses; x\.shape is the sizes of the axes"),
+    (_set("shape", (3, 2)), AttributeError, r"the shape of an array stays; x\.reshape\(shape\) is another array"),
+    (_set("dtype", "int32"), AttributeError, r"the dtype of an array stays; x\.astype\(dtype\) is another array"),
+    (_set("T", X), AttributeError, r"the T of an array stays; y\.T is another array"),
+    (_set("ndim", 3), AttributeError, "the ndim of an array stays: it is computed"),
+    (_set("requires_grad", True), AttributeError, r"arrays have no requires_grad that can be set; derivatives are of functions"),
+    (_set("label", 1), AttributeError, "arrays have no label that can be set; what belongs to an array is kept beside it"),
+    (_set("shape", (3, 2), vf.Ref(X)), AttributeError, r"the shape of a Ref stays; r\.reshape\(shape\) is a view of its memory"),
+    (_set("dtype", "i32", vf.Ref(X)), AttributeError, "the dtype of a Ref stays; "),
+    (lambda: X.flatten(1), TypeError, r"flatten makes one axis of all, and takes nothing; x\.reshape\(x\.shape\[0\], -1\) keeps the first"),
+    (lambda: X.flatten(start_dim=1), TypeError, "flatten makes one axis of all"),
+    (lambda: vf.transpose(X, 0, 1), TypeError, r"as one tuple, as in transpose\(x, \(0, 1\)\); two axes are exchanged by vf\.swapaxes\(x, a, b\)"),
+    (lambda: vf.maximum.reduce(X), TypeError, r"maximum has no reduce; vf\.max\(x, axis=0\)"),
+    (lambda: vf.divide.reduce(X), TypeError, r"divide has no reduce; vf\.scan goes through an axis"),
+    (lambda: vf.add.accumulate(X), TypeError, r"add has no accumulate; vf\.cumulative_sum\(x, axis=0\)"),
+    (lambda: vf.power.accumulate(X), TypeError, r"power has no accumulate; vf\.scan goes through an axis"),
+    (lambda: vf.multiply.outer(X, X), TypeError, r"multiply has no outer; vf\.multiply\(x\[:, None\], y\)"),
+    (lambda: vf.add.at(X, 0, 1), TypeError, r"add\.at writes into its argument, and arrays do not change; x = x\.at\[i\]\.add\(y\)"),
+    (lambda: vf.power.at(X, 0, 1), TypeError, r"x = x\.at\[i\]\.set\(y\), with the elements computed before"),
+    (lambda: X.reshape(2.5), TypeError, r"reshape: the shape is 2\.5; takes integers"),
     (lambda: vf.cond(vf.array(True), lambda x: x, lambda x: -x), TypeError, r"then takes 1 argument, and is called with 0: the operands, "
      r"which stand behind the functions, as in vf\.cond\(p, f, g, x\)"),
     (lambda: vf.while_loop(lambda a, b: a < b, lambda a, b: (a, b), (1, 2)), TypeError, "condition takes 2 arguments, and is called with 1: the state"),
@@ -285,7 +326,7 @@ ROWS = (
     (lambda: X[[0, 1], [0, 1, 2]], IndexError, r"index arrays of the shapes \(2,\), \(3,\) do not broadcast; sizes must be equal or 1"),
     (lambda: vf.grad(lambda p: p["w"].sum())({"w": X, "n": 3}), TypeError, r"\['n'\] of what is derived by is int32; .* argument that argnums does not name"),
     (lambda: vf.grad(lambda x: x.sum())(vf.array([1])), TypeError, "array 0 of what is derived by is int32"),
-    (lambda: vf.jax, AttributeError, "import viewfold.jax"),
+    (lambda: _raise(vf._hints.missing("viewfold", "jax")), AttributeError, "import viewfold.jax"),
 )
 
 
@@ -399,6 +440,35 @@ class Files(Case):
 class Pickles(Case):
     def test_function(self):
         self.assertIs(pickle.loads(pickle.dumps(doubled)), doubled)
+
+
+class Copies(Case):
+    def test_copies(self):
+        """A copy stands for its own elements, whatever the array comes to stand for."""
+        for copy in (lambda x: x.copy(), lambda x: +x, lambda x: x[...], lambda x: x[:], np.copy, lambda x: vf.asarray(x, copy=True)):
+            x = vf.ones(3)
+            y = copy(x)
+            y[0] = 5
+            self.same(x, np.ones(3, "float32"))
+            self.same(y, np.array([5, 1, 1], "float32"))
+
+    def test_names(self):
+        """What has a name is written to, wherever it is kept."""
+        def inside(x):
+            x[0] = 5
+            x[1] += 1
+            return x
+
+        kept = {"x": vf.ones(3)}
+        kept["x"][0] = 5
+        kept["x"][1] += 1
+        for made in (kept["x"], inside(vf.ones(3)), vf.jit(inside)(vf.ones(3))):
+            self.same(made, np.array([5, 2, 1], "float32"))
+
+    def test_size(self):
+        size = X.size
+        self.assertEqual((size, size + 1, pickle.loads(pickle.dumps(size)), range(size)), (6, 7, 6, range(6)))
+        self.same(X.transpose(axes=(1, 0)), np.ones((3, 2), "float32"))
 
 
 class Places(Case):

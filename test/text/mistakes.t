@@ -602,7 +602,7 @@ graph @g(%x: f32[4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: wrong number of results of topk, found 1 name, expected 2
+! a.vf:2:3: error: wrong number of results of topk, found 1 name, expected 2, as in %values, %indices = topk
 ? 2
 
 == too many results
@@ -764,7 +764,7 @@ graph @g() {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:13: error: a list in place of operands, found '[', expected operands without brackets, as in concat %x, %y; a list is an attribute, as in values=[1,2]
+! a.vf:2:13: error: a list in place of operands, found '[', expected operands without brackets, as in concat %x, %y; a list is an attribute, as in values=[1,2]; those of data: shape, values, dtype
 ? 2
 
 == text of another language
@@ -1283,7 +1283,7 @@ $ viewfold run sized.vf --in x=[1,2,3,4,5,6,7,8,9]
 
 == a size twice
 $ viewfold run sized.vf --in x=[1,2] --size n=3
-! viewfold run: %x is f32[n], but the value given holds f32[2]: axis 0, n, has to be 3 by the other sizes
+! viewfold run: %x is f32[n], but the value given holds f32[2]: axis 0, n, has to be 3 by --size; leave that out
 ? 2
 
 == a size that is none
@@ -1400,7 +1400,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:15: error: a list in place of operands, found '[', expected operands without brackets, as in concat %x, %y; a list is an attribute, as in values=[1,2]
+! a.vf:2:15: error: a list in place of operands, found '[', expected operands without brackets, as in concat %x, %y; a list is an attribute, as in values=[1,2]; those of concat: axis
 ? 2
 
 == operands in parentheses
@@ -1444,7 +1444,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:19: error: a list without a name, found '[', expected an attribute, as in shape=[2,3]
+! a.vf:2:19: error: a list without a name, found '[', expected an attribute, as in shape=[2,3]; those of reshape: shape
 ? 2
 
 == operands behind attributes
@@ -1477,7 +1477,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:15: error: a text in place of an operand, found '"ij,jk->ik"', expected %NAME or a number; a text is an attribute, as in equation="ij,jk->ik" of einsum, and from="a(bc=2)" to="abc" of rearrange
+! a.vf:2:15: error: a text in place of an operand, found '"ij,jk->ik"', expected %NAME or a number; a text is an attribute, as in equation="ij,jk->ik" of einsum, and from="a(bc=2)" to="abc" of rearrange; those of einsum: equation
 ? 2
 
 == a text without quotes
@@ -1499,7 +1499,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:16: error: bad number, found '.', expected a digit before the point, as in 0.5
+! a.vf:2:16: error: bad number, found '.', expected digits on both sides of the point, as in 0.5 and 5.0
 ? 2
 
 == a comment of C
@@ -1738,7 +1738,7 @@ graph @g(%x: f32[4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:19: error: a list in place of an operand, found '[', expected %NAME or a number; a list is an attribute, as in shape=[2,3], and an array of numbers %i = data values=[0,2]
+! a.vf:2:19: error: a list in place of an operand, found '[', expected %NAME or a number; a list is an attribute, as in shape=[2,3], and an array of numbers %i = data values=[0,2]; those of gather: axis, mode, batch
 ? 2
 
 == a loop of another language
@@ -1909,7 +1909,7 @@ graph @f(%x: f32[2,6]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:21: error: a text in place of an operand, found '"a (b c) -> a b c"', expected %NAME or a number; a text is an attribute, as in equation="ij,jk->ik" of einsum, and from="a(bc=2)" to="abc" of rearrange
+! a.vf:2:21: error: a text in place of an operand, found '"a (b c) -> a b c"', expected %NAME or a number; a text is an attribute, as in equation="ij,jk->ik" of einsum, and from="a(bc=2)" to="abc" of rearrange; those of rearrange: from, to, reduce
 ? 2
 
 == NaN

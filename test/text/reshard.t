@@ -96,6 +96,6 @@ $ viewfold reshard --json < bad.jsonl
 
 == no arguments
 $ viewfold reshard
-! viewfold reshard: it reads lines of JSON from standard input: viewfold reshard --json
+! viewfold reshard: it reads lines of JSON from standard input, as in echo '{"id":"a","mesh":"x2","shape":[4,4],"dtype":"f32","from":"[x,-]","to":"[-,x]"}' | viewfold reshard --json
 ! Try 'viewfold reshard --help'.
 ? 2

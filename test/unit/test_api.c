@@ -510,8 +510,10 @@ static void test_errors_of_builders(void **state) {
   vf_graph *a = api_graph(c, "test"), *b = api_graph(c, "other");
   vf_value x = vf_input(a, "x", VF_F32, VF_ALL), y = vf_input(b, "y", VF_F32, VF_ALL);
   assert_false(vf_ok(vf_add(x, y)));
-  api_check_reason(vf_graph_message(a),
-                   "add: operand 2 belongs to graph @other, others to @test; operands belong to one graph");
+  api_check_reason(
+      vf_graph_message(a),
+      "add: operand 2 belongs to graph @other, others to @test; operands belong to one graph; what another "
+      "graph computes comes in as an input, vf_input, whose elements that graph's program writes");
   assert_int_equal(vf_graph_status(b), VF_OK);
   assert_null(vf_compile(b, &error));
   assert_string_equal(error.message, "graph @other has no outputs; name one with vf_output");

@@ -1,6 +1,7 @@
 /* Messages name the call that failed: its number, its operands, and the file and line of it. */
 #undef VF_NO_PLACES
-#include "frontend/text/statements.h"
+#include "frontend/viewfold.h"
+#include "frontend/api/api.h"
 
 #include "test/lib/api.h"
 #include "test/lib/unit.h"
@@ -52,6 +53,63 @@ static void test_nested(void **state) {
   assert_false(vf_ok((vf_concat)(list, 2, 5)));
   vf_relu(x); /* a place of its own, which is none of the failure's */
   ends_with(g, "5: concat %x, %x", 0);
+}
+
+/* How many statements the value is of. */
+static size_t count_statements(const vf_graph *g, vf_value x) {
+  ir_cause_items items = {0};
+  assert_true(ir_cause_list(g->ir.causes, ir_cause_of(&g->ir, x.id), &items));
+  size_t count = items.count;
+  ir_cause_items_free(g->ir.mem, &items);
+  return count;
+}
+
+/* The statement of a value, without the folder of this file: "%y = relu %x (test_places.c:12)". */
+static void check_statement(vf_graph *g, vf_value x, const char *words, int line) {
+  char wanted[200];
+  ir_text text;
+  ir_text_init(&text, g->ir.mem);
+  fe_put_statement(&g->statements, &g->ir, fe_statements_of(&g->ir, x.id), &text);
+  snprintf(wanted, sizeof wanted, "%s (%.150s:%d)", words, __FILE__, line);
+  assert_string_equal(ir_text_get(&text), wanted);
+  ir_text_free(&text);
+}
+
+/* What one line records again and again is noted once; its names are kept, and so are other lines. */
+static void test_loops(void **state) {
+  vf_graph *g = api_graph(api_context(), "g");
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2, 3)), y = x, z = x;
+  uint32_t before = g->ir.causes->statements;
+  int line = __LINE__ + 1;
+  for (int i = 0; i < 100; i++) y = vf_relu(x);
+  assert_int_equal(g->ir.causes->statements, before + 1);
+  assert_int_equal(count_statements(g, y), 1);
+  check_statement(g, y, "relu %x", line);
+  for (int i = 0; i < 3; i++) z = vf_name(vf_neg(x), i < 2 ? "one" : "two");
+  assert_int_equal(count_statements(g, z), 2);
+  assert_string_equal(fe_statements_name_of(&g->statements, &g->ir, z.id), "two");
+  check_statement(g, z, "%one = neg %x", __LINE__ - 3);
+  vf_relu(x);
+  assert_int_equal(count_statements(g, y), 2);
+  check_statement(g, y, "relu %x", __LINE__ - 2);
+}
+
+/* Reads and writes of references: operands are told from the nodes, and nothing is kept beside them. */
+static void test_references(void **state) {
+  vf_graph *g = api_graph(api_context(), "g");
+  vf_value u = vf_input(g, "u", VF_F32, VF_LIST(3));
+  vf_ref r = vf_ref_input(g, "r", VF_F32, VF_LIST(2, 3));
+  size_t given = g->statements.given_count;
+  for (int i = 0; i < 100; i++) {
+    vf_ref row = vf_ref_view(r, vf_point(r.target, i % 2, 0));
+    vf_value read = vf_ref_get(row);
+    if (!i) check_statement(g, read, "ref_get %r", __LINE__ - 1);
+    vf_ref_update(row, vf_add(read, u), VF_WRITE_ADD);
+  }
+  assert_int_equal(g->statements.given_count, given);
+  assert_true(g->ir.causes->statements < 320); /* 3 for each turn, and the positions of 2 rows */
+  vf_ref_set(vf_ref_view(r, vf_name(vf_point(r.target, 1, 0), "at")), u);
+  check_statement(g, (vf_value){g, g->references[0].ref, 0}, "ref_set %at, %u axis=0", __LINE__ - 1);
 }
 
 static int inside;
@@ -107,4 +165,5 @@ static void test_no_values(void **state) {
   ends_with(g, "2: input", __LINE__ - 1);
 }
 
-UNIT_TESTS(test_operands, test_nested, test_functions, test_session, test_no_values)
+UNIT_TESTS(test_operands, test_nested, test_loops, test_references, test_functions, test_session,
+           test_no_values)

@@ -173,7 +173,7 @@ static void test_refused(void **state) {
   assert_string_equal(error.message, "ref_realise: the reference has been released");
   vf_ref_set(a, vf_number(other, 1));
   check_refused(c, "ref_set: operand 2 belongs to graph @other, others to @session; operands belong to one "
-                   "graph");
+                   "graph; a tensor of the session is made of what a program has written: vf_tensor_create");
   vf_tensor *i = vf_tensor_create(c, VF_I64, VF_LIST(1), (int64_t[]){1}, &error);
   vf_ref gathered = vf_ref_view(a, vf_gather(a.target, vf_tensor_value(i), 1, VF_GATHER_CHECK));
   vf_ref_update(gathered, number(a, 5), VF_WRITE_ADD);

@@ -342,7 +342,8 @@ static void test_graph_errors(void **state) {
        "t.vf:2:20: error: unfinished string, found the end of the line, expected '\"'"},
       {BODY("%a = neg %x : f32[3]"), "t.vf:2:17: error: wrong type of '%a', found f32[3], expected f32[2]"},
       {BODY("%a, %b, %c = split %x parts=2 axis=0"),
-       "t.vf:2:3: error: wrong number of results of split, found 3 names, expected 2"},
+       "t.vf:2:3: error: wrong number of results of split, found 3 names, expected 2, as in "
+       "%a, %b = split"},
       {"graph @f(%x: f32[2]) {\n}\n",
        "t.vf:2:1: error: missing return, found '}', expected '%NAME = ...' or 'return'"},
       {"graph @f(%x: f32[2]) {\n  return %x\n",

@@ -557,7 +557,9 @@ static void test_refused(void **state) {
           "vmap: out axis 2 of result 1 is out of range; it has shape f32[4|3]; the axis must lie in -2..1"),
       REFUSED(nothing, 1, {0}, 0, -1, "vmap: result 1 was not given; a function sets all its results"),
       REFUSED(elsewhere, 1, {0}, 0, -1,
-              "vmap: result 1 belongs to graph @other, others to @test; results belong to one graph"),
+              "vmap: result 1 belongs to graph @other, others to @test; results belong to one graph; what "
+              "another "
+              "graph computes comes in as an input, vf_input, whose elements that graph's program writes"),
       REFUSED(fails, 1, {0}, 0, -1,
               "reshape: shape [7] has 7 elements; x has shape f32[4|3], 3 elements; a reshape keeps their "
               "number"),

@@ -1,4 +1,5 @@
 /* Operations by name, with attributes as text. */
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/api/api.h"
@@ -51,6 +52,17 @@ static ir_ref parse_and_apply(fe_call *c, ir_parser *p, const char *operation, c
   return op_apply(c->ir, operation, strlen(operation), operands, count, attrs, n);
 }
 
+/* Behind the message that nothing is known of an operation, which may be one that a program has registered.
+ */
+static void say_registered(ir_error *error) {
+  static const char unknown[] = "docs/operations.md and `viewfold ops` list them";
+  size_t used = strlen(error->text), length = strlen(unknown);
+  if (used >= length && strcmp(error->text + used - length, unknown) == 0)
+    snprintf(error->text + used, sizeof error->text - used,
+             "; those of vf_register_op are of the context in which they are registered, which is not this "
+             "graph's");
+}
+
 /* What the operation makes, several results as a TUPLE; 0 after failing. */
 static ir_ref apply_named(fe_call *c, vf_graph *g, const char *operation, const vf_value *operands, int count,
                           const char *attributes) {
@@ -70,6 +82,7 @@ static ir_ref apply_named(fe_call *c, vf_graph *g, const char *operation, const 
   ir_parser_free(&p);
   ir_text_free(&text);
   ir_free(c->ir->mem, refs, n * sizeof *refs);
+  if (!made) say_registered(c->ir->error);
   return made;
 }
 

@@ -22,14 +22,15 @@ bool fe_refuse(fe_call *c, const char *format, ...) {
 }
 
 /* What a builder without a graph to note its failure in was given: the epoch of the value that it returns. */
-enum { GIVEN_NONE = 1, GIVEN_DESTROYED, GIVEN_OTHER };
+enum { GIVEN_NONE = 1, GIVEN_DESTROYED, GIVEN_OTHER, GIVEN_NOTHING = FE_GIVEN_NOTHING };
 
 static const char *homeless(uint32_t epoch) {
   return epoch == GIVEN_NONE ? "; the builder that returned it was given no value of a graph"
          : epoch == GIVEN_DESTROYED
              ? "; the builder that returned it was given a value of a graph that is destroyed"
-         : epoch == GIVEN_OTHER ? "; the builder that returned it was given a value of what is no graph"
-                                : "";
+         : epoch == GIVEN_NOTHING ? "; vf_concat or vf_stack was given no values: takes 1 or more"
+         : epoch == GIVEN_OTHER   ? "; the builder that returned it was given a value of what is no graph"
+                                  : "";
 }
 
 bool fe_begin_in(fe_call *c, const char *who, vf_graph *graph) {
@@ -54,14 +55,25 @@ bool fe_begin_in(fe_call *c, const char *who, vf_graph *graph) {
 
 void fe_resume(fe_call *c) { ir_cause_resume(c->ir, c->statement); }
 
+/* How what another graph has comes into a graph. */
+static const char *bring_in(const vf_graph *from, const vf_graph *to) {
+  if (from->is_session)
+    return "a tensor comes in as an input: an argument of vf_jit_call, or vf_input, and vf_tensor_data when "
+           "it runs";
+  if (to->is_session)
+    return "a tensor of the session is made of what a program has written: vf_tensor_create";
+  return "what another graph computes comes in as an input, vf_input, whose elements that graph's program "
+         "writes";
+}
+
 bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
   if (!x.graph)
     return fe_refuse(
         c, "%s %zu is no value; a value is what a builder returned, one that was given operands of a graph%s",
         what, number, homeless(x.epoch));
   if (x.graph != c->graph)
-    return fe_refuse(c, "%s %zu belongs to graph @%.60s, others to @%.60s; %ss belong to one graph", what,
-                     number, x.graph->name, c->graph->name, what);
+    return fe_refuse(c, "%s %zu belongs to graph @%.60s, others to @%.60s; %ss belong to one graph; %s", what,
+                     number, x.graph->name, c->graph->name, what, bring_in(x.graph, c->graph));
   if (!x.id && x.epoch == FE_NOT_FOUND)
     return fe_refuse(c, "%s %zu is %s", what, number, fe_graph_missed(x.graph, (char[400]){0}, 400));
   if (x.epoch != c->graph->epoch && !c->graph->is_session)
@@ -129,8 +141,9 @@ static bool is_current(vf_value x) {
 
 /* Apart, so that vf_at saves no registers for it. */
 __attribute__((noinline)) static vf_value place_slowly(vf_value x, const char *file, int line) {
-  if (x.id && file) fe_statements_place(&x.graph->statements, &x.graph->ir, x.graph->ended, file, line);
-  else vf_call_place(x.graph, file, line);
+  uint32_t ended = x.id && file ? x.graph->ended : 0;
+  if (ended) fe_statements_place_any(&x.graph->statements, &x.graph->ir, ended, file, line);
+  else if (!x.id || !file) vf_call_place(x.graph, file, line);
   return x;
 }
 

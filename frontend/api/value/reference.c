@@ -66,7 +66,8 @@ vf_ref vf_ref_view(vf_ref r, vf_value target) {
   fe_call c;
   /* reading through it checks nothing that a write must have: vf_ref_update does */
   bool good = begin(&c, "ref_view", &r, &target) != NULL;
-  c.statement = 0; /* nothing is computed */
+  if (good) ir_cause_unused(c.ir, c.statement); /* nothing is computed */
+  c.statement = 0;
   r.target = fe_end(&c, good ? target.id : 0);
   r.view = good && c.graph->is_session ? fe_session_keep_target(c.graph->context, r.target.id) : 0;
   return r;
@@ -76,6 +77,7 @@ vf_value vf_ref_get(vf_ref r) {
   fe_call c;
   const ir_ref *newest = begin(&c, "ref_get", &r, NULL);
   ir_ref made = newest ? op_read(c.ir, r.target.id, *newest) : 0;
+  if (made) c.given[0] = *newest; /* what is read, which can be told from it */
   return fe_end(&c, made);
 }
 

@@ -78,6 +78,7 @@ static vf_value join_values(const char *who, ir_ref (*build)(ir_graph *, const i
                             const vf_value *x, int count, int axis) {
   fe_call c;
   size_t n = x && count > 0 ? (size_t)count : 0;
+  if (!n) return (vf_value){NULL, 0, FE_GIVEN_NOTHING};
   bool good = fe_begin(&c, who, x, n);
   ir_ref *refs = good ? ir_alloc(c.ir->mem, n * sizeof *refs) : NULL, made = 0;
   if (refs) {

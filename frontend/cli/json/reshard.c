@@ -43,6 +43,11 @@ static const char help_text[] =
     "\n"
     "Exit status: 0, or 2 when a line is wrong: it gives {\"id\":\"a\",\"error\":\"...\"}.\n";
 
+#define EXAMPLE_LINE                                                                                         \
+  "echo "                                                                                                    \
+  "'{\"id\":\"a\",\"mesh\":\"x2\",\"shape\":[4,4],\"dtype\":\"f32\",\"from\":\"[x,-]\",\"to\":\"[-,x]\"}' "  \
+  "| viewfold reshard --json"
+
 typedef struct question {
   ir_mesh mesh;
   int64_t shape[IR_MAX_RANK];
@@ -178,11 +183,11 @@ static bool answer_line(void *user, const json_t *line, json_t *answer, ir_error
 
 int cli_reshard(int argc, char **argv) {
   bool json = false;
-  int status = cli_read_switch(help_text, "--json", "it reads lines of JSON from standard input; found '%s'",
+  int status = cli_read_switch(help_text, "--json",
+                               "it reads lines of JSON from standard input; found '%s'; as in " EXAMPLE_LINE,
                                argc, argv, &json);
   if (status != CLI_END) return status;
-  if (!json)
-    return cli_usage("reshard", "it reads lines of JSON from standard input: viewfold reshard --json");
+  if (!json) return cli_usage("reshard", "it reads lines of JSON from standard input, as in " EXAMPLE_LINE);
   const cli_json_command command = {"reshard", "id", true, answer_line, NULL};
   return cli_json_lines(&command, stdin, stdout);
 }

@@ -82,6 +82,16 @@ static int show_word(show *s, const char *word, const char *name, const char *pa
   return status ? status : s->status;
 }
 
+/* Of what is no page, though a browser may open it: the ending; NULL: it is another. */
+static const char *other_ending(const char *path) {
+  static const char *const others[] = {".pdf", ".png", ".svg", ".jpg", ".json", ".txt", ".vf"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    size_t length = strlen(path), own = strlen(others[i]);
+    if (length > own && strcmp(path + length - own, others[i]) == 0) return others[i];
+  }
+  return NULL;
+}
+
 static int show_command(int argc, char **argv, cli_pairs *given) {
   const char *word = NULL, *output = NULL, *name = NULL, *profile = NULL, *target = NULL;
   const cli_option options[] = {{"-o", "a file to write", cli_last, &output},
@@ -92,6 +102,9 @@ static int show_command(int argc, char **argv, cli_pairs *given) {
   int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &word,
                              "one file at a time, found '%s' as well", argc, argv);
   if (status != CLI_END) return status;
+  const char *ending = output ? other_ending(output) : NULL;
+  if (ending)
+    return cli_usage("show", "-o %s: a page is HTML; a name that ends with %s would mislead", output, ending);
   if (!word)
     return cli_usage("show",
                      "no file given; for example: viewfold show 'f32[3,2].permute(1,0)' -o page.html");

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Callable, Iterator, NoReturn
 
 from . import _native
+from ._forgotten import is_forgotten
 from ._sizes import Size
 
 
@@ -59,6 +61,18 @@ def _backward(name: str) -> Callable[[Any, Any], Any]:
     return method
 
 
+class _Count(int):
+    """A number of elements, which says what it is where it is called as a method."""
+
+    __slots__ = ()
+
+    def __call__(self, *axes: Any) -> NoReturn:
+        raise TypeError("x.size is the number of elements, without parentheses; x.shape is the sizes of the axes, and x.shape[0] one")
+
+    def __reduce__(self) -> Any:
+        return int, (int(self),)
+
+
 class Array(_native.Array):
     """An array of numbers with a shape and a dtype.
 
@@ -82,17 +96,13 @@ class Array(_native.Array):
             return sizes
         return tuple(Size(self._size_text(i)) if s < 0 else s for i, s in enumerate(sizes))
 
-    @shape.setter
-    def shape(self, shape: Any) -> None:
-        raise AttributeError("the shape of an array stays; x.reshape(shape) is another array")
-
     @property
     def size(self) -> Any:
         """How many elements there are."""
         total: Any = 1
         for s in self.shape:
             total = total * s
-        return total
+        return _Count(total) if isinstance(total, int) else total
 
     @property
     def nbytes(self) -> int:
@@ -145,6 +155,14 @@ class Array(_native.Array):
         if how:
             self._ask("vf.print('x is {}', x) shows them when the function runs")
         return format(self.item() if how else str(self), how)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        from ._hints import of_setting
+
+        if hasattr(self, "__dict__"):  # of a class derived from this one
+            object.__setattr__(self, name, value)
+            return
+        raise AttributeError(of_setting(name), name=name, obj=self)
 
     def __getattr__(self, name: str) -> Any:
         from ._hints import of_array
@@ -267,6 +285,9 @@ class Array(_native.Array):
     def __setitem__(self, key: Any, value: Any) -> None:
         from ._index import write
 
+        if is_forgotten(sys.getrefcount(self)):
+            raise TypeError("what is written here is lost: the array is another one than that of which it is a part or a form, and "
+                            "has no name; write to the array itself, as x[0, 0] = y in place of x[0][0] = y and x[:, 0] = y of x.T[0] = y")
         self._become(write(self, key, value))
 
     def __delitem__(self, key: Any) -> NoReturn:
@@ -305,14 +326,17 @@ class Array(_native.Array):
 
         return reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, Size)) else shape)
 
-    def flatten(self) -> "Array":
+    def flatten(self, *order: Any, **options: Any) -> "Array":
+        if options or order not in ((), ("C",)):
+            raise TypeError("flatten makes one axis of all, and takes nothing; x.reshape(x.shape[0], -1) keeps the first")
         return self.reshape(-1)
 
     ravel = flatten
 
-    def transpose(self, *axes: Any) -> "Array":
+    def transpose(self, *order: Any, axes: Any = None) -> "Array":
         from ._shapes import permute_dims
 
+        axes = order or (() if axes is None else (axes,))
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return self.T if not order else permute_dims(self, order)
 
@@ -322,7 +346,7 @@ class Array(_native.Array):
         return squeeze(self, axis)
 
     def copy(self) -> "Array":
-        return self
+        return self._another()
 
     def dot(self, other: Any) -> "Array":
         """The product of matrices, or vectors."""
@@ -390,7 +414,7 @@ class Array(_native.Array):
         return _native.apply("neg", (self,))
 
     def __pos__(self) -> "Array":
-        return self
+        return self._another()
 
     def __abs__(self) -> "Array":
         return _native.apply("abs", (self,))

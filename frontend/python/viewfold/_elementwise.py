@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, NoReturn
 
 from ._array import Array, apply
 from ._creation import asarray, astype
@@ -112,6 +112,29 @@ invert = bitwise_invert
 bitwise_not = bitwise_invert
 left_shift = bitwise_left_shift
 right_shift = bitwise_right_shift
+
+
+def _give_methods(functions: dict[str, Any]) -> None:
+    """Methods that NumPy's functions of two arrays have, and these functions have not."""
+    reductions = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
+    scans = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
+    places = {"add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide", "maximum": "max", "minimum": "min"}
+
+    def refused(advice: str) -> Any:
+        def refuse(*args: Any, **options: Any) -> NoReturn:
+            raise TypeError(advice)
+
+        return refuse
+
+    for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "power", "logical_and", "logical_or"):
+        function = functions[name]
+        function.reduce = refused(f"{name} has no reduce; " + (
+            f"vf.{reductions[name]}(x, axis=0)" if name in reductions else "vf.scan goes through an axis"))
+        function.accumulate = refused(f"{name} has no accumulate; " + (
+            f"vf.{scans[name]}(x, axis=0)" if name in scans else "vf.scan goes through an axis"))
+        function.outer = refused(f"{name} has no outer; vf.{name}(x[:, None], y)")
+        function.at = refused(f"{name}.at writes into its argument, and arrays do not change; " + (
+            f"x = x.at[i].{places[name]}(y)" if name in places else "x = x.at[i].set(y), with the elements computed before"))
 
 
 def positive(x: Array, /) -> Array:
@@ -264,3 +287,4 @@ def stop_gradient(x: Array, /) -> Array:
     return apply("stop_gradient", (x,))
 
 
+_give_methods(globals())

@@ -54,6 +54,9 @@ _METHODS = {
     "tofile": "vf.save(path, x)",
     "block_until_ready": "x.realise()",
     "zero": "vf.zeros_like(x)",
+    "repeat": "vf.repeat(x, 2) repeats each element, vf.tile(x, (2, 1)) the array",
+    "tile": "vf.tile(x, (2, 1))",
+    "is_cuda": "arrays are on the device of the process, which VIEWFOLD_DEVICE names",
     "t": "x.T",
     "cast": "x.astype(dtype)",
     "shrink": "x[0:1, 0:1]",
@@ -248,6 +251,20 @@ def _in_place(name: str) -> str:
 
     said = f"x = vf.{name}(x, ...)" if callable(vars(viewfold).get(name)) else of_array(name) or "operations give new ones"
     return f"arrays do not change: {said}" + ("" if "vf.Ref" in said else ", or r[...] = value of a vf.Ref")
+
+
+def of_setting(name: str) -> str:
+    """What to say where an attribute of an array is set."""
+    from ._array import Array
+
+    other = {"shape": "x.reshape(shape)", "dtype": "x.astype(dtype)", "T": "y.T"}.get(name)
+    if other:
+        return f"the {name} of an array stays; {other} is another array"
+    if hasattr(Array, name) and name not in _METHODS:
+        return f"the {name} of an array stays: it is computed"
+    advice = of_array(name)
+    return f"arrays have no {name} that can be set" + (
+        f"; {advice}" if advice and name in _METHODS else "; what belongs to an array is kept beside it, as in a dictionary")
 
 
 def of_array(name: str) -> str | None:

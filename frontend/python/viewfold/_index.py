@@ -245,7 +245,9 @@ def take(x: Array, key: Any) -> Array:
 
 
 def read(x: Array, key: Any) -> Any:
-    return take(x, key)
+    """What the key takes: another array where it takes all, since x may come to stand for others."""
+    made = take(x, key)
+    return made._another() if made is x else made
 
 
 def is_element(x: Any, key: Any) -> bool:

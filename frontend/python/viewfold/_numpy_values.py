@@ -15,6 +15,10 @@ from ._shapes import broadcast_to, expand_dims, flip, stack
 from ._sizes import as_axis
 from ._text import numbers
 
+def copy(a: Any, order: Any = "K", subok: bool = False) -> Array:
+    return asarray(a, copy=True)
+
+
 # elementwise
 
 

@@ -41,9 +41,17 @@ class Ref:
     def dtype(self) -> Any:
         return self._like
 
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        raise AttributeError("the dtype of a Ref stays; vf.Ref(r[...].astype(dtype)) is another one", name="dtype", obj=self)
+
     @property
     def shape(self) -> Any:
         return self._held.target().shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        raise AttributeError("the shape of a Ref stays; r.reshape(shape) is a view of its memory", name="shape", obj=self)
 
     @property
     def ndim(self) -> int:

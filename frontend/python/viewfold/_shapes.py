@@ -17,6 +17,8 @@ def _axes(axis: Any) -> list[int]:
 def reshape(x: Array, /, shape: Any, *, copy: bool | None = None) -> Array:
     if isinstance(shape, str):
         raise TypeError(f"reshape: the shape is the text {shape!r:.40}; takes sizes, as in reshape(x, (3, 2))")
+    if isinstance(shape, float):
+        raise TypeError(f"reshape: the shape is {shape}; takes integers, as in reshape(x, (3, 2))")
     sizes = (shape,) if isinstance(shape, (int, Size)) or getattr(shape, "ndim", 1) == 0 else tuple(shape)
     return apply("reshape", (asarray(x),), "shape=" + text_list(sizes))
 
@@ -47,7 +49,11 @@ def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
     return apply("permute", (x,), "order=" + axes_text(axes))
 
 
-def transpose(x: Array, axes: Sequence[int] | None = None) -> Array:
+def transpose(x: Array, axes: Sequence[int] | None = None, *more: Any) -> Array:
+    if more:
+        order = ", ".join(map(str, (axes, *more)))
+        raise TypeError(f"transpose takes the order of all axes as one tuple, as in transpose(x, ({order})); two axes are exchanged by "
+                        "vf.swapaxes(x, a, b)")
     return x.T if axes is None else permute_dims(x, axes)
 
 

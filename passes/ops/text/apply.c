@@ -87,6 +87,13 @@ bool op_describe(const char *name, ir_text *out) {
   return true;
 }
 
+void op_put_attributes(const char *name, size_t length, ir_text *out) {
+  const name_row *row = look_up(name, length);
+  if (!row) return;
+  op_attr_set accepted = attributes_of(row, ACCEPTED);
+  op_attr_put_names(&accepted, out);
+}
+
 const char *op_other_with(const op_args *a, int attr) {
   for (int i = 0; i < NAME_COUNT && a->op != IR_OP_ERROR; i++) {
     op_attr_set accepted = attributes_of(&names[i], ACCEPTED);
@@ -98,10 +105,13 @@ const char *op_other_with(const op_args *a, int attr) {
 
 bool op_known(const char *name, size_t length) { return look_up(name, length) != NULL; }
 
-static ir_ref refuse_unknown_operation(ir_graph *g, const char *name, size_t length) {
+static ir_ref refuse_unknown_operation(ir_graph *g, const char *name, size_t length, const ir_attr *attrs,
+                                       size_t attr_count) {
   ir_text instead;
   ir_text_init(&instead, g->mem);
   op_put_instead(name, length, &instead);
+  for (size_t i = 0; i < attr_count; i++)
+    op_put_instead_attribute(name, length, attrs[i].name, attrs[i].name_length, &instead);
   op_refuse(g, "%.*s: there is no such operation; %s", length > 60 ? 60 : (int)length, name,
             ir_text_get(&instead));
   ir_text_free(&instead);
@@ -140,7 +150,7 @@ ir_ref op_apply(ir_graph *g, const char *name, size_t length, const ir_ref *oper
   const name_row *row = look_up(name, length);
   const op_custom *custom = row ? NULL : op_custom_find(g, name, length);
   if (custom) return op_custom_apply(g, custom, operands, n, attrs, attr_count);
-  if (!row) return refuse_unknown_operation(g, name, length);
+  if (!row) return refuse_unknown_operation(g, name, length, attrs, attr_count);
   op_args args = {.g = g, .who = row->text, .op = row->op, .x = operands, .n = n};
   op_attr_set accepted = attributes_of(row, ACCEPTED), required = attributes_of(row, REQUIRED);
   if (!count_fits(g, row, n) || !op_args_collect(&args, attrs, attr_count, &accepted, &required)) return 0;

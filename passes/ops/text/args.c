@@ -2,6 +2,7 @@
 #include "args.h"
 
 #include "ir/lex/lex.h"
+#include "ir/parse/parse.h"
 
 #include <string.h>
 
@@ -48,6 +49,39 @@ static bool refuse_attribute(op_args *a, const ir_attr *attr, int k, const op_at
   return false;
 }
 
+/* The letters of one side of an einops pattern, without blanks: `b h w` is bhw. False: it has names, of
+ * several letters. */
+static bool side_letters(const char *at, const char *end, char *out, size_t size) {
+  size_t used = 0;
+  bool blanks = memchr(at, ' ', (size_t)(end - at)) != NULL; /* between names */
+  for (bool word = false; at < end; at++) {
+    bool letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z');
+    if (*at != ' ' && used + 1 < size) out[used++] = *at;
+    if (letter && word) return false;
+    word = letter && blanks;
+  }
+  out[used] = '\0';
+  return true;
+}
+
+/* Appends what from= and to= are where the one that is given has both sides of an arrow. */
+static void say_sides(const op_args *a, ir_text *out) {
+  char from[64], to[64];
+  for (int k = 0; k < OP_ATTR_COUNT; k++) {
+    const ir_attr *v = a->at[k];
+    const char *arrow = NULL, *end = v && v->kind == IR_ATTR_WORD ? v->word + v->word_length : NULL;
+    if (k != OP_ATTR_from && k != OP_ATTR_to) continue;
+    for (const char *at = end ? v->word : NULL; at && at + 1 < end && !arrow; at++)
+      if (at[0] == '-' && at[1] == '>') arrow = at;
+    if (!arrow) continue;
+    bool plain =
+        side_letters(v->word, arrow, from, sizeof from) && side_letters(arrow + 2, end, to, sizeof to);
+    ir_textf(out, "; the two sides of the arrow are from=\"%s\" to=\"%s\"", plain ? from : "ab",
+             plain ? to : "ba");
+    if (!plain) ir_text_str(out, ", a letter for each axis");
+  }
+}
+
 bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, const op_attr_set *accepted,
                      const op_attr_set *required) {
   bool good = true;
@@ -60,7 +94,12 @@ bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, const op_at
   }
   for (int k = 0; k < OP_ATTR_COUNT && good; k++) {
     if (!op_attr_in(required, k) || a->at[k]) continue;
-    op_refuse(a->g, "%s: attribute %s is missing; it is %s", a->who, attributes[k].name, attributes[k].takes);
+    ir_text sides;
+    ir_text_init(&sides, a->g->mem);
+    say_sides(a, &sides);
+    op_refuse(a->g, "%s: attribute %s is missing; it is %s%s", a->who, attributes[k].name,
+              attributes[k].takes, ir_text_get(&sides));
+    ir_text_free(&sides);
     good = false;
   }
   return good;
@@ -146,7 +185,12 @@ bool op_args_dtype(const op_args *a, int attr, ir_dtype *out) {
   const ir_attr *v = a->at[attr];
   if (!v) return true;
   *out = v->kind == IR_ATTR_WORD ? ir_dtype_parse(v->word, v->word_length) : IR_NONE;
-  return (*out != IR_NONE && *out != IR_INDEX) || op_args_wrong(a, attr, v);
+  if (*out != IR_NONE && *out != IR_INDEX) return true;
+  const char *meant = v->kind == IR_ATTR_WORD ? ir_parse_dtype_meant(v->word, v->word_length) : NULL;
+  if (meant)
+    op_refuse(a->g, "%s: attribute %s is %.*s; that is %s, as it is called here", a->who,
+              attributes[attr].name, (int)v->word_length, v->word, meant);
+  return !meant && op_args_wrong(a, attr, v);
 }
 
 bool op_args_choice(const op_args *a, int attr, const char *const *words, int count, int *out) {

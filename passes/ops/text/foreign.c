@@ -210,3 +210,17 @@ void op_put_instead(const char *name, size_t length, ir_text *out) {
   else if (!put_nearest(name, length, out) && !put_words(name, length, out))
     ir_text_str(out, "docs/operations.md and `viewfold ops` list them");
 }
+
+void op_put_instead_attribute(const char *name, size_t length, const char *attr, size_t attr_length,
+                              ir_text *out) {
+  plain_name operation = plain(name, length), a = plain(attr, attr_length);
+  const foreign_row *row = operation.length ? find_row(&operation) : NULL;
+  for (size_t i = 0; i < ATTRIBUTE_COUNT && a.length && row && row->written; i++) {
+    const char *only = attributes[i].operation, *at = only ? strstr(row->written, only) : NULL;
+    if (!at || at == row->written || at[-1] != ' ' || at[strlen(only)] != ' ' ||
+        !lists(attributes[i].names, &a))
+      continue;
+    ir_textf(out, "; %.*s is %s", (int)attr_length, attr, attributes[i].ours);
+    return;
+  }
+}

@@ -49,5 +49,5 @@ graph @few(%i: f32[7]) {
 }
 >>>
 $ viewfold dump --stage=graph few.vf
-! few.vf:2:3: error: wrong number of results of chunk, found 2 names, expected 3
+! few.vf:2:3: error: wrong number of results of chunk, found 2 names, expected 3, as in %a, %b, %c = chunk
 ? 2

@@ -152,10 +152,10 @@ $ viewfold pass views kernels
 
 == what pass takes
 $ viewfold pass crop 'f32[4]'
-! viewfold pass: crop takes a kernel without loops (`index @...`); @chain is a tensor graph (`graph @...`)
+! viewfold pass: crop takes a kernel without loops (`index @...`); @chain is a tensor graph (`graph @...`): viewfold dump --stage=index FILE.vf | viewfold pass crop -
 ? 2
 $ viewfold pass lower 'f32[4]' | viewfold pass crop -
-! viewfold pass: crop takes a kernel without loops (`index @...`); @chain is a tensor graph (`graph @...`)
+! viewfold pass: crop takes a kernel without loops (`index @...`); @chain is a tensor graph (`graph @...`): viewfold dump --stage=index FILE.vf | viewfold pass crop -
 ? 2
 $ viewfold dump --stage=loops 'f32[4]' > loops
 $ viewfold pass loops loops
@@ -166,7 +166,7 @@ $ viewfold pass shore 'f32[4]'
 ! Try 'viewfold pass --help'.
 ? 2
 $ viewfold pass crop
-! viewfold pass: the name of a pass and a file are needed
+! viewfold pass: the name of a pass and a file are needed, as in viewfold pass lower FILE.vf
 ! Try 'viewfold pass --help'.
 ? 2
 $ viewfold pass crop a b

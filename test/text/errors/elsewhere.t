@@ -205,7 +205,7 @@ graph @f(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:17: error: a text in place of an operand, found '"f16"', expected %NAME or a number; a text is an attribute, as in equation="ij,jk->ik" of einsum, and from="a(bc=2)" to="abc" of rearrange
+! a.vf:2:17: error: a text in place of an operand, found '"f16"', expected %NAME or a number; a text is an attribute, as in equation="ij,jk->ik" of einsum, and from="a(bc=2)" to="abc" of rearrange; those of cast: dtype
 ? 2
 
 == a dtype as an operation

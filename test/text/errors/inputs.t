@@ -108,7 +108,7 @@ $ viewfold run g.vf --in 'x=[[1,2],[1,2],[1,2],[1,2]]' --in y=[1,2,3,4,5,6,7,8] 
 
 == a size given that contradicts the inputs
 $ viewfold run g.vf --in 'x=[[1,2,3],[1,2,3],[1,2,3],[1,2,3]]' --in y=[1,2,3,4,5,6,7,8] --in s=1 --size n=8
-! viewfold run: %x is f32[n,3], but the value given holds f32[4,3]: axis 0, n, has to be 8 by the other sizes
+! viewfold run: %x is f32[n,3], but the value given holds f32[4,3]: axis 0, n, has to be 8 by --size; leave that out
 ? 2
 
 == an unknown size

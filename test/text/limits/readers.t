@@ -8,7 +8,7 @@ $ timeout 60 viewfold dump --stage=loops --schedule /dev/zero 'f32[4]'
 ! viewfold dump: schedule:1: a schedule is text, found a NUL byte in '/dev/zero'
 ? 2
 $ timeout 60 viewfold run 'f32[4].flip(0)' --in x=/dev/zero
-! /dev/zero: error: not a .npy file: it starts with 00 00 00 00 00 00; expected 93 4E 55 4D 50 59
+! /dev/zero: error: not a .npy file: it starts with 00 00 00 00 00 00; expected 93 4E 55 4D 50 59; numbers alone are read by numpy.fromfile, and numpy.save writes .npy
 ? 2
 
 == a schedule from a pipe has the same limit of bytes as one from a file
