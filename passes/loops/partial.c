@@ -100,9 +100,10 @@ static int64_t in_part(const loop_nest *n, const loop_axis *axis) {
  * computed by itself: processors that add 32 bytes at a time (Zen 4) take half the time for it, as do others
  * where f64 is computed for f32. 33 columns of a product took 1.15 times as long as of a known number. Where
  * the size varies by less than a vector, as many as the largest one needs, which most parts of an axis
- * divided among devices have; two at least, since a single element is no vector. */
+ * divided among devices have. */
 static int64_t narrow_lanes(const loop_nest *n, const loop_axis *axis) {
   enum { WIDEST_BYTES = 64 }; /* of AVX-512; narrower vectors are added at once everywhere */
+  enum { LEAST_BYTES = 16 };  /* of the narrowest registers: fewer lanes take as long in one */
   ir_ref reduce[2], value = ir_src(n->g, n->store, 2);
   uint32_t count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduce, 2);
   bool copy = ir_op_of(n->g, value) == IR_OP_LOAD, product = count == 1 && loop_multiplies(n->g, reduce[0]);
@@ -110,7 +111,8 @@ static int64_t narrow_lanes(const loop_nest *n, const loop_axis *axis) {
   bool narrows =
       (product || (!count && !copy && !n->shares)) && axis->lanes * ir_dtypes[dtype].bytes == WIDEST_BYTES;
   ir_bounds size = ir_bounds_of(n->g, axis->extent);
-  int64_t least = 2, over = size.hi - size.lo < axis->lanes ? size.hi % axis->lanes : 0;
+  int64_t least = LEAST_BYTES / ir_dtypes[dtype].bytes,
+          over = size.hi - size.lo < axis->lanes ? size.hi % axis->lanes : 0;
   while (least < over) least *= 2;
   if (over) return narrows && least < axis->lanes ? least : 0;
   return narrows ? axis->lanes / 2 : 0;
