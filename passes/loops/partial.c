@@ -98,20 +98,20 @@ static int64_t in_part(const loop_nest *n, const loop_axis *axis) {
   return is_tile(n, axis) ? (axis->unroll + COLUMN_PARTS - 1) / COLUMN_PARTS : 1;
 }
 
-/* Lanes of a last step that is narrower than the others; 0: none is. Of a product, and of a value that is
+/* Lanes of a last step that is narrower than the others; 0: none is. Of a reduction, and of a value that is
  * computed by itself: processors that add 32 bytes at a time (Zen 4) take half the time for it, as do others
- * where f64 is computed for f32. 33 columns of a product took 1.15 times as long as of a known number. Where
- * the size varies by less than a vector, as many as the largest one needs, which most parts of an axis
- * divided among devices have. */
+ * where f64 is computed for f32. 33 columns of a product, and sums of 65 columns, took 1.15 times as long as
+ * of a known number. Where the size varies by less than a vector, as many as the largest one needs, which
+ * most parts of an axis divided among devices have. */
 static int64_t narrow_lanes(const loop_nest *n, const loop_axis *axis) {
   enum { WIDEST_BYTES = 64 }; /* of AVX-512; narrower vectors are added at once everywhere */
   enum { LEAST_BYTES = 16 };  /* of the narrowest registers: fewer lanes take as long in one */
   ir_ref reduce[2], value = ir_src(n->g, n->store, 2);
   uint32_t count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduce, 2);
-  bool copy = ir_op_of(n->g, value) == IR_OP_LOAD, product = count == 1 && loop_multiplies(n->g, reduce[0]);
-  ir_dtype dtype = ir_dtype_of(n->g, product ? reduce[0] : value);
+  bool copy = ir_op_of(n->g, value) == IR_OP_LOAD, reduces = count == 1;
+  ir_dtype dtype = ir_dtype_of(n->g, reduces ? reduce[0] : value);
   bool narrows =
-      (product || (!count && !copy && !n->shares)) && axis->lanes * ir_dtypes[dtype].bytes == WIDEST_BYTES;
+      (reduces || (!count && !copy && !n->shares)) && axis->lanes * ir_dtypes[dtype].bytes == WIDEST_BYTES;
   ir_bounds size = ir_bounds_of(n->g, axis->extent);
   int64_t least = LEAST_BYTES / ir_dtypes[dtype].bytes,
           over = size.hi - size.lo < axis->lanes ? size.hi % axis->lanes : 0;
@@ -204,12 +204,13 @@ static ir_ref place_halves(loop_place *p, uint32_t d, ir_ref start, ir_ref left,
   return effects[1] ? loop_sequence(g, effects, 2) : 0;
 }
 
-/* Vectors of the widest partial step of a tile, where the number of its columns varies by less than a vector
- * and the last one may overlap the one before; else 0. */
+/* Vectors of the widest partial step of a tile, where the number of its columns varies by less than a vector,
+ * or one step holds all, and the last one may overlap the one before; else 0. */
 static int64_t wide_part(const loop_nest *n, const loop_axis *axis, ir_ref left) {
   ir_bounds size = ir_bounds_of(n->g, axis->extent);
   int64_t most = (ir_bounds_of(n->g, left).hi + axis->lanes - 1) / axis->lanes;
-  bool close = size.hi - size.lo < axis->lanes && most <= axis->unroll;
+  bool close = size.hi - size.lo < axis->lanes || size.hi <= most * axis->lanes;
+  close &= most <= axis->unroll;
   return close && is_tile(n, axis) && axis->overlaps && ir_op_of(n->g, n->store) == IR_OP_STORE ? most : 0;
 }
 
