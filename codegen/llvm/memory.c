@@ -336,6 +336,8 @@ LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
     stored = read_scalar(e, &a, valid, valid_width);
   } else if (row) {
     stored = read_vector(e, &a, valid, valid_width, valid ? condition_of_all(e, valid_ref) : NULL);
+    if (valid && valid_width > 1 && (other = constant_other(e, &a, n->src[3])) && LLVMIsNull(other))
+      valid = NULL; /* lanes that are not read are zeros already */
   } else if (!valid && has_small_step(&a)) {
     stored = read_strided(e, &a);
   } else {

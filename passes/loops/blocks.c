@@ -109,6 +109,7 @@ static bool count_blocks(ir_graph *g, block_box *box) {
     if (ir_bounds_of(g, blocks).hi <= 0 || ir_bounds_of(g, elements).hi <= 0) return false;
     box->blocks = pass_mul(g, box->blocks, blocks);
   }
+  if (box->group->when) box->blocks = pass_where(g, box->group->when, box->blocks, ir_index(g, 0));
   return true;
 }
 

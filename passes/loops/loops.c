@@ -163,16 +163,18 @@ ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32
   return effect;
 }
 
-/* The thread loop over a group for each sequence of stores that share axes. */
-static ir_ref shaped(loop_nest *base, const ir_ref *stores, uint32_t count) {
+/* The thread loop over a group for each sequence of stores that share axes. when: by store, the condition
+ * under which it runs, which none shares; 0: always. */
+static ir_ref shaped(loop_nest *base, const ir_ref *stores, const ir_ref *when, uint32_t count) {
   loop_group *groups = ir_alloc(base->g->mem, count * sizeof *groups);
   uint32_t group_count = 0;
   ir_ref root = 0;
   bool ok = groups != NULL;
   if (!ok) ir_fail(base->g->error, IR_ERR_MEMORY, "out of memory shaping a kernel's loops");
   for (uint32_t i = 0; i < count && ok; i += groups[group_count++].count) {
-    ok = loop_read_group(base, stores + i, count - i, &groups[group_count]) &&
+    ok = loop_read_group(base, stores + i, when[i] ? 1 : count - i, &groups[group_count]) &&
          shape_group(base, &groups[group_count], true);
+    groups[group_count].when = when[i];
   }
   if (ok) root = loop_thread_blocks(base, groups, group_count);
   ir_free(base->g->mem, groups, count * sizeof *groups);
@@ -254,8 +256,9 @@ ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pas
   loop_nest base = {
       .g = g, .target = target, .strategy = strategy, .shaping = shaping, .nests = &nests, .locals = &locals};
   loop_stores stores;
-  if (!loop_list_stores(g, effect, &stores)) return 0;
+  ir_ref when[MAX_STORES] = {0};
+  if (!loop_list_stores(g, effect, &stores) || !loop_versions(g, strategy, &stores, when)) return 0;
   locals = find_locals(&base, &stores);
-  ir_ref root = shaped(&base, stores.store, stores.count);
+  ir_ref root = shaped(&base, stores.store, when, stores.count);
   return root && locals_are_whole(g, root) ? kernel(g, root) : 0;
 }

@@ -112,6 +112,7 @@ typedef struct loop_group {
   uint32_t count;
   loop_nest nest;
   uint32_t threads; /* number of levels bound to thread blocks */
+  ir_ref when;      /* the condition under which it runs, the same for the whole kernel; 0: always */
 } loop_group;
 /* loops.c: the group of the first store: the stores that follow and share axes with it. */
 bool loop_read_group(loop_nest *base, const ir_ref *stores, uint32_t count, loop_group *out);
@@ -164,6 +165,10 @@ bool loop_list_stores(ir_graph *g, ir_ref effect, loop_stores *out);
 bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out);
 bool loop_separate(ir_graph *g, loop_stores *stores); /* gives each store ranges of its own */
 ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count);
+
+/* versions.c: of a single copy in which the distance of elements is a variable of a few small values, a store
+ * for each value, and in `when` the condition that the variable has it. False on failure. */
+bool loop_versions(ir_graph *g, const pass_strategy *strategy, loop_stores *stores, ir_ref *when);
 
 /* innermost.c: loop interchange */
 /* What remains to be decided inside the innermost loop: the number of conditions on indices, and of quotients

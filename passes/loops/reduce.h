@@ -22,8 +22,9 @@ typedef struct reduction {
   ir_dtype dtype;
   ir_ref body;
   ir_ref identity;
-  bool blocked; /* blocked summation: a fresh accumulator for each loop, whose trip count is bounded */
-  int64_t run;  /* terms of an innermost run */
+  bool blocked;  /* blocked summation: a fresh accumulator for each loop, whose trip count is bounded */
+  bool in_lanes; /* what loops yield is combined with the identity later: a single iteration is not */
+  int64_t run;   /* terms of an innermost run */
   ir_ref ranges[REDUCE_LOOPS]; /* serial loops, outermost first */
   uint32_t range_count;
   ir_op sought; /* ARGMAX or ARGMIN: body is the element, op combines orders */

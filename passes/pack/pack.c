@@ -191,7 +191,7 @@ static form form_of_columns(const packing *k) {
   if (pack_is_window(c, o)) return is_masked(c, o) ? PLAIN : AS_IS;
   bool masked = is_masked(c, o), in_order = pack_axis_stride(c, o, k->column) == 1;
   if (!ir_is_const(c->g, ir_dim(c->g, o->value, k->column), &fixed))
-    return in_order || reuse < MIN_REUSE_GATHERED ? AS_IS : COLUMNS;
+    return reuse < MIN_REUSE_GATHERED || (in_order && !masked) ? AS_IS : in_order ? PLAIN : COLUMNS;
   if (c->rank == IR_MAX_RANK) return AS_IS;
   bool reads_well = stays_in_cache(c, count, step);
   bool suits = !masked && in_order && reads_well; /* few rows read it as fast where it is */

@@ -408,6 +408,17 @@ static void block_columns(loop_nest *n, loop_axis *vector, const loop_axis *row,
     if (size % block == 0 && size > block) vector->block = (int)block;
 }
 
+/* Makes one block of columns that are more than a tile, `most` vectors at most, where their number varies by
+ * less than a vector: what is left of them is then computed for rows that are in the L1 cache, as that of a
+ * known number is. 512 rows by 64 terms by 33 columns took 1.06 times as long as of a known number. */
+static void keep_together(loop_axis *vector, const loop_nest *n, int most) {
+  ir_bounds size = ir_bounds_of(n->g, vector->extent);
+  int64_t width = (int64_t)vector->unroll * vector->lanes;
+  if (size.lo < size.hi && size.hi - size.lo < vector->lanes && size.hi > width &&
+      size.hi <= (int64_t)most * vector->lanes)
+    vector->block = (int)((size.hi / width + 1) * width);
+}
+
 /* Makes blocks of rows, for each of which the loop goes over all panels, and says whether it has. Where the
  * L2 cache holds all panels and little of rows and results besides, rows are then read once, not once for
  * each panel, and results stored line after line, as prefetchers follow them. Time by that of a loop over the
@@ -464,6 +475,7 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
     ahead = loop_prefetch_epilogue(n, vector, row, ahead, loads, count);
   if (row && !panel && is_box(n)) block_columns(n, vector, row, reduce, whole.terms);
   ir_ref lane = vector->range;
+  if (row && !panel && is_box(n)) keep_together(vector, n, whole.columns);
   int64_t bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
   bool blocks = row && panel && is_box(n) && block_rows(n, vector, row, bytes, whole.terms);
   if (row && is_box(n) && !blocks) move_columns_out(n, (uint32_t)(vector - n->axes), reduce, loads, count);

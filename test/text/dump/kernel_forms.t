@@ -163,3 +163,17 @@ fuses permute reshape expand reshape expand fma sum
 == what a softmax's sum and a product read are exponentials, in one loop over rows
 $ sh forms.sh softmax fuses
 fuses max reshape expand sub exp permute reshape expand stored sum reshape expand div reshape fma sum
+
+== columns of f16 are converted once for all rows, whether their number is known or a variable
+<<< half.vf
+graph @half(%a: f16[128,256], %b: f16[256,n=57..64]) {
+  %y = matmul %a, %b
+  return %y
+}
+>>>
+$ viewfold dump --stage=kernels half.vf | grep fuses
+  fuses   cast stored
+  fuses   cast stored
+  fuses   permute reshape expand reshape expand fma sum cast
+$ sed 's/n=57..64/64/' half.vf | viewfold dump --stage=kernels - | grep -c 'fuses   cast stored'
+2

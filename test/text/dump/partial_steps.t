@@ -8,13 +8,37 @@ graph @g(%a: f32[22,64], %b: f32[64,n=43..50]) {
 >>>
 
 == a vector that would pass the end begins before it, and stores only what no other thread does; the last one is half as wide where that is enough
+$ sed 's/43[.][.]50/93..100/' columns.vf | viewfold dump --stage=loops --target x86-64-v4 - | grep 'load p1\|store\|update' | sed 's/\[.*\]//; s/^ *//'
+%21 = load p1 : f32
+store p0 = %18
+%35 = load p1 : f32
+store p0 = %32
+%43 = load p1 : f32
+update p0 = %40 if ((ridx26+%5+%37)>=-544)
+%51 = load p1 : f32
+update p0 = %48 if ((ridx31+%5+%7+%45)>=-544)
+
+== a few columns are all of one thread, which stores elements twice
 $ viewfold dump --stage=loops --target x86-64-v4 columns.vf | grep 'load p1\|store\|update' | sed 's/\[.*\]//; s/^ *//'
 %9 = load p1 : f32
 store p0 = %6
-%19 = load p1 : f32
-update p0 = %16 if ((ridx19+%13)>=32)
+%18 = load p1 : f32
+store p0 = %15
 %26 = load p1 : f32
-update p0 = %23 if ((n+ridx24)>=50)
+store p0 = %23
+%33 = load p1 : f32
+store p0 = %30
+
+== of at least 2 and at most 9 columns, 9 are two vectors that overlap, in one step
+$ sed 's/\[22,/[128,/; s/43[.][.]50/2..9/' columns.vf | viewfold dump --stage=loops --target x86-64-v4 - | grep ' unroll\|vector {\|store\|update' | sed 's/\[.*\]//; s/ridx[0-9]*/r/; s/%[0-9]*/%v/g; s/^ *//'
+\# kernel 0 nest 0: split a0 8; split a1 16; split a1 8; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+for r in 0..8 unroll {
+for r in 0..2 unroll {
+for r in 0..8 vector {
+store p0 = %v
+for r in 0..8 unroll {
+for r in 0..8 vector {
+update p0 = %v if %v
 
 == column j is j times 0 + 1 + ... + 63
 <<< data.sh
@@ -47,7 +71,7 @@ $ viewfold dump --stage=llvm --target x86-64-v4 transpose.vf | grep gather | wc 
 $ for n in 10 11 15 16 17; do viewfold run transpose.vf --in s=1 --size n=$n --check; done | grep -c bit-equal
 5
 
-== sums of columns are the same whether the number of columns is known or a variable
+== sums of columns are the same whether the number of columns is known or a variable; so are sums of rows, whose remainder is whole vectors and one under a mask
 <<< sums.vf
 graph @s(%s: f32[]) {
   %i = iota shape=[200,n=24..31] axis=0 dtype=f32
@@ -60,3 +84,39 @@ graph @s(%s: f32[]) {
 }
 >>>
 $ for n in 24 27 31; do sed "s/n=24..31/$n/; s/,n\]/,$n]/" sums.vf > known.vf; viewfold run known.vf --in s=0.7 --out y=known.npy; viewfold run sums.vf --in s=0.7 --size n=$n --out y=open.npy; cmp known.npy open.npy; done
+$ sed 's/200/40/g; s/24\.\.31/64..130/; s/axes=\[0\]/axes=[1]/' sums.vf > rows.vf; viewfold dump --stage=loops --target x86-64-v4 rows.vf | grep -c 'load.* if '
+1
+$ for n in 64 65 79 80 127 128 130; do sed "s/n=64..130/$n/; s/,n\]/,$n]/" rows.vf > known.vf; viewfold run known.vf --in s=0.7 --out y=known.npy; viewfold run rows.vf --in s=0.7 --size n=$n --out y=open.npy; cmp known.npy open.npy; done
+
+== a copy of columns of which there are 1, 2 or 3 has loops for each number: elements are picked from whole vectors
+<<< narrow.vf
+graph @n(%a: f32[128,n=1..3]) {
+  %y = permute %a order=[1,0]
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops narrow.vf | grep 'for.*where'
+    for ridx7 in 0..where((n<2), 1, 0) {
+    for ridx11 in 0..where((n==2), 1, 0) {
+    for ridx17 in 0..where((n<3), 0, 1) {
+$ viewfold dump --stage=llvm --target x86-64-v4 narrow.vf | grep gather | wc -l
+0
+<<< columns.vf
+graph @d() {
+  %a = iota shape=[128,3] axis=0 dtype=f32
+  %b = iota shape=[128,3] axis=1 dtype=f32
+  %c = mul %a, 10
+  %x = add %b, %c
+  %y = slice %x bounds=[[0,128],[0,2]]
+  %z = slice %x bounds=[[0,128],[1,2]]
+  return %x, %y, %z
+}
+>>>
+$ viewfold run columns.vf --out x=x.npy --out y=y.npy --out z=z.npy > made
+$ for f in x y z; do viewfold run narrow.vf --in a=$f.npy --check; done
+y: f32[3,128] min 0.0 max 1272.0 mean 636 first 0.0 10.0 20.0 30.0 40.0 50.0 ...
+check y: 384 elements, bit-equal
+y: f32[2,128] min 0.0 max 1271.0 mean 635.5 first 0.0 10.0 20.0 30.0 40.0 50.0 ...
+check y: 256 elements, bit-equal
+y: f32[1,128] min 1.0 max 1271.0 mean 636 first 1.0 11.0 21.0 31.0 41.0 51.0 ...
+check y: 128 elements, bit-equal

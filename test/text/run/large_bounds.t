@@ -43,7 +43,7 @@ s: f32[] = 6.0
 t: f32[] = 0.5
 u: f16[] = 0.0
 
-== a sum has a few levels of loops, and as many for the remainder
+== a sum has a few levels of loops, and fewer for the remainder
 <<< g.vf
 graph @g(%x: f32[n=6..10000]) {
   %s = sum %x axes=[0]
@@ -51,7 +51,7 @@ graph @g(%x: f32[n=6..10000]) {
 }
 >>>
 $ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16' g.vf | grep -c ' = for '
-5
+6
 
 == a sum over several long axes
 <<< g.vf
