@@ -47,6 +47,11 @@ def _calls():
     return one
 
 
+def _cast(a, b):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        return a @ b.t(), a + b
+
+
 def _integers(a, b):
     d = b.where(b != 0, 3)
     return (a // d, a % d, torch.fmod(a, d), torch.div(a, d, rounding_mode="trunc"), a & b, a | 7, a << 1, ~a, a.float() / 3)
@@ -192,6 +197,83 @@ class Compiled(Case):
             self.same(self.compiled(model)(x, src_key_padding_mask=absent), model(x, src_key_padding_mask=absent))
             self.same(self.compiled(attention)(x, x, x), attention(x, x, x))
         self.nothing_eager()
+
+    def test_writes_and_views_in_inference(self):
+        """Without gradients, with writes in place and results that share memory: as torch, with what is written."""
+        class Normed(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm, self.weight = nn.BatchNorm1d(6), nn.Parameter(torch.randn(6))
+
+            def forward(self, a, b):
+                with torch.autocast("cpu", dtype=torch.bfloat16, enabled=False):
+                    y = self.norm(a).relu_()
+                return y, self.weight[1:], self.weight.t()
+
+        def written(a, b):
+            c = a + b
+            view = c[1:]
+            c.mul_(2)
+            view.add_(1)
+            d = (a > 0).add_(b > 0)
+            return c, view, d, torch.zeros_like(a).index_put_((torch.tensor([0, 2]),), b[:2]).add_(torch.tensor(3.0)).sigmoid_()
+
+        def of_arguments(a, b):
+            a.add_(1)
+            b[:, 1].zero_()
+            return a, b[0], a * b
+
+        calls = {"of its own": lambda a, b: ((a + b).relu_().add_(a).clamp_(max=1), F.relu(a * 2, inplace=True).to(torch.int32).add_(1)),
+                 "views": lambda a, b: (a[1:], (a + b)[1:], a.t(), (a * b).t(), b.detach(), a.expand(2, 5, 6)),
+                 "twice": lambda a, b: [(a + b)] * 2 + [a, a], "written": written, "arguments": of_arguments,
+                 "autocast": lambda a, b: _cast(a, b), "numbers": lambda a, b: (a.sum() + 2, None, 3, torch.full((2,), 1.5))}
+        for name, f in {**calls, "statistics": Normed(), "fixed statistics": Normed().eval()}.items():
+            torch._dynamo.reset()
+            theirs = copy.deepcopy(f)
+            step = self.compiled(f)
+            for _ in range(2):
+                with self.subTest(name), torch.no_grad():
+                    mine, other = _tensors((5, 6), (5, 6)), None
+                    other = [x.clone() for x in mine]
+                    made, expected = step(*mine), theirs(*other)
+                    for x, y in zip([*made, *mine], [*expected, *other]):
+                        if torch.is_tensor(y):
+                            self.same(x, y)
+                            self.assertEqual(x.stride(), y.stride())
+                        else:
+                            self.assertEqual(x, y)
+                    for m, x in enumerate([*mine, *made]):
+                        for n, y in enumerate([*mine, *made][:m]):
+                            if torch.is_tensor(x) and torch.is_tensor(y):
+                                u, v = [*other, *expected][m], [*other, *expected][n]
+                                self.assertEqual(x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr(),
+                                                 u.untyped_storage().data_ptr() == v.untyped_storage().data_ptr(), (m, n))
+
+    def test_one_run_of_an_inference(self):
+        """What needs no gradients, and writes to its own results alone, is recorded without AOTAutograd."""
+        from viewfold.torch import inference
+
+        left = []
+        record = inference._recorded
+
+        def watched(*given):
+            try:
+                return record(*given)
+            except Exception as e:
+                left.append(str(e))
+                raise
+
+        inference._recorded = watched
+        self.addCleanup(setattr, inference, "_recorded", record)
+        model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.Flatten(), nn.Linear(16, 3)).eval()
+        x, = _tensors((2, 3, 4, 4))
+        step = self.compiled(model)
+        with torch.no_grad():
+            self.same(step(x), model(x))
+        self.assertEqual(left, [])
+        self.assertEqual(len(self.vt.explain()[-1].programs), 1)
+        self.same(step(x), model(x))
+        self.assertEqual(left, ["gradients"])
 
     def test_buffers_change(self):
         """Statistics of batches are written back."""

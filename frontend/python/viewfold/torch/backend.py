@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import gc
 import logging
 import weakref
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import torch
 from torch import fx
@@ -14,7 +16,7 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from . import recurrent
+from . import inference, recurrent
 from .decompose import decompositions
 from .program import CannotTake, Program, placeholders, value
 from .rows.call import Unsupported, dtype_of
@@ -22,8 +24,18 @@ from .rows.table import row_of
 from .symbols import SCALARS, VARYING, values_of
 
 _log = logging.getLogger("viewfold.torch")
-# dynamo leaves recurrent layers out of graphs unless told otherwise, before it asks a back end
-torch._dynamo.config.allow_rnn = True
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without collections of garbage: each walks all that torch has, and what compiling makes stays."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 class Report:
@@ -69,9 +81,10 @@ class Compiled:
             return None
 
     def _made(self, weights: dict[int, torch.Tensor]) -> Program | None:
-        made = self._record(weights)
-        if made is not None:
-            self.report.programs.append(made.compile())
+        with _uncollected():
+            made = self._record(weights)
+            if made is not None:
+                self.report.programs.append(made.compile())
         return made
 
     def _freeze(self, arguments: Any) -> None:
@@ -211,21 +224,33 @@ class _Part(torch.nn.Module):
         return made[0] if self.single else made
 
 
-def compile_graph(module: fx.GraphModule, report: Report, constants: tuple[int, ...] = ()) -> Callable[..., Any]:
+def compile_graph(module: fx.GraphModule, report: Report, constants: tuple[int, ...] = ()) -> Callable[[Any], Any]:
     """A function of a list of arguments, which does what the graph does."""
     try:
-        return _boxed(Compiled(module, report, constants), report)
+        return Compiled(module, report, constants)
     except CannotTake as e:
-        return _boxed(_spread(_in_parts(module, report, e)), report)
+        return _spread(_in_parts(module, report, e))
 
 
 def _boxed(compiled: Callable[[Any], Any], report: Report) -> Callable[..., Any]:
+    """As AOTAutograd calls it: with a list that it empties."""
+
     def call(arguments: list[Any]) -> Any:
         made = compiled(arguments)
         arguments.clear()
         return made
 
     call._boxed_call = True  # type: ignore[attr-defined]
+    call.report = report  # type: ignore[attr-defined]
+    return call
+
+
+def _plain(compiled: Callable[[Any], Any], held: tuple[torch.Tensor, ...], report: Report) -> Callable[..., Any]:
+    """As dynamo calls it. held: arguments before those of a call."""
+
+    def call(*arguments: Any) -> Any:
+        return compiled(held + arguments)
+
     call.report = report  # type: ignore[attr-defined]
     return call
 
@@ -256,16 +281,23 @@ def backend(module: fx.GraphModule, examples: Any, *, options: dict[str, Any] | 
     _reports[:] = [r for r in _reports if r() is not None] + [weakref.ref(report)]
 
     def with_gradients(graph: fx.GraphModule, arguments: Any) -> Any:
-        return compile_graph(graph, report)
+        return _boxed(compile_graph(graph, report), report)
 
     def without(graph: fx.GraphModule, arguments: Any) -> Any:
-        return compile_graph(graph, report, _static(graph) if freeze else ())
+        return _boxed(compile_graph(graph, report, _static(graph) if freeze else ()), report)
 
     module = recurrent.in_place_of_torch(module)
+    with _uncollected():
+        alone = inference.recorded(module, examples, decompositions())
+    if alone is not None:
+        return _plain(compile_graph(alone.graph, report, alone.weights if freeze else ()), alone.held, report)
     compiler = aot_autograd(fw_compiler=with_gradients, bw_compiler=with_gradients, inference_compiler=without,
                             decompositions=decompositions(), partition_fn=min_cut_rematerialization_partition,
                             keep_inference_input_mutations=False)
     return compiler(module, examples)
+
+
+recurrent.allow(backend)
 
 
 def forget() -> None:

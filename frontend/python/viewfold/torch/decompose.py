@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Callable
 
 import torch
@@ -91,6 +92,7 @@ def _multi_head_attention(query: Tensor, key: Tensor, value: Tensor, width: int,
 _OURS = {"_transformer_encoder_layer_fwd": _encoder_layer, "_native_multi_head_attention": _multi_head_attention}
 
 
+@cache
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """What is recorded as rows of the table by way of others."""
     table = dict(core_aten_decompositions())

@@ -168,7 +168,8 @@ class Program:
         args = fx.map_arg(list(node.args), lambda n: env[n])
         kwargs = fx.map_arg(dict(node.kwargs), lambda n: env[n])
         try:
-            call = Call(value(node), fx.map_arg(list(node.args), value), self.recording)
+            used = {n.args[1] for n in node.users if n.target is operator.getitem}
+            call = Call(value(node), fx.map_arg(list(node.args), value), self.recording, used)
             return row(call, *args, **kwargs)
         except Unsupported as e:
             raise CannotTake(node, str(e)) from None

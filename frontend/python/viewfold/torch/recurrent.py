@@ -6,9 +6,12 @@ operation, `viewfold::recurrent`, whose row is a scan; its derivative is another
 
 from __future__ import annotations
 
+import functools
+import importlib
 from typing import Any, Callable, Sequence
 
 import torch
+import torch._dynamo
 from torch import Tensor, fx, library as operators
 from torch.nn import functional as F
 
@@ -146,3 +149,29 @@ def in_place_of_torch(module: fx.GraphModule) -> fx.GraphModule:
     if found:
         module.recompile()
     return module
+
+
+def _innermost(compiler: Any) -> Any:
+    """The back end that was given to torch.compile, of what dynamo made of it."""
+    names = ("_torchdynamo_orig_backend", "compiler_fn", "func")
+    while (inner := next((getattr(compiler, n) for n in names if hasattr(compiler, n)), None)) is not None:
+        compiler = inner
+    return compiler
+
+
+def allow(backend: Any) -> None:
+    """dynamo leaves recurrent layers out of graphs unless told otherwise, before it asks a back end: for this one it takes them."""
+    config = torch._dynamo.config
+    builder = importlib.import_module("torch._dynamo.variables.builder").VariableBuilder
+    wrap = builder.__dict__.get("wrap_module")
+    if wrap is None or not hasattr(config, "allow_rnn"):
+        return
+
+    @functools.wraps(wrap)
+    def wrap_module(self: Any, module: Any) -> Any:
+        if not isinstance(module, torch.nn.RNNBase) or _innermost(self.tx.output.compiler_fn) is not backend:
+            return wrap(self, module)
+        with config.patch(allow_rnn=True):
+            return wrap(self, module)
+
+    builder.wrap_module = wrap_module

@@ -26,10 +26,11 @@ def dtype_of(given: torch.dtype) -> Any:
 
 class Call:
     """A call in a graph of torch: `want` is what torch says of its results, `fakes` of its arguments, both without
-    elements; `recording` holds what is common to all calls (the seed of random numbers)."""
+    elements; `recording` holds what is common to all calls (the seed of random numbers); `used` are the numbers of those of
+    several results that something reads."""
 
-    def __init__(self, want: Any, fakes: Any, recording: Any) -> None:
-        self.want, self.fakes, self.recording = want, fakes, recording
+    def __init__(self, want: Any, fakes: Any, recording: Any, used: set[int]) -> None:
+        self.want, self.fakes, self.recording, self.used = want, fakes, recording, used
 
     @property
     def dtype(self) -> Any:

@@ -86,7 +86,7 @@ def median_of_all(skips_nan: bool) -> Row:
         count: Any = 1
         for s in x.shape:
             count = count * s
-        whole = Call((call.want, call.want), call.fakes, call.recording)
+        whole = Call((call.want, call.want), call.fakes, call.recording, call.used)
         return row(whole, apply("reshape", (x,), f"shape=[{count}]"), 0)[0]
 
     return taken

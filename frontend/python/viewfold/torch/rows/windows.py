@@ -64,6 +64,15 @@ class _Windows:
             return x
         return apply("stride", (x,), "steps=" + text_list([1] * len(lead) + self.stride))
 
+    def greatest(self, padded: Array) -> Array:
+        """Of each window."""
+        made = apply("max_pool", (padded,), " ".join(f"{name}={text_list(given)}" for name, given in (
+            ("kernel", self.kernel), ("stride", self.stride), ("dilation", self.dilation))))
+        sizes = list(made.shape[:self.rank - self.axes]) + self.out
+        if list(made.shape) == sizes:
+            return made
+        return apply("shrink", (made,), "bounds=" + text_list(f"[0,{s}]" for s in sizes))
+
     def place(self, at: tuple[int, ...]) -> Array:
         """Where that element lies in the array, as one number over the axes: by window."""
         made: Any = None
@@ -82,6 +91,8 @@ def max_pool(call: Call, x: Array, kernel: Any, stride: Any = (), padding: Any =
     """The greatest of each window, and its place."""
     w = _Windows(call, x, call.shape(0), kernel, stride, padding, dilation)
     padded = w.padded(x, _lowest(x))
+    if 1 not in call.used:
+        return w.greatest(padded), None
     best: Any = None
     where: Any = None
     for at in itertools.product(*map(range, w.kernel)):
