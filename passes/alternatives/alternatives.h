@@ -28,16 +28,22 @@ enum {
 /* A node that is fused into a kernel. */
 typedef struct alternatives_node {
   ir_ref node;
-  bool root;          /* the kernel computes it for itself: its value, or one of a row group */
-  bool leaf;          /* it is in memory */
-  bool computed;      /* not by views alone: those are index arithmetic, and never copied here */
-  bool after;         /* it needs another value that the kernel computes for itself */
+  ir_ref base;   /* what is below it and views; the node itself: it is none */
+  bool root;     /* the kernel computes it for itself: its value, or one of a row group */
+  bool local;    /* of these: it is in no memory */
+  bool leaf;     /* it is in memory */
+  bool reduces;  /* a reduction is fused into it */
+  bool after;    /* it needs another value that the kernel computes for itself, and that it cannot do again */
+  bool of_local; /* it needs one that it can: it is local, and elementwise */
+  bool kept;     /* the kernel needs it still when a value is stored that is being tried */
   double elements;    /* of the tensor */
   double evaluations; /* of elements, in the whole kernel */
   double below;       /* operations of one element, with all that is fused into it */
   double accesses;    /* loads among them */
   double irregular;   /* of the views among them: operations that an access costs more */
   double above;       /* of the views above it: what each access below costs more */
+  double promise;     /* operations that it saves to store it, as far as the graph tells */
+  bool tried;         /* it may be stored, and promises something */
 } alternatives_node;
 
 typedef struct alternatives_fused {
@@ -113,8 +119,14 @@ bool alternatives_apart(pass_alternatives *a, size_t number, alternatives_piece 
 /* candidates.c */
 /* Lists what is fused into the step; false where nothing is to be compared. */
 bool alternatives_find_fused(pass_alternatives *a, const ir_step *step);
-/* The values that promise most, best first; returns how many. */
-uint32_t alternatives_candidates(pass_alternatives *a, ir_ref *values, uint32_t room);
+/* The values that promise most, best first; returns how many. very_far: of those that promise nothing, if all
+ * do. */
+uint32_t alternatives_candidates(pass_alternatives *a, bool very_far, ir_ref *values, uint32_t room);
+
+/* reader.c */
+/* The step, which is the one that was listed, with the value in memory: without those values of a row group
+ * that this one alone was computed from. False when memory is short. */
+bool alternatives_reader_of(pass_alternatives *a, const ir_step *from, const ir_stored *value, ir_step *to);
 
 /* order.c */
 /* Adds what is reported of a sum. */

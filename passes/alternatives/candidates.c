@@ -17,12 +17,15 @@ enum {
   TRANSPOSED = 8,     /* loads of single elements, or shuffles */
   DIVIDED = 2,        /* quotients of indices, or short rows */
   LANES_LOST = 2,     /* times what else is computed, where one access leaves few lanes */
-  MOST_GROWTH = 4,    /* times the bytes that the kernel moves: a value that takes more is not stored */
+  MOST_GROWTH = 8,    /* times the bytes that the kernel moves: a value that takes more is not stored */
+  MOST_REPEATS = 2,   /* times the elements below views: of more, the same is stored without these views */
   VECTORS_EACH_NS = 5 /* operations: two in each cycle of 2.5 GHz */
 };
 /* Bytes for each nanosecond, of one core of a server: L2_RATE from its L2 cache, L3_RATE from the last one,
  * MEMORY_RATE from memory. */
 static const double L2_RATE = 80, L3_RATE = 35, MEMORY_RATE = 10;
+
+static const double NEARLY = 0.95; /* of the operations of a kernel: the rest is not worth a kernel */
 
 static bool is_view(const ir_node *n) { return ir_ops[n->op].cls == IR_CLASS_VIEW; }
 
@@ -67,6 +70,25 @@ static bool has_short_runs(ir_graph *g, ir_ref expand) {
   return false;
 }
 
+/* Does the permutation move rows as they are that are so short that they fill no half of a vector of f32? */
+static bool moves_short_rows(ir_graph *g, const ir_node *permute) {
+  enum { HALF = 8 }; /* elements of f32 in half of 64 bytes, the widest vectors */
+  int64_t run = 1;
+  uint32_t before = permute->nsrc; /* the axis of the operand that the next one goes along */
+  for (uint32_t a = permute->nsrc - 1; a-- > 0;) {
+    uint32_t along = (uint32_t)ir_get(g, permute->src[1 + a])->arg;
+    int64_t size = most(g, permute->src[0], along);
+    if (size == 1) continue;
+    if (along > before) return run < HALF;
+    bool neighbours = true;
+    for (uint32_t b = along + 1; b < before && before < permute->nsrc; b++)
+      neighbours &= most(g, permute->src[0], b) == 1;
+    if (!neighbours) return run < HALF;
+    run *= size, before = along;
+  }
+  return false;
+}
+
 static double irregularity(ir_graph *g, ir_ref r) {
   const ir_node *n = ir_get(g, r);
   uint32_t last = innermost(g, r), rank = ir_rank(g, r);
@@ -77,7 +99,8 @@ static double irregularity(ir_graph *g, ir_ref r) {
   case IR_OP_CONCAT:
   case IR_OP_STACK: return COST_MASKING;
   case IR_OP_PERMUTE:
-    return (uint32_t)ir_get(g, n->src[1 + last])->arg != innermost(g, n->src[0]) ? TRANSPOSED : 0;
+    if ((uint32_t)ir_get(g, n->src[1 + last])->arg != innermost(g, n->src[0])) return TRANSPOSED;
+    return moves_short_rows(g, n) ? DIVIDED : 0;
   case IR_OP_EXPAND: return has_short_runs(g, r) ? DIVIDED : 0;
   case IR_OP_STRIDE: return ir_dim(g, r, last) != ir_dim(g, n->src[0], last) ? TRANSPOSED : 0;
   case IR_OP_SHRINK: return 0;
@@ -115,15 +138,13 @@ static int users_first(const void *a, const void *b) {
   return x->node < y->node ? 1 : x->node > y->node ? -1 : 0;
 }
 
-static bool add(pass_alternatives *a, ir_ref node, bool root) {
+static bool add(pass_alternatives *a, ir_ref node, bool root, bool local) {
   alternatives_fused *f = &a->fused;
-  if (a->mark[node]) {
-    f->nodes[a->mark[node] - 1].root |= root;
-    return true;
-  }
+  if (a->mark[node]) return true;
   if (f->count == ALTERNATIVES_FUSED) return false;
   bool leaf = !root && (a->slot_of[node] || schedule_is_leaf(ir_op_of(a->g, node)));
-  f->nodes[f->count] = (alternatives_node){.node = node, .root = root, .leaf = leaf};
+  f->nodes[f->count] =
+      (alternatives_node){.node = node, .base = node, .root = root, .local = local, .leaf = leaf};
   f->nodes[f->count++].elements = pass_elements(a->g, node);
   a->mark[node] = f->count;
   return true;
@@ -132,13 +153,15 @@ static bool add(pass_alternatives *a, ir_ref node, bool root) {
 static bool list_nodes(pass_alternatives *a, const ir_step *step) {
   alternatives_fused *f = &a->fused;
   bool fits = true;
-  for (uint32_t i = 0; i < step->row_group.count && fits; i++)
-    if (!step->row_group.values[i].copied) fits = add(a, step->row_group.values[i].value, true);
-  if (!step->row_group.count) fits = add(a, step->kernel, true);
+  for (uint32_t i = 0; i < step->row_group.count && fits; i++) {
+    const ir_fused_value *v = &step->row_group.values[i];
+    if (!v->copied) fits = add(a, v->value, true, v->slot == UINT32_MAX);
+  }
+  if (!step->row_group.count) fits = add(a, step->kernel, true, false);
   for (uint32_t i = 0; i < f->count && fits; i++) {
     const ir_node *n = ir_get(a->g, f->nodes[i].node);
     for (uint32_t k = 0; k < ir_operand_count(n) && !f->nodes[i].leaf && fits; k++)
-      if (ir_shape(a->g, n->src[k])) fits = add(a, n->src[k], false);
+      if (ir_shape(a->g, n->src[k])) fits = add(a, n->src[k], false, false);
   }
   for (uint32_t i = 0; i < f->count; i++) a->mark[f->nodes[i].node] = 0;
   return fits;
@@ -169,8 +192,11 @@ static void pass_down(pass_alternatives *a, const alternatives_node *f, bool one
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
     alternatives_node *below = ir_shape(a->g, n->src[k]) ? find(a, n->src[k]) : NULL;
     if (!below) continue;
-    bool joins = n->op == IR_OP_CONCAT || n->op == IR_OP_STACK || n->op == IR_OP_PAD;
-    double some = joins && one_domain ? each : each * pass_evaluated_each(a->g, f->node, k);
+    bool joins = n->op == IR_OP_CONCAT || n->op == IR_OP_STACK || n->op == IR_OP_PAD,
+         reduces = ir_ops[n->op].cls == IR_CLASS_REDUCE; /* without a tile, in which terms share elements */
+    double some = joins && one_domain ? each
+                  : reduces           ? each * below->elements / f->elements
+                                      : each * pass_evaluated_each(a->g, f->node, k);
     /* elementwise users at the points of one value share what they evaluate */
     if (!elementwise) below->evaluations += some;
     else if (some > below->evaluations) below->evaluations = some;
@@ -191,13 +217,15 @@ static void sum_up(pass_alternatives *a, alternatives_node *f) {
   double terms = reduces ? pass_elements(a->g, n->src[0]) / f->elements : 1;
   f->below = reduces ? terms : pass_element_cost(n);
   f->irregular = irregularity(a->g, f->node);
-  f->computed = !is_view(n);
+  f->reduces = reduces;
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
     const alternatives_node *below = ir_shape(a->g, n->src[k]) ? find(a, n->src[k]) : NULL;
     if (!below) continue;
     double times = k == 0 ? terms : 1;
-    f->after |= below->root || below->after;
-    f->computed |= below->computed;
+    if (k == 0 && is_view(n) && ir_operand_count(n) == 1 && !below->root) f->base = below->base;
+    f->after |= below->after || (below->root && !(below->local && !below->reduces));
+    f->of_local |= below->of_local || below->root;
+    f->reduces |= below->reduces;
     f->below += below->root ? 0 : times * below->below;
     f->accesses += below->root ? 1 : times * below->accesses;
     f->irregular += below->root ? 0 : times * below->irregular;
@@ -266,9 +294,11 @@ static bool is_term(const ir_graph *g, ir_ref value) {
 
 static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, double bytes) {
   const ir_node *n = ir_get(a->g, f->node);
+  bool repeats = f->elements > MOST_REPEATS * pass_elements(a->g, f->base);
   bool renames = is_view(n) && irregularity(a->g, f->node) == 0;
-  return f->computed && !f->root && !f->after && !renames && !is_term(a->g, f->node) && f->accesses > 0 &&
-         ir_rank(a->g, f->node) && bytes_of(a->g, f) <= MOST_GROWTH * bytes;
+  return !f->root && !f->leaf && !f->after && !(f->of_local && f->reduces) && !renames && !repeats &&
+         !is_term(a->g, f->node) && f->accesses > 0 && ir_rank(a->g, f->node) &&
+         bytes_of(a->g, f) <= MOST_GROWTH * bytes;
 }
 
 /* Operations that it saves to store the value. */
@@ -282,25 +312,61 @@ static double promise_of(const alternatives_node *f, double all, bool irregular)
   return fused - stored + LANES_LOST * lanes;
 }
 
-uint32_t alternatives_candidates(pass_alternatives *a, ir_ref *values, uint32_t room) {
-  double promises[ALTERNATIVES_TRIED], all = 0, bytes = moved_bytes(a);
+/* Is it nearly all that the kernel computes, each element once? What is left above it gains nothing. */
+static bool is_whole(const alternatives_node *f, double all) {
+  return f->above == 0 && f->evaluations <= f->elements && f->elements * f->below > NEARLY * all;
+}
+
+/* Of the views of one value one is tried first, and the value itself: others differ from these by little. */
+static bool is_like(const alternatives_fused *fused, const alternatives_node *f, const ir_ref *values,
+                    uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    const alternatives_node *known = fused->nodes;
+    while (known->node != values[i]) known++;
+    if (known->base == f->base && known->base != known->node && f->base != f->node) return true;
+  }
+  return false;
+}
+
+static bool is_listed(ir_ref node, const ir_ref *values, uint32_t count) {
+  uint32_t i = 0;
+  while (i < count && values[i] != node) i++;
+  return i < count;
+}
+
+/* The value that promises most beside those listed; 0: none promises anything. */
+static ir_ref best_beside(const pass_alternatives *a, const ir_ref *values, uint32_t count, bool like) {
+  double most = 0;
+  ir_ref best = 0;
+  for (uint32_t i = 0; i < a->fused.count; i++) {
+    const alternatives_node *f = &a->fused.nodes[i];
+    if (!f->tried || (best && f->promise <= most) || is_listed(f->node, values, count) ||
+        (!like && is_like(&a->fused, f, values, count)))
+      continue;
+    best = f->node, most = f->promise;
+  }
+  return best;
+}
+
+uint32_t alternatives_candidates(pass_alternatives *a, bool very_far, ir_ref *values, uint32_t room) {
+  double all = 0, bytes = moved_bytes(a);
   uint32_t count = 0;
-  bool irregular = false; /* below the kernel's values, or beside them */
+  bool irregular = false, any = false; /* irregular: below the kernel's values, or beside them */
   for (uint32_t i = 0; i < a->fused.count; i++) {
     const alternatives_node *f = &a->fused.nodes[i];
     if (f->root) all += f->elements * f->below;
     irregular |= f->irregular > 0 || f->above > 0;
   }
   for (uint32_t i = 0; i < a->fused.count; i++) {
-    const alternatives_node *f = &a->fused.nodes[i];
-    if (!may_be_stored(a, f, bytes)) continue;
-    double promise = promise_of(f, all, irregular);
-    uint32_t at = count;
-    while (at > 0 && promises[at - 1] < promise) at--;
-    if ((promise <= 0 && !a->always) || at == room) continue;
-    if (count < room) count++;
-    for (uint32_t k = count - 1; k > at; k--) promises[k] = promises[k - 1], values[k] = values[k - 1];
-    promises[at] = promise, values[at] = f->node;
+    alternatives_node *f = &a->fused.nodes[i];
+    f->promise = promise_of(f, all, irregular);
+    f->tried = may_be_stored(a, f, bytes) && !is_whole(f, all);
+    any |= f->tried && f->promise > 0;
   }
+  for (uint32_t i = 0; i < a->fused.count; i++)
+    a->fused.nodes[i].tried &= a->always || (any ? a->fused.nodes[i].promise > 0 : very_far);
+  for (int like = 0; like < 2; like++)
+    for (ir_ref best; count < room && (best = best_beside(a, values, count, like)) != 0;)
+      values[count++] = best;
   return count;
 }

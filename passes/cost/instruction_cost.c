@@ -27,6 +27,12 @@ double kernel_registers(uint32_t width, int bytes, const ir_target *target) {
   return all <= 1 ? 1 : ceil(all);
 }
 
+/* Where vectors have 64 bytes, two units of 32 are one of these (Sunny Cove, Golden Cove, Zen 4): of shorter
+ * ones three are executed in the time of two. */
+double kernel_units_of(uint32_t width, int bytes, const ir_target *target) {
+  return target->vector_bytes >= 64 && (double)width * bytes <= 32 ? 2.0 / 3 : 1;
+}
+
 void kernel_add(kernel_cost *to, const kernel_cost *cost, double times) {
   for (int i = 0; i < KERNEL_UNITS; i++) to->unit[i] += times * cost->unit[i];
 }

@@ -35,6 +35,8 @@ double kernel_instructions(const kernel_cost *cost);
 double kernel_cycles(const kernel_cost *cost, const ir_target *target);
 void kernel_add(kernel_cost *to, const kernel_cost *cost, double times);
 double kernel_registers(uint32_t width, int bytes, const ir_target *target);
+/* How long operations on so many elements keep a unit busy, by how long those on whole registers do. */
+double kernel_units_of(uint32_t width, int bytes, const ir_target *target);
 
 /* A loop that runs; number 0 is the kernel itself. */
 typedef struct kernel_loop {

@@ -157,7 +157,8 @@ static void find_costs(fuse_values *v) {
 static double least_times(const fuse_values *v, ir_ref r) {
   const ir_node *n = ir_get(v->g, r);
   bool elementwise = pass_is_elementwise(n), gathers = cost_of_reading(v, r) > 0,
-       masked = v->looped[r] && v->masks[r] > COST_MASKING && (elementwise || cost_of_masks(v, r));
+       masked = v->looped[r] && v->masks[r] > COST_MASKING && v->product[r] != FUSE_TERM &&
+                (elementwise || cost_of_masks(v, r));
   /* an index costs more than a mask saves */
   bool kept = v->kept[r] && !(gathers && v->kept[r] == FUSE_BELOW_MASK);
   if (kept || !ir_rank(v->g, r)) return 0;

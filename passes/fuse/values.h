@@ -13,8 +13,9 @@ enum { FUSE_KERNEL_COST = 1 << 14 };
 enum { FUSE_FAR_BYTES = 1 << 20 };
 
 /* What is fused into a value: a FUSE_PRODUCT that tiles compute, or a FUSE_SHORT one, of few terms;
- * FUSE_SEPARATE: it is stored. A byte of each value, 0 for others. */
-enum { FUSE_PRODUCT = 1, FUSE_SHORT, FUSE_SEPARATE };
+ * FUSE_SEPARATE: it is stored. FUSE_TERM: it is a product that a sum adds up, of which there are many times
+ * as many as of what is multiplied. A byte of each value, 0 for others. */
+enum { FUSE_PRODUCT = 1, FUSE_SHORT, FUSE_SEPARATE, FUSE_TERM };
 /* Why a value is not stored: as kept_values.c finds it. A byte of each
  * value, 0 for others. */
 enum { FUSE_OF_INDICES = 1, FUSE_WIDENED, FUSE_BELOW_MASK, FUSE_KEPT };

@@ -5,15 +5,27 @@
 #include "passes/index/index.h"
 #include "passes/patterns/identity.h"
 
+/* Does what is done for each term find out where another load reads, or check an index? Such a load is not
+ * masked. Rows that are gathered do so once for all terms. */
+static bool loads_indices(ir_graph *g, ir_ref load, ir_ref last) {
+  ir_ref inner[LOOP_MAX_LOADS];
+  uint32_t count = affine_find_range(g, load, IR_OP_LOAD, inner, LOOP_MAX_LOADS);
+  for (uint32_t i = 0; i < count; i++)
+    if (inner[i] != load && affine_depends(g, inner[i], last)) return true;
+  return count == LOOP_MAX_LOADS;
+}
+
 bool reduce_can_mask(const reduction *r, ir_ref last) {
   ir_graph *g = r->n->g;
-  ir_ref loads[LOOP_MAX_LOADS], inner[2];
-  uint32_t count = affine_find_range(g, r->body, IR_OP_LOAD, loads, LOOP_MAX_LOADS);
-  if (count == LOOP_MAX_LOADS || affine_find_range(g, r->body, IR_OP_BOUND, inner, 1)) return false;
+  ir_ref found[LOOP_MAX_LOADS];
+  uint32_t count = affine_find_range(g, r->body, IR_OP_BOUND, found, LOOP_MAX_LOADS);
   for (uint32_t i = 0; i < count; i++)
-    if (affine_depends(g, loads[i], last) && affine_find_range(g, loads[i], IR_OP_LOAD, inner, 2) > 1)
-      return false;
-  return true;
+    if (affine_depends(g, found[i], last)) return false;
+  if (count == LOOP_MAX_LOADS) return false;
+  count = affine_find_range(g, r->body, IR_OP_LOAD, found, LOOP_MAX_LOADS);
+  for (uint32_t i = 0; i < count && count < LOOP_MAX_LOADS; i++)
+    if (affine_depends(g, found[i], last) && loads_indices(g, found[i], last)) return false;
+  return count < LOOP_MAX_LOADS;
 }
 
 ir_ref reduce_only_inside(const reduction *r, ir_ref body, ir_ref at) {

@@ -268,12 +268,34 @@ static bool loses_sequence(ir_graph *g, ir_ref sum, ir_ref reordered_sum) {
          !pass_contraction_in_sequence(&other);
 }
 
+/* Would few rows, for which packing copies no columns, gather single columns that are contiguous in the sum,
+ * and does it take less to compute all of these and copy those that are wanted? 3 rows of 17 terms by every
+ * other one of 3072 columns of bytes take 2.9 times as long as the product and a copy. */
+static bool gathers_columns(ir_graph *g, ir_ref sum, ir_ref reordered_sum) {
+  enum {
+    COPIED_ROWS = 8, /* MIN_REUSE_GATHERED of passes/pack/pack.c */
+    GATHERED = 4,    /* as there: times a multiplication */
+    COPYING = 20     /* as there, TRANSPOSE_COST: multiplications for each result */
+  };
+  pass_contraction own, other;
+  if (!pass_contraction_of(g, sum, &own) || !pass_contraction_in_sequence(&own) ||
+      !pass_contraction_of(g, reordered_sum, &other) || pass_contraction_in_sequence(&other))
+    return false;
+  uint32_t axis = own.rank;
+  while (axis-- > 0 && (own.reduced >> axis & 1 || own.size[axis] == 1)) {}
+  const pass_operand *columns = &own.operand[own.operand[1].varies >> axis & 1];
+  int64_t rows = pass_contraction_size(&own, ~own.reduced & ~columns->varies);
+  double all = (double)pass_contraction_size(&own, UINT32_MAX),
+         wanted = (double)pass_contraction_size(&other, UINT32_MAX);
+  return rows < COPIED_ROWS && all + COPYING * pass_elements(g, reordered_sum) < GATHERED * wanted;
+}
+
 /* The first node of the path, with its views before the sum or, where these would join rows and columns or
  * there are none, with the sum stored in its own order. */
 static ir_ref reordered(ir_graph *g, const path *p) {
   ir_cause before = ir_cause_enter(g, p->sum);
   ir_ref made = ir_cause_leave(g, before, p->sum, reordered_sum(g, p));
-  bool slower = made && (joins_row_and_column(g, p, made) ||
+  bool slower = made && (joins_row_and_column(g, p, made) || gathers_columns(g, p->sum, made) ||
                          (!p->cut && (loses_sequence(g, p->sum, made) || loses_lanes(g, p->sum, made))));
   if (slower) return stored_below(g, p);
   for (uint32_t i = p->count; i-- > 0 && made;) {

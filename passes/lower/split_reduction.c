@@ -234,6 +234,7 @@ static ir_ref split(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one) {
   if ((p.chunks > 1 || p.folds > 1) && is_tiled(g, one)) {
     if (pass_times(s.terms, s.results) < MIN_TILED) return one;
     p = choose_chunking(&s, wanted, false);
+    if (s.size[p.chunked] % p.chunks) return one; /* padded products are no contraction */
   }
   if (p.chunks == 1 && p.folds == 1) return one;
   uint32_t then, reduced_first;

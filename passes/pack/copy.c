@@ -248,6 +248,28 @@ int64_t pack_masked_elements(const pass_contraction *c, const pass_operand *o, d
   return pack_elements(g, made);
 }
 
+int64_t pack_memory_stride(const pass_contraction *c, const pass_operand *o, uint32_t axis) {
+  ir_graph *g = c->g;
+  pass_point p = {.rank = c->rank};
+  ir_ref r = o->value;
+  int64_t step;
+  for (uint32_t i = 0; i < c->rank; i++) p.at[i] = c->range[i];
+  for (;;) {
+    const ir_node *n = ir_get(g, r);
+    uint32_t tensors = 0, through = 0;
+    if (ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK) {
+      if (!pass_view_index(g, &pass_canonical, r, &p)) return pack_axis_stride(c, o, axis);
+    } else {
+      for (uint32_t k = 0; k < ir_operand_count(n) && pass_is_elementwise(n); k++)
+        if (ir_rank(g, n->src[k])) tensors++, through = k;
+      if (tensors != 1 || n->op == IR_OP_STORED) break;
+    }
+    r = n->src[through];
+  }
+  ir_ref index = pass_flatten(g, &pass_canonical, ir_shape(g, r), &p);
+  return index && affine_stride(g, index, c->range[axis], &step) ? step < 0 ? -step : step : INT64_MAX;
+}
+
 ir_ref pack_plain(const pass_contraction *c, const pass_operand *o) {
   ir_ref views[PASS_MAX_VIEWS];
   uint32_t count, above;

@@ -162,7 +162,9 @@ static bool stays_in_cache(const pass_contraction *c, int64_t count, int64_t ste
 }
 
 bool pack_is_window(const pass_contraction *c, const pass_operand *o) {
-  return pack_elements(c->g, o->base) < pass_contraction_size(c, o->varies) / 2;
+  int64_t size = pass_contraction_size(c, o->varies);
+  double inside; /* where padding is what makes it larger, nothing is read several times */
+  return pack_elements(c->g, o->base) < size / 2 && pack_masked_elements(c, o, &inside) < size;
 }
 
 static bool is_masked(const pass_contraction *c, const pass_operand *o) {
@@ -316,6 +318,14 @@ static double cost(const packing *k) {
   return work + copying(k, k->columns, k->columns_form) + copying(k, k->rows, k->rows_form);
 }
 
+/* Are the terms contiguous in both operands, in memory? */
+static bool has_terms_in_order(const pass_contraction *c) {
+  int64_t count, least;
+  for (int i = 0; i < 2; i++)
+    if (is_masked(c, &c->operand[i]) || longest_stride(c, &c->operand[i], &count, &least) != 1) return false;
+  return true;
+}
+
 /* What reading the operand as it is costs for each multiplication, beyond a load. An element of the columns
  * is computed in a vector, of which few columns fill a part, and used by the rows of a tile; one of the rows
  * is computed alone, in the time of a vector, and used by the columns of a tile. Where the columns are not
@@ -326,7 +336,11 @@ static double lost_as_is(const packing *k, const pass_operand *o) {
   const pass_contraction *c = k->c;
   int64_t reuse = pass_contraction_size(c, ~c->reduced & ~o->varies),
           lanes = VECTOR_BYTES / ir_dtypes[c->dtype].bytes, count, least;
-  bool columns = o == k->columns, apart = pack_axis_stride(c, k->columns, k->column) != 1;
+  bool columns = o == k->columns, apart = pack_memory_stride(c, k->columns, k->column) != 1;
+  if (columns && apart && has_terms_in_order(c)) {
+    double terms = (double)pass_contraction_size(c, c->reduced), along = ALONG_TERMS + COMBINED / terms;
+    return (along > GATHERED ? along : GATHERED) - 1;
+  }
   int64_t most = columns ? TILE_ROWS : PACK_TILE_COLUMNS;
   int64_t together = !columns ? 1 : c->size[k->column] < lanes ? c->size[k->column] : lanes;
   double each = is_masked(c, o) ? (double)(PACK_MASKING * lanes) / (double)together : 0,

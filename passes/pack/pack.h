@@ -56,6 +56,9 @@ int64_t pack_rows_along(const pass_contraction *c, const pass_operand *rows, con
 
 /* The stride along the axis, in elements; INT64_MAX where it is not constant. */
 int64_t pack_axis_stride(const pass_contraction *c, const pass_operand *o, uint32_t axis);
+/* copy.c: the stride of the axis in what the operand's base is computed from element by element, as a
+ * conversion of a view is; that of the base, where it is in memory or made of several tensors. */
+int64_t pack_memory_stride(const pass_contraction *c, const pass_operand *o, uint32_t axis);
 bool pack_is_plain(const ir_graph *g, const pass_operand *o); /* is its base in memory? */
 /* Does the operand read most elements of its base several times? */
 bool pack_is_window(const pass_contraction *c, const pass_operand *o);

@@ -167,7 +167,8 @@ bool pass_may_reuse(ir_graph *g, ir_ref sum) {
   double terms = pass_elements(g, n->src[0]);
   for (int i = 0; i < 2; i++) {
     ir_ref below = operand[i];
-    while (ir_ops[ir_op_of(g, below)].cls == IR_CLASS_VIEW) below = ir_src(g, below, 0);
+    while (ir_ops[ir_op_of(g, below)].cls == IR_CLASS_VIEW || ir_op_of(g, below) == IR_OP_CAST)
+      below = ir_src(g, below, 0);
     if (pass_elements(g, below) >= terms) return false;
   }
   return true;

@@ -47,7 +47,7 @@ bool pass_contraction_reuses(const pass_contraction *c);
 /* Is an operand read in sequence along the innermost axis of the results? */
 bool pass_contraction_in_sequence(const pass_contraction *c);
 /* The same as pass_contraction_reuses of a SUM of products, as far as views and sizes tell: each element
- * below the views of either operand is in several terms. Takes time for these views alone. */
+ * below the views and conversions of either operand is in several terms. Takes time for these alone. */
 bool pass_may_reuse(ir_graph *g, ir_ref sum);
 /* Product of the sizes of these axes, saturating. */
 int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes);

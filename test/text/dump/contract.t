@@ -49,6 +49,40 @@ graph @channels(%x: f32[4,64,40,40], %w: f32[64,1,3,3]) {
   return %y
 }
 >>>
+<<< odd.vf
+graph @odd(%x: f32[1,1255,15,15], %w: f32[17,1255,1,1]) {
+  %y = conv %x, %w
+  return %y
+}
+graph @batch(%x: bf16[1,8,14,16], %w: bf16[16,144]) {
+  %p = pad %x pads=[[0,0],[1,2],[0,0],[0,0]] mode=reflect
+  %e = expand %p shape=[4,11,14,16]
+  %s = shrink %e bounds=[[0,4],[0,11],[0,1],[0,16]]
+  %y = matmul %s, %w
+  return %y
+}
+graph @squares(%x: f32[12,8,8], %z: f32[12,8,8]) {
+  %t = permute %z order=[0,2,1]
+  %y = matmul %x, %t
+  return %y
+}
+graph @converted(%x: f16[8,14,14]) {
+  %t = permute %x order=[0,2,1]
+  %y = matmul %x, %t
+  return %y
+}
+graph @padded(%x: f32[1,197,7,7]) {
+  %p = pad %x pads=[[0,0],[0,0],[2,1],[2,1]]
+  %t = permute %p order=[0,1,3,2]
+  %y = matmul %p, %t
+  return %y
+}
+graph @strided(%a: u8[3,17], %b: u8[17,3072]) {
+  %p = matmul %a, %b
+  %y = stride %p steps=[1,2]
+  return %y
+}
+>>>
 
 == a column-major operand is copied into panels; activations are fused into the tile
 $ viewfold dump --graph transposed --print-after=pack --target 'vector_bytes=64 registers=32' product.vf | grep stored
@@ -98,3 +132,26 @@ $ grep '# kernel' loops
 $ grep -c -e ' if ' -e 'with' loops
 ? 1
 0
+
+== channels that no number of chunks divides are summed up in one step: padded products would be no contraction
+$ viewfold dump --graph odd --print-after=split odd.vf | sed -n '/after split/,$p' | grep -c ' sum '
+1
+
+== products of weights that are repeated for a batch, and converted, are not stored before they are summed up
+$ viewfold dump --graph batch --print-after=pack odd.vf | grep -c 'stored .* : f32.*144,16'
+? 1
+0
+
+== rows and columns of few terms: columns are copied, as lanes along the terms would be combined for each result
+$ viewfold dump --graph squares --print-after=pack --target 'vector_bytes=64 registers=32' odd.vf | grep -c stored
+1
+
+== a converted view is not read in the order that it has, and padding makes no windows
+$ viewfold dump --graph converted --print-after=pack --target 'vector_bytes=64 registers=32' odd.vf | grep -c stored
+2
+$ viewfold dump --graph padded --print-after=pack --target 'vector_bytes=64 registers=32' odd.vf | grep -c 'stored.*,10,16]'
+1
+
+== every other column of a product of few rows is taken from all of them
+$ viewfold dump --graph strided --print-after=order odd.vf | grep -c stored
+1

@@ -20,3 +20,15 @@ $ viewfold dump --stage=loops rows.vf | grep -o 'load p1\[.*//.*\]'
 load p1[((%2+ridx4)//51)]
 $ viewfold dump --stage=loops rows.vf | grep -o 'load p2\[.*'
 load p2[(%2+ridx4+%3+(%5*98))] if ((%2+ridx4+(((%2+ridx4)//51)*-51))<49) : u8
+
+== what fills no vector of rows that are gathered is done in lanes, as of other rows
+<<< rows.vf
+graph @rows(%i: i64[32], %x: f32[14,47,24]) {
+  %r = gather %x, %i axis=0 mode=clip
+  %y = log_softmax %r axis=2
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' rows.vf | grep -c 'in 0..8 with'
+? 1
+0

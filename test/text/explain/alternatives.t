@@ -26,6 +26,7 @@ kernel 0 -> temporary 0 of %c i64[3,3,30,30]
   why     stored, because two kernels are predicted to take less time than one
   stored  pad i64[3,3,30,30]: 0.00[..] ms, against 0.0[..] ms fused, both predicted
 kernel 1 -> %c i64[3,1,14,14]
+  fused   permute i64[3,3,3,14,30]: 0.00[..] ms, against 0.00[..] ms stored, both predicted
 
 == what was compared and is slower stays fused
 $ sh kernels.sh columns.vf lanes=0
@@ -46,9 +47,11 @@ graph @pool(%x: f32[2,64,14,14]) {
 }
 >>>
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' pool.vf | grep '^kernel\|^  stored '
-kernel 0 -> %a f32[2,64,15,8]
+kernel 0 -> temporary 1 of %a f32[2,64,16,16]
+  stored  pad f32[2,64,16,16]: [..] ms, against [..] ms fused, both predicted
+kernel 1 -> %a f32[2,64,15,8]
   stored  div f32[2,64,15,8]: [..] ms, against [..] ms fused, both predicted
-kernel 1 -> %y f32[2,4,64,15,2]
+kernel 2 -> %y f32[2,4,64,15,2]
 
 == what a reduction over an axis outside of short rows computes is stored, and computed in whole vectors
 <<< argmin.vf
@@ -74,3 +77,40 @@ graph @g(%x: f64[144,768], %w: i8[768,4]) {
 >>>
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' narrow.vf | grep -c '^  stored  cast'
 1
+
+== a value that a row group computes from another one is stored, and one kernel computes both
+<<< after.vf
+graph @g(%x: f32[2,128,4,4], %z: f32[2,128,4,4]) {
+  %s = sin %x
+  %m = max %s, %z
+  %y = avg_pool %m kernel=[3,3] stride=[1,2] padding=[1,1]
+  return %y
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' after.vf | grep -E '^  (stored|fuses .*sin)'
+  fuses   sin max
+  stored  max f32[2,128,4,4]: [..] ms, against [..] ms fused, both predicted
+
+== so is a view of an input that is read again and again, which computes nothing
+<<< turned.vf
+graph @g(%w: i32[8,1,3,3], %x: i32[2,8,28,28]) {
+  %t = permute %x order=[0,1,3,2]
+  %y = conv %t, %w stride=2 padding=1 groups=8
+  return %y
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' turned.vf | grep -m1 '^  stored '
+  stored  [..] i32[..]: [..] ms, against [..] ms fused, both predicted
+
+== but not one that repeats elements
+<<< repeated.vf
+graph @g(%a: i32[8,30,35], %b: i32[35,12]) {
+  %c = matmul %a, %b
+  %d = reshape %c shape=[8,30,6,2]
+  %y = permute %d order=[2,0,1,3]
+  return %y
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' repeated.vf | grep -c '^  stored'
+? 1
+0
