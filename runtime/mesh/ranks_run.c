@@ -8,7 +8,7 @@
 #include "runtime/system/pool.h"
 
 /* Messages of fewer bytes are copied in less time than it takes to wait for who reads them. */
-enum { OFFERED_BYTES = 128 << 10 };
+size_t rt_ranks_offered_bytes = 128 << 10;
 
 uint32_t rt_process_of(const ir_mesh *mesh, uint32_t processes, uint32_t device) {
   if (mesh->devices) return mesh->devices[device].rank;
@@ -139,7 +139,7 @@ ir_status rt_ranks_make(const ir_mem *mem, const ir_mesh *mesh, rt_post *post, r
   memset(r, 0, size_of(count));
   memset(knowledge, 0, transport->processes * sizeof *knowledge);
   r->knowledge = knowledge;
-  r->offered_bytes = OFFERED_BYTES;
+  r->offered_bytes = rt_ranks_offered_bytes;
   r->receiver = (rt_receiver){accept_packet, progress_of, fail_transport};
   r->mem = mem;
   r->packets = transport->mem;
