@@ -12,7 +12,7 @@
 
 #include "runtime/mesh/box.h"
 
-enum { RUNS = 64 }; /* runs of elements of one system call, which costs as much as copying 4 KiB */
+enum { RUNS = 256 }; /* ranges of one system call, which costs as much as copying 4 KiB */
 
 static rt_memory_name own;
 static pid_t owner; /* the process that made it: a fork is another one */
@@ -43,17 +43,35 @@ void rt_memory_own(rt_memory_name *out) {
   pthread_mutex_unlock(&own_lock);
 }
 
-/* Reads all of the remote ranges into the local ones, which are as long, pair by pair. */
-static bool read_ranges(pid_t process, struct iovec *local, struct iovec *remote, unsigned long count) {
-  while (count) {
-    ssize_t done = process_vm_readv(process, local, count, remote, count, 0);
+/* Ranges of memory, in order. */
+typedef struct ranges {
+  struct iovec list[RUNS];
+  unsigned long first, count;
+} ranges;
+
+/* Adds a range; one that follows the last makes that longer. */
+static void add_range(ranges *r, void *base, size_t bytes) {
+  struct iovec *last = r->count ? &r->list[r->count - 1] : NULL;
+  if (last && (char *)last->iov_base + last->iov_len == base) last->iov_len += bytes;
+  else r->list[r->count++] = (struct iovec){base, bytes};
+}
+
+static void drop_bytes(ranges *r, size_t bytes) {
+  while (r->first < r->count && bytes >= r->list[r->first].iov_len) bytes -= r->list[r->first++].iov_len;
+  if (r->first == r->count) return;
+  struct iovec *v = &r->list[r->first];
+  v->iov_base = (char *)v->iov_base + bytes, v->iov_len -= bytes;
+}
+
+/* Reads all of the remote ranges into the local ones, which have as many bytes together. */
+static bool read_ranges(pid_t process, ranges *local, ranges *remote) {
+  while (local->first < local->count) {
+    ssize_t done = process_vm_readv(process, &local->list[local->first], local->count - local->first,
+                                    &remote->list[remote->first], remote->count - remote->first, 0);
     if (done <= 0) return false;
-    while (count && (size_t)done >= local->iov_len)
-      done -= (ssize_t)local->iov_len, local++, remote++, count--;
-    if (!count) break;
-    local->iov_base = (char *)local->iov_base + done, local->iov_len -= (size_t)done;
-    remote->iov_base = (char *)remote->iov_base + done, remote->iov_len -= (size_t)done;
+    drop_bytes(local, (size_t)done), drop_bytes(remote, (size_t)done);
   }
+  *local = *remote = (ranges){.count = 0};
   return true;
 }
 
@@ -64,25 +82,23 @@ bool rt_memory_is_readable(const rt_memory_name *of) {
   uint64_t secret[2] = {0, 0};
   rt_memory_own(&self);
   if (!self.system[0] || memcmp(self.system, of->system, sizeof self.system) != 0) return false;
-  struct iovec local = {secret, sizeof secret}, remote = {address(of->secret_at), sizeof secret};
-  return read_ranges((pid_t)of->process, &local, &remote, 1) &&
-         memcmp(secret, of->secret, sizeof secret) == 0;
+  ranges local = {.count = 0}, remote = {.count = 0};
+  add_range(&local, secret, sizeof secret), add_range(&remote, address(of->secret_at), sizeof secret);
+  return read_ranges((pid_t)of->process, &local, &remote) && memcmp(secret, of->secret, sizeof secret) == 0;
 }
 
 bool rt_memory_read_box(const rt_memory_name *of, const ir_box *box, size_t bytes, const ir_box *from,
                         uint64_t source, const ir_box *to, void *target) {
-  struct iovec local[RUNS], remote[RUNS];
-  unsigned long count = 0;
+  ranges local = {.count = 0}, remote = {.count = 0};
   rt_box_runs runs;
   bool good = true;
   rt_box_runs_begin(&runs, box, bytes, from, to);
   for (bool more = runs.bytes > 0; more && good;) {
-    local[count] = (struct iovec){(char *)target + runs.to, runs.bytes};
-    remote[count++] = (struct iovec){address(source + (uint64_t)runs.from), runs.bytes};
+    add_range(&local, (char *)target + runs.to, runs.bytes);
+    add_range(&remote, address(source + (uint64_t)runs.from), runs.bytes);
     more = rt_box_runs_next(&runs);
-    if (more && count < RUNS) continue;
-    good = read_ranges((pid_t)of->process, local, remote, count);
-    count = 0;
+    if (!more || local.count == RUNS || remote.count == RUNS)
+      good = read_ranges((pid_t)of->process, &local, &remote);
   }
   return good;
 }

@@ -8,7 +8,7 @@
 #include "runtime/system/pool.h"
 
 /* Messages of fewer bytes are copied in less time than it takes to wait for who reads them. */
-size_t rt_ranks_offered_bytes = 128 << 10;
+size_t rt_ranks_offered_bytes = 256 << 10;
 
 uint32_t rt_process_of(const ir_mesh *mesh, uint32_t processes, uint32_t device) {
   if (mesh->devices) return mesh->devices[device].rank;
