@@ -159,6 +159,8 @@ typedef struct ir_step {
   ir_stored *own_stored;
   uint32_t own_count;
   ir_alternative alternative; /* KERNEL: the best one that was compared */
+  uint32_t made_as; /* its number when kernels were made, before exchanges changed the order; of a WAIT: that
+                       of its EXCHANGE */
 } ir_step;
 
 typedef struct ir_plan {

@@ -54,6 +54,7 @@ typedef struct rt_transfer {
    * and when the last message arrived, by ir_now_ns */
   uint64_t number;
   uint32_t received;
+  bool refused; /* the next message was offered in vain, and comes once more */
   int64_t started_ns, arrived_ns;
 } rt_transfer;
 
@@ -73,7 +74,8 @@ typedef struct rt_engine {
   /* Waits until it is done. */
   ir_status (*wait)(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error);
   /* The device has failed, or ended: others that wait for it fail instead of waiting. why NULL: it has ended.
-   * After a failure nobody reads its parts any more when this returns. */
+   * After a failure its parts may be freed when this returns: nobody reads them any more, or what is read does
+   * not matter. */
   void (*cancel)(rt_endpoint *endpoint, const ir_error *why);
 } rt_engine;
 

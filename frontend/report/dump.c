@@ -187,6 +187,7 @@ static void run_pipeline(dump *d) {
   switch (d->options->stage) {
   case FE_STAGE_KERNELS:
     put_separator(d->out);
+    if (!fe_kernels_settle(&d->kernels, &d->plan)) d->out->failed = true;
     if (!d->out->failed)
       fe_kernels_print(&d->kernels, &d->copy.graph, d->home, d->block, &d->plan, d->out, d->options);
     break;

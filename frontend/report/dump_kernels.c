@@ -47,6 +47,30 @@ bool fe_kernels_note(fe_kernels *k, const char *pass, const ir_graph *g, const i
   return note_fold(k, g, &plan->steps[kernel], (size_t)kernel, root);
 }
 
+bool fe_kernels_settle(fe_kernels *k, const ir_plan *plan) {
+  size_t steps = plan->step_count, before = k->steps;
+  ir_ref *values = ir_alloc(k->mem, steps * sizeof *values);
+  size_t *first = ir_alloc(k->mem, steps * sizeof *first), *now = ir_alloc(k->mem, before * sizeof *now);
+  bool good = (values && first && now) || !steps;
+  for (size_t i = 0; i < steps && good; i++) {
+    const ir_step *s = &plan->steps[i];
+    values[i] = k->values[s->made_as];
+    first[i] = k->first[s->made_as];
+    if (s->kind != IR_STEP_WAIT) now[s->made_as] = i;
+  }
+  if (good) {
+    fe_accesses_renumber(&k->accesses, now);
+    ir_free(k->mem, k->values, before * sizeof *k->values);
+    ir_free(k->mem, k->first, before * sizeof *k->first);
+    k->values = values, k->first = first, k->steps = steps;
+  } else {
+    ir_free(k->mem, values, steps * sizeof *values);
+    ir_free(k->mem, first, steps * sizeof *first);
+  }
+  ir_free(k->mem, now, before * sizeof *now);
+  return good;
+}
+
 void fe_kernels_free(fe_kernels *k) {
   ir_free(k->mem, k->values, k->steps * sizeof *k->values);
   ir_free(k->mem, k->loads, k->load_cap * sizeof *k->loads);

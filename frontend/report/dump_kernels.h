@@ -23,6 +23,8 @@ typedef struct fe_kernels {
 /* To be called from a pass_observer: notes what is lost in later passes. False when memory is short. */
 bool fe_kernels_note(fe_kernels *kernels, const char *pass, const ir_graph *g, const ir_plan *plan,
                      ir_ref root, int kernel);
+/* To be called when the passes have run: counts steps as in the finished plan. False when memory is short. */
+bool fe_kernels_settle(fe_kernels *kernels, const ir_plan *plan);
 /* Print the kernels of a plan on g, a copy of the graph `home`. Only the names of block are used; the options
  * say what is explained. */
 void fe_kernels_print(const fe_kernels *kernels, ir_graph *g, ir_graph *home, const ir_parsed_graph *block,

@@ -1,5 +1,6 @@
 #include "frontend/report/explain_writes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "frontend/api/references.h"
@@ -46,6 +47,17 @@ bool fe_accesses_note(fe_accesses *a, const char *pass, const ir_graph *g, const
   if (strcmp(pass, "schedule") == 0) return note_order(a, g->mem, plan);
   if (strcmp(pass, "fold") != 0 || kernel < 0) return true;
   return note_accesses(a, g, &plan->steps[kernel], (uint32_t)kernel, root);
+}
+
+static int by_step(const void *a, const void *b) {
+  const fe_access *x = a, *y = b;
+  if (x->step != y->step) return x->step < y->step ? -1 : 1;
+  return (x->effect > y->effect) - (x->effect < y->effect); /* as ir_reachable lists them */
+}
+
+void fe_accesses_renumber(fe_accesses *a, const size_t *now) {
+  for (size_t i = 0; i < a->count; i++) a->list[i].step = (uint32_t)now[a->list[i].step];
+  if (a->count) qsort(a->list, a->count, sizeof *a->list, by_step);
 }
 
 void fe_accesses_free(fe_accesses *a, const ir_mem *mem) {

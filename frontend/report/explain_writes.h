@@ -23,6 +23,8 @@ typedef struct fe_accesses {
 /* To be called from a pass_observer: notes what is lost in later passes. False when memory is short. */
 bool fe_accesses_note(fe_accesses *accesses, const char *pass, const ir_graph *g, const ir_plan *plan,
                       ir_ref root, int kernel);
+/* Counts steps as in the finished plan: now[] is the number there of each step that was noted. */
+void fe_accesses_renumber(fe_accesses *accesses, const size_t *now);
 void fe_accesses_free(fe_accesses *accesses, const ir_mem *mem);
 
 typedef struct fe_writes {

@@ -137,14 +137,19 @@ static bool add_statements(maker *m, fe_walk *walk, size_t step, fe_kernel_row *
   return good;
 }
 
+/* Rows are in the order in which kernels were made. */
 static void note_statements(maker *m) {
   fe_walk walk;
-  bool good = fe_walk_open(&walk, &m->copy.graph, &m->plan);
-  size_t row = 0;
-  for (size_t i = 0; i < m->plan.step_count && good && m->statements; i++)
-    if (m->plan.steps[i].kind == IR_STEP_KERNEL && row < m->out->row_count)
-      good = add_statements(m, &walk, i, &m->out->rows[row++]);
+  size_t steps = m->plan.step_count, row = 0, *now = ir_alloc(m->out->mem, (steps + 1) * sizeof *now);
+  bool good = fe_walk_open(&walk, &m->copy.graph, &m->plan) && now;
+  for (size_t i = 0; i < steps && good; i++) now[i] = steps;
+  for (size_t i = 0; i < steps && good; i++)
+    if (m->plan.steps[i].kind == IR_STEP_KERNEL) now[m->plan.steps[i].made_as] = i;
+  for (size_t i = 0; i < steps && good && m->statements; i++)
+    if (now[i] < steps && row < m->out->row_count)
+      good = add_statements(m, &walk, now[i], &m->out->rows[row++]);
   fe_walk_close(&walk);
+  ir_free(m->out->mem, now, (steps + 1) * sizeof *now);
   if (!good) m->out->listing.failed = true;
 }
 
@@ -158,6 +163,7 @@ static void run(maker *m) {
     m->out->listing.failed = true;
   if (pass_pipeline(&m->copy.graph, m->copy.request.results, &options, &m->plan, m->error) != IR_OK) return;
   fe_dump_options print = {.stage = FE_STAGE_KERNELS, .target = m->target, .statements = m->statements};
+  if (!fe_kernels_settle(&m->kernels, &m->plan)) m->out->listing.failed = true;
   if (!m->out->listing.failed)
     fe_kernels_print(&m->kernels, &m->copy.graph, m->home, m->block, &m->plan, &m->out->listing, &print);
   if (!m->out->listing.failed) note_statements(m);

@@ -156,7 +156,10 @@ static void drop_copies(overlapper *o) {
 
 ir_status schedule_overlap(const ir_graph *g, ir_plan *plan, bool has_references, ir_error *error) {
   size_t exchanges = 0, count = plan->step_count;
-  for (size_t i = 0; i < count; i++) exchanges += plan->steps[i].kind == IR_STEP_EXCHANGE;
+  for (size_t i = 0; i < count; i++) {
+    plan->steps[i].made_as = (uint32_t)i;
+    exchanges += plan->steps[i].kind == IR_STEP_EXCHANGE;
+  }
   if (!exchanges) return IR_OK;
   if (count + exchanges > IR_MAX_STEPS)
     return ir_fail(

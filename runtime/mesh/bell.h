@@ -43,11 +43,14 @@ static inline uint64_t rt_bell_rings(rt_bell *bell) { return atomic_load(&bell->
  * same processor, until RT_YIELD_NS: several times what a sleep takes, so that two that sleep in turns, each
  * when the other wakes, meet again. */
 enum { RT_SPIN_NS = 3000, RT_YIELD_NS = 300000 };
+/* Where devices share processors: as long as a sleep takes. */
+enum { RT_SHORT_NS = 20000 };
 
-/* Between two looks, so long after the first: true, or false where it is time to sleep. */
-static inline bool rt_bell_look_again(int64_t since_ns) {
-  if (since_ns >= RT_YIELD_NS) return false;
-  if (since_ns >= RT_SPIN_NS) sched_yield();
+/* Between two looks, so long after the first: true, or false where it is time to sleep. spin_ns: 0 where the
+ * other device may be on this processor, and does nothing until this one yields. */
+static inline bool rt_bell_look_again(int64_t since_ns, int64_t spin_ns, int64_t most_ns) {
+  if (since_ns >= most_ns) return false;
+  if (since_ns >= spin_ns) sched_yield();
   return true;
 }
 

@@ -41,26 +41,43 @@ static int64_t place(const ir_box *box, const ir_box *of, int64_t *stride) {
   return offset;
 }
 
+void rt_box_runs_begin(rt_box_runs *r, const ir_box *box, size_t bytes, const ir_box *from,
+                       const ir_box *to) {
+  int64_t each = (int64_t)bytes, run = each;
+  r->box = box;
+  r->bytes = 0;
+  if (rt_box_is_empty(box)) return;
+  r->from = place(box, from, r->in) * each;
+  r->to = place(box, to, r->out) * each;
+  r->outer = box->rank;
+  while (r->outer > 0) {
+    run *= size_of(box, --r->outer);
+    if (size_of(box, r->outer) != size_of(from, r->outer) || size_of(box, r->outer) != size_of(to, r->outer))
+      break;
+  }
+  for (uint32_t k = 0; k < r->outer; k++) r->in[k] *= each, r->out[k] *= each, r->at[k] = 0;
+  r->bytes = (size_t)run;
+}
+
+bool rt_box_runs_next(rt_box_runs *r) {
+  for (uint32_t k = r->outer; k-- > 0;) {
+    int64_t size = size_of(r->box, k);
+    r->from += r->in[k], r->to += r->out[k];
+    if (++r->at[k] < size) return true;
+    r->from -= size * r->in[k], r->to -= size * r->out[k];
+    r->at[k] = 0;
+  }
+  return false;
+}
+
 void rt_box_copy(const ir_box *box, size_t bytes, const ir_box *from, const void *source, const ir_box *to,
                  void *target) {
-  int64_t in[IR_MAX_RANK], out[IR_MAX_RANK], at[IR_MAX_RANK] = {0}, run = 1, each = (int64_t)bytes;
-  if (rt_box_is_empty(box)) return;
-  const uint8_t *read = (const uint8_t *)source + place(box, from, in) * each;
-  uint8_t *write = (uint8_t *)target + place(box, to, out) * each;
-  uint32_t outer = box->rank; /* of the axes from here on, the elements follow one another in both arrays */
-  while (outer > 0) {
-    run *= size_of(box, --outer);
-    if (size_of(box, outer) != size_of(from, outer) || size_of(box, outer) != size_of(to, outer)) break;
-  }
-  for (bool more = true; more;) {
-    if (write != read) memcpy(write, read, (size_t)(run * each)); /* a part may lie in the whole */
-    more = false;
-    for (uint32_t k = outer; k-- > 0 && !more;) {
-      read += in[k] * each, write += out[k] * each;
-      if ((more = ++at[k] < size_of(box, k))) break;
-      read -= size_of(box, k) * in[k] * each, write -= size_of(box, k) * out[k] * each;
-      at[k] = 0;
-    }
+  rt_box_runs r;
+  rt_box_runs_begin(&r, box, bytes, from, to);
+  for (bool more = r.bytes > 0; more; more = rt_box_runs_next(&r)) {
+    const uint8_t *read = (const uint8_t *)source + r.from;
+    uint8_t *write = (uint8_t *)target + r.to;
+    if (write != read) memcpy(write, read, r.bytes); /* a part may lie in the whole */
   }
 }
 

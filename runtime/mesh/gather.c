@@ -40,7 +40,8 @@ static ir_status find_routes(const rt_ranks *ranks, const rt_mesh_array *a, rt_r
 static ir_status work(void *user, rt_endpoint *endpoint, ir_error *error) {
   const gather *g = user;
   ir_status status = IR_OK;
-  endpoint->traffic = NULL; /* that of the program that ran before */
+  endpoint->traffic = NULL; /* these are of the program that ran before */
+  memset(endpoint->transfers, 0, sizeof endpoint->transfers);
   for (size_t i = 0; i < g->count && !status; i++) {
     rt_transfer transfer = {.routes = &g->routes[i],
                             .part = g->arrays[i].parts[endpoint->device],

@@ -10,12 +10,15 @@ typedef struct rt_post rt_post;
 
 /* Kinds of packets. All but ASK and ANSWER belong to a run. */
 typedef enum rt_kind {
-  RT_PACKET_DATA,   /* elements of an exchange */
-  RT_PACKET_FAILED, /* a device has failed: data is an ir_error */
-  RT_PACKET_DONE,   /* the devices of a process have run to their ends; exchange: the round of agreement */
-  RT_PACKET_ASK,    /* device `from` waits for device `to` in an exchange */
-  RT_PACKET_ANSWER, /* to device `to`: exchange: how many `from` has started; step: whether it has ended */
-  RT_PACKET_LEAVE   /* the process runs nothing any more */
+  RT_PACKET_DATA,    /* elements of an exchange */
+  RT_PACKET_OFFER,   /* where they lie, to be read from there */
+  RT_PACKET_TAKEN,   /* to the device that has offered: they have been read */
+  RT_PACKET_REFUSED, /* they cannot be read, and are to be sent; step: nor can others of that process */
+  RT_PACKET_FAILED,  /* a device has failed: data is an ir_error */
+  RT_PACKET_DONE,    /* the devices of a process have run to their ends; exchange: the round of agreement */
+  RT_PACKET_ASK,     /* device `from` waits for device `to` in an exchange */
+  RT_PACKET_ANSWER,  /* to device `to`: exchange: how many `from` has started; step: whether it has ended */
+  RT_PACKET_LEAVE    /* the process runs nothing any more */
 } rt_kind;
 
 /* What the packets of a run are brought to. */

@@ -1,4 +1,5 @@
-/* Exchanges: packets are packed when an exchange starts, and unpacked when they have arrived. */
+/* Exchanges: packets are packed when an exchange starts, and unpacked when they have arrived; large messages
+ * are offered (ranks_offer.c). */
 #include "runtime/mesh/ranks.h"
 
 #include <string.h>
@@ -86,26 +87,31 @@ static void copy_own(const rt_transfer *t, const rt_message *m, const rt_route *
 
 /* exchanging */
 
+static ir_status send_message(rank_device *d, const rt_transfer *transfer, const rt_message *m,
+                              ir_error *error) {
+  rt_ranks *r = d->all;
+  rt_packet *packet = rt_ranks_packet(r, RT_PACKET_DATA, d->endpoint.device, m->peer, (size_t)m->bytes);
+  if (!packet)
+    return ir_fail(error, IR_ERR_MEMORY, "exchange %llu (%s): out of memory for %lld bytes to be sent",
+                   (unsigned long long)transfer->number, transfer->kind, (long long)m->bytes);
+  packet->header.exchange = transfer->number;
+  packet->header.step = transfer->exchange;
+  pack(transfer, m, &rt_route_of(transfer->routes, d->endpoint.device)->own, packet->data);
+  return rt_ranks_send(r, rt_process_of(r->mesh, r->processes, m->peer), packet, error);
+}
+
 static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error) {
   rank_device *d = rank_device_of(endpoint);
-  rt_ranks *r = d->all;
   const rt_route *route = rt_route_of(transfer->routes, endpoint->device);
   ir_status status = IR_OK;
   transfer->received = 0;
+  transfer->refused = false;
   transfer->number = ++d->number;
   transfer->started_ns = transfer->arrived_ns = ir_now_ns();
   for (uint32_t i = 0; i < route->send_count && !status; i++) {
     const rt_message *m = &route->sends[i];
-    rt_packet *packet = rt_ranks_packet(r, RT_PACKET_DATA, endpoint->device, m->peer, (size_t)m->bytes);
-    if (!packet) {
-      status = ir_fail(error, IR_ERR_MEMORY, "exchange %llu (%s): out of memory for %lld bytes to be sent",
-                       (unsigned long long)d->number, transfer->kind, (long long)m->bytes);
-      break;
-    }
-    packet->header.exchange = d->number;
-    packet->header.step = transfer->exchange;
-    pack(transfer, m, &route->own, packet->data);
-    status = rt_ranks_send(r, rt_process_of(r->mesh, r->processes, m->peer), packet, error);
+    status = rt_rank_offers(d, transfer, m, &route->own) ? rt_rank_offer(d, transfer, m, &route->own, error)
+                                                         : send_message(d, transfer, m, error);
   }
   for (uint32_t i = 0; i < route->receive_count && !status; i++) /* while what was sent is on its way */
     if (route->receives[i].peer == endpoint->device) copy_own(transfer, &route->receives[i], route);
@@ -146,25 +152,29 @@ static ir_status receive(rank_device *d, rt_transfer *t, const rt_message *m, bo
   bool ended = false,
        past = is_past(d, m->peer, t->number, &ended); /* before looking: it sends before it is past */
   rt_packet *packet = take(d, m->peer, t->number);
+  ir_status status = IR_OK;
   *done = packet != NULL;
-  if (!packet) return past ? fail_apart(d, t, m->peer, ended, error) : IR_OK;
-  bool same = packet->header.step == t->exchange && packet->bytes == (size_t)m->bytes;
+  if (!packet) return past && !t->refused ? fail_apart(d, t, m->peer, ended, error) : IR_OK;
+  bool offered = packet->header.kind == RT_PACKET_OFFER;
+  int64_t bytes = offered ? rt_rank_offered_bytes(packet) : (int64_t)packet->bytes;
+  bool same = packet->header.step == t->exchange && bytes == m->bytes;
   if (packet->arrived_ns > t->arrived_ns) t->arrived_ns = packet->arrived_ns;
-  if (same) unpack(t, m, &rt_route_of(t->routes, d->endpoint.device)->needed, packet->data);
+  if (same && offered) status = rt_rank_take(d, t, m, packet, done, error);
+  else if (same) unpack(t, m, &rt_route_of(t->routes, d->endpoint.device)->needed, packet->data);
   rt_packet_free(r->packets, packet);
   if (!same) return fail_apart(d, t, m->peer, false, error);
-  if (d->endpoint.traffic) {
+  if (*done && d->endpoint.traffic) {
     d->endpoint.traffic[t->exchange].messages++;
     d->endpoint.traffic[t->exchange].bytes += m->bytes;
   }
-  return IR_OK;
+  return status;
 }
 
-static ir_status advance(rank_device *d, void *user, bool *done, rank_want *want, ir_error *error) {
-  rt_transfer *t = user;
+/* Takes what has arrived. *done: all has; otherwise *want is missing. */
+static ir_status receive_all(rank_device *d, rt_transfer *t, bool *done, rank_want *want, ir_error *error) {
   const rt_route *route = rt_route_of(t->routes, d->endpoint.device);
   *done = false;
-  for (; t->received < route->receive_count; t->received++) {
+  for (; t->received < route->receive_count; t->received++, t->refused = false) {
     const rt_message *m = &route->receives[t->received];
     bool here = false;
     if (m->peer == d->endpoint.device) continue;
@@ -174,8 +184,57 @@ static ir_status advance(rank_device *d, void *user, bool *done, rank_want *want
     if (status || !here) return status;
   }
   *done = true;
-  if (d->endpoint.traffic) d->endpoint.traffic[t->exchange].times++;
   return IR_OK;
+}
+
+static ir_status send_refused(rank_device *d, const rt_transfer *t, ir_error *error) {
+  rank_offer offer;
+  ir_status status = IR_OK;
+  while (!status && rt_rank_next_refused(d, &offer)) {
+    const rt_transfer *of = t;
+    for (uint32_t i = 0; i < RT_TRANSFERS && of->number != offer.number; i++)
+      if (d->endpoint.transfers[i].routes) of = &d->endpoint.transfers[i];
+    if (of->number == offer.number) status = send_message(d, of, offer.message, error);
+  }
+  return status;
+}
+
+/* A device that waits for the readers of its part takes what others offer it meanwhile in other exchanges:
+ * they may wait for that first. */
+static ir_status receive_others(rank_device *d, const rt_transfer *t, ir_error *error) {
+  ir_status status = IR_OK;
+  for (uint32_t i = 0; i < RT_TRANSFERS && !status; i++) {
+    rt_transfer *other = &d->endpoint.transfers[i];
+    rank_want want;
+    bool done;
+    if (other != t && other->routes) status = receive_all(d, other, &done, &want, error);
+  }
+  return status;
+}
+
+/* Has the part been read by all that it was offered? */
+static ir_status check_readers(rank_device *d, const rt_transfer *t, bool *done, rank_want *want,
+                               ir_error *error) {
+  uint32_t reader, again;
+  bool ended = false;
+  *done = !rt_rank_has_offered(d, t->number, &reader);
+  if (*done) return IR_OK;
+  *want = (rank_want){reader, t->number, t->kind};
+  if (atomic_load(&d->all->cancelled)) return fail_cancelled(d, t, reader, error);
+  is_past(d, reader, t->number, &ended); /* before looking again: it says that it has read before it ends */
+  if (ended && rt_rank_has_offered(d, t->number, &again) && again == reader)
+    return fail_apart(d, t, reader, true, error);
+  return IR_OK;
+}
+
+static ir_status advance(rank_device *d, void *user, bool *done, rank_want *want, ir_error *error) {
+  rt_transfer *t = user;
+  ir_status status = receive_all(d, t, done, want, error);
+  if (!status && *done) status = check_readers(d, t, done, want, error);
+  if (!status && !*done) status = send_refused(d, t, error);
+  if (!status && !*done) status = receive_others(d, t, error);
+  if (!status && *done && d->endpoint.traffic) d->endpoint.traffic[t->exchange].times++;
+  return status;
 }
 
 static ir_status test(rt_endpoint *endpoint, rt_transfer *transfer, bool *done, ir_error *error) {

@@ -1,6 +1,7 @@
 /* The engine of several processes: the devices of each are threads of it, and what they exchange travels in
  * packets. A packet is copied from the part when it is sent, and to the result when it is waited for, so that
- * a device waits for nobody who needs its part. */
+ * a device waits for nobody who needs its part. Large messages are copied once where the system lets
+ * processes read each other's memory: then a device waits for its readers. */
 #ifndef VIEWFOLD_RUNTIME_MESH_RANKS_H
 #define VIEWFOLD_RUNTIME_MESH_RANKS_H
 
@@ -11,6 +12,10 @@
 typedef struct rt_ranks rt_ranks;
 
 extern const rt_engine rt_rank_engine;
+
+/* Messages of at least so many bytes are offered, to be read from where they lie, by meshes that are made
+ * from now on. Tests set it. */
+extern size_t rt_ranks_offered_bytes;
 
 /* The process that has a device: the one that the mesh says, or else each process has as many that follow one
  * another as the next, or one more. */

@@ -9,6 +9,20 @@
 #include "runtime/mesh/ranks.h"
 #include "runtime/mesh/team.h"
 
+/* A part that is offered to another device, which has not said that it has read what it needs. */
+typedef struct rank_offer {
+  uint64_t number; /* of the exchange */
+  const rt_message *message;
+  bool refused; /* it cannot read it */
+} rank_offer;
+
+/* What is known of another process. */
+enum { RANK_MEMORY_UNKNOWN, RANK_MEMORY_READABLE, RANK_MEMORY_CLOSED };
+typedef struct rank_knowledge {
+  atomic_uchar memory; /* can this one read its memory? RANK_MEMORY_... */
+  atomic_bool refuses; /* it cannot read the memory of this one */
+} rank_knowledge;
+
 /* A device of this process, or the process itself when it waits for others at the end of a run. */
 typedef struct rank_device {
   rt_endpoint endpoint; /* first: an endpoint is its device */
@@ -18,7 +32,9 @@ typedef struct rank_device {
   atomic_bool ended;         /* it has run to its end */
   rt_bell bell;
   pthread_mutex_t lock; /* guards what follows */
-  rt_packet *arrived;   /* elements for it */
+  rt_packet *arrived;   /* elements for it, or offers of some */
+  rank_offer *offers;
+  size_t offer_count, offer_cap;
   /* the last answer to a question: of whom, how many exchanges it has started, whether it has ended */
   uint32_t answer_of;
   uint64_t answer_sent;
@@ -41,7 +57,9 @@ struct rt_ranks {
   uint32_t process, processes;
   uint32_t count; /* devices of this process, `first` to first + count */
   uint32_t *own;  /* by device of the mesh: its place in `devices`; UINT32_MAX: of another process */
-  bool spins;     /* each device has a processor, as far as this process knows */
+  rank_knowledge *knowledge; /* by process */
+  size_t offered_bytes;      /* messages of at least so many are offered, and read by who needs them */
+  bool spins;                /* each device has a processor, as far as this process knows */
   rt_device_work work;
   void *user;
   uint64_t run, program;
@@ -71,6 +89,23 @@ void rt_ranks_tell(rt_ranks *ranks);
 ir_status rt_ranks_send(rt_ranks *ranks, uint32_t process, rt_packet *packet, ir_error *error);
 /* A packet of this run from device `from` to `to`. NULL: memory is short. */
 rt_packet *rt_ranks_packet(const rt_ranks *ranks, rt_kind kind, uint32_t from, uint32_t to, size_t bytes);
+
+/* Is the message, from the part of the box `own`, to be offered in place of being sent? */
+bool rt_rank_offers(const rank_device *device, const rt_transfer *transfer, const rt_message *message,
+                    const ir_box *own);
+ir_status rt_rank_offer(rank_device *device, const rt_transfer *transfer, const rt_message *message,
+                        const ir_box *own, ir_error *error);
+/* Another device has taken or refused what this one has offered. */
+void rt_rank_note_taken(rank_device *device, const rt_header *header);
+/* Takes an offer off the list that was refused; false: there is none. */
+bool rt_rank_next_refused(rank_device *device, rank_offer *out);
+/* Is something offered in the exchange that has not been taken? *to: a device that has not. */
+bool rt_rank_has_offered(rank_device *device, uint64_t number, uint32_t *to);
+/* The bytes of the message that a packet offers; -1: it is none. */
+int64_t rt_rank_offered_bytes(const rt_packet *packet);
+/* Reads what is offered, and answers. *taken false: it cannot be read; the message comes once more. */
+ir_status rt_rank_take(rank_device *device, rt_transfer *transfer, const rt_message *message,
+                       const rt_packet *packet, bool *taken, ir_error *error);
 
 /* What is looked for again and again until it is there: *done. */
 typedef ir_status (*rank_advance)(rank_device *device, void *user, bool *done, rank_want *want,

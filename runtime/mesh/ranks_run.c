@@ -7,6 +7,9 @@
 #include "runtime/mesh/route.h"
 #include "runtime/system/pool.h"
 
+/* Messages of fewer bytes are copied in less time than it takes to wait for who reads them. */
+size_t rt_ranks_offered_bytes = 256 << 10;
+
 uint32_t rt_process_of(const ir_mesh *mesh, uint32_t processes, uint32_t device) {
   if (mesh->devices) return mesh->devices[device].rank;
   return (uint32_t)((uint64_t)device * processes / mesh->device_count);
@@ -51,7 +54,9 @@ static void accept_packet(rt_receiver *receiver, rt_packet *packet) {
   } else if (d && packet->header.kind == RT_PACKET_ANSWER) {
     note_answer(d, &packet->header);
     rt_bell_ring(&d->bell);
-  } else if (d && packet->header.kind == RT_PACKET_DATA) {
+  } else if (d && (packet->header.kind == RT_PACKET_TAKEN || packet->header.kind == RT_PACKET_REFUSED)) {
+    rt_rank_note_taken(d, &packet->header);
+  } else if (d && (packet->header.kind == RT_PACKET_DATA || packet->header.kind == RT_PACKET_OFFER)) {
     packet->arrived_ns = ir_now_ns();
     pthread_mutex_lock(&d->lock);
     rt_packet **last = &d->arrived;
@@ -123,13 +128,18 @@ ir_status rt_ranks_make(const ir_mem *mem, const ir_mesh *mesh, rt_post *post, r
   if (status) return status;
   rt_ranks *r = ir_alloc(mem, size_of(count));
   uint32_t *own = ir_alloc(mem, mesh->device_count * sizeof *own);
-  rt_team *team = r && own ? rt_team_make(mem, count) : NULL;
+  rank_knowledge *knowledge = ir_alloc(mem, transport->processes * sizeof *knowledge);
+  rt_team *team = r && own && knowledge ? rt_team_make(mem, count) : NULL;
   if (!team) {
+    ir_free(mem, knowledge, transport->processes * sizeof *knowledge);
     ir_free(mem, r, size_of(count));
     ir_free(mem, own, mesh->device_count * sizeof *own);
     return ir_fail(error, IR_ERR_MEMORY, "out of memory for a mesh of %u devices", mesh->device_count);
   }
   memset(r, 0, size_of(count));
+  memset(knowledge, 0, transport->processes * sizeof *knowledge);
+  r->knowledge = knowledge;
+  r->offered_bytes = rt_ranks_offered_bytes;
   r->receiver = (rt_receiver){accept_packet, progress_of, fail_transport};
   r->mem = mem;
   r->packets = transport->mem;
@@ -153,7 +163,9 @@ void rt_ranks_free(rt_ranks *r) {
   for (uint32_t i = 0; i <= r->count; i++) {
     rt_bell_destroy(&r->devices[i].bell);
     pthread_mutex_destroy(&r->devices[i].lock);
+    ir_free(r->mem, r->devices[i].offers, r->devices[i].offer_cap * sizeof(rank_offer));
   }
+  ir_free(r->mem, r->knowledge, r->processes * sizeof *r->knowledge);
   pthread_mutex_destroy(&r->lock);
   ir_free(r->mem, r->own, r->mesh->device_count * sizeof *r->own);
   ir_free(r->mem, r, size_of(r->count));
@@ -231,6 +243,7 @@ static void clear(rt_ranks *r) {
       rt_packet_free(r->packets, list);
     }
     d->arrived = NULL;
+    d->offer_count = 0;
     d->number = 0;
     d->answer_of = UINT32_MAX;
     atomic_store(&d->sent, 0);

@@ -119,7 +119,7 @@ ir_status rt_rank_wait(rank_device *d, rank_advance advance, void *user, ir_erro
     if (status || done) return status;
     rt_post_progress(r->post, false);
     if (rings != rt_bell_rings(&d->bell)) continue;
-    if (r->spins && rt_bell_look_again(ir_now_ns() - first_ns)) continue;
+    if (r->spins && rt_bell_look_again(ir_now_ns() - first_ns, RT_SPIN_NS, RT_YIELD_NS)) continue;
     status = ask(d, &want, &patience, error);
     if (status && rings == rt_bell_rings(&d->bell)) return status;
     if (status) { /* what it sent before it left has come just now */

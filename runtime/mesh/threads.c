@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* sched_getcpu */
 /* A device publishes its part and the number of the exchange; who needs some of it copies it from there, and
  * the last reader lets the device go on. A device sleeps on a bell of its own, which is rung by whoever has
  * done something that it may wait for. */
@@ -126,6 +127,17 @@ static void copy_part(device *d, published_part *own, const rt_transfer *transfe
   own->copied = true;
 }
 
+/* Two devices may be on one processor, although there is another one, where that has other work. */
+static int note_processor(device *d) {
+  int processor = sched_getcpu();
+  if (processor != atomic_load_explicit(&d->processor, memory_order_relaxed))
+    atomic_store_explicit(&d->processor, processor, memory_order_relaxed);
+  return processor;
+}
+static int processor_of(const device *d, uint32_t other) {
+  return atomic_load_explicit(&d->all->devices[other].processor, memory_order_relaxed);
+}
+
 static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error) {
   device *d = device_of(endpoint);
   const rt_route *route = rt_route_of(transfer->routes, endpoint->device);
@@ -139,6 +151,7 @@ static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *e
     rt_bell_sleep(&d->bell, rings, 0);
   }
   while (atomic_load(&d->all->cancelled) && atomic_load(&d->pins)) sched_yield();
+  note_processor(d);
   transfer->number = ++d->number;
   transfer->started_ns = transfer->arrived_ns = ir_now_ns();
   transfer->received = 0;
@@ -224,7 +237,7 @@ static ir_status test(rt_endpoint *endpoint, rt_transfer *transfer, bool *done, 
 
 static ir_status wait_until_done(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error) {
   device *d = device_of(endpoint);
-  int64_t first_ns = d->all->spins ? ir_now_ns() : 0;
+  int64_t first_ns = ir_now_ns(), most_ns = d->all->spins ? RT_YIELD_NS : RT_SHORT_NS;
   for (;;) {
     want want = {0};
     bool done;
@@ -233,7 +246,8 @@ static ir_status wait_until_done(rt_endpoint *endpoint, rt_transfer *transfer, i
     if (status) return cancel(endpoint, error), status;
     if (done) return IR_OK;
     if (first_ns && !want.until_ns) {
-      if (rt_bell_look_again(ir_now_ns() - first_ns)) continue;
+      bool alone = d->all->spins && note_processor(d) != processor_of(d, want.missing);
+      if (rt_bell_look_again(ir_now_ns() - first_ns, alone ? RT_SPIN_NS : 0, most_ns)) continue;
       first_ns = 0;
     }
     rt_bell_sleep(&d->bell, rings, want.until_ns);

@@ -30,6 +30,7 @@ typedef struct thread_device {
   published_part parts[RT_TRANSFERS]; /* that of transfer n is at n % RT_TRANSFERS */
   atomic_uint pins;                   /* devices that are reading some */
   atomic_bool ended;                  /* it has run to its end */
+  atomic_int processor;               /* on which it was when it last looked for something; -1: not known */
   _Alignas(CACHE_LINE) rt_bell bell;  /* others write to it */
 } thread_device;
 

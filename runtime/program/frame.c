@@ -188,6 +188,15 @@ static bool lay_out(const rt_program *p, rt_frame *f) {
     bool own = p->homes[i] == ((uint32_t)IR_SLOT_TEMP << RT_SOURCE_SHIFT | (uint32_t)i);
     f->spans[i].bytes = own ? f->bytes[p->temps[i]] : 0;
   }
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t result;
+    size_t offset;
+    if (!f->spans[i].bytes || !rt_operand_place(p, f->values, i, &result, &offset)) continue;
+    rt_span *whole = &f->spans[result];
+    if (whole->first > p->lives[i].first) whole->first = p->lives[i].first;
+    if (whole->last < p->lives[i].last) whole->last = p->lives[i].last;
+    f->spans[i].bytes = 0;
+  }
   for (size_t i = 0; i < f->step_count && p->scratch_steps; i++) {
     rt_step *s = &f->steps[i];
     bool sorts = ir_is_sort_step((ir_step_kind)p->plan.steps[s->number].kind);
@@ -198,6 +207,12 @@ static bool lay_out(const rt_program *p, rt_frame *f) {
   }
   if (!rt_layout(f->spans, count, p->boundary, &f->arena_bytes)) return false;
   count = p->temp_count;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t result;
+    size_t offset;
+    if (rt_operand_place(p, f->values, i, &result, &offset))
+      f->spans[i].offset = f->spans[result].offset + offset;
+  }
   for (size_t i = 0; i < f->step_count && p->scratch_steps; i++)
     if (f->steps[i].scratch_each) f->steps[i].scratch = f->spans[count++].offset;
   return true;

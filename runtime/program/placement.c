@@ -191,7 +191,7 @@ static void use_results(placer *f) {
   sort_by_size(f);
   for (size_t i = 0; i < p->temp_count; i++) {
     uint32_t temp = f->order[i];
-    if (f->inherits[temp] != temp || p->homes[temp] != own_home(temp)) continue;
+    if (f->inherits[temp] != temp || p->homes[temp] != own_home(temp) || p->within[temp] != NONE) continue;
     for (uint32_t k = 0; k < count; k++)
       if (host_temporary(f, temp, hosts[k], &first[k])) break;
   }
@@ -244,6 +244,7 @@ static int64_t try_to_place(placer *f, bool results) {
     f->inherits[i] = i, f->next_hosted[i] = NONE, p->homes[i] = own_home(i);
   find_lives(f);
   write_in_place(f);
+  rt_place_operands(p, f->inherits);
   use_results(f);
   return most_at_once(f);
 }

@@ -21,6 +21,7 @@ static uintptr_t lay_out_program(rt_program *p, uintptr_t at) {
   p->number_in_kind = rt_lay_out(&at, h->slots, sizeof *p->number_in_kind);
   p->lives = rt_lay_out(&at, h->slots, sizeof *p->lives);
   p->homes = rt_lay_out(&at, h->slots, sizeof *p->homes);
+  p->within = rt_lay_out(&at, h->slots, sizeof *p->within);
   p->data = rt_lay_out(&at, h->slots, sizeof *p->data);
   p->copies = rt_lay_out(&at, h->results, sizeof *p->copies);
   p->calls = rt_lay_out(&at, h->steps, sizeof *p->calls);

@@ -112,7 +112,9 @@ struct rt_program {
   bool *is_hoisted;         /* by step: it runs once, when the program is bound (hoist.c) */
   uint32_t *number_in_kind; /* by slot: number within its kind; of an output: the first result that it is */
   rt_span *lives;           /* by temporary: live range */
-  uint32_t *homes; /* by temporary: the source of its memory: its own, another temporary's or an output's */
+  uint32_t *homes;  /* by temporary: the source of its memory: its own, another temporary's or an output's */
+  uint32_t *within; /* by temporary: the exchange in whose result it may lie; or RT_HOLDS_OPERAND: one
+                              may lie in it; or UINT32_MAX */
   uint32_t *parent_step;   /* by step: the step around it; UINT32_MAX: none */
   const void **calls;      /* by step: what rt_calls.find returned for a custom operation */
   void *device;            /* data of the program on the device */
@@ -196,6 +198,14 @@ size_t rt_scratch_of(const rt_program *program, uint32_t step);
 
 /* Defined in placement.c: computes lives, homes and around. Fails only where memory is short. */
 ir_status rt_place(rt_program *program, ir_error *error);
+
+/* Defined in exchange_place.c: finds which temporaries may lie within others; inherits: by temporary, the one
+ * whose memory it inherits, or itself. And where, for these values of the plan's index expressions: at which
+ * offset of another temporary. False: it has memory of its own. */
+#define RT_HOLDS_OPERAND (UINT32_MAX - 1)
+void rt_place_operands(rt_program *program, const uint32_t *inherits);
+bool rt_operand_place(const rt_program *program, const int64_t *values, uint32_t temp, uint32_t *result,
+                      size_t *offset);
 
 /* Defined in run.c. */
 void rt_program_trim(rt_program *program); /* frees the idle runs and their memory */

@@ -35,6 +35,13 @@ static double median(double *list, int count) {
   return list[count / 2];
 }
 
+/* An array of its own pages: those that nothing has written are one in the memory of the machine. */
+static float *array_of(long elements) {
+  float *a = malloc((size_t)elements * sizeof *a);
+  for (long i = 0; i < elements; i++) a[i] = (float)(i % 7);
+  return a;
+}
+
 /* y = a summed over the devices, and again what all have summed over them, `hops` times. */
 static vf_program *compile(vf_context *context, long elements, int hops, vf_error *error) {
   size_t room = 256 + (size_t)hops * 200, at;
@@ -85,8 +92,8 @@ static void measure(vf_context *context, size *s, int cycle, vf_error *error) {
   vf_program *chain = error->status ? NULL : compile(context, s->elements, FEW + s->hops, error);
   float *parts[2], *results[2];
   for (int i = 0; i < 2; i++) {
-    parts[i] = calloc((size_t)s->elements, sizeof(float));
-    results[i] = calloc((size_t)s->elements, sizeof(float));
+    parts[i] = array_of(s->elements);
+    results[i] = array_of(s->elements);
   }
   for (int i = -2; i < s->rounds && chain && error->status == VF_OK; i++) {
     int at = i < 0 ? 0 : i;
@@ -102,7 +109,7 @@ static void measure(vf_context *context, size *s, int cycle, vf_error *error) {
 #ifdef WITH_MPI
 static void measure_mpi(size *s, int cycle) {
   static double list[MOST_ROUNDS];
-  float *in = calloc((size_t)s->elements, sizeof *in), *out = calloc((size_t)s->elements, sizeof *out);
+  float *in = array_of(s->elements), *out = array_of(s->elements);
   for (int i = -2; i < s->rounds; i++) {
     MPI_Barrier(MPI_COMM_WORLD);
     double start = now();

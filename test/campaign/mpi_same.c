@@ -1,13 +1,14 @@
 /* Random graphs, and changes of division, on meshes whose devices are threads, and on those of the processes
  * that MPI has started: the same bytes. One call runs many graphs.
  *
- *   mpi_same RECORD [--seed N] [--count N] [--reshards LIST]
+ *   mpi_same RECORD [--seed N] [--count N] [--reshards LIST] [--offered BYTES]
  *
  * Where no launcher has started it, it runs with threads and writes RECORD, a line for each run. Each process
  * of several compares what it gets with the record: whole results, and the parts of its devices. A third of
  * the graphs are of every operation, a third have control flow and its derivatives, a third are single
  * operations, their derivatives and batches. In half of the cases the mesh says which process has which
- * device. */
+ * device. Messages of at least so many bytes are read from where they lie (0 where not given): of these
+ * graphs nearly all are small. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "frontend/mesh/processes.h"
 #include "frontend/mesh/sharded.h"
 #include "frontend/text/reader.h"
+#include "runtime/mesh/ranks.h"
 #include "ir/mesh/sharding.h"
 #include "runtime/context.h"
 #include "runtime/mesh/box.h"
@@ -315,9 +317,12 @@ static bool open_contexts(void) {
 
 int main(int argc, char **argv) {
   const char *reshards_of = NULL;
-  const option more[] = {{"--reshards", OPTION_TEXT, &reshards_of}};
-  if (argc < 2) return fprintf(stderr, "mpi_same RECORD [--seed N] [--count N] [--reshards LIST]\n"), 2;
-  cases given = cases_read_with(argc - 1, argv + 1, 30, more, 1);
+  long offered = 0;
+  const option more[] = {{"--reshards", OPTION_TEXT, &reshards_of}, {"--offered", OPTION_LONG, &offered}};
+  if (argc < 2)
+    return fprintf(stderr, "mpi_same RECORD [--seed N] [--count N] [--reshards LIST] [--offered BYTES]\n"), 2;
+  cases given = cases_read_with(argc - 1, argv + 1, 30, more, 2);
+  rt_ranks_offered_bytes = (size_t)offered;
   if (!open_contexts()) return 2;
   record = fopen(argv[1], joined ? "r" : "w");
   if (!record) return fprintf(stderr, "%s cannot be opened\n", argv[1]), 2;

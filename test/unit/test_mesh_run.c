@@ -20,14 +20,15 @@ static rt_mesh *mesh_of(const ir_mem *mem, ir_error *error) {
 
 static ir_ref coordinate(flow *f) { return ir_var(&f->g, "x", 1, 0, DEVICES - 1, 1); }
 
-/* x[i] of each device, all of them: f32[12] */
-static ir_ref gather_all(flow *f, ir_ref part) {
+/* x[i] of each device, `size` of them, all together */
+static ir_ref gather(flow *f, ir_ref part, int64_t size) {
   ir_graph *g = &f->g;
-  ir_ref at = ir_make(g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){coordinate(f), ir_index(g, PART)}, 2);
-  return ir_make_tensor(g, IR_OP_EXCHANGE, IR_F32, flow_shape(f, 1, (int64_t)ALL),
-                        ir_name(g, "all_gather", 10), (ir_ref[]){part, ir_index(g, ALL), ir_index(g, 0), at},
-                        4);
+  ir_ref at = ir_make(g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){coordinate(f), ir_index(g, size)}, 2);
+  return ir_make_tensor(g, IR_OP_EXCHANGE, IR_F32, flow_shape(f, 1, DEVICES * size),
+                        ir_name(g, "all_gather", 10),
+                        (ir_ref[]){part, ir_index(g, DEVICES * size), ir_index(g, 0), at}, 4);
 }
+static ir_ref gather_all(flow *f, ir_ref part) { return gather(f, part, PART); }
 
 /* The part of the next device, the first one's for the last. */
 static ir_ref from_next(flow *f, ir_ref part) {
@@ -104,6 +105,24 @@ static void all_devices_get_all(void **state) {
   assert_int_equal(kind.messages, 3 * DEVICES * (DEVICES - 1));
   assert_int_equal(most, 3 * (ALL - PART) * 4);
   assert_int_equal(total, most * DEVICES);
+}
+
+/* Of parts of a cache line, what a device exchanges lies in the result, and takes no memory of its own. */
+static void operands_lie_in_results(void **state) {
+  enum { LINE = 16, LINES = DEVICES * LINE };
+  rt_context *c = p_context_with((rt_options){.no_disk = true});
+  flow *f = flow_begin();
+  ir_graph *g = &f->g;
+  ir_ref x = flow_input(f, "a", IR_F32, flow_shape(f, 1, (int64_t)LINE));
+  ir_ref all = gather(f, ir_binary(g, IR_OP_ADD, x, x), LINE);
+  ir_ref sum = ir_make_tensor(g, IR_OP_SUM, IR_F32, flow_shape(f, 0), 0, (ir_ref[]){all, ir_index(g, 0)}, 2);
+  rt_program *p = flow_compile(f, c, NULL, FLOW_LIST(sum));
+  for (int64_t d = 0; d < DEVICES; d++) {
+    rt_cost cost;
+    ir_error error = {0};
+    assert_int_equal(rt_program_cost(p, &d, &cost, &error), IR_OK);
+    assert_int_equal(cost.temp_bytes, LINES * sizeof(float));
+  }
 }
 
 /* s = (part of the next device) + 1, n times: the parts go round. */
@@ -304,7 +323,7 @@ static void too_many_devices(void **state) {
   ir_mesh_free(&axes);
 }
 
-UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, all_devices_get_all, exchanges_in_a_loop,
+UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, all_devices_get_all, operands_lie_in_results, exchanges_in_a_loop,
                    devices_that_go_different_ways, devices_at_different_exchanges, a_device_that_fails,
                    what_no_device_has, what_is_no_run_of_the_mesh, the_same_kernels_as_one_device,
                    any_allocation_may_fail, too_many_devices)

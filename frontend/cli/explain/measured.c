@@ -62,9 +62,29 @@ static ir_status measure_steps(explain_run *r, const cli_buffers *b, ir_error *e
   return error->status;
 }
 
+/* Does the program exchange parts with other devices? Then it does not run here alone. *found is so. False
+ * when memory is short. */
+static bool find_exchange(ir_graph *g, ir_ref results, bool *found) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  bool good = ir_reachable(g, &results, 1, &live, &count, &cap) == IR_OK;
+  *found = false;
+  for (size_t i = 0; i < count && good; i++) *found |= ir_op_of(g, live[i]) == IR_OP_EXCHANGE;
+  ir_free(g->mem, live, cap * sizeof *live);
+  return good;
+}
+
 static int compile_and_run(explain_run *r, cli_graph *s, const ir_parsed_graph *block, ir_ref results) {
   cli_buffers buffers = {0};
   fe_request request = cli_request(s, block, results, &r->inputs);
+  bool exchanges;
+  if (!find_exchange(&s->g, results, &exchanges)) ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
+  else if (exchanges) {
+    snprintf(r->why, sizeof r->why, "it exchanges parts with other devices");
+    if (cli_machine_find(r->context, &r->machine, &r->known, &s->error) == IR_OK)
+      fe_compile(r->context, &request, &r->program, &s->error);
+    return s->error.status ? cli_failure("explain", &s->error) : CLI_OK;
+  }
   if (cli_machine_find(r->context, &r->machine, &r->known, &s->error) == IR_OK &&
       fe_compile(r->context, &request, &r->program, &s->error) == IR_OK && is_affordable(r, &s->error) &&
       cli_buffers_open(&buffers, r->program, block, &r->inputs, &s->error) == IR_OK)
@@ -298,6 +318,12 @@ static void add_row(explain_run *r, const fe_explained *e, size_t number, const 
 void explain_run_more(void *run, const struct fe_explained *e, size_t number) {
   explain_run *r = run;
   if (!r->ns) {
+    if (r->program && r->known && find_sizes(r, e->g) && count_iterations(r, e) && count_bytes(r, e)) {
+      prediction x = predict_limits(r, e, number, &r->values);
+      put_limit(&x, e);
+      put_share("expects", x.predicted_ms, x.limit_ms, e->out);
+      ir_textf(e->out, ", by %d thread%s\n", x.threads, x.threads == 1 ? "" : "s");
+    }
     if (*r->why) ir_textf(e->out, "  took    not run: %s\n", r->why);
     return;
   }
