@@ -71,7 +71,7 @@ static ir_ref load_of_far_rows(loop_nest *n, const loop_axis *columns, ir_ref re
   ir_ref loads[LOOP_MAX_NODES];
   const ir_node *r = ir_get(g, reduce);
   uint32_t count = affine_find_range(g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_NODES);
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < count && count == 1; i++) {
     const ir_node *l = ir_get(g, loads[i]);
     int64_t column, bytes = ir_dtypes[l->dtype].bytes;
     if (affine_stride(g, l->src[1], columns->range, &column) && column == 1 &&
@@ -87,7 +87,9 @@ static ir_ref load_of_far_rows(loop_nest *n, const loop_axis *columns, ir_ref re
  * should be used before it is evicted. Computing must take less time than memory does. Sums that do not fit
  * in registers are in the L1 cache, each for as many terms as rows are read together, and the rows that are
  * read next are prefetched: for 8192 rows of 8192 f32 on Sapphire Rapids 24 ms with the sums in registers,
- * 20.6 with a row at a time, 16.9 with eight, 15.9 with prefetches. */
+ * 20.6 with a row at a time, 16.9 with eight, 15.9 with prefetches. Sums of products stay in registers, as
+ * compilers move those in the cache there and back for each term: rows times 122811, 45264 and 24000 columns
+ * took 2.5, 1.0 and 0.5 ms with 256 columns, and 3.1, 2.0 and 1.1 with 1024 (Zen 4). */
 static void widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   enum {
     MIN_BLOCKS = 8,         /* one for each of eight threads, which about saturate a memory */
