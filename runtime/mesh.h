@@ -74,8 +74,8 @@ typedef struct rt_engine {
   /* Waits until it is done. */
   ir_status (*wait)(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error);
   /* The device has failed, or ended: others that wait for it fail instead of waiting. why NULL: it has ended.
-   * After a failure its parts may be freed when this returns: nobody reads them any more, or what is read does
-   * not matter. */
+   * After a failure its parts may be freed when this returns: nobody reads them any more, or what is read
+   * does not matter. */
   void (*cancel)(rt_endpoint *endpoint, const ir_error *why);
 } rt_engine;
 

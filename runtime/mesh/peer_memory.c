@@ -2,7 +2,6 @@
 #include "runtime/mesh/peer_memory.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -13,10 +12,6 @@
 #include "runtime/mesh/box.h"
 
 enum { RUNS = 256 }; /* ranges of one system call, which costs as much as copying 4 KiB */
-
-static rt_memory_name own;
-static pid_t owner; /* the process that made it: a fork is another one */
-static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Numbers of processes are those of a namespace of a system, random(4), namespaces(7). */
 static void name_system(char *out, size_t size) {
@@ -29,18 +24,12 @@ static void name_system(char *out, size_t size) {
     snprintf(out, size, "%.36s %llu", boot, (unsigned long long)space.st_ino);
 }
 
-void rt_memory_own(rt_memory_name *out) {
-  pthread_mutex_lock(&own_lock);
-  if (owner != getpid()) {
-    owner = getpid();
-    memset(&own, 0, sizeof own);
-    name_system(own.system, sizeof own.system);
-    if (getentropy(own.secret, sizeof own.secret)) own.system[0] = '\0';
-    own.process = owner;
-    own.secret_at = (uintptr_t)own.secret;
-  }
-  *out = own;
-  pthread_mutex_unlock(&own_lock);
+void rt_memory_name_own(rt_memory_name *out) {
+  memset(out, 0, sizeof *out);
+  name_system(out->system, sizeof out->system);
+  if (getentropy(out->secret, sizeof out->secret)) out->system[0] = '\0';
+  out->process = getpid();
+  out->secret_at = (uintptr_t)out->secret;
 }
 
 /* Ranges of memory, in order. */
@@ -77,11 +66,9 @@ static bool read_ranges(pid_t process, ranges *local, ranges *remote) {
 
 static void *address(uint64_t at) { return (void *)(uintptr_t)at; } /* there: it is not looked at here */
 
-bool rt_memory_is_readable(const rt_memory_name *of) {
-  rt_memory_name self;
+bool rt_memory_is_readable(const rt_memory_name *self, const rt_memory_name *of) {
   uint64_t secret[2] = {0, 0};
-  rt_memory_own(&self);
-  if (!self.system[0] || memcmp(self.system, of->system, sizeof self.system) != 0) return false;
+  if (!self->system[0] || memcmp(self->system, of->system, sizeof self->system) != 0) return false;
   ranges local = {.count = 0}, remote = {.count = 0};
   add_range(&local, secret, sizeof secret), add_range(&remote, address(of->secret_at), sizeof secret);
   return read_ranges((pid_t)of->process, &local, &remote) && memcmp(secret, of->secret, sizeof secret) == 0;

@@ -13,11 +13,11 @@ typedef struct rt_memory_name {
   uint64_t secret_at, secret[2];
 } rt_memory_name;
 
-/* That of this process. */
-void rt_memory_own(rt_memory_name *out);
-/* Can this process read it? Not on other systems, in containers that hide processes from each other, nor
- * where the system forbids it. */
-bool rt_memory_is_readable(const rt_memory_name *of);
+/* That of this process, which stays where it is made. */
+void rt_memory_name_own(rt_memory_name *out);
+/* Can this process, whose own is *self, read it? Not on other systems, in containers that hide processes from
+ * each other, nor where the system forbids it. */
+bool rt_memory_is_readable(const rt_memory_name *self, const rt_memory_name *of);
 /* Copies the elements of `box`, as rt_box_copy does; the source is an address there. False: it cannot be
  * read, and some of the target may have been written. */
 bool rt_memory_read_box(const rt_memory_name *of, const ir_box *box, size_t bytes, const ir_box *from,

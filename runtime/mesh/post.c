@@ -12,6 +12,9 @@
  * to receive or to answer waits no longer than this; and where none is. A look takes about a microsecond. */
 enum { LOOK_NS = 1000000, LOOK_IDLE_NS = 20000000 };
 
+/* Messages of fewer bytes are sent in no more time than it takes to wait for who reads them. */
+enum { OFFERED_BYTES = 256 << 10 };
+
 typedef struct peer {
   atomic_int_fast64_t heard_ns;
   atomic_bool left;
@@ -21,6 +24,8 @@ struct rt_post {
   const ir_mem *mem;
   rt_transport *transport;
   int64_t timeout_ns;
+  rt_memory_name memory;
+  size_t offered_bytes;
   pthread_mutex_t transport_lock; /* one call of the transport at a time; taken before `lock` */
   pthread_mutex_t run_lock;       /* one run at a time */
   pthread_mutex_t lock;           /* guards what follows */
@@ -41,6 +46,9 @@ void rt_post_note(rt_post *p, rt_post_state state) {
 }
 const rt_transport *rt_post_transport(const rt_post *p) { return p->transport; }
 int64_t rt_post_timeout(const rt_post *p) { return p->timeout_ns; }
+const rt_memory_name *rt_post_memory(const rt_post *p) { return &p->memory; }
+size_t rt_post_offered_bytes(const rt_post *p) { return p->offered_bytes; }
+void rt_post_offer_from(rt_post *p, size_t bytes) { p->offered_bytes = bytes; }
 
 /* The transport has failed. With both locks. */
 static void give_up(rt_post *p, const ir_error *why) {
@@ -204,6 +212,8 @@ ir_status rt_post_open(rt_transport *transport, int64_t timeout_ns, rt_post **ou
   p->mem = transport->mem;
   p->transport = transport;
   p->timeout_ns = timeout_ns;
+  p->offered_bytes = OFFERED_BYTES;
+  rt_memory_name_own(&p->memory);
   p->last = &p->early;
   pthread_mutex_init(&p->transport_lock, NULL);
   pthread_mutex_init(&p->run_lock, NULL);

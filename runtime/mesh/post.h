@@ -4,6 +4,7 @@
 #ifndef VIEWFOLD_RUNTIME_MESH_POST_H
 #define VIEWFOLD_RUNTIME_MESH_POST_H
 
+#include "runtime/mesh/peer_memory.h"
 #include "runtime/mesh/transport.h"
 
 typedef struct rt_post rt_post;
@@ -38,6 +39,11 @@ ir_status rt_post_open(rt_transport *transport, int64_t timeout_ns, rt_post **ou
 void rt_post_close(rt_post *post);
 const rt_transport *rt_post_transport(const rt_post *post);
 int64_t rt_post_timeout(const rt_post *post);
+const rt_memory_name *rt_post_memory(const rt_post *post); /* of this process */
+/* Messages of at least so many bytes are offered, and read from where they lie, on meshes that are made after
+ * it is set. */
+size_t rt_post_offered_bytes(const rt_post *post);
+void rt_post_offer_from(rt_post *post, size_t bytes);
 
 /* What is known of the other processes at the end of a run: after RT_POST_GOOD, where all have come to the
  * end, the post closes in agreement with them; after RT_POST_FAILED it waits an eighth of the time of

@@ -178,7 +178,7 @@ static ir_status receive_all(rank_device *d, rt_transfer *t, bool *done, rank_wa
     const rt_message *m = &route->receives[t->received];
     bool here = false;
     if (m->peer == d->endpoint.device) continue;
-    *want = (rank_want){m->peer, t->number, t->kind};
+    *want = (rank_want){m->peer, t->number, t->kind, m->bytes};
     if (atomic_load(&d->all->cancelled)) return fail_cancelled(d, t, m->peer, error);
     ir_status status = receive(d, t, m, &here, error);
     if (status || !here) return status;
@@ -215,15 +215,14 @@ static ir_status receive_others(rank_device *d, const rt_transfer *t, ir_error *
 /* Has the part been read by all that it was offered? */
 static ir_status check_readers(rank_device *d, const rt_transfer *t, bool *done, rank_want *want,
                                ir_error *error) {
-  uint32_t reader, again;
+  const rt_message *m = rt_rank_offered(d, t->number);
   bool ended = false;
-  *done = !rt_rank_has_offered(d, t->number, &reader);
+  *done = !m;
   if (*done) return IR_OK;
-  *want = (rank_want){reader, t->number, t->kind};
-  if (atomic_load(&d->all->cancelled)) return fail_cancelled(d, t, reader, error);
-  is_past(d, reader, t->number, &ended); /* before looking again: it says that it has read before it ends */
-  if (ended && rt_rank_has_offered(d, t->number, &again) && again == reader)
-    return fail_apart(d, t, reader, true, error);
+  *want = (rank_want){m->peer, t->number, t->kind, m->bytes};
+  if (atomic_load(&d->all->cancelled)) return fail_cancelled(d, t, m->peer, error);
+  is_past(d, m->peer, t->number, &ended); /* before looking again: it says that it has read before it ends */
+  if (ended && rt_rank_offered(d, t->number) == m) return fail_apart(d, t, m->peer, true, error);
   return IR_OK;
 }
 

@@ -13,10 +13,6 @@ typedef struct rt_ranks rt_ranks;
 
 extern const rt_engine rt_rank_engine;
 
-/* Messages of at least so many bytes are offered, to be read from where they lie, by meshes that are made
- * from now on. Tests set it. */
-extern size_t rt_ranks_offered_bytes;
-
 /* The process that has a device: the one that the mesh says, or else each process has as many that follow one
  * another as the next, or one more. */
 uint32_t rt_process_of(const ir_mesh *mesh, uint32_t processes, uint32_t device);

@@ -46,6 +46,7 @@ typedef struct rank_want {
   uint32_t missing; /* the device */
   uint64_t number;  /* of its exchange */
   const char *kind; /* of exchange */
+  int64_t bytes;    /* that are missing */
 } rank_want;
 
 struct rt_ranks {
@@ -99,8 +100,8 @@ ir_status rt_rank_offer(rank_device *device, const rt_transfer *transfer, const 
 void rt_rank_note_taken(rank_device *device, const rt_header *header);
 /* Takes an offer off the list that was refused; false: there is none. */
 bool rt_rank_next_refused(rank_device *device, rank_offer *out);
-/* Is something offered in the exchange that has not been taken? *to: a device that has not. */
-bool rt_rank_has_offered(rank_device *device, uint64_t number, uint32_t *to);
+/* What is offered in the exchange and has not been taken; NULL: nothing. */
+const rt_message *rt_rank_offered(rank_device *device, uint64_t number);
 /* The bytes of the message that a packet offers; -1: it is none. */
 int64_t rt_rank_offered_bytes(const rt_packet *packet);
 /* Reads what is offered, and answers. *taken false: it cannot be read; the message comes once more. */

@@ -56,7 +56,7 @@ ir_status rt_rank_offer(rank_device *d, const rt_transfer *t, const rt_message *
     return ir_fail(error, IR_ERR_MEMORY, "exchange %llu (%s): out of memory", (unsigned long long)t->number,
                    t->kind);
   }
-  rt_memory_own(&part.memory);
+  part.memory = *rt_post_memory(r->post);
   memcpy(packet->data, &part, sizeof part);
   packet->header.exchange = t->number;
   packet->header.step = t->exchange;
@@ -92,13 +92,11 @@ bool rt_rank_next_refused(rank_device *d, rank_offer *out) {
   return found;
 }
 
-bool rt_rank_has_offered(rank_device *d, uint64_t number, uint32_t *to) {
-  bool found = false;
+const rt_message *rt_rank_offered(rank_device *d, uint64_t number) {
+  const rt_message *found = NULL;
   pthread_mutex_lock(&d->lock);
-  for (uint32_t i = 0; i < d->offer_count && !found; i++) {
-    found = d->offers[i].number == number;
-    if (found) *to = d->offers[i].message->peer;
-  }
+  for (uint32_t i = 0; i < d->offer_count && !found; i++)
+    if (d->offers[i].number == number) found = d->offers[i].message;
   pthread_mutex_unlock(&d->lock);
   return found;
 }
@@ -115,7 +113,8 @@ int64_t rt_rank_offered_bytes(const rt_packet *packet) {
 static bool is_readable(rt_ranks *r, uint32_t process, const rt_memory_name *memory) {
   atomic_uchar *known = &r->knowledge[process].memory;
   if (atomic_load(known) == RANK_MEMORY_UNKNOWN)
-    atomic_store(known, rt_memory_is_readable(memory) ? RANK_MEMORY_READABLE : RANK_MEMORY_CLOSED);
+    atomic_store(known, rt_memory_is_readable(rt_post_memory(r->post), memory) ? RANK_MEMORY_READABLE
+                                                                               : RANK_MEMORY_CLOSED);
   return atomic_load(known) == RANK_MEMORY_READABLE;
 }
 

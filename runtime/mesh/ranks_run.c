@@ -7,9 +7,6 @@
 #include "runtime/mesh/route.h"
 #include "runtime/system/pool.h"
 
-/* Messages of fewer bytes are copied in less time than it takes to wait for who reads them. */
-size_t rt_ranks_offered_bytes = 256 << 10;
-
 uint32_t rt_process_of(const ir_mesh *mesh, uint32_t processes, uint32_t device) {
   if (mesh->devices) return mesh->devices[device].rank;
   return (uint32_t)((uint64_t)device * processes / mesh->device_count);
@@ -139,7 +136,7 @@ ir_status rt_ranks_make(const ir_mem *mem, const ir_mesh *mesh, rt_post *post, r
   memset(r, 0, size_of(count));
   memset(knowledge, 0, transport->processes * sizeof *knowledge);
   r->knowledge = knowledge;
-  r->offered_bytes = rt_ranks_offered_bytes;
+  r->offered_bytes = rt_post_offered_bytes(post);
   r->receiver = (rt_receiver){accept_packet, progress_of, fail_transport};
   r->mem = mem;
   r->packets = transport->mem;
@@ -193,7 +190,7 @@ static uint32_t first_device(const rt_ranks *r, uint32_t process) {
 
 static ir_status advance_agreement(rank_device *d, void *user, bool *done, rank_want *want, ir_error *error) {
   const agreement *a = user;
-  *want = (rank_want){first_device(d->all, a->from), d->number, "the end of the run"};
+  *want = (rank_want){first_device(d->all, a->from), d->number, "the end of the run", 0};
   *done = atomic_load(&d->all->rounds) >> a->round & 1;
   return atomic_load(&d->all->cancelled) ? ir_fail(error, IR_ERR_DEVICE, "another device has failed") : IR_OK;
 }

@@ -10,6 +10,7 @@
 /* A device sleeps between two looks at the transport, which nobody rings: first for as long as a sleep takes
  * at least, then twice as long each time, up to what a late packet may cost. */
 enum { SLEEP_NS = 50000, LONGEST_SLEEP_NS = 1000000 };
+enum { MOST_YIELD_NS = 10000000 }; /* 20 MB: a sleep is not much beside more */
 /* How long a device waits before it asks the one that it waits for, and between two questions; but no longer
  * than an eighth of the time after which a silent process is gone. */
 enum { ASK_NS = 100000000 };
@@ -107,6 +108,13 @@ static ir_status ask(rank_device *d, const rank_want *want, patience *p, ir_erro
 
 /* waiting */
 
+/* How long it looks before it sleeps: no shorter than the message takes at 2 GB/s. Nobody rings when it has
+ * been read: two that slept meanwhile would read in turns, each while the other sleeps. */
+static int64_t yield_ns(int64_t bytes) {
+  int64_t more = bytes / 2;
+  return RT_YIELD_NS + (more < MOST_YIELD_NS ? more : MOST_YIELD_NS);
+}
+
 ir_status rt_rank_wait(rank_device *d, rank_advance advance, void *user, ir_error *error) {
   rt_ranks *r = d->all;
   int64_t first_ns = ir_now_ns(), sleep = SLEEP_NS;
@@ -119,7 +127,7 @@ ir_status rt_rank_wait(rank_device *d, rank_advance advance, void *user, ir_erro
     if (status || done) return status;
     rt_post_progress(r->post, false);
     if (rings != rt_bell_rings(&d->bell)) continue;
-    if (r->spins && rt_bell_look_again(ir_now_ns() - first_ns, RT_SPIN_NS, RT_YIELD_NS)) continue;
+    if (r->spins && rt_bell_look_again(ir_now_ns() - first_ns, RT_SPIN_NS, yield_ns(want.bytes))) continue;
     status = ask(d, &want, &patience, error);
     if (status && rings == rt_bell_rings(&d->bell)) return status;
     if (status) { /* what it sent before it left has come just now */

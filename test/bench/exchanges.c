@@ -1,15 +1,19 @@
+#define _GNU_SOURCE /* sched_setaffinity */
 /* What exchanges cost: an all_reduce of 64 bytes and one of 16 MiB between two devices, beside what carries
  * their bytes. Devices that are threads of a process: alone. Devices of two processes: in turns with
  * MPI_Allreduce of the MPI that started them. Times are medians of differences between programs of many and
- * of few all_reduces one after the other, each with the kernel that adds up.
+ * of few all_reduces one after the other, each with the kernel that adds up. Threads have a processor each.
  *
  *   test/bench/exchanges.sh
  */
+#include <dirent.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "viewfold.h"
 #include "viewfold_mesh.h"
@@ -23,6 +27,19 @@ static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* The threads of the two devices on a processor each, as where nothing else runs. */
+static void pin_threads(void) {
+  DIR *tasks = opendir("/proc/self/task");
+  for (struct dirent *task; tasks && (task = readdir(tasks));) {
+    cpu_set_t one;
+    if (*task->d_name == '.') continue;
+    CPU_ZERO(&one);
+    CPU_SET(atoi(task->d_name) != getpid(), &one); /* that of one device is the first of the process */
+    sched_setaffinity(atoi(task->d_name), sizeof one, &one);
+  }
+  if (tasks) closedir(tasks);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -99,6 +116,9 @@ static void measure(vf_context *context, size *s, int cycle, vf_error *error) {
     int at = i < 0 ? 0 : i;
     few[at] = time_of(one, parts, results, error);
     many[at] = time_of(chain, parts, results, error);
+#ifndef WITH_MPI
+    if (i < 0) pin_threads();
+#endif
   }
   times less = times_of(few, s->rounds), more = times_of(many, s->rounds);
   s->ours[cycle] = (times){(more.median - less.median) / s->hops, (more.least - less.least) / s->hops};

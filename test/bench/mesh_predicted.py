@@ -3,9 +3,9 @@
 
     mesh_predicted.py [--build build] [--mpi openmpi|mpich] [--rounds N] [--list] [GRAPH ...]
 
-Calibrates the mesh x=2 on two processes of MPI. For each of twelve graphs it adds up what the kernels of process 0 take alone
-(`viewfold explain`), what `viewfold explain --mesh` expects of its exchanges, copies of a process's own part at a rate that is measured as
-well, and the start of a run, which is that of a graph that computes nothing; then runs the graph on the processes,
+Calibrates the mesh x=2 on two processes of MPI, each round. For each of twelve graphs it adds up what the kernels of process 0 take alone
+(`viewfold explain`), what `viewfold explain --mesh` expects of its exchanges, copies of a process's own part at the bandwidth of
+messages, and the start of a run, which is that of a graph that computes nothing; then runs the graph on the processes,
 some rounds of all graphs one after the other, and takes the fastest: other work on the machine only adds. The same with what
 `explain` expects of the kernels is shown beside it. Exit status 1 where one is off by more than 25 %.
 """
@@ -110,14 +110,6 @@ START = """graph @start(%a: f32[2] @m[x]) {
 }"""
 
 
-# Each process copies its part beside that of the other, and takes that: as many bytes.
-COPY_BYTES = 8 << 20
-COPY = f"""graph @copy(%a: f32[{COPY_BYTES // 2}] @m[x]) {{
-  %b = shard %a to=[-]
-  return %b
-}}"""
-
-
 class Machine:
     def __init__(self, given, folder):
         self.command = os.path.join(given.build, "viewfold")
@@ -189,14 +181,40 @@ def without_exchanges(text):
     return f"{head}{more}) {{{rest}".replace("  return ", "  return " + "".join(f"%{name}, " for name in results)), copied
 
 
-def expected(machine, path, name, copy_rate):
-    """Milliseconds: of the kernels of process 0 as the model says and as they take alone, and of what moves"""
-    part = machine.say("dump", "--stage=rank:0", path)
-    alone, copied = without_exchanges(part)
-    details = machine.say("explain", machine.file(f"{name}.part.vf", alone), "--threads", "1", "--kernel", "all")
-    model, took = (sum(float(ms) for ms in re.findall(rf"^  {key} +([\d.e+-]+) ms", details, re.M)) for key in ("expects", "took"))
-    moves = sum(float(us) for us in re.findall(r"^  (?!next best)\S.* ([\d.e+-]+) us$", machine.say("explain", "--mesh", path), re.M))
-    return model, took, moves * 1e-3, copied / copy_rate
+class Mesh:
+    """What messages cost, as calibrated when they were fastest"""
+
+    def __init__(self):
+        self.latency, self.bandwidth = math.inf, 0.0
+
+    def calibrate(self, machine):
+        found = re.search(r"latency=\[(.*?)\] bandwidth=\[(.*?)\]", machine.say("mesh", "calibrate", "x=2", processes=True))
+        self.latency, self.bandwidth = min(self.latency, float(found[1])), max(self.bandwidth, float(found[2]))
+
+    def __str__(self):
+        return f"mesh @m [x=2] latency=[{self.latency!r}] bandwidth=[{self.bandwidth!r}]"
+
+
+class Step:
+    def __init__(self, machine, name, mesh, text):
+        self.machine, self.name, self.text = machine, name, text
+        self.path = machine.file(f"{name}.vf", f"{mesh}\n{text}\n")
+        self.took, self.kernels, self.model = math.inf, math.inf, math.inf
+        alone, self.copied = without_exchanges(machine.say("dump", "--stage=rank:0", self.path))
+        self.alone = machine.file(f"{name}.part.vf", alone)
+
+    def measure(self):
+        self.took = min(self.took, self.machine.measure(self.path))
+
+    def exchanges(self, mesh):
+        rows = self.machine.say("explain", "--mesh", self.machine.file(f"{self.name}.moves.vf", f"{mesh}\n{self.text}\n"))
+        return sum(float(us) for us in re.findall(r"^  (?!next best)\S.* ([\d.e+-]+) us$", rows, re.M)) * 1e-3
+
+    def explain(self):
+        """What the kernels of process 0 take alone, and what the model expects of them"""
+        details = self.machine.say("explain", self.alone, "--threads", "1", "--kernel", "all")
+        took, model = (sum(float(ms) for ms in re.findall(rf"^  {key} +([\d.e+-]+) ms", details, re.M)) for key in ("took", "expects"))
+        self.kernels, self.model = min(self.kernels, took), min(self.model, model)
 
 
 def main():
@@ -213,28 +231,25 @@ def main():
         return print("\n".join(names))
     with tempfile.TemporaryDirectory() as folder:
         machine = Machine(given, folder)
-        mesh = machine.say("mesh", "calibrate", "x=2", processes=True).strip()
-        print(mesh)
-        paths = {name: machine.file(f"{name}.vf", f"{mesh}\n{GRAPHS[name]}\n") for name in names}
-        empty = machine.file("start.vf", f"{mesh}\n{START}\n")
-        copying = machine.file("copy.vf", f"{mesh}\n{COPY}\n")
-        took, start, copies = {name: [] for name in names}, [], []
+        mesh = Mesh()
+        mesh.calibrate(machine)
+        steps = {name: Step(machine, name, mesh, GRAPHS[name]) for name in names}
+        start = Step(machine, "start", mesh, START)
         for _ in range(given.rounds):
-            start.append(machine.measure(empty))
-            copies.append(machine.measure(copying))
-            for name in names:
-                took[name].append(machine.measure(paths[name]))
-        latency, bandwidth = (float(re.search(rf"{key}=\[(.*?)\]", mesh)[1]) for key in ("latency", "bandwidth"))
-        copy_rate = COPY_BYTES / (min(copies) - min(start) - (latency + COPY_BYTES / bandwidth) * 1e3)  # bytes in a millisecond
-        print(f"start of a run: {min(start):.4f} ms; copies in a process: {copy_rate * 1e-6:.2f} GB/s")
+            for step in (start, *steps.values()):
+                step.measure()
+            for step in steps.values():
+                step.explain()
+            mesh.calibrate(machine)
+        print(f"{mesh}\nstart of a run: {start.took:.4f} ms")
         print(f"{'graph':12}   model  kernels exchanges  copies  predicted  measured  ratio, by the model")
         off = 0
-        for name in names:
-            model, kernels, exchanges, copies = expected(machine, paths[name], name, copy_rate)
-            ms, rest = min(took[name]), exchanges + copies + min(start)
-            off += abs((kernels + rest) / ms - 1) > OFF
-            print(f"{name:12} {model:7.3f}  {kernels:7.3f}   {exchanges:7.3f} {copies:7.3f}    {kernels + rest:7.3f}   {ms:7.3f} "
-                  f"  {(kernels + rest) / ms:4.2f}   {(model + rest) / ms:4.2f}")
+        for name, step in steps.items():
+            exchanges, copies = step.exchanges(mesh), step.copied / mesh.bandwidth * 1e3
+            rest = exchanges + copies + start.took
+            off += abs((step.kernels + rest) / step.took - 1) > OFF
+            print(f"{name:12} {step.model:7.3f}  {step.kernels:7.3f}   {exchanges:7.3f} {copies:7.3f}    {step.kernels + rest:7.3f}   "
+                  f"{step.took:7.3f}   {(step.kernels + rest) / step.took:4.2f}   {(step.model + rest) / step.took:4.2f}")
         print(f"{len(names) - off} of {len(names)} within {OFF:.0%}")
         return off > 0
 

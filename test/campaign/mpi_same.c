@@ -19,7 +19,6 @@
 #include "frontend/mesh/processes.h"
 #include "frontend/mesh/sharded.h"
 #include "frontend/text/reader.h"
-#include "runtime/mesh/ranks.h"
 #include "ir/mesh/sharding.h"
 #include "runtime/context.h"
 #include "runtime/mesh/box.h"
@@ -322,8 +321,8 @@ int main(int argc, char **argv) {
   if (argc < 2)
     return fprintf(stderr, "mpi_same RECORD [--seed N] [--count N] [--reshards LIST] [--offered BYTES]\n"), 2;
   cases given = cases_read_with(argc - 1, argv + 1, 30, more, 2);
-  rt_ranks_offered_bytes = (size_t)offered;
   if (!open_contexts()) return 2;
+  if (joined) rt_post_offer_from(rt_context_post(context), (size_t)offered);
   record = fopen(argv[1], joined ? "r" : "w");
   if (!record) return fprintf(stderr, "%s cannot be opened\n", argv[1]), 2;
   cases_run(&given, try_graph);
