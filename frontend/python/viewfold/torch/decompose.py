@@ -89,7 +89,16 @@ def _multi_head_attention(query: Tensor, key: Tensor, value: Tensor, width: int,
     return y, p.mean(1) if average_attn_weights else p
 
 
-_OURS = {"_transformer_encoder_layer_fwd": _encoder_layer, "_native_multi_head_attention": _multi_head_attention}
+def _batch_norm(x: Tensor, scale: Tensor | None, shift: Tensor | None, mean: Tensor | None, var: Tensor | None, training: bool,
+                momentum: float, eps: float) -> Any:
+    """By statistics that stay as they are, which has a row; what torch knows of the others is made of many operations."""
+    if training or mean is None or var is None:
+        return get_decompositions([torch.ops.aten.native_batch_norm])[torch.ops.aten.native_batch_norm.default](
+            x, scale, shift, mean, var, training, momentum, eps)
+    return torch.ops.aten._native_batch_norm_legit_no_training.default(x, scale, shift, mean, var, momentum, eps)
+
+
+_OURS = {"native_batch_norm": _batch_norm, "_transformer_encoder_layer_fwd": _encoder_layer, "_native_multi_head_attention": _multi_head_attention}
 
 
 @cache
