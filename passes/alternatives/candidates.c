@@ -218,7 +218,7 @@ static void sum_up(pass_alternatives *a, alternatives_node *f) {
   double terms = reduces ? pass_elements(a->g, n->src[0]) / f->elements : 1;
   f->below = reduces ? terms : pass_element_cost(n);
   f->irregular = irregularity(a->g, f->node);
-  f->reduces = reduces;
+  f->reduces = reduces, f->computed = !is_view(n);
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
     const alternatives_node *below = ir_shape(a->g, n->src[k]) ? find(a, n->src[k]) : NULL;
     if (!below) continue;
@@ -227,7 +227,7 @@ static void sum_up(pass_alternatives *a, alternatives_node *f) {
       f->base = below->base;
     f->after |= below->after || (below->root && !(below->local && !below->reduces));
     f->of_local |= below->of_local || below->root;
-    f->reduces |= below->reduces;
+    f->reduces |= below->reduces, f->computed |= below->computed;
     f->below += below->root ? 0 : times * below->below;
     f->accesses += below->root ? 1 : times * below->accesses;
     f->irregular += below->root ? 0 : times * below->irregular;
@@ -298,7 +298,9 @@ static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, doub
   const ir_node *n = ir_get(a->g, f->node);
   bool repeats = f->elements > MOST_REPEATS * pass_elements(a->g, f->base);
   bool renames = is_view(n) && irregularity(a->g, f->node) == 0;
-  return !f->root && !f->leaf && !f->after && !(f->of_local && f->reduces) && !renames && !repeats &&
+  /* views are index arithmetic: a copy is made only for a reduction, whose loops read it again and again */
+  bool idle = !f->computed && !a->fused.nodes[0].reduces;
+  return !f->root && !f->leaf && !f->after && !idle && !(f->of_local && f->reduces) && !renames && !repeats &&
          !is_term(a->g, f->node) && f->accesses > 0 && ir_rank(a->g, f->node) &&
          bytes_of(a->g, f) <= MOST_GROWTH * bytes;
 }

@@ -357,8 +357,7 @@ static bool try_chain(const char *chain, measures *out) {
   if (ir_graph_init(&g, &ir_mem_libc, &error) != IR_OK) return failed(chain, error.text, 0);
   ir_ref node = fe_chain_parse(&g, "<chain>", chain, strlen(chain)),
          results = node ? ir_tuple(&g, &node, 1) : 0;
-  pass_shaping shaping = {.compared = PASS_COMPARED_NEVER}; /* with two kernels, of which one copies a view */
-  pass_options options = {.target = &target, .verify = true, .shaping = &shaping};
+  pass_options options = {.target = &target, .verify = true};
   bool good = results && pass_pipeline(&g, results, &options, &plan, &error) == IR_OK;
   if (!good) failed(chain, error.text, 0);
   if (good) {
