@@ -68,7 +68,7 @@ static void copy_operands(pass_state *s) {
   s->root = pass_pack_copies(s->g, s->root, s->options->target, s->strategy);
 }
 
-static void read_copies(pass_state *s) { s->root = pass_pack_reuse(s->g, s->root); }
+static void read_copies(pass_state *s) { s->root = pass_pack_reuse(s->g, s->root, s->strategy); }
 
 static void batch_stream(pass_state *s) { s->root = pass_batch_stream(s->g, s->root, s->options->target); }
 

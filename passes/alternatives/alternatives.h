@@ -28,10 +28,11 @@ enum {
 /* A node that is fused into a kernel. */
 typedef struct alternatives_node {
   ir_ref node;
-  ir_ref base;   /* what is below it and views; the node itself: it is none */
+  ir_ref base;   /* what is below it and views that mask nothing; the node itself: it is none */
   bool root;     /* the kernel computes it for itself: its value, or one of a row group */
   bool local;    /* of these: it is in no memory */
   bool leaf;     /* it is in memory */
+  bool computed; /* not by views alone */
   bool reduces;  /* a reduction is fused into it */
   bool after;    /* it needs another value that the kernel computes for itself, and that it cannot do again */
   bool of_local; /* it needs one that it can: it is local, and elementwise */

@@ -217,15 +217,16 @@ static void sum_up(pass_alternatives *a, alternatives_node *f) {
   double terms = reduces ? pass_elements(a->g, n->src[0]) / f->elements : 1;
   f->below = reduces ? terms : pass_element_cost(n);
   f->irregular = irregularity(a->g, f->node);
-  f->reduces = reduces;
+  f->reduces = reduces, f->computed = !is_view(n);
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
     const alternatives_node *below = ir_shape(a->g, n->src[k]) ? find(a, n->src[k]) : NULL;
     if (!below) continue;
     double times = k == 0 ? terms : 1;
-    if (k == 0 && is_view(n) && ir_operand_count(n) == 1 && !below->root) f->base = below->base;
+    if (k == 0 && is_view(n) && ir_operand_count(n) == 1 && n->op != IR_OP_PAD && !below->root)
+      f->base = below->base;
     f->after |= below->after || (below->root && !(below->local && !below->reduces));
     f->of_local |= below->of_local || below->root;
-    f->reduces |= below->reduces;
+    f->reduces |= below->reduces, f->computed |= below->computed;
     f->below += below->root ? 0 : times * below->below;
     f->accesses += below->root ? 1 : times * below->accesses;
     f->irregular += below->root ? 0 : times * below->irregular;
@@ -296,7 +297,9 @@ static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, doub
   const ir_node *n = ir_get(a->g, f->node);
   bool repeats = f->elements > MOST_REPEATS * pass_elements(a->g, f->base);
   bool renames = is_view(n) && irregularity(a->g, f->node) == 0;
-  return !f->root && !f->leaf && !f->after && !(f->of_local && f->reduces) && !renames && !repeats &&
+  /* views are index arithmetic: a copy is made only for a reduction, whose loops read it again and again */
+  bool idle = !f->computed && !a->fused.nodes[0].reduces;
+  return !f->root && !f->leaf && !f->after && !idle && !(f->of_local && f->reduces) && !renames && !repeats &&
          !is_term(a->g, f->node) && f->accesses > 0 && ir_rank(a->g, f->node) &&
          bytes_of(a->g, f) <= MOST_GROWTH * bytes;
 }
@@ -317,7 +320,7 @@ static bool is_whole(const alternatives_node *f, double all) {
   return f->above == 0 && f->evaluations <= f->elements && f->elements * f->below > NEARLY * all;
 }
 
-/* Of the views of one value one is tried first, and the value itself: others differ from these by little. */
+/* Of the views of one value one is tried, and the value itself: others differ from these by little. */
 static bool is_like(const alternatives_fused *fused, const alternatives_node *f, const ir_ref *values,
                     uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
@@ -335,13 +338,13 @@ static bool is_listed(ir_ref node, const ir_ref *values, uint32_t count) {
 }
 
 /* The value that promises most beside those listed; 0: none promises anything. */
-static ir_ref best_beside(const pass_alternatives *a, const ir_ref *values, uint32_t count, bool like) {
+static ir_ref best_beside(const pass_alternatives *a, const ir_ref *values, uint32_t count) {
   double most = 0;
   ir_ref best = 0;
   for (uint32_t i = 0; i < a->fused.count; i++) {
     const alternatives_node *f = &a->fused.nodes[i];
     if (!f->tried || (best && f->promise <= most) || is_listed(f->node, values, count) ||
-        (!like && is_like(&a->fused, f, values, count)))
+        is_like(&a->fused, f, values, count))
       continue;
     best = f->node, most = f->promise;
   }
@@ -365,8 +368,6 @@ uint32_t alternatives_candidates(pass_alternatives *a, bool very_far, ir_ref *va
   }
   for (uint32_t i = 0; i < a->fused.count; i++)
     a->fused.nodes[i].tried &= a->always || (any ? a->fused.nodes[i].promise > 0 : very_far);
-  for (int like = 0; like < 2; like++)
-    for (ir_ref best; count < room && (best = best_beside(a, values, count, like)) != 0;)
-      values[count++] = best;
+  for (ir_ref best; count < room && (best = best_beside(a, values, count)) != 0;) values[count++] = best;
   return count;
 }

@@ -19,12 +19,16 @@
 ir_ref pass_pack_copies(ir_graph *g, ir_ref results, const ir_target *target, const pass_strategy *strategy);
 /* constants.c: stores what is computed from constants alone, where others read it. */
 ir_ref pass_store_constants(ir_graph *g, ir_ref results, const ir_target *target);
-/* reuse.c: where packing has stored a value as it is, all its users read it from memory. */
-ir_ref pass_pack_reuse(ir_graph *g, ir_ref results);
+/* reuse.c: where packing has stored a value as it is, all its users read it from memory; sums are stored
+ * whose axes their users take apart. */
+ir_ref pass_pack_reuse(ir_graph *g, ir_ref results, const pass_strategy *strategy);
 
 /* reuse.c: rebuilds the live nodes, users after sources, with each value that is marked PACK_STORED stored;
  * all users then read it from memory. map: by node, what has become of it. False when memory is short. */
 enum { PACK_STORED = 1 }; /* a mark */
+/* apart.c: marks sums of products that are stored since what is computed of them takes their innermost axis
+ * apart. Is there any? */
+bool pack_mark_apart(ir_graph *g, const ir_ref *live, size_t count, uint8_t *stored);
 bool pack_store_values(ir_graph *g, const ir_ref *live, size_t count, const uint8_t *stored, ir_ref *map);
 
 /* elements: neighbours so far apart, two of f32 and four of f16, share a cache line */

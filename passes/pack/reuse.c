@@ -47,13 +47,15 @@ bool pack_store_values(ir_graph *g, const ir_ref *live, size_t count, const uint
   return good;
 }
 
-ir_ref pass_pack_reuse(ir_graph *g, ir_ref results) {
+ir_ref pass_pack_reuse(ir_graph *g, ir_ref results, const pass_strategy *strategy) {
   ir_ref *live = NULL, *map = ir_alloc(g->mem, ((size_t)results + 1) * sizeof *map), root = 0;
   uint8_t *copied = ir_alloc(g->mem, (size_t)results + 1);
   size_t count = 0, cap = 0;
   if (map && copied && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) {
     memset(copied, 0, (size_t)results + 1);
-    if (!find_copied(g, live, count, copied)) root = results;
+    bool any = find_copied(g, live, count, copied);
+    if (strategy->panel_columns) any |= pack_mark_apart(g, live, count, copied);
+    if (!any) root = results;
     else if (pack_store_values(g, live, count, copied, map)) root = map[results];
   }
   ir_free(g->mem, live, cap * sizeof *live);

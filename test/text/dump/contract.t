@@ -155,3 +155,20 @@ $ viewfold dump --graph padded --print-after=pack --target 'vector_bytes=64 regi
 == every other column of a product of few rows is taken from all of them
 $ viewfold dump --graph strided --print-after=order odd.vf | grep -c stored
 1
+
+== positions whose columns a mask selects among are one axis of the product, which is stored along it
+<<< selected.vf
+graph @selected(%x: f32[1,256,14,14], %w: f32[128,256,1,1], %m: bool[14]) {
+  %c = conv %x, %w
+  %y = where %m, %c, 0.0
+  return %y
+}
+graph @shifted(%x: f32[1,256,14,14], %w: f32[128,256,1,1], %b: f32[128]) {
+  %c = conv %x, %w, %b
+  %y = relu %c
+  return %y
+}
+>>>
+$ for g in selected shifted; do viewfold dump --graph $g --print-after=pack --target 'vector_bytes=64 registers=32' selected.vf | grep -c 'stored .* : f32.1,1,128,196.' || true; done
+1
+0

@@ -117,7 +117,7 @@ $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' pool.vf | gr
   lanes   16 of f32, unroll factor 2
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' channelwise.vf | grep '^  lanes'
   lanes   16 of f32, unroll factor 2
-  lanes   16 of f32
+  lanes   16 of f32, unroll factor 4
 
 == windows without masks share rows of four results, and their vectors overlap where these fill none: 27 are two, not four
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' small_pool.vf | grep -o 'split a1 .*'
