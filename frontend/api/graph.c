@@ -5,6 +5,7 @@
 #include "frontend/api/api.h"
 #include "frontend/api/references.h"
 #include "frontend/report/dump.h"
+#include "frontend/text/names.h"
 #include "frontend/text/reader.h"
 #include "ir/print/print.h"
 #include "passes/ops/ops.h"
@@ -403,6 +404,16 @@ vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const c
   return g;
 }
 
+static ir_parsed_graph block_of(const vf_graph *g, ir_named *results, size_t count) {
+  return (ir_parsed_graph){.kind = IR_BLOCK_GRAPH,
+                           .name = g->name,
+                           .name_length = g->name_length,
+                           .params = g->inputs,
+                           .param_count = g->input_count,
+                           .results = results,
+                           .result_count = count};
+}
+
 char *vf_graph_text(vf_graph *g, vf_error *error) {
   ir_error failure = {0};
   char *made = NULL;
@@ -416,10 +427,13 @@ char *vf_graph_text(vf_graph *g, vf_error *error) {
     ir_named *results = fe_graph_results(g, &count);
     ir_text_init(&text, g->ir.mem);
     g->ir.error = &failure;
-    if (results)
-      ir_print_named(&g->ir, g->name, g->name_length, g->inputs, g->input_count, results, count, &text);
+    const ir_parsed_graph block = block_of(g, results, count);
+    fe_names names = {0};
+    if (results && fe_names_of(&g->statements, &g->ir, &block, &names))
+      ir_print_with_names(&g->ir, &block, names.list, names.count, &text);
     else text.failed = true;
     g->ir.error = &g->error;
+    fe_names_free(g->ir.mem, &names);
     ir_free(g->ir.mem, results, count * sizeof *results);
     made = fe_text_out(g->context, &text, &failure);
   }
@@ -430,13 +444,7 @@ char *vf_graph_text(vf_graph *g, vf_error *error) {
 static void dump_stage(vf_graph *g, const char *stage, ir_text *out, ir_error *error) {
   size_t count;
   ir_named *results = fe_graph_results(g, &count);
-  const ir_parsed_graph block = {.kind = IR_BLOCK_GRAPH,
-                                 .name = g->name,
-                                 .name_length = g->name_length,
-                                 .params = g->inputs,
-                                 .param_count = g->input_count,
-                                 .results = results,
-                                 .result_count = count};
+  const ir_parsed_graph block = block_of(g, results, count);
   fe_dump_options options = {.module = rt_context_codegen(g->context->runtime),
                              .context = g->context->runtime,
                              .statements = &g->statements,

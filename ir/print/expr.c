@@ -88,6 +88,9 @@ void ir_put_name(ir_printer *pr, ir_ref ref) {
     /* an input may be called a0, but nothing is called resource(0) without quotes */
     const char *format = n->op == IR_OP_RESOURCE ? "resource(%u)" : "a%u";
     ir_textf(pr->out, format, pr->names[ref] & ~IR_PRINT_PARAM);
+  } else if (pr->names[ref] & IR_PRINT_LOCAL) {
+    const ir_named *local = &pr->locals[pr->names[ref] & ~IR_PRINT_LOCAL];
+    ir_lex_print_name(pr->out, local->name, local->length);
   } else {
     ir_text_int(pr->out, (int64_t)pr->names[ref] - 1);
   }
@@ -468,7 +471,7 @@ uint32_t ir_next_number(ir_printer *pr) {
 }
 
 void ir_put_number(ir_printer *pr, ir_ref ref) {
-  if (!(pr->names[ref] & IR_PRINT_RESULT)) pr->names[ref] = ir_next_number(pr) + 1;
+  if (!(pr->names[ref] & (IR_PRINT_RESULT | IR_PRINT_LOCAL))) pr->names[ref] = ir_next_number(pr) + 1;
   ir_put_name(pr, ref);
 }
 

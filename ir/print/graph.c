@@ -132,6 +132,21 @@ static void name_results(ir_printer *pr, const ir_named *results, size_t count) 
   }
 }
 
+/* Those of `locals` that are nodes of the block and no results. */
+static void name_locals(ir_printer *pr, const ir_ref *nodes, size_t count) {
+  for (size_t i = 0; i < count && pr->local_count; i++) {
+    size_t lo = 0, hi = pr->local_count;
+    while (lo < hi) {
+      size_t middle = lo + (hi - lo) / 2;
+      if (pr->locals[middle].ref < nodes[i]) lo = middle + 1;
+      else hi = middle;
+    }
+    if (lo < pr->local_count && pr->locals[lo].ref == nodes[i] && !pr->names[nodes[i]] &&
+        is_defined(pr, nodes[i]))
+      pr->names[nodes[i]] = IR_PRINT_LOCAL | (uint32_t)lo;
+  }
+}
+
 /* Must result i have an alias line, as newest versions of references have at the end, or because its value is
  * known by another name: the name of an input, or of an earlier result? A result without a line needs none if
  * its name is its place, as in `return true`. */
@@ -208,6 +223,7 @@ static void put_block(ir_printer *pr, const block *b, const ir_ref *nodes, size_
     else pr->names[b->params[i].ref] = IR_PRINT_PARAM | (uint32_t)i;
   ir_link_results(pr, nodes, count);
   name_results(pr, b->results, b->result_count);
+  name_locals(pr, nodes, count);
   if (pr->reserved_count) qsort(pr->reserved, pr->reserved_count, sizeof *pr->reserved, ascending);
   if (pr->place) pr->place(pr->place_user, b->func, pr->out->len, pr->out->len);
   ir_text_str(pr->out, "graph ");
@@ -333,6 +349,19 @@ void ir_print_named(const ir_graph *g, const char *name, size_t name_length, con
   ir_printer pr;
   if (ir_printer_init(&pr, g, out))
     put_graph(&pr, name, name_length, params ? params : &none, param_count, results, result_count);
+  ir_printer_free(&pr);
+}
+
+void ir_print_with_names(const ir_graph *g, const ir_parsed_graph *block, const ir_named *names,
+                         size_t name_count, ir_text *out) {
+  static const ir_named none;
+  ir_printer pr;
+  if (ir_printer_init(&pr, g, out)) {
+    pr.locals = names;
+    pr.local_count = name_count;
+    put_graph(&pr, block->name, block->name_length, block->params ? block->params : &none, block->param_count,
+              block->results, block->result_count);
+  }
   ir_printer_free(&pr);
 }
 

@@ -22,6 +22,9 @@ void ir_print_parsed_places(const ir_graph *graph, const ir_parsed_graph *block,
 /* A tensor graph with given parameters (unused ones are listed too) and names of results. */
 void ir_print_named(const ir_graph *graph, const char *name, size_t name_length, const ir_named *params,
                     size_t param_count, const ir_named *results, size_t result_count, ir_text *out);
+/* The same of a block, with names of further values, by node; each name is one value's. */
+void ir_print_with_names(const ir_graph *graph, const ir_parsed_graph *block, const ir_named *names,
+                         size_t name_count, ir_text *out);
 /* The line that defines `node` in the listing of root, without indentation and newline; the node's expression
  * if it has no line. */
 void ir_print_line(const ir_graph *graph, ir_ref root, ir_ref node, ir_text *out);
@@ -47,6 +50,7 @@ enum {
 enum { IR_PRINT_INLINE = 64 }; /* a larger expression gets a line of its own */
 #define IR_PRINT_RESULT 0x80000000u
 #define IR_PRINT_PARAM  0x40000000u
+#define IR_PRINT_LOCAL  0x20000000u
 
 typedef struct ir_printer {
   const ir_graph *graph;
@@ -54,10 +58,12 @@ typedef struct ir_printer {
   bool listing, kernel;
   bool python;     /* selections as `(a if c else b)` */
   size_t limit;    /* length of the tables, which are indexed by ref; 0: no tables */
-  uint32_t *names; /* 0: none yet; number + 1, IR_PRINT_RESULT + index into results, IR_PRINT_PARAM + index */
+  uint32_t *names; /* 0: none yet; number + 1, IR_PRINT_RESULT + index into results, IR_PRINT_PARAM + index,
+                      IR_PRINT_LOCAL + index into locals */
   uint8_t *flags;
-  uint32_t *sizes; /* of expressions: nodes as printed */
-  const ir_named *results;
+  uint32_t *sizes;                  /* of expressions: nodes as printed */
+  const ir_named *results, *locals; /* locals: names of other values, by node */
+  size_t local_count;
   uint32_t next_number;
   uint64_t *reserved; /* numbers that are names of parameters or results, ascending */
   size_t reserved_count, reserved_cap, reserved_at;

@@ -95,9 +95,24 @@ static void test_registered(void **state) {
   vf_context_destroy(c);
 }
 
+static void test_attributes(void **state) {
+  vf_context *c = vf_context_create(NULL, NULL);
+  vf_value x;
+  vf_graph *g = begin(c, &x);
+  (void)state;
+  expect_refused(
+      g, vf_apply(g, "sum", &x, 1, "axes=0,1"),
+      "expected a blank before the next one; several values are a list, as in axes=[0,1]; attributes: axis, "
+      "axes, keepdims");
+  g = begin(c, &x);
+  expect_refused(g, vf_apply(g, "pad", &x, 1, "[[1,1]]"),
+                 "found '[', expected name=value; attributes: pads, value, mode");
+  vf_context_destroy(c);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs), cmocka_unit_test(test_nothing),
-                                     cmocka_unit_test(test_escaped), cmocka_unit_test(test_text),
-                                     cmocka_unit_test(test_registered)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs),     cmocka_unit_test(test_nothing),
+                                     cmocka_unit_test(test_escaped),    cmocka_unit_test(test_text),
+                                     cmocka_unit_test(test_registered), cmocka_unit_test(test_attributes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

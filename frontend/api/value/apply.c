@@ -23,9 +23,26 @@ static bool declare_variables(ir_parser *p, const vf_graph *g, ir_text *text) {
   return good;
 }
 
-static bool attribute(ir_parser *p, ir_attr *out) {
+/* What does not begin as an attribute does; those of the operation are said. */
+static bool refuse_attribute(ir_parser *p, const char *operation) {
+  ir_text expected;
+  ir_text_init(&expected, p->graph->mem);
+  ir_text_str(&expected, ir_lex_is(&p->lex, ',')
+                             ? "a blank before the next one; several values are a list, as in axes=[0,1]"
+                             : "name=value");
+  size_t length = expected.len;
+  ir_text_str(&expected, "; attributes: ");
+  size_t named = expected.len;
+  op_put_attributes(operation, strlen(operation), &expected);
+  if (expected.len == named && expected.data) expected.data[length] = '\0';
+  ir_lex_fail(&p->lex, "bad attribute", ir_text_get(&expected));
+  ir_text_free(&expected);
+  return false;
+}
+
+static bool attribute(ir_parser *p, const char *operation, ir_attr *out) {
   ir_token name = p->lex.token;
-  if (name.kind != IR_TOKEN_WORD) return ir_lex_fail(&p->lex, "bad attribute", "name=value");
+  if (name.kind != IR_TOKEN_WORD) return refuse_attribute(p, operation);
   ir_lex_next(&p->lex);
   if (!ir_lex_expect(&p->lex, '=', "bad attribute") || !ir_parse_value_of(p, &name, out)) return false;
   out->name = name.text;
@@ -40,7 +57,7 @@ static ir_ref parse_and_apply(fe_call *c, ir_parser *p, const char *operation, c
   ir_lex_start(&p->lex, c->ir->error, operation, text, strlen(text));
   while (p->lex.token.kind != IR_TOKEN_END) {
     if (n == MAX_ATTRIBUTES) return (ir_ref)ir_lex_fail(&p->lex, "too many attributes", "the end");
-    if (!attribute(p, &attrs[n++])) return 0;
+    if (!attribute(p, operation, &attrs[n++])) return 0;
   }
   if (c->ir->error->status) return 0;
   if (p->var_count > known) {

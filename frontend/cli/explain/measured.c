@@ -207,7 +207,8 @@ static prediction predict_limits(const explain_run *r, const fe_explained *e, si
   request.param_count = find_param_states(r, e, number, params);
   pass_kernel_time time;
   if (pass_kernel_time_on(e->g, e->plan->steps[number].kernel, e->target, &request, &time)) {
-    x.predicted_ms = LAUNCH_MS + pass_time_together(&time, x.threads) * 1e-6;
+    /* rates that were measured at different times may say that it is faster than anything can be */
+    x.predicted_ms = fmax(LAUNCH_MS + pass_time_together(&time, x.threads) * 1e-6, x.limit_ms);
   }
   return x;
 }

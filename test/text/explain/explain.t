@@ -316,7 +316,7 @@ graph @two(%x: f32[300,40]) {
 $ viewfold explain two.vf | sed -n '1,3p;$p'
 graph @two: [..]
 \
-kernel   took ms  expected     limit  share  bound by      what would help most; what it is for
+kernel   took ms  share  expected     limit  bound by      what would help most; what it is for
 memory: [..]
 $ viewfold explain two.vf | grep -c '^  why'
 0

@@ -22,10 +22,12 @@ $ printf '\010\010\022\000:x\012\020\012\001x\012\003two\022\001h"\003Mul\012\03
 $ viewfold import scale.onnx -o scale.vf --in 'shape=[-1]'
 $ cat scale.vf
 graph @g(%x: f32[n=1..65536,4]) {
-  %0 = mul %x, 2.0 : f32[n,4]
-  %y = reshape %0 shape=[(n*4)] : f32[(n*4)]
+  %h = mul %x, 2.0 : f32[n,4]
+  %y = reshape %h shape=[(n*4)] : f32[(n*4)]
   return %y
 }
+$ viewfold run scale.vf --in x=[[1,2,3,4]] --out h=h.npy
+y: f32[4] = [2.0, 4.0, 6.0, 8.0]
 $ viewfold dump --stage=graph --graph g scale.vf | head -1
 graph @g(%x: f32[n=1..65536,4]) {
 
