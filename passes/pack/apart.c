@@ -10,9 +10,7 @@
 /* The sum that a node is made of, element by element and in the same order; 0: there is none, or its
  * innermost axis is one of the node, too. */
 static ir_ref sum_below(ir_graph *g, ir_ref node) {
-  enum {
-    MAX_WALKED = 64
-  }; /* nodes on the way [6 in the workloads]: a sum below more of them stays as it is */
+  enum { MAX_WALKED = 64 }; /* nodes [6 in the tests]: a sum below more of them stays as it is */
   bool splits = false;
   for (int walked = 0; walked < MAX_WALKED; walked++) {
     const ir_node *n = ir_get(g, node);
