@@ -26,8 +26,12 @@ void bench_workload_unknown(const char *id, ir_error *error) {
   const char *names[WORKLOADS];
   for (size_t i = 0; i < WORKLOADS; i++) names[i] = workloads[i].id;
   const char *near = fe_nearest(id, strlen(id), names, WORKLOADS);
+  const char *ending = strrchr(id, '.');
+  bool file = ending && strcmp(ending, ".vf") == 0;
   ir_fail(error, IR_ERR_INVALID,
-          near ? "there is no workload '%.60s'; did you mean %s?"
-               : "there is no workload '%.60s'; --list prints them",
+          file   ? "there is no workload '%.60s'; a graph is timed by viewfold run FILE.vf --time, by kernel "
+                   "with --profile"
+          : near ? "there is no workload '%.60s'; did you mean %s?"
+                 : "there is no workload '%.60s'; --list prints them",
           id, near);
 }

@@ -99,8 +99,9 @@ static int show_command(int argc, char **argv, cli_pairs *given) {
                                 {"--target", "settings", cli_last, &target},
                                 {"--profile", "a file of JSON", cli_last, &profile},
                                 {"--in", "NAME=VALUE", cli_pairs_add, given}};
-  int status = cli_read_word(help_text, options, sizeof options / sizeof *options, &word,
-                             "one file at a time, found '%s' as well", argc, argv);
+  int status =
+      cli_read_word(help_text, options, sizeof options / sizeof *options, &word,
+                    "one file at a time, found '%s' as well; -o names the page to write", argc, argv);
   if (status != CLI_END) return status;
   const char *ending = output ? other_ending(output) : NULL;
   if (ending)

@@ -165,10 +165,12 @@ class Array(_native.Array):
         raise AttributeError(of_setting(name), name=name, obj=self)
 
     def __getattr__(self, name: str) -> Any:
-        from ._hints import of_array
+        from ._hints import of_array, plain_error
 
         advice = of_array(name)
-        raise AttributeError(f"arrays have no {name}" + (f"; {advice}" if advice else ""), name=name, obj=self)
+        if advice:
+            raise plain_error(f"arrays have no {name}; {advice}")
+        raise AttributeError(f"arrays have no {name}", name=name, obj=self)
 
     # elements
 

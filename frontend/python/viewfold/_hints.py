@@ -331,6 +331,11 @@ def _near(name: str, modules: dict[str, Any]) -> list[str]:
     return [places[key] for key in begins or get_close_matches(name, places, 3, 0.75)]
 
 
+def plain_error(text: str) -> AttributeError:
+    """An error to which Python adds no suggestion of its own: names spelt alike are often other operations."""
+    return AttributeError(text, name=None, obj=None)
+
+
 def missing(place: str, name: str, behind: str = "") -> AttributeError:
     """The error of a name that the module lacks; behind: what it has instead, said where nothing else is known."""
     import viewfold
@@ -341,11 +346,11 @@ def missing(place: str, name: str, behind: str = "") -> AttributeError:
     elsewhere = [where for where, module in modules.items() if where != place and name in (
         getattr(module, "__all__", None) or [k for k, v in vars(module).items() if not inspect.ismodule(v)])]
     if elsewhere and place != "viewfold.random":
-        return AttributeError(f"{place} has no {name}; it is {elsewhere[0]}.{name}")
+        return plain_error(f"{place} has no {name}; it is {elsewhere[0]}.{name}")
     layer = "layers are functions of arrays" if place == "viewfold.nn" and name[0].isupper() else None
     advice = of_name(name) or (of_name("Linear") if layer else None) or _elsewhere(name, modules)
     if advice:
-        return AttributeError(f"{place} has no {name}; {advice}")
+        return plain_error(f"{place} has no {name}; {advice}")
     near = _near(name, modules)
-    return AttributeError(f"module {place!r} has no attribute {name!r}; " +
-                          (f"near to it: {', '.join(near)}" if near else behind or "operations by name: viewfold.apply"))
+    return plain_error(f"module {place!r} has no attribute {name!r}; " +
+                       (f"near to it: {', '.join(near)}" if near else behind or "operations by name: viewfold.apply"))

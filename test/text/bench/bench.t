@@ -203,3 +203,9 @@ $ viewfold bench --once L2chain $(printf 'a/%.0s' $(seq 3000))
 $ trap '' XFSZ; ulimit -f 8; viewfold bench --no-cache --worker 'idle=while read line; do echo ok 1; done' R4 > /dev/null
 ! viewfold bench: [..]/viewfold-bench-[..]: inputs of R4 could not be written: File too large
 ? 2
+
+== a graph in place of a workload
+$ viewfold bench net.vf
+! viewfold bench: there is no workload 'net.vf'; a graph is timed by viewfold run FILE.vf --time, by kernel with --profile
+! Try 'viewfold bench --help'.
+? 2

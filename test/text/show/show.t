@@ -251,7 +251,7 @@ $ viewfold show
 ! Try 'viewfold show --help'.
 ? 2
 $ viewfold show a.vf b.vf
-! viewfold show: one file at a time, found 'b.vf' as well
+! viewfold show: one file at a time, found 'b.vf' as well; -o names the page to write
 ! Try 'viewfold show --help'.
 ? 2
 $ viewfold show none.vf
