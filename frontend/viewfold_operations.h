@@ -61,7 +61,7 @@ VF_API vf_value vf_bit_not(vf_value x);                            /* the comple
 
 /* Not for bool. */
 VF_API vf_value vf_add(vf_value a, vf_value b);                    /* a + b; vf_number(graph, 2) for a number */
-VF_API vf_value vf_sub(vf_value a, vf_value b);                    /* a - b; likewise */
+VF_API vf_value vf_sub(vf_value a, vf_value b);                    /* a - b */
 VF_API vf_value vf_mul(vf_value a, vf_value b);                    /* a * b; vf_number(graph, 2) for a number */
 
 /* In f32 for bool and integers, in f64 for those of 64 bits. */
