@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Random shapes of all classes of work against PyTorch and JAX.
+"""Random shapes of all classes of work against PyTorch.
 
-    shapes.py [--build build] [--count N] [--seed N] [--threads N] [--only CLASS] [--jax] [--worst N] [--above FILE]
+    shapes.py [--build build] [--count N] [--seed N] [--threads N] [--only CLASS] [--first N] [--worst N] [--show]
 
 Graphs of one operation, or of the few that belong together (storing/shapes.py), each timed in turn with the same operations
-in PyTorch (oneDNN and MKL where it uses them), and with --jax compiled by XLA; the least of the peers' times counts. What is
-below 0.8 is measured again with 31 turns. Prints the geometric mean of peer / viewfold by class, how many are below 0.8 and
-the --worst. A run of less than 5 us is taken to be 5 us: the call weighs as much. Results are compared. Run it pinned to as
+in PyTorch (oneDNN and MKL where it uses them). What is below 0.8 is measured again with 31 turns. Prints the geometric mean
+of PyTorch / viewfold by class, how many are below 0.8 and the --worst. A run of less than 5 us is taken to be 5 us: the call weighs as much. Results are compared. Run it pinned to as
 many processors as threads. Exit status 1 when one is below 0.8 or a result differs.
 """
 import argparse
@@ -31,12 +30,9 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", help="a class")
-    parser.add_argument("--jax", action="store_true")
     parser.add_argument("--worst", type=int, default=20)
     parser.add_argument("--show", action="store_true", help="print the graphs; measure nothing")
     options = parser.parse_args()
-    one = "" if options.threads == 1 else "--xla_cpu_multi_thread_eigen=true"
-    os.environ.setdefault("XLA_FLAGS", one or "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
 
     from binding import Context, Refused
@@ -44,10 +40,6 @@ def main():
     from storing.eager import Eager, Lacking
 
     eager = Eager(options.threads)
-    jitted = None
-    if options.jax:
-        from storing.jitted import Jitted
-        jitted = Jitted()
     context = Context(options.build, threads=options.threads, cache=tempfile.mkdtemp(prefix="viewfold-shapes-"))
     found, lacking = [], 0
     for number in range(options.first, options.first + options.count):
@@ -58,7 +50,7 @@ def main():
             print(graph.text(), end="")
             continue
         try:
-            told = measured(context, graph, eager, jitted)
+            told = measured(context, graph, eager)
         except (Refused, Lacking) as why:
             lacking += 1
             print(f"{number} {kind}: {str(why).splitlines()[0][:150]}", flush=True)
@@ -75,7 +67,7 @@ def what(graph):
 
 def line(f):
     differs = f"  DIFFERS {f['differs']}" if f["differs"] else ""
-    return f"{f['number']:5} {f['ratio']:6.2f} {f['ms']:9.4f} ms, {f['peer']} {f['peer_ms']:9.4f}  {f['kind']}: {f['what']}{differs}"
+    return f"{f['number']:5} {f['ratio']:6.2f} {f['ms']:9.4f} ms, torch {f['torch_ms']:9.4f}  {f['kind']}: {f['what']}{differs}"
 
 
 def mean(ratios):
@@ -95,8 +87,8 @@ def report(found, lacking, worst):
     return 1 if low or any(f["differs"] for f in found) else 0
 
 
-def measured(context, graph, eager, jitted):
-    """The ratio of the fastest peer's time to viewfold's, and how results differ."""
+def measured(context, graph, eager):
+    """The ratio of PyTorch's time to viewfold's, and how results differ."""
     from storing.case import Peer
     from storing.measure import Program, difference, draw, time_in_turn
 
@@ -105,12 +97,8 @@ def measured(context, graph, eager, jitted):
     own = Program(context, graph.text(), types, graph.outputs, inputs)
     try:
         run, values = eager.program(graph, types, inputs, kept=True)
-        peers = {"torch": Peer(run)}
-        if jitted:
-            function = jitted.program(graph, types, inputs)
-            if function:
-                peers["jax"] = Peer(function)
-        first = max(p.run() for p in (own, *peers.values()))
+        peer = Peer(run)
+        first = max(own.run(), peer.run())
         own.run()
         dtype = types[graph.outputs[0]][0]
         got = own.results()[0]
@@ -118,13 +106,10 @@ def measured(context, graph, eager, jitted):
         differs = difference(got, want.astype(got.dtype), TOLERANCE.get(dtype, 1e-3)) if got.shape == want.shape else f"shapes {got.shape} {want.shape}"
         told = {}
         for rounds in (ROUNDS, TURNS):
-            for p in (own, *peers.values()):
-                p.ms = []
-            time_in_turn([own, *peers.values()], max(1, min(rounds, int(MOST_MS / first))))
-            name, best = min(peers.items(), key=lambda p: statistics.median(p[1].ms))
-            least, medians = [max(LEAST_MS, f(best.ms)) / max(LEAST_MS, f(own.ms)) for f in (min, statistics.median)]
-            told = {"ratio": max(least, medians), "ms": statistics.median(own.ms), "peer": name, "peer_ms": statistics.median(best.ms),
-                    "differs": differs}
+            own.ms, peer.ms = [], []
+            time_in_turn([own, peer], max(1, min(rounds, int(MOST_MS / first))))
+            least, medians = [max(LEAST_MS, f(peer.ms)) / max(LEAST_MS, f(own.ms)) for f in (min, statistics.median)]
+            told = {"ratio": max(least, medians), "ms": statistics.median(own.ms), "torch_ms": statistics.median(peer.ms), "differs": differs}
             if told["ratio"] >= LOW:
                 break
         return told
