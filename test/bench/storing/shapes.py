@@ -210,7 +210,7 @@ def view(s):
         "shrink": ["%p = shrink %x bounds=[" + ",".join(f"[{low},{max(high, low + 1)}]" for low, high in bounds) + "]"],
         "stride": ["%p = stride %x steps=[" + ",".join(str(s.one([1, 1, 2, 3])) for _ in shape) + "]"],
         "concat": [f"%p = concat %x, %x axis={axis}"],
-        "expand": [f"%u = unsqueeze %x axes=[{axis}]", f"%p = expand %u shape={listed(shape[:axis] + [s.integer(2, 5)] + shape[axis:])}"],
+        "expand": [f"%u = reshape %x shape={listed(shape[:axis] + [1] + shape[axis:])}", f"%p = expand %u shape={listed(shape[:axis] + [s.integer(2, 5)] + shape[axis:])}"],
         "roll": [f"%a = shrink %x bounds=[{','.join(f'[{max(1, n // 3) if k == axis and n > 1 else 0},{n}]' for k, n in enumerate(shape))}]",
                  f"%b = shrink %x bounds=[{','.join(f'[0,{max(1, n // 3) if k == axis and n > 1 else n}]' for k, n in enumerate(shape))}]",
                  f"%p = concat %a, %b axis={axis}"],
