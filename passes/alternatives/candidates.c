@@ -25,7 +25,7 @@ enum {
  * MEMORY_RATE from memory. */
 static const double L2_RATE = 80, L3_RATE = 35, MEMORY_RATE = 10;
 
-static const double NEARLY = 0.95; /* of the operations of a kernel: the rest is not worth a kernel */
+static const double NEARLY = 0.95; /* of the operations of a kernel: what remains is not worth a kernel */
 
 static bool is_view(const ir_node *n) { return ir_ops[n->op].cls == IR_CLASS_VIEW; }
 
@@ -72,18 +72,17 @@ static bool has_short_runs(ir_graph *g, ir_ref expand) {
 
 /* Does the permutation move rows as they are that are so short that they fill no half of a vector of f32? */
 static bool moves_short_rows(ir_graph *g, const ir_node *permute) {
-  enum { HALF = 8 }; /* elements of f32 in half of 64 bytes, the widest vectors */
   int64_t run = 1;
   uint32_t before = permute->nsrc; /* the axis of the operand that the next one goes along */
   for (uint32_t a = permute->nsrc - 1; a-- > 0;) {
     uint32_t along = (uint32_t)ir_get(g, permute->src[1 + a])->arg;
     int64_t size = most(g, permute->src[0], along);
     if (size == 1) continue;
-    if (along > before) return run < HALF;
+    if (along > before) return run < PASS_HALF_VECTOR;
     bool neighbours = true;
     for (uint32_t b = along + 1; b < before && before < permute->nsrc; b++)
       neighbours &= most(g, permute->src[0], b) == 1;
-    if (!neighbours) return run < HALF;
+    if (!neighbours) return run < PASS_HALF_VECTOR;
     run *= size, before = along;
   }
   return false;
@@ -320,7 +319,7 @@ static bool is_whole(const alternatives_node *f, double all) {
   return f->above == 0 && f->evaluations <= f->elements && f->elements * f->below > NEARLY * all;
 }
 
-/* Of the views of one value one is tried, and the value itself: others differ from these by little. */
+/* Views of one value cost about the same: one of them is tried, and the value itself. */
 static bool is_like(const alternatives_fused *fused, const alternatives_node *f, const ir_ref *values,
                     uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
