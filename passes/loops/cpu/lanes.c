@@ -64,32 +64,29 @@ static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_coun
   vector->unroll = columns;
 }
 
-/* The load of the nest's only reduction that reads rows of a large parameter in sequence along the columns,
- * each in pages of its own; 0: there is none. *row: elements from a row to the next. */
+/* The only load of the nest's only reduction, if it reads rows of a large parameter in sequence along the
+ * columns, each in pages of its own; 0: there is none. *row: elements from a row to the next. */
 static ir_ref load_of_far_rows(loop_nest *n, const loop_axis *columns, ir_ref reduce, int64_t *row) {
   ir_graph *g = n->g;
   ir_ref loads[LOOP_MAX_NODES];
   const ir_node *r = ir_get(g, reduce);
-  uint32_t count = affine_find_range(g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_NODES);
-  for (uint32_t i = 0; i < count && count == 1; i++) {
-    const ir_node *l = ir_get(g, loads[i]);
-    int64_t column, bytes = ir_dtypes[l->dtype].bytes;
-    if (affine_stride(g, l->src[1], columns->range, &column) && column == 1 &&
-        affine_stride(g, l->src[1], r->src[r->nsrc - 1], row) && *row * bytes >= IR_PAGE_BYTES &&
-        ir_op_of(g, l->src[0]) == IR_OP_PARAM && l->arg == 0 &&
-        ir_bounds_of(g, ir_src(g, l->src[0], 0)).lo > n->target->l2_bytes / bytes)
-      return loads[i];
-  }
-  return 0;
+  if (affine_find_range(g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_NODES) != 1) return 0;
+  const ir_node *l = ir_get(g, loads[0]);
+  int64_t column, bytes = ir_dtypes[l->dtype].bytes;
+  bool far_rows = affine_stride(g, l->src[1], columns->range, &column) && column == 1 &&
+                  affine_stride(g, l->src[1], r->src[r->nsrc - 1], row) && *row * bytes >= IR_PAGE_BYTES &&
+                  ir_op_of(g, l->src[0]) == IR_OP_PARAM && l->arg == 0 &&
+                  ir_bounds_of(g, ir_src(g, l->src[0], 0)).lo > n->target->l2_bytes / bytes;
+  return far_rows ? loads[0] : 0;
 }
 
 /* Columns of far rows: those of a page, since hardware prefetchers fetch on to its end, and what they fetch
  * should be used before it is evicted. Computing must take less time than memory does. Sums that do not fit
  * in registers are in the L1 cache, each for as many terms as rows are read together, and the rows that are
  * read next are prefetched: for 8192 rows of 8192 f32 on Sapphire Rapids 24 ms with the sums in registers,
- * 20.6 with a row at a time, 16.9 with eight, 15.9 with prefetches. Sums of products stay in registers, as
- * compilers move those in the cache there and back for each term: rows times 122811, 45264 and 24000 columns
- * took 2.5, 1.0 and 0.5 ms with 256 columns, and 3.1, 2.0 and 1.1 with 1024 (Zen 4). */
+ * 20.6 with a row at a time, 16.9 with eight, 15.9 with prefetches. Sums whose terms have several loads stay
+ * in registers, as compilers move those in the cache there and back for each term: rows times 122811, 45264
+ * and 24000 columns took 2.5, 1.0 and 0.5 ms with 256 columns, and 3.1, 2.0 and 1.1 with 1024 (Zen 4). */
 static void widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   enum {
     MIN_BLOCKS = 8,         /* one for each of eight threads, which about saturate a memory */
