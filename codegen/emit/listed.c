@@ -78,28 +78,31 @@ static bool shares_listed(const cg_order *o, size_t first, size_t at) {
   return false;
 }
 
-/* Does load number `at` prefetch, and none of those listed from `first` to it prefetches nearly the same
- * elements? */
-static bool prefetches_first(const cg_order *o, size_t first, size_t at) {
-  ir_ref load = o->list[at];
-  if (!prefetches(o, load)) return false;
+/* Does one of so many loads prefetch nearly what this one does? Within half a line, it is the same line more
+ * often than not. */
+static bool is_prefetched(const cg_order *o, const ir_ref *kept, size_t count, ir_ref load) {
   int64_t apart, near = IR_CACHE_LINE_BYTES / 2 / ir_dtypes[ir_dtype_of(o->g, load)].bytes;
-  for (size_t i = first; i < at; i++)
-    if (prefetches(o, o->list[i]) && ir_arg_int(ir_get(o->g, o->list[i])) == ir_arg_int(ir_get(o->g, load)) &&
-        apart_of(o, load, o->list[i], &apart) && llabs(apart) <= near)
-      return false;
-  return true;
+  for (size_t i = 0; i < count; i++)
+    if (ir_arg_int(ir_get(o->g, kept[i])) == ir_arg_int(ir_get(o->g, load)) &&
+        apart_of(o, load, kept[i], &apart) && llabs(apart) <= near)
+      return true;
+  return false;
 }
 
 /* Emits the prefetches of the loads that are listed from `first` to `end`, and what their indices need. */
 static void emit_ahead(cg_order *o, size_t first, size_t end) {
+  enum { MAX_KEPT = 64 }; /* loads that prefetch, and no more of them do: a window of 7 x 7 has 49 */
+  ir_ref kept[MAX_KEPT];
+  size_t count = 0;
   cg_begin_visit(o);
-  for (size_t i = first; i < end; i++)
-    if (prefetches_first(o, first, i)) cg_visit_operands(o, o->list[i], false);
+  for (size_t i = first; i < end && count < MAX_KEPT; i++) {
+    if (!prefetches(o, o->list[i]) || is_prefetched(o, kept, count, o->list[i])) continue;
+    kept[count++] = o->list[i];
+    cg_visit_operands(o, o->list[i], false);
+  }
   cg_list_visited(o, true);
   cg_emit_listed(o, end);
-  for (size_t i = first; i < end && !o->failed; i++)
-    if (prefetches_first(o, first, i)) o->emits->ahead(o->emitter, o->list[i]);
+  for (size_t i = 0; i < count && !o->failed; i++) o->emits->ahead(o->emitter, kept[i]);
 }
 
 /* Emits prefetches before all loads, if among those listed from `first` on there are some that prefetch, and
