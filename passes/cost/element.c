@@ -21,7 +21,7 @@ static const struct elementary_cost {
     {IR_OP_ASIN, 18, 35},    {IR_OP_ACOS, 24, 41},   {IR_OP_ATAN, 23, 57},      {IR_OP_SINH, 41, 61},
     {IR_OP_COSH, 25, 39},    {IR_OP_ASINH, 88, 137}, {IR_OP_ACOSH, 117, 161},   {IR_OP_ATANH, 50, 63},
     {IR_OP_RSQRT, 22, 38},   {IR_OP_GELU, 58, 92},   {IR_OP_GELU_TANH, 29, 44}, {IR_OP_POW, 190, 162}};
-enum { OTHER_ELEMENTARY = 12 }; /* of erfinv, and of quotients that are rounded */
+enum { OTHER_ELEMENTARY = 12 }; /* as exp: of erfinv and rounded quotients, which are not measured */
 
 static int cost_of_elementary(const ir_node *n) {
   for (size_t i = 0; i < sizeof elementary / sizeof *elementary; i++)

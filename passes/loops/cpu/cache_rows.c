@@ -67,7 +67,7 @@ bool loop_choose_cache_rows(const ir_target *target, const pass_rows *of, int64_
  * known size, and long ones few: the softmax of 64 rows of 33 elements, of 1 to 4096, took 1.5 times as long
  * as of a known number, row by row. */
 int64_t loop_choose_row_elements(const pass_rows *of, int64_t *rows) {
-  enum { VARIES_MUCH = 2 }; /* times: of sizes nearer to each other the longest decides */
+  enum { VARIES_MUCH = 2 }; /* times: below, rows for the longest fill half an iteration with the shortest */
   int64_t most = *rows;
   if (!of->varies || of->tiled || of->neighbours || of->longest < VARIES_MUCH * of->shortest) return 0;
   while (pass_times(most, of->shortest) < MIN_ITERATION_ELEMENTS && 4 * most <= of->extent) most *= 2;

@@ -27,7 +27,7 @@ static int time_of_load(const loop_nest *n, ir_ref load, ir_ref range) {
  * computed twice (passes/loops/partial.c). 12 rows by 3 columns of 768 terms, of at least one column,
  * took 1.2 times as long as of a known number so. */
 static side side_of(loop_nest *n, uint32_t axis, const ir_ref *loads, uint32_t count) {
-  enum { FEW = 8 }; /* results of a tile along one axis, of twelve in all */
+  enum { FEW = 8 }; /* because a tile has twelve results: of more than these most would be computed twice */
   side s = {&n->axes[axis], 1, 0};
   for (uint32_t i = 0; i < count; i++)
     if (affine_depends(n->g, loads[i], s.axis->range)) s.loads += time_of_load(n, loads[i], s.axis->range);
