@@ -5,6 +5,7 @@ import random
 
 from binding import DTYPES, Graph as Recorded, Refused, Value, attributes_text, sizes
 from oracle.rules import NUMBERS
+from storing.choices import Choices
 from storing.text import Graph, Statement, bytes_of
 
 OPERATIONS, LEAST_MS, MOST_MS = (20, 200), 0.02, 20.0
@@ -30,11 +31,11 @@ class Drawn:
         return len(self.shape)
 
 
-class Maker:
+class Maker(Choices):
     """target_ms: what the graph may cost when everything is stored; operations: how many it has at the least."""
 
     def __init__(self, context, seed):
-        self.random = random.Random(seed)
+        super().__init__(seed)
         self.recorded, self.params, self.statements, self.values = Recorded(context), {}, [], []
         self.target_ms = LEAST_MS * (MOST_MS / LEAST_MS) ** self.random.random()
         self.operations = self.random.randint(*OPERATIONS)
@@ -42,15 +43,6 @@ class Maker:
         self.ms = 0.0
         # Elements of a value in the middle: all operations together then take the time that is given.
         self.usual = max(64, int(self.target_ms / self.operations * ELEMENTS_MS))
-
-    def one(self, choices):
-        return self.random.choice(choices)
-
-    def chance(self, p):
-        return self.random.random() < p
-
-    def integer(self, low, high):
-        return self.random.randint(low, high)
 
     def done(self):
         return len(self.statements) >= OPERATIONS[1] or self.ms > 2 * self.target_ms or \

@@ -3,8 +3,7 @@
 A class is a function of the source of random choices that gives the types of parameters and statements. Sizes are drawn so
 that one thread computes 20 us to 10 ms.
 """
-import random
-
+from storing.choices import Choices
 from storing.text import Graph, Statement
 
 # What one thread does in a millisecond, roughly.
@@ -12,19 +11,10 @@ ELEMENTS_MS, PRODUCTS_MS = 3.0e6, 4.0e7
 LEAST_MS, MOST_MS = 0.02, 10.0
 
 
-class Source:
+class Source(Choices):
     def __init__(self, seed):
-        self.random = random.Random(seed)
+        super().__init__(seed)
         self.ms = LEAST_MS * (MOST_MS / LEAST_MS) ** self.random.random()
-
-    def one(self, choices):
-        return self.random.choice(choices)
-
-    def chance(self, p):
-        return self.random.random() < p
-
-    def integer(self, low, high):
-        return self.random.randint(low, high)
 
     def sizes(self, count, product):
         """So many sizes whose product is near the given one: any numbers, round ones and odd ones."""
