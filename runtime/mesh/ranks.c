@@ -97,7 +97,7 @@ static ir_status send_message(rank_device *d, const rt_transfer *transfer, const
   packet->header.exchange = transfer->number;
   packet->header.step = transfer->exchange;
   pack(transfer, m, &rt_route_of(transfer->routes, d->endpoint.device)->own, packet->data);
-  return rt_ranks_send(r, rt_process_of(r->mesh, r->processes, m->peer), packet, error);
+  return rt_ranks_send(r, rank_process_of(r, m->peer), packet, error);
 }
 
 static ir_status start(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error) {

@@ -78,6 +78,9 @@ struct rt_ranks {
 
 /* The device that an endpoint is of. */
 static inline rank_device *rank_device_of(rt_endpoint *endpoint) { return (rank_device *)endpoint; }
+static inline uint32_t rank_process_of(const rt_ranks *r, uint32_t device) {
+  return rt_process_of(r->mesh, r->processes, device);
+}
 
 /* Wakes all devices of this process. */
 void rt_ranks_ring(rt_ranks *ranks);

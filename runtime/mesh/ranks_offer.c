@@ -17,10 +17,6 @@ typedef struct offered_part {
   ir_box box;    /* of the part */
 } offered_part;
 
-static uint32_t process_of(const rt_ranks *r, uint32_t device) {
-  return rt_process_of(r->mesh, r->processes, device);
-}
-
 /* offering */
 
 static size_t least_run(const rt_transfer *t, const rt_message *m, const ir_box *own) {
@@ -38,7 +34,7 @@ static size_t least_run(const rt_transfer *t, const rt_message *m, const ir_box 
 bool rt_rank_offers(const rank_device *d, const rt_transfer *t, const rt_message *m, const ir_box *own) {
   const rt_ranks *r = d->all;
   return (size_t)m->bytes >= r->offered_bytes &&
-         !atomic_load(&r->knowledge[process_of(r, m->peer)].refuses) &&
+         !atomic_load(&r->knowledge[rank_process_of(r, m->peer)].refuses) &&
          (r->offered_bytes < LEAST_RUN || least_run(t, m, own) >= LEAST_RUN);
 }
 
@@ -60,13 +56,13 @@ ir_status rt_rank_offer(rank_device *d, const rt_transfer *t, const rt_message *
   memcpy(packet->data, &part, sizeof part);
   packet->header.exchange = t->number;
   packet->header.step = t->exchange;
-  return rt_ranks_send(r, process_of(r, m->peer), packet, error);
+  return rt_ranks_send(r, rank_process_of(r, m->peer), packet, error);
 }
 
 void rt_rank_note_taken(rank_device *d, const rt_header *h) {
   bool refused = h->kind == RT_PACKET_REFUSED;
   if (refused && h->step) /* it can never read from here */
-    atomic_store(&d->all->knowledge[process_of(d->all, h->from)].refuses, true);
+    atomic_store(&d->all->knowledge[rank_process_of(d->all, h->from)].refuses, true);
   pthread_mutex_lock(&d->lock);
   for (uint32_t i = 0; i < d->offer_count; i++) {
     rank_offer *o = &d->offers[i];
@@ -133,7 +129,7 @@ ir_status rt_rank_take(rank_device *d, rt_transfer *t, const rt_message *m, cons
                        bool *taken, ir_error *error) {
   rt_ranks *r = d->all;
   offered_part part;
-  uint32_t process = process_of(r, m->peer);
+  uint32_t process = rank_process_of(r, m->peer);
   memcpy(&part, packet->data, sizeof part);
   bool readable = is_readable(r, process, &part.memory);
   *taken = readable && read_part(t, m, &rt_route_of(t->routes, d->endpoint.device)->needed, &part);

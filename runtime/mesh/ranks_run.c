@@ -103,7 +103,7 @@ static ir_status count_devices(const ir_mesh *mesh, const rt_transport *transpor
 
 static void set_up_devices(rt_ranks *r) {
   for (uint32_t d = 0, at = 0; d < r->mesh->device_count; d++) {
-    bool here = rt_process_of(r->mesh, r->processes, d) == r->process;
+    bool here = rank_process_of(r, d) == r->process;
     r->own[d] = here ? at : UINT32_MAX;
     if (here)
       r->devices[at++].endpoint = (rt_endpoint){.engine = &rt_rank_engine, .mesh = r->mesh, .device = d};
@@ -184,7 +184,7 @@ typedef struct agreement {
 
 static uint32_t first_device(const rt_ranks *r, uint32_t process) {
   uint32_t d = 0;
-  while (rt_process_of(r->mesh, r->processes, d) != process) d++;
+  while (rank_process_of(r, d) != process) d++;
   return d;
 }
 

@@ -69,10 +69,6 @@ typedef struct patience {
   int64_t since_ns, asked_ns;
 } patience;
 
-static uint32_t process_of(const rt_ranks *r, uint32_t device) {
-  return rt_process_of(r->mesh, r->processes, device);
-}
-
 static ir_status fail_gone(const rank_device *d, const rank_want *want, uint32_t process, bool left,
                            ir_error *error) {
   const rt_ranks *r = d->all;
@@ -93,7 +89,7 @@ static ir_status ask(rank_device *d, const rank_want *want, patience *p, ir_erro
   rt_ranks *r = d->all;
   int64_t now = ir_now_ns(), timeout = rt_post_timeout(r->post);
   int64_t interval = ASK_NS < timeout / 8 ? ASK_NS : timeout / 8;
-  uint32_t process = process_of(r, want->missing);
+  uint32_t process = rank_process_of(r, want->missing);
   bool left;
   if (!p->since_ns || p->missing != want->missing)
     *p = (patience){.missing = want->missing, .since_ns = now, .asked_ns = now};
