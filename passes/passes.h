@@ -22,6 +22,13 @@ enum {
   /* bits of an index beside the element in one integer order of 64 bits (sorting, argmax): the other 32 are
    * the element's. Longer axes are refused by sort, and take two passes in argmax */
   PASS_INDEX_BITS = 32,
+  /* packing of columns that are not contiguous, each of which takes a load of its own, so that a
+   * multiplication costs as many (passes/pack/pack.c): rows for which a copy of them pays */
+  PASS_REUSE_GATHERED = 8,
+  PASS_GATHERED_COST = 4,
+  /* multiplications for each element of a copy that changes which elements are neighbours: it interleaves
+   * registers and reads lines in another order than they have in memory */
+  PASS_TRANSPOSE_COST = 20,
   /* operands of one join: joins of more than twice as many become trees, each inner join of which is stored,
    * so that a kernel's masks and sub-domains are bounded */
   PASS_MAX_JOINED = 32,

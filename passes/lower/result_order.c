@@ -272,11 +272,6 @@ static bool loses_sequence(ir_graph *g, ir_ref sum, ir_ref reordered_sum) {
  * and does it take less to compute all of these and copy those that are wanted? 3 rows of 17 terms by every
  * other one of 3072 columns of bytes take 2.9 times as long as the product and a copy. */
 static bool gathers_columns(ir_graph *g, ir_ref sum, ir_ref reordered_sum) {
-  enum {
-    COPIED_ROWS = 8, /* MIN_REUSE_GATHERED of passes/pack/pack.c */
-    GATHERED = 4,    /* as there: times a multiplication */
-    COPYING = 20     /* as there, TRANSPOSE_COST: multiplications for each result */
-  };
   pass_contraction own, other;
   if (!pass_contraction_of(g, sum, &own) || !pass_contraction_in_sequence(&own) ||
       !pass_contraction_of(g, reordered_sum, &other) || pass_contraction_in_sequence(&other))
@@ -287,7 +282,8 @@ static bool gathers_columns(ir_graph *g, ir_ref sum, ir_ref reordered_sum) {
   int64_t rows = pass_contraction_size(&own, ~own.reduced & ~columns->varies);
   double all = (double)pass_contraction_size(&own, UINT32_MAX),
          wanted = (double)pass_contraction_size(&other, UINT32_MAX);
-  return rows < COPIED_ROWS && all + COPYING * pass_elements(g, reordered_sum) < GATHERED * wanted;
+  return rows < PASS_REUSE_GATHERED &&
+         all + PASS_TRANSPOSE_COST * pass_elements(g, reordered_sum) < PASS_GATHERED_COST * wanted;
 }
 
 /* The first node of the path, with its views before the sum or, where these would join rows and columns or

@@ -40,8 +40,8 @@ enum {
   /* pages whose addresses are translated without delay, or nearly: a first level has 64 to 96 */
   TLB_ENTRIES = 128
 };
-/* Half and twice MIN_REUSE, MIN_REUSE_GATHERED and L2_WAYS change no workload's loops, of
- * PACK_COPY_COST, TRANSPOSE_COST and TLB_ENTRIES those of T1 and T2 alone. */
+/* Half and twice MIN_REUSE, PASS_REUSE_GATHERED and L2_WAYS change no workload's loops, of
+ * PACK_COPY_COST, PASS_TRANSPOSE_COST and TLB_ENTRIES those of T1 and T2 alone. */
 enum {
   MIN_REUSE = 32, /* rows for which a copy of contiguous columns pays */
   /* The same where the columns of a tile stay in the L2 cache as they are: then rows of 2 KiB, one below the
@@ -51,13 +51,9 @@ enum {
    * caches. */
   MIN_REUSE_NEAR = 128, /* where they do */
   MIN_REUSE_FAR = 256,  /* where the copies do not stay in the caches */
-  /* the same for columns that are not contiguous, each of which takes a load of its own, and for constants
-   * that are near and contiguous, whose copies take memory alone: of 64 to 768 terms and 192 to 768 columns 2
-   * to 8 rows take as long either way, 64 and 197 take 0.8 and 0.92 of the time from panels */
-  MIN_REUSE_GATHERED = 8,
-  /* the same where the copy changes which elements are neighbours, which interleaves registers and reads
-   * lines in another order than they have in memory */
-  TRANSPOSE_COST = 20
+  /* PASS_REUSE_GATHERED is the same for columns that are not contiguous, and for constants that are near and
+   * contiguous, whose copies take memory alone: of 64 to 768 terms and 192 to 768 columns 2 to 8 rows take as
+   * long either way, 64 and 197 take 0.8 and 0.92 of the time from panels */
 };
 
 enum {
@@ -73,7 +69,7 @@ static const double MIN_GAIN = 1.05; /* how much better than the usual order, wh
 static const double APART = 1.1;
 /* vectors that are not aligned: those of 64 bytes cross a line, and take two reads of the cache */
 static const double UNALIGNED = 1.25;
-static const double GATHERED = 4; /* columns that are not contiguous: each takes a load of its own */
+static const double GATHERED = PASS_GATHERED_COST; /* columns that are not contiguous */
 /* the same where lanes run along terms that are contiguous in both operands: a vector of either takes part in
  * two or three multiply-adds, and the sums of the lanes are added up; 50 to 70 GFLOP/s where columns have 130
  */
@@ -193,20 +189,20 @@ static form form_of_columns(const packing *k) {
   if (pack_is_window(c, o)) return is_masked(c, o) ? PLAIN : AS_IS;
   bool masked = is_masked(c, o), in_order = pack_axis_stride(c, o, k->column) == 1;
   if (!ir_is_const(c->g, ir_dim(c->g, o->value, k->column), &fixed))
-    return reuse < MIN_REUSE_GATHERED || (in_order && !masked) ? AS_IS : in_order ? PLAIN : COLUMNS;
+    return reuse < PASS_REUSE_GATHERED || (in_order && !masked) ? AS_IS : in_order ? PLAIN : COLUMNS;
   if (c->rank == IR_MAX_RANK) return AS_IS;
   bool reads_well = stays_in_cache(c, count, step);
   bool suits = !masked && in_order && reads_well; /* few rows read it as fast where it is */
   if (is_constant(k, o) && reuse < 2) return suits || masked || !in_order || !is_far(c, o) ? AS_IS : PANELS;
-  if (is_constant(k, o)) return suits && reuse < MIN_REUSE_GATHERED ? AS_IS : PANELS;
-  if (masked && reuse < MIN_REUSE_GATHERED) return AS_IS;
+  if (is_constant(k, o)) return suits && reuse < PASS_REUSE_GATHERED ? AS_IS : PANELS;
+  if (masked && reuse < PASS_REUSE_GATHERED) return AS_IS;
   int64_t panels_pay = !reads_well ? MIN_REUSE
                        : pass_contraction_size(c, o->varies) < L2_BYTES / ir_dtypes[c->dtype].bytes * 2
                            ? MIN_REUSE_NEAR
                            : MIN_REUSE_FAR;
   bool one_panel = (reads_well || step == fixed) && fixed <= PACK_TILE_COLUMNS; /* in the order that it has */
   if (in_order && (reuse < panels_pay || one_panel)) return masked ? PLAIN : AS_IS;
-  return reuse < MIN_REUSE_GATHERED ? AS_IS : PANELS;
+  return reuse < PASS_REUSE_GATHERED ? AS_IS : PANELS;
 }
 
 /* Do the lanes run along the terms, since the columns are not contiguous where they are read? */
@@ -234,7 +230,7 @@ static bool has_rows_apart(const packing *k) {
 /* Does a copy in rows, whose terms are neighbours, take less time than tiles of rows that lie apart lose? */
 static bool rows_pay(const packing *k) {
   double elements = (double)pass_contraction_size(k->c, k->rows->varies);
-  return has_rows_apart(k) && TRANSPOSE_COST * pack_far_copy(k->c, elements) * elements <
+  return has_rows_apart(k) && PASS_TRANSPOSE_COST * pack_far_copy(k->c, elements) * elements <
                                   (APART - 1) * (double)pass_contraction_size(k->c, UINT32_MAX);
 }
 
@@ -245,7 +241,7 @@ static form form_of_rows(const packing *k) {
   int64_t count, least, step = longest_stride(c, o, &count, &least);
   bool gathered = has_lanes_along_terms(k) && step > 1 && !pack_is_window(c, o);
   if (gathered &&
-      TRANSPOSE_COST < (GATHERED - 1) * (double)pass_contraction_size(c, ~c->reduced & ~o->varies))
+      PASS_TRANSPOSE_COST < (GATHERED - 1) * (double)pass_contraction_size(c, ~c->reduced & ~o->varies))
     return ROWS;
   if (rows_pay(k)) return ROWS;
   if (least <= PACK_MAX_STRIDE || pack_is_window(c, o) || stays_in_cache(c, count, step))
@@ -262,7 +258,7 @@ static bool copies_for_nothing(const packing *k, const pass_operand *o) {
   int64_t reuse = pass_contraction_size(k->c, ~k->c->reduced & ~o->varies);
   bool transposed = k->transposed && !pack_is_window(k->c, k->rows);
   return is_constant(k, o) &&
-         (reuse < MIN_REUSE_GATHERED || transposed || pack_axis_stride(k->c, o, k->column) == 1);
+         (reuse < PASS_REUSE_GATHERED || transposed || pack_axis_stride(k->c, o, k->column) == 1);
 }
 
 static double copying(const packing *k, const pass_operand *o, form f) {
@@ -271,7 +267,7 @@ static double copying(const packing *k, const pass_operand *o, form f) {
   double elements = (double)pass_contraction_size(k->c, o->varies),
          base = (double)pack_elements(k->c->g, o->base);
   if (f == PLAIN && base < elements) elements = base; /* views behind the masks stay views */
-  return (transposes ? (double)TRANSPOSE_COST : (double)PACK_COPY_COST) * pack_far_copy(k->c, elements) *
+  return (transposes ? (double)PASS_TRANSPOSE_COST : (double)PACK_COPY_COST) * pack_far_copy(k->c, elements) *
          elements;
 }
 
@@ -314,7 +310,7 @@ static double cost(const packing *k) {
   if (!in_order && reads_terms_in_order(k))
     work = ALONG_TERMS * all + COMBINED * (double)pass_contraction_size(c, ~c->reduced);
   else if (!in_order) work *= GATHERED;
-  if (k->transposed) work += (double)TRANSPOSE_COST * (double)pass_contraction_size(c, ~c->reduced);
+  if (k->transposed) work += (double)PASS_TRANSPOSE_COST * (double)pass_contraction_size(c, ~c->reduced);
   return work + copying(k, k->columns, k->columns_form) + copying(k, k->rows, k->rows_form);
 }
 
@@ -382,7 +378,7 @@ static int64_t wide_columns(const packing *k, const packing *usual) {
       pass_contraction_size(c, UINT32_MAX) < PACK_MUCH || (!known && has_lanes_along_terms(usual)))
     return 0;
   double times = (double)wide / (double)size, copied = known ? times : 1,
-         results = known ? (double)TRANSPOSE_COST * (double)pass_contraction_size(c, ~c->reduced) : 0;
+         results = known ? (double)PASS_TRANSPOSE_COST * (double)pass_contraction_size(c, ~c->reduced) : 0;
   double here = times * (double)pass_contraction_size(c, UINT32_MAX) + results + PACK_LAUNCH +
                 copied * copying(usual, usual->columns, known ? PANELS : usual->columns_form) +
                 copying(usual, usual->rows, usual->rows_form);
@@ -516,7 +512,7 @@ static ir_ref packed(packer *p, ir_ref sum) {
     if (merged != sum) return merged ? op_reshape_known(g, packed(p, merged), shape->src, shape->nsrc) : 0;
   }
   int64_t all = pass_contraction_size(&c, UINT32_MAX);
-  if (p->strategy->panel_columns && all >= MIN_PAIRED && least_reuse(&c) >= MIN_REUSE_GATHERED &&
+  if (p->strategy->panel_columns && all >= MIN_PAIRED && least_reuse(&c) >= PASS_REUSE_GATHERED &&
       p->target->has_dot2 && pass_contraction_reuses(&c) && !pack_is_window(&c, &c.operand[0]) &&
       !pack_is_window(&c, &c.operand[1])) {
     ir_ref pairs = pack_pairs(&c);
