@@ -22,9 +22,9 @@ enum {
   /* bits of an index beside the element in one integer order of 64 bits (sorting, argmax): the other 32 are
    * the element's. Longer axes are refused by sort, and take two passes in argmax */
   PASS_INDEX_BITS = 32,
-  /* packing of columns that are not contiguous, each of which takes a load of its own, so that a
-   * multiplication costs as many (passes/pack/pack.c): rows for which a copy of them pays */
+  /* rows for which packing copies columns that are not contiguous (passes/pack/pack.c) */
   PASS_REUSE_GATHERED = 8,
+  /* times a multiplication: columns that are not contiguous, each of which takes a load of its own */
   PASS_GATHERED_COST = 4,
   /* multiplications for each element of a copy that changes which elements are neighbours: it interleaves
    * registers and reads lines in another order than they have in memory */
