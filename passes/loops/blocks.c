@@ -85,6 +85,7 @@ static ir_ref whole_steps(ir_graph *g, const loop_group *group, uint32_t t) {
   if (last == LAST_JOINED)
     return pass_mul_int(g, pass_div_int(g, extent, size), joined_steps(size, level->step));
   if (last == LAST_OVERLAPS || steps_inside(group, t, &size)) return ir_index(g, size / level->step + 1);
+  if (loop_is_one_step(&group->nest, level, extent)) return ir_index(g, 0);
   return level->step == 1 ? extent : pass_div_int(g, extent, level->step);
 }
 
@@ -97,7 +98,8 @@ static ir_ref blocks_of_level(ir_graph *g, const block_box *box, uint32_t t, ir_
   bool none =
       level->step == 1 || last_of(box->group, t, &size) != LAST_APART || steps_inside(box->group, t, &size);
   *elements = ir_index(g, remainder && none ? 0 : level->step);
-  if (remainder && !none) *elements = pass_mod_int(g, extent, level->step);
+  bool one = loop_is_one_step(&box->group->nest, level, extent);
+  if (remainder && !none) *elements = one ? extent : pass_mod_int(g, extent, level->step);
   return remainder ? ir_index(g, 1) : whole_steps(g, box->group, t);
 }
 

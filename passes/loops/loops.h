@@ -285,6 +285,12 @@ ir_ref loop_store_body(loop_place *p); /* n->store inside its lane loops, with r
  * the end of the axis load and store nothing? loop_store_inside: `store`, with its accesses masked where
  * lanes may be past an end; at: by axis, its index. */
 ir_ref loop_place_partial(loop_place *p, uint32_t d, ir_ref start, ir_ref left);
+/* Is the size that is left, which varies, the level's step at most, and placed in the same loops whether it
+ * is that or less? Then there are no loops of whole steps. */
+bool loop_is_one_step(const loop_nest *n, const loop_level *level, ir_ref left);
+/* The columns from which on one step of `most` vectors of a tile is taken, the last of which overlaps: they
+ * are more than one vector less and a narrow one hold. */
+int64_t loop_least_wide(const loop_nest *n, const loop_axis *axis, int64_t most);
 bool loop_masks_lanes(const loop_nest *n, const loop_axis *axis);
 int64_t
 loop_part_below(int64_t unrolled); /* what is left of so many is done in steps of this, of half of it, ... */

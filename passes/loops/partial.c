@@ -214,6 +214,19 @@ static int64_t wide_part(const loop_nest *n, const loop_axis *axis, ir_ref left)
   return close && is_tile(n, axis) && axis->overlaps && ir_op_of(n->g, n->store) == IR_OP_STORE ? most : 0;
 }
 
+int64_t loop_least_wide(const loop_nest *n, const loop_axis *axis, int64_t most) {
+  return (most - 1) * axis->lanes + narrow_lanes(n, axis) + 1;
+}
+
+bool loop_is_one_step(const loop_nest *n, const loop_level *level, ir_ref left) {
+  const loop_axis *axis = &n->axes[level->axis];
+  ir_bounds size = ir_bounds_of(n->g, left);
+  return n->strategy->masks_stores && size.lo < size.hi && size.hi == level->step &&
+         level->step == (int64_t)axis->unroll * axis->lanes && level->binding != IR_UNROLL &&
+         level->binding != IR_VECTOR && axis->unroll > 1 && loop_masks_lanes(n, axis) &&
+         wide_part(n, axis, left) == axis->unroll && size.lo >= loop_least_wide(n, axis, axis->unroll);
+}
+
 /* One step of `most` vectors, of which the last one begins where `left` elements end with it, if they are
  * more than one less and a narrow one hold; else steps of `unrolled`. 128 rows by 64 terms by 9 columns, of
  * at least 2, took 1.06 times as long as of a known number with one vector after the other. */
@@ -221,8 +234,8 @@ static ir_ref place_wide(loop_place *p, uint32_t d, ir_ref start, ir_ref left, i
                          int64_t unrolled) {
   ir_graph *g = p->n->g;
   const loop_axis *axis = &p->n->axes[p->n->levels[d].axis];
-  int64_t lanes = axis->lanes, narrow = narrow_lanes(p->n, axis);
-  ir_ref wide = at_least(g, left, (most - 1) * lanes + narrow + 1), one = ir_index(g, 1),
+  int64_t lanes = axis->lanes;
+  ir_ref wide = at_least(g, left, loop_least_wide(p->n, axis, most)), one = ir_index(g, 1),
          none = ir_index(g, 0);
   ir_ref once = loop_fresh_range(p->n, pass_where(g, wide, one, none)),
          range = loop_fresh_range(p->n, ir_index(g, most)), back = pass_add_int(g, left, -most * lanes);
@@ -231,8 +244,10 @@ static ir_ref place_wide(loop_place *p, uint32_t d, ir_ref start, ir_ref left, i
   if (!once || !at) return 0;
   p->lanes[p->lane_count] = range;
   p->bindings[p->lane_count++] = IR_UNROLL;
-  ir_ref effects[2] = {loop_wrap(g, once, IR_SERIAL, loop_place_inside(p, d, at, ir_index(g, lanes)))};
+  ir_ref effect = loop_place_inside(p, d, at, ir_index(g, lanes));
   p->lane_count--;
+  if (ir_is_true(g, wide)) return effect;
+  ir_ref effects[2] = {loop_wrap(g, once, IR_SERIAL, effect)};
   effects[1] = place_vectors(p, d, start, pass_where(g, wide, none, left), end, unrolled, false);
   return effects[0] && effects[1] ? loop_sequence(g, effects, 2) : 0;
 }
@@ -240,6 +255,7 @@ static ir_ref place_wide(loop_place *p, uint32_t d, ir_ref start, ir_ref left, i
 ir_ref loop_place_partial(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   const loop_level *level = &p->n->levels[d];
   const loop_axis *axis = &p->n->axes[level->axis];
+  if (loop_is_one_step(p->n, level, left)) return loop_place_inside(p, d, start, left);
   if (!p->n->strategy->masks_stores || ir_is_const(p->n->g, left, NULL) ||
       level->step != (level->binding == IR_VECTOR ? 1 : axis->lanes) || axis->contiguous_elements ||
       (level->binding != IR_VECTOR && level->binding != IR_UNROLL))

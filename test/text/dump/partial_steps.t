@@ -40,6 +40,18 @@ for r in 0..8 unroll {
 for r in 0..8 vector {
 update p0 = %v if %v
 
+== of at least 57 and at most 64 columns, any number is four vectors, of which the last one overlaps, in one step
+$ sed 's/\[22,/[128,/; s/43[.][.]50/57..64/' columns.vf | viewfold dump --stage=loops --target x86-64-v4 - | grep ' unroll\|vector {\|store\|update' | sed 's/\[.*\]//; s/ridx[0-9]*/r/; s/%[0-9]*/%v/g; s/^ *//'
+\# kernel 0 nest 0: split a0 4; split a1 64; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+for r in 0..4 unroll {
+for r in 0..4 unroll {
+for r in 0..16 vector {
+store p0 = %v
+
+== of at least 56 they may be three vectors and a narrow one: tiles are two vectors wide
+$ sed 's/\[22,/[128,/; s/43[.][.]50/56..64/' columns.vf | viewfold dump --stage=loops --target x86-64-v4 - | grep -o 'split a1 [0-9]*; split a1 16'
+split a1 32; split a1 16
+
 == column j is j times 0 + 1 + ... + 63
 <<< data.sh
 printf 'graph @d() {\n  %%a = iota shape=[22,64] axis=1 dtype=f32\n  %%b = iota shape=[64,%s] axis=1 dtype=f32\n  return %%a, %%b\n}\n' $1 > d.vf
@@ -49,6 +61,12 @@ $ for n in 43 48 50; do sh data.sh $n; viewfold run --threads 2 columns.vf --in 
 y: f32[22,43] min 0.0 max 84672.0 mean 42336 first 0.0 2016.0 4032.0 6048.0 8064.0 10080.0 ...
 y: f32[22,48] min 0.0 max 94752.0 mean 47376 first 0.0 2016.0 4032.0 6048.0 8064.0 10080.0 ...
 y: f32[22,50] min 0.0 max 98784.0 mean 49392 first 0.0 2016.0 4032.0 6048.0 8064.0 10080.0 ...
+
+$ sed 's/43[.][.]50/57..64/' columns.vf > wide.vf; for n in 57 60 63 64; do sh data.sh $n; viewfold run --threads 2 wide.vf --in a=a.npy --in b=b.npy; done
+y: f32[22,57] min 0.0 max 112896.0 mean 56448 first 0.0 2016.0 4032.0 6048.0 8064.0 10080.0 ...
+y: f32[22,60] min 0.0 max 118944.0 mean 59472 first 0.0 2016.0 4032.0 6048.0 8064.0 10080.0 ...
+y: f32[22,63] min 0.0 max 124992.0 mean 62496 first 0.0 2016.0 4032.0 6048.0 8064.0 10080.0 ...
+y: f32[22,64] min 0.0 max 127008.0 mean 63504 first 0.0 2016.0 4032.0 6048.0 8064.0 10080.0 ...
 
 == of a number of rows that is a variable, tiles suit the largest one: 33 are five of 6 and a step of 4
 $ sed 's/\[22,64\]/[n=26..33,64]/; s/n=43..50/48/' columns.vf > rows.vf; viewfold dump --stage=loops --target x86-64-v4 rows.vf | grep -o 'split a0 [0-9]*'
