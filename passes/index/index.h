@@ -62,6 +62,9 @@ ir_ref pass_simplify(ir_graph *g, ir_ref root); /* substitute nothing: canonical
 /* As pass_simplify, where all nodes with refs below `floor` are canonical already; time is proportional to
  * root - floor. */
 ir_ref pass_simplify_new(ir_graph *g, ir_ref root, uint32_t floor);
+/* Elements between what two indices of the range that follow each other give: a number, or the most where
+ * that varies by less than half; false: it is not known. */
+bool pass_about_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *elements);
 /* index simplified by the facts that valid implies about its operands; the result equals index only where
  * valid holds */
 ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid);

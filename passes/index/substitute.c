@@ -2,6 +2,8 @@
  * of refs. */
 #include "impl.h"
 
+#include "affine.h"
+
 #include <string.h>
 
 typedef struct rewrite {
@@ -292,4 +294,12 @@ ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   ir_ref after = ir_is_true(g, valid) ? simplify_given_once(g, index, valid)
                                       : to_fixed_point(g, index, valid, simplify_given_once);
   return rewind_if_unchanged(g, count, index, after);
+}
+
+bool pass_about_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *elements) {
+  if (affine_stride(g, index, range, elements)) return true;
+  ir_ref next = pass_add_int(g, range, 1), then = pass_substitute(g, index, &range, &next, 1);
+  ir_bounds step = then ? ir_bounds_of(g, pass_sub(g, then, index)) : (ir_bounds){0};
+  *elements = step.hi;
+  return step.lo > 0 && step.hi < 2 * step.lo;
 }

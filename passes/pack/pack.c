@@ -23,6 +23,7 @@
 #include "pack.h"
 
 #include "passes/index/affine.h"
+#include "passes/index/index.h"
 #include "passes/ops/check.h"
 #include "passes/patterns/constant_values.h"
 #include "passes/patterns/epilogue.h"
@@ -128,6 +129,12 @@ int64_t pack_axis_stride(const pass_contraction *c, const pass_operand *o, uint3
   return step < 0 ? -step : step;
 }
 
+/* The same where it is a variable: the most, if that is not much more than the least. */
+static int64_t most_stride(const pass_contraction *c, const pass_operand *o, uint32_t axis) {
+  int64_t step = pack_axis_stride(c, o, axis), most;
+  return step == INT64_MAX && pass_about_stride(c->g, o->index, c->range[axis], &most) ? most : step;
+}
+
 /* The stride along the longest summed axis. *count: indices of that axis; *least: the least stride along any
  * summed axis. */
 static int64_t longest_stride(const pass_contraction *c, const pass_operand *o, int64_t *count,
@@ -136,7 +143,7 @@ static int64_t longest_stride(const pass_contraction *c, const pass_operand *o, 
   *count = 1, *least = INT64_MAX;
   for (uint32_t i = 0; i < c->rank; i++) {
     if (!has_axis(c->reduced & o->varies, i) || c->size[i] == 1) continue;
-    int64_t here = pack_axis_stride(c, o, i);
+    int64_t here = most_stride(c, o, i);
     if (c->size[i] > *count) *count = c->size[i], step = here;
     if (here < *least) *least = here;
   }

@@ -293,17 +293,6 @@ static int panel_vectors(loop_nest *n, const loop_axis *vector, const ir_ref *lo
   return 0;
 }
 
-/* Elements between what two terms that follow each other read: a number, or the most where that varies by
- * less than half; false: it is not known. */
-static bool apart_along(loop_nest *n, ir_ref index, ir_ref range, int64_t *elements) {
-  ir_graph *g = n->g;
-  if (affine_stride(g, index, range, elements)) return true;
-  ir_ref next = pass_add_int(g, range, 1), then = pass_substitute(g, index, &range, &next, 1);
-  ir_bounds step = then ? ir_bounds_of(g, pass_sub(g, then, index)) : (ir_bounds){0};
-  *elements = step.hi;
-  return step.lo > 0 && step.hi < 2 * step.lo;
-}
-
 /* The store, in which loads of the columns prefetch what the tile reads some terms later. A tile reads its
  * columns faster than hardware prefetchers fetch them from the L2 cache, and they do not reach the next row
  * of columns that are not packed. */
@@ -327,7 +316,7 @@ static ir_ref fetch_columns(loop_nest *n, const loop_axis *vector, ir_ref reduce
             terms = (pass_times(all, bytes) < LONG_PANEL_BYTES ? AHEAD_BYTES : LONG_AHEAD_BYTES) / bytes;
     bool columns = l->arg == 0 && ir_op_of(g, l->src[0]) == IR_OP_PARAM && ir_is_true(g, l->src[2]) &&
                    loop_lane_stride(n, l->src[1], vector->range, width, &lane) && lane == 1 &&
-                   apart_along(n, l->src[1], r->src[r->nsrc - 1], &term) && term >= width &&
+                   pass_about_stride(g, l->src[1], r->src[r->nsrc - 1], &term) && term >= width &&
                    term <= INT32_MAX / LONG_AHEAD_BYTES;
     if (!columns) continue;
     from[used] = loads[i];

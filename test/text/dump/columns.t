@@ -45,3 +45,15 @@ $ viewfold run --graph numbers --out x=x.npy columns.vf > made
 $ viewfold run --graph columns --target 'l2=65536' --in x=x.npy --out s=wide.npy columns.vf > wide
 $ viewfold run --graph columns --target 'l2=1073741824' --in x=x.npy --out s=narrow.npy columns.vf > narrow
 $ cmp wide.npy narrow.npy
+
+== rows whose terms lie a variable of a small range apart are copied where those of a number are: the columns are the other operand's, here
+<<< apart.vf
+graph @g(%a: f16[128,256], %b: f16[256,n=70..77]) {
+  %y = matmul %a, %b
+  return %y
+}
+>>>
+$ for n in 77 n=70..77 n=1..4096; do sed "s/n=70..77/$n/" apart.vf | viewfold dump --stage=kernels --target 'vector_bytes=64 registers=32' - | head -1; done
+graph @g: 4 kernels, 3 temporaries
+graph @g: 4 kernels, 3 temporaries
+graph @g: 3 kernels, 2 temporaries
