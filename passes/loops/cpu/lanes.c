@@ -325,7 +325,10 @@ static bool unroll_prefixes(loop_nest *n, const loop_axis *vector, ir_ref reduce
 /* Writes in an order, as of rows at indices that are data: several vectors of a row are updated together,
  * since indices, their tests and those of what is read are computed for all of them at once. */
 static void share_indices(loop_nest *n, loop_axis *vector) {
-  enum { TOGETHER = 4 }; /* vectors: 32 or 64 f32, one or two of the lines that neighbouring threads share */
+  enum {
+    TOGETHER = 4, /* vectors: 32 or 64 f32, one or two of the lines that neighbouring threads share */
+    BLOCKS = 8    /* of a row, for threads */
+  };
   bool ordered = false;
   int64_t size;
   for (uint32_t a = 0; a < n->axis_count; a++) ordered |= loop_is_ordered(n, a);
@@ -333,6 +336,8 @@ static void share_indices(loop_nest *n, loop_axis *vector) {
       !ir_is_const(n->g, vector->extent, &size))
     return;
   while (vector->unroll < TOGETHER && size % (2 * vector->unroll * vector->lanes) == 0) vector->unroll *= 2;
+  int64_t step = (int64_t)vector->unroll * vector->lanes, block = (size / BLOCKS + step - 1) / step * step;
+  if (block > step) vector->block = block;
 }
 
 void loop_choose_vectors(loop_nest *n) {
