@@ -43,7 +43,8 @@ void lower_places(const ir_graph *g, ir_ref x, uint32_t *place) {
     int cls = ir_ops[n->op].cls;
     if (n->op == IR_OP_PERMUTE) {
       for (uint32_t i = 0; i < rank; i++) place[i] = (uint32_t)ir_get(g, n->src[1 + place[i]])->arg;
-    } else if (cls != IR_CLASS_UNARY && cls != IR_CLASS_BINARY && n->op != IR_OP_FLIP) {
+    } else if (n->op == IR_OP_STORED ||
+               (cls != IR_CLASS_UNARY && cls != IR_CLASS_BINARY && n->op != IR_OP_FLIP)) {
       return;
     }
     x = n->src[0];
