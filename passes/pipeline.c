@@ -150,7 +150,7 @@ static void loops(pass_state *s) {
       pass_loops(s->g, s->root, s->options->target, s->strategy, shaping);
   if (shaping) shaping->kernel++;
   if (!kernel) return;
-  s->step->count = ir_src(s->g, ir_src(s->g, ir_src(s->g, kernel, 0), 0), 0);
+  s->step->count = ir_src(s->g, ir_src(s->g, loop_of_threads(s->g, kernel), 0), 0);
   s->step->magnitude = pass_index_magnitude(s->g, kernel);
   if (!s->step->magnitude) s->root = 0;
 }

@@ -225,6 +225,7 @@ static bool emit_by_lane(cg_order *o, const ir_ref *list, size_t count, ir_ref s
     for (size_t i = 0; i < count && !o->failed; i++)
       if (cg_unroll_count(o, cg_lanes(o->nest, list[i])) > 1) o->emits->lane(o->emitter, list[i]);
     if (store && !o->failed) o->emits->store_lane(o->emitter, store);
+    if (!store && !o->failed) o->emits->end_lane(o->emitter);
   } while (cg_next_lane(o, lanes) && !o->failed);
   for (size_t i = 0; i < count && !o->failed; i++)
     if (cg_unroll_count(o, cg_lanes(o->nest, list[i])) > 1) o->emits->after_lanes(o->emitter, list[i]);

@@ -40,6 +40,7 @@ typedef struct cg_emits {
   bool (*is_by_lane)(void *emitter, ir_ref ref, ir_ref store);
   void (*after_lanes)(void *emitter, ir_ref ref); /* emits what comes after the values of all lanes */
   void (*lane)(void *emitter, ir_ref ref); /* emits the value of the current lanes, into the node's array */
+  void (*end_lane)(void *emitter); /* where no store ends them: keeps what lanes load in the order of lanes */
   void (*store_lane)(void *emitter, ir_ref store); /* emits the store of the current lanes */
   /* Emits the prefetches of all lanes of a load, which `unrolled`, `lane` and `after_lanes` then leave out
    * (cg_order.prefetched). NULL: they are emitted with the load. */

@@ -2,6 +2,7 @@
  * one for each call, with what it reads and by which of its own axes. */
 #include "row_group.h"
 
+#include "passes/lower/lower.h"
 #include "passes/patterns/contraction.h"
 
 #include <stdlib.h>
@@ -88,6 +89,14 @@ static bool is_peeled(const scheduler *s, const ir_ref *nodes, size_t count) {
   return masks && !reduces;
 }
 
+/* Does it only bring rows into memory that lie across it? A kernel of its own does that in register tiles,
+ * and uses up each cache line that it reads; row by row, elements are read one by one. log_softmax of 8680
+ * rows of 32, each across 8 others, takes 0.2 ms in place of 0.8 (Zen 4). */
+static bool is_transposing_copy(ir_graph *g, ir_ref value) {
+  while (ir_op_of(g, value) == IR_OP_STORED) value = ir_src(g, value, 0);
+  return ir_op_of(g, value) == IR_OP_PERMUTE && lower_transposes(g, value);
+}
+
 static bool has_elements(ir_graph *g, ir_ref value) {
   for (uint32_t a = 0; a < ir_rank(g, value); a++)
     if (ir_bounds_of(g, ir_dim(g, value, a)).hi < 1) return false;
@@ -118,7 +127,7 @@ static bool read_item(fuse_plan *p, fuse_item *item) {
   item->joins = count > 0 && !(s->not_fused && s->not_fused[item->node]) &&
                 ir_op_of(g, item->node) != IR_OP_ASSIGN && has_elements(g, item->node) &&
                 !(never & PASS_MASKED_KERNELS && is_peeled(s, nodes, count)) &&
-                !fuse_is_panels(g, item->node);
+                !fuse_is_panels(g, item->node) && !is_transposing_copy(g, item->node);
   for (size_t i = 0; i < count; i++) s->sharing.place[nodes[i]] = (ir_ref)i; /* its places are used up */
   axes[0] = view_no_axes;
   needed[0] = fuse_elements(g, item->node);

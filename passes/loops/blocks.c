@@ -199,6 +199,27 @@ static bool find_boxes(loop_nest *base, loop_group *group, block_box *boxes, uin
   return true;
 }
 
+/* The outermost loops of the effect that go over axes with an order, whatever the block: *count of them,
+ * whose ranges it writes. Returns what they run. They stand around the loop over blocks, so that a thread
+ * reads all of a row that its blocks hold before the next row: adding 13258 rows of 1024 f32 takes one thread
+ * 0.5 to 0.6 of the time that a block after the other takes (Zen 4). */
+static ir_ref take_ordered(const loop_group *group, ir_ref effect, ir_ref blocks, ir_ref *ranges,
+                           uint32_t *count) {
+  ir_graph *g = group->nest.g;
+  loop_nest n = group->nest;
+  *count = 0;
+  if (group->count != 1 || !(n.strategy->steps & PASS_CPU)) return effect;
+  for (uint32_t d = group->threads; d < n.level_count && loop_is_ordered(&n, n.levels[d].axis); d++) {
+    const ir_node *loop = ir_get(g, effect);
+    if (loop->op != IR_OP_LOOP || ir_arg_mode(loop) != IR_SERIAL || loop->nsrc != 2 ||
+        affine_depends(g, ir_src(g, loop->src[0], 0), blocks))
+      break;
+    ranges[(*count)++] = loop->src[0];
+    effect = loop->src[1];
+  }
+  return effect;
+}
+
 /* Boxes of several blocks are numbered in sequence; a box of one small block runs in block 0. */
 ir_ref loop_thread_blocks(loop_nest *base, loop_group *groups, uint32_t group_count) {
   ir_graph *g = base->g;
@@ -221,5 +242,16 @@ ir_ref loop_thread_blocks(loop_nest *base, loop_group *groups, uint32_t group_co
     if (!effects[i]) return 0;
     if (!single) first = pass_add(g, first, boxes[i].blocks);
   }
-  return loop_wrap(g, range, IR_THREAD, loop_sequence(g, effects, count));
+  ir_ref effect = loop_sequence(g, effects, count), around[MAX_LEVELS];
+  uint32_t ordered = 0;
+  if (alone && effect) effect = take_ordered(boxes[0].group, effect, range, around, &ordered);
+  effect = loop_wrap(g, range, IR_THREAD, effect);
+  while (ordered-- > 0) effect = loop_wrap(g, around[ordered], IR_SERIAL, effect);
+  return effect;
+}
+
+ir_ref loop_of_threads(const ir_graph *g, ir_ref kernel) {
+  ir_ref loop = ir_src(g, kernel, 0);
+  while (ir_arg_mode(ir_get(g, loop)) != IR_THREAD) loop = ir_src(g, loop, 1);
+  return loop;
 }

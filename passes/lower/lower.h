@@ -56,6 +56,8 @@ ir_ref pass_lower_scan(ir_graph *g, ir_ref scan);
 /* split_reduction.c: place[i]: the place of axis i of x in memory order, 0 for the outermost, as far as
  * permutations tell. */
 void lower_places(const ir_graph *g, ir_ref x, uint32_t *place);
+/* Does the view have another innermost axis, of those of more than one element, than memory? */
+bool lower_transposes(ir_graph *g, ir_ref view);
 
 /* materialize.c: sets stored[r] for those of the live nodes, all of them below `nodes`, of which a copy is
  * worth its pass over memory. rows_bytes: what rows that are processed together may take. False when memory

@@ -40,14 +40,21 @@ static uint32_t innermost(ir_graph *g, ir_ref x, const uint32_t *place) {
   return last;
 }
 
-/* Does the view have another innermost axis than memory or, if `operand`, than its operand? */
-static bool permutes_innermost(ir_graph *g, ir_ref view, bool operand) {
+bool lower_transposes(ir_graph *g, ir_ref view) {
   uint32_t place[IR_MAX_RANK], logical[IR_MAX_RANK];
   for (uint32_t i = 0; i < ir_rank(g, view); i++) logical[i] = i;
-  if (!operand) lower_places(g, view, place);
-  for (uint32_t i = 0; operand && i < ir_rank(g, view); i++)
-    place[i] = (uint32_t)ir_get(g, ir_src(g, view, 1 + i))->arg;
+  lower_places(g, view, place);
   return innermost(g, view, place) != innermost(g, view, logical);
+}
+
+/* Does the permutation have another innermost axis than its operand? */
+static bool moves_innermost(ir_graph *g, ir_ref permute) {
+  uint32_t place[IR_MAX_RANK], logical[IR_MAX_RANK];
+  for (uint32_t i = 0; i < ir_rank(g, permute); i++) {
+    logical[i] = i;
+    place[i] = (uint32_t)ir_get(g, ir_src(g, permute, 1 + i))->arg;
+  }
+  return innermost(g, permute, place) != innermost(g, permute, logical);
 }
 
 /* Are ROWS_TOGETHER rows, along the axes that the node reduces or accumulates, too long? */
@@ -94,8 +101,8 @@ static void find_in_view(const copies *c, ir_ref node) {
   const ir_node *n = ir_get(c->g, node);
   origins *o = &c->of[node];
   *o = c->of[n->src[0]];
-  if (n->op == IR_OP_PERMUTE) o->permuted_view = permutes_innermost(c->g, node, false) ? node : 0;
-  bool apart = n->op == IR_OP_STRIDE || (n->op == IR_OP_PERMUTE && permutes_innermost(c->g, node, true));
+  if (n->op == IR_OP_PERMUTE) o->permuted_view = lower_transposes(c->g, node) ? node : 0;
+  bool apart = n->op == IR_OP_STRIDE || (n->op == IR_OP_PERMUTE && moves_innermost(c->g, node));
   if (!o->scan || !apart) return;
   c->stored[n->src[0]] = true;
   o->scan = 0;

@@ -3,11 +3,11 @@
  * the first step computes one result for each chunk of a reduced axis, the second combines those of all
  * chunks.
  *
- *   chunks   where there are too few results to occupy all threads: the longest reduced axis of n elements
- *            is split into `chunks` times n / chunks consecutive elements
- *   folds    where there are too few contiguous results to fill vectors: of the innermost reduced axis,
- *            `folds` neighbouring elements are reduced separately, so that there are folds times as many
- *            contiguous results
+ *   chunks   where there are too few results to occupy all threads: a reduced axis of n elements is split
+ * into `chunks` times n / chunks consecutive elements: the outermost one in memory that is divided evenly, so
+ * that each chunk is read in sequence, else the longest one folds    where there are too few contiguous
+ * results to fill vectors: of the innermost reduced axis, `folds` neighbouring elements are reduced
+ * separately, so that there are folds times as many contiguous results
  *
  * Where an axis does not divide, it is padded with the identity of the operation.
  *
@@ -43,7 +43,8 @@ void lower_places(const ir_graph *g, ir_ref x, uint32_t *place) {
     int cls = ir_ops[n->op].cls;
     if (n->op == IR_OP_PERMUTE) {
       for (uint32_t i = 0; i < rank; i++) place[i] = (uint32_t)ir_get(g, n->src[1 + place[i]])->arg;
-    } else if (cls != IR_CLASS_UNARY && cls != IR_CLASS_BINARY && n->op != IR_OP_FLIP) {
+    } else if (n->op == IR_OP_STORED ||
+               (cls != IR_CLASS_UNARY && cls != IR_CLASS_BINARY && n->op != IR_OP_FLIP)) {
       return;
     }
     x = n->src[0];
@@ -54,12 +55,13 @@ void lower_places(const ir_graph *g, ir_ref x, uint32_t *place) {
 typedef struct sizes {
   int64_t size[IR_MAX_RANK], terms, results, inner; /* inner: contiguous results in memory */
   uint32_t longest, innermost;                      /* reduced axes */
+  uint32_t count, reduced[IR_MAX_RANK]; /* reduced axes of two elements or more, outermost in memory first */
 } sizes;
 
 /* Sizes that vary by less than half are as large as they may be. False where others are not known, or that of
  * a reduced axis is not, or one is 0, or there is nothing to reduce. */
 static bool read_sizes(ir_graph *g, ir_ref x, const bool *is_reduced, sizes *s) {
-  uint32_t place[IR_MAX_RANK], rank = ir_rank(g, x), reduced = 0;
+  uint32_t place[IR_MAX_RANK], rank = ir_rank(g, x);
   lower_places(g, x, place);
   s->terms = s->results = s->inner = 1;
   for (uint32_t i = 0; i < rank; i++) {
@@ -72,12 +74,15 @@ static bool read_sizes(ir_graph *g, ir_ref x, const bool *is_reduced, sizes *s) 
     int64_t *count = is_reduced[i] ? &s->terms : &s->results;
     *count = pass_times(*count, s->size[i]);
     if (!is_reduced[i] || s->size[i] == 1) continue;
-    if (!reduced || s->size[i] > s->size[s->longest]) s->longest = i;
-    if (!reduced++ || place[i] > place[s->innermost]) s->innermost = i;
+    if (!s->count || s->size[i] > s->size[s->longest]) s->longest = i;
+    uint32_t at = s->count++;
+    for (; at > 0 && place[s->reduced[at - 1]] > place[i]; at--) s->reduced[at] = s->reduced[at - 1];
+    s->reduced[at] = i;
   }
-  for (uint32_t i = 0; i < rank && reduced; i++)
+  if (s->count) s->innermost = s->reduced[s->count - 1];
+  for (uint32_t i = 0; i < rank && s->count; i++)
     if (!is_reduced[i] && place[i] > place[s->innermost]) s->inner = pass_times(s->inner, s->size[i]);
-  return reduced > 0;
+  return s->count > 0;
 }
 
 /* The number of chunks of an axis: the least divisor of its size from `least` to twice that, else `least`. */
@@ -95,14 +100,19 @@ static chunks choose_chunking(const sizes *s, const pass_chunk_sizes *w, bool ma
     while (s->inner * p.folds < FULL_VECTORS && p.folds < MAX_FOLDS && n / (2 * p.folds) >= MIN_FOLDED)
       p.folds *= 2;
   int64_t contiguous = s->inner > w->contiguous_results ? w->contiguous_results : s->inner,
-          grains = s->results / contiguous, all = pass_times(s->terms, s->results),
-          left = s->size[p.chunked] / (p.chunked == p.fold ? p.folds : 1);
+          grains = s->results / contiguous, all = pass_times(s->terms, s->results);
   if (all < MIN_ELEMENTS || grains >= w->enough_grains) return p;
-  int64_t most = all / w->min_chunk < left ? all / w->min_chunk : left;
+  int64_t least = (w->enough_grains + grains - 1) / grains, most = all / w->min_chunk;
   if (most > w->max_chunks) most = w->max_chunks;
   if (most > s->terms / w->min_terms) most = s->terms / w->min_terms;
   if (most < 1) return p;
-  p.chunks = chunk_count(left, (w->enough_grains + grains - 1) / grains, most);
+  if (least > most) least = most;
+  for (uint32_t k = 0; k <= s->count; k++) { /* the longest one last, divided evenly or not */
+    p.chunked = k < s->count ? s->reduced[k] : s->longest;
+    int64_t left = s->size[p.chunked] / (p.chunked == p.fold ? p.folds : 1);
+    p.chunks = chunk_count(left, least, most < left ? most : left);
+    if (k < s->count && p.chunks >= least && left % p.chunks == 0) break;
+  }
   return p;
 }
 

@@ -497,9 +497,13 @@ static void test_verify_kernels(void **state) {
       "broken store: `store p0[ridx0] = f32(1.0)`: it uses `ridx0` outside the loop in which that is "
       "computed");
   check_broken(
-      LOOP0 "    for ridx1 in 0..2 thread {\n      store p0[ridx0] = f32(0.0)\n    }\n  }\n}\n",
+      LOOP0
+      "    store p0[ridx0] = f32(1.0)\n    for ridx1 in 0..2 thread {\n      store p0[ridx0] = f32(0.0)\n    "
+      "}\n  }\n}\n",
       IR_LEVEL_LOOP,
-      "broken loop: `for ridx1 in 0..2 thread {`: only the outermost loop of a kernel may be a thread loop");
+      "broken loop: `for ridx1 in 0..2 thread {`: only the outermost loop of a kernel, but for serial ones "
+      "that "
+      "run nothing else, may be a thread loop");
 }
 
 #define KEPT "kernel @k(p0: f32[8]) {\n  local l0: f32[2] kept\n  store l0[1] = f32(0.0)\n"

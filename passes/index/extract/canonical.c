@@ -100,18 +100,28 @@ static bool is_near(pass_build *b, const pass_linear *n, int64_t d, int64_t smal
   return out->count > 0;
 }
 
-/* Is N up to a factor the row-major index of its ranges modulo `by`, some of them flipped? Such are the
- * quotients that reshapes leave. */
-static bool is_row_major(pass_build *b, const pass_linear *n, int64_t by) {
-  int64_t stride = n->term[n->count - 1].coef;
+/* What N is of its ranges: their row-major index, so that they may become one axis; this up to a factor and
+ * modulo the divisor, some of them flipped, as reshapes leave quotients; or neither. */
+typedef enum form_order { ROW_MAJOR, MODULO_DIVISOR, NO_ORDER } form_order;
+
+static form_order order_of(pass_build *b, const pass_linear *n, int64_t by) {
+  int64_t stride = n->term[n->count - 1].coef, exact = 1;
+  bool row_major = true;
   for (uint32_t i = n->count; i-- > 0;) {
+    int64_t coef = n->term[i].coef;
     ir_bounds in = ir_bounds_of(b->g, n->term[i].atom);
     if (ir_op_of(b->g, n->term[i].atom) != IR_OP_RANGE || in.hi > CHEAPEST_LARGEST ||
-        (ir_floor_mod(n->term[i].coef - stride, by) != 0 && ir_floor_mod(n->term[i].coef + stride, by) != 0))
-      return false;
+        (ir_floor_mod(coef - stride, by) != 0 && ir_floor_mod(coef + stride, by) != 0))
+      return NO_ORDER;
     stride = ir_floor_mod(stride * (in.hi + 1), by);
+    row_major &= coef == exact;
+    exact = row_major ? exact * (in.hi + 1) : 0;
   }
-  return true;
+  return row_major ? ROW_MAJOR : MODULO_DIVISOR;
+}
+
+static bool is_row_major(pass_build *b, const pass_linear *n, int64_t by) {
+  return order_of(b, n, by) != NO_ORDER;
 }
 
 typedef enum known { NOTHING, SOME, ALL } known;
@@ -226,17 +236,17 @@ static void make_row_major(pass_build *b, ir_ref q, pass_linear *n, int64_t *d) 
   }
 }
 
-/* N'//d' with the values of q = N//d and the smallest d', row-major or not; 0: none. *failed: memory is
+/* N'//d' with the values of q = N//d and the smallest d', N' in this order; 0: none. *failed: memory is
  * short. */
-static ir_ref near_quotient(pass_build *b, ir_ref q, const pass_linear *n, int64_t d, bool row_major,
+static ir_ref near_quotient(pass_build *b, ir_ref q, const pass_linear *n, int64_t d, form_order order,
                             bool *failed) {
   pass_linear smaller;
   int proofs = 0;
-  int64_t most = row_major && !is_row_major(b, n, d) ? d + CHEAPEST_NEAR : d - 1;
+  int64_t most = order < order_of(b, n, d) ? d + CHEAPEST_NEAR : d - 1;
   for (int64_t by = 2; by <= most && proofs < PROVEN; by++) {
     pass_interval at = {0, 0};
     if (!is_near(b, n, d, by, &smaller) || pass_linear_content(&smaller) > 1 ||
-        is_row_major(b, &smaller, by) != row_major)
+        order_of(b, &smaller, by) != order)
       continue;
     known of_values = values_apart(b, n, d, &smaller, by, &at);
     if (of_values != NOTHING && at.hi - at.lo >= by) continue;
@@ -264,13 +274,17 @@ static ir_ref smallest_quotient(pass_build *b, ir_ref q) {
   plain = n;
   bool steps = step_at_multiple(b, &plain, d, &step, &shift);
   if (!steps || (n.constant % d != 0 && !is_row_major(b, &plain, step))) {
-    ir_ref found = near_quotient(b, q, &n, d, true, &failed);
+    ir_ref found = 0;
+    for (form_order order = ROW_MAJOR; order <= MODULO_DIVISOR && !found && !failed; order++) {
+      found = near_quotient(b, q, &n, d, order, &failed);
+      if (!found && !failed && order_of(b, &n, d) == ROW_MAJOR) return q;
+    }
     if (found || failed) return found;
     int64_t flat = d;
     plain = n;
     make_row_major(b, q, &plain, &flat);
     if (!step_at_multiple(b, &plain, flat, &step, &shift)) {
-      found = is_row_major(b, &n, d) ? 0 : near_quotient(b, q, &n, d, false, &failed);
+      found = is_row_major(b, &n, d) ? 0 : near_quotient(b, q, &n, d, NO_ORDER, &failed);
       return found || failed ? found : q;
     }
   }
