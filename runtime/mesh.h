@@ -73,9 +73,9 @@ typedef struct rt_engine {
   ir_status (*test)(rt_endpoint *endpoint, rt_transfer *transfer, bool *done, ir_error *error);
   /* Waits until it is done. */
   ir_status (*wait)(rt_endpoint *endpoint, rt_transfer *transfer, ir_error *error);
-  /* The device has failed, or ended: others that wait for it fail instead of waiting. why NULL: it has ended.
-   * After a failure its parts may be freed when this returns: nobody reads them any more, or what is read
-   * does not matter. */
+  /* The device has failed, or, why NULL, ended: others that wait for it fail instead of waiting. When this
+   * returns after a failure, its parts may be freed: they are not read any more, or only by devices whose run
+   * fails as well, whatever they read. */
   void (*cancel)(rt_endpoint *endpoint, const ir_error *why);
 } rt_engine;
 

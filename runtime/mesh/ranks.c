@@ -187,15 +187,12 @@ static ir_status receive_all(rank_device *d, rt_transfer *t, bool *done, rank_wa
   return IR_OK;
 }
 
-static ir_status send_refused(rank_device *d, const rt_transfer *t, ir_error *error) {
+/* Sends what was offered in vain, in whatever exchange: none is done before its offers are answered. */
+static ir_status send_refused(rank_device *d, ir_error *error) {
   rank_offer offer;
   ir_status status = IR_OK;
-  while (!status && rt_rank_next_refused(d, &offer)) {
-    const rt_transfer *of = t;
-    for (uint32_t i = 0; i < RT_TRANSFERS && of->number != offer.number; i++)
-      if (d->endpoint.transfers[i].routes) of = &d->endpoint.transfers[i];
-    if (of->number == offer.number) status = send_message(d, of, offer.message, error);
-  }
+  while (!status && rt_rank_next_refused(d, &offer))
+    status = send_message(d, offer.transfer, offer.message, error);
   return status;
 }
 
@@ -230,7 +227,7 @@ static ir_status advance(rank_device *d, void *user, bool *done, rank_want *want
   rt_transfer *t = user;
   ir_status status = receive_all(d, t, done, want, error);
   if (!status && *done) status = check_readers(d, t, done, want, error);
-  if (!status && !*done) status = send_refused(d, t, error);
+  if (!status && !*done) status = send_refused(d, error);
   if (!status && !*done) status = receive_others(d, t, error);
   if (!status && *done && d->endpoint.traffic) d->endpoint.traffic[t->exchange].times++;
   return status;

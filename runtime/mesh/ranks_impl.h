@@ -11,7 +11,8 @@
 
 /* A part that is offered to another device, which has not said that it has read what it needs. */
 typedef struct rank_offer {
-  uint64_t number; /* of the exchange */
+  uint64_t number;             /* of the exchange */
+  const rt_transfer *transfer; /* for the device alone: in progress as long as the offer is listed */
   const rt_message *message;
   bool refused; /* it cannot read it */
 } rank_offer;

@@ -45,7 +45,7 @@ ir_status rt_rank_offer(rank_device *d, const rt_transfer *t, const rt_message *
   rt_packet *packet = rt_ranks_packet(r, RT_PACKET_OFFER, d->endpoint.device, m->peer, sizeof part);
   pthread_mutex_lock(&d->lock);
   bool good = packet && IR_RESERVE(r->mem, d->offers, d->offer_cap, d->offer_count + 1);
-  if (good) d->offers[d->offer_count++] = (rank_offer){.number = t->number, .message = m};
+  if (good) d->offers[d->offer_count++] = (rank_offer){.number = t->number, .transfer = t, .message = m};
   pthread_mutex_unlock(&d->lock);
   if (!good) {
     rt_packet_free(r->packets, packet);

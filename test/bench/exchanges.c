@@ -29,14 +29,27 @@ static double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* The first two processors that this process may run on; false: there is one. */
+static bool find_processors(int *out) {
+  cpu_set_t may;
+  int count = 0;
+  if (sched_getaffinity(0, sizeof may, &may)) return false;
+  for (int i = 0; i < CPU_SETSIZE && count < 2; i++)
+    if (CPU_ISSET(i, &may)) out[count++] = i;
+  return count == 2;
+}
+
 /* The threads of the two devices on a processor each, as where nothing else runs. */
 static void pin_threads(void) {
-  DIR *tasks = opendir("/proc/self/task");
+  static int processors[2];
+  static bool known, found; /* before the first thread is pinned, which narrows what it may run on */
+  if (!known) found = find_processors(processors), known = true;
+  DIR *tasks = found ? opendir("/proc/self/task") : NULL;
   for (struct dirent *task; tasks && (task = readdir(tasks));) {
     cpu_set_t one;
     if (*task->d_name == '.') continue;
     CPU_ZERO(&one);
-    CPU_SET(atoi(task->d_name) != getpid(), &one); /* that of one device is the first of the process */
+    CPU_SET(processors[atoi(task->d_name) != getpid()], &one); /* one device's is that of the process */
     sched_setaffinity(atoi(task->d_name), sizeof one, &one);
   }
   if (tasks) closedir(tasks);

@@ -3,7 +3,8 @@
 
 usage: mpi_failures.py VIEWFOLD [--count N] [--launcher openmpi|mpich]... [--kind KIND]... [--seed N] [--seconds S] [--most S]
 
-Four processes run a loop whose rounds all exchange, or exchange a large array, and one of them
+Four processes run a loop whose rounds all exchange, some bytes or messages that are read from where they lie, or exchange a large
+array, and one of them
 
   kill     is killed, the launcher being told to let the others speak
   default  is killed, and the launcher does what it does by itself: the job ends
@@ -37,6 +38,27 @@ graph @cell(%h: f32[64], %x: f32[1]) {
   %c = mul %b, 0.01
   %d = add %c, %x
   return %d
+}
+graph @g(%h: f32[64] @m[x]) {
+  %xs = full shape=[20000000,1] value=1.0 : f32[20000000,1]
+  %z = scan %h, %xs do=@cell carries=1 sliced=1
+  return %z
+}
+"""
+# Messages of 512 KiB, which who needs them reads from the memory of who has them.
+WIDE = """mesh @m [x=4]
+graph @cell(%h: f32[64], %x: f32[1]) {
+  %i = iota shape=[64,524288] axis=1 dtype=f32 : f32[64,524288]
+  %u = unsqueeze %h axis=1
+  %e = mul %u, %i
+  %s = sum %e axes=[0]
+  %r = all_reduce %s
+  %m = sum %r axes=[0] keepdims=true
+  %b = mul %m, 0.00000000000001
+  %c = mul %h, 0.01
+  %d = add %c, %b
+  %f = add %d, %x
+  return %f
 }
 graph @g(%h: f32[64] @m[x]) {
   %xs = full shape=[20000000,1] value=1.0 : f32[20000000,1]
@@ -89,6 +111,7 @@ PROCESSES = 4
 GONE, WRONG = "3", "2"  # the command's exit status where a device fails, and where what it is given is wrong
 TEXTS = {
     "loop": LOOP,
+    "wide": WIDE,
     "index": INDEX,
     "large": LARGE,
     "other": OTHER
@@ -138,7 +161,7 @@ class Trial:
 
     def prepare(self):
         import numpy
-        graph = GRAPH.get(self.kind, "loop")
+        graph = self.graph = GRAPH.get(self.kind) or self.rng.choice(("loop", "wide"))
         inputs = "--in h=h.npy"
         numpy.save(self.path("h.npy"), numpy.ones(64, "f"))
         if graph == "index":
@@ -265,7 +288,7 @@ echo $s $(date +%s.%N) >rc.$r.new; mv rc.$r.new rc.$r
             wrong.append(f"the others ended after {took:.2f} s")
         wrong += self.left()
         if not wrong:
-            print(f"{self.name} {self.kind}: process {self.victim}, the others ended after {took:.2f} s", flush=True)
+            print(f"{self.name} {self.kind}: {self.graph}, process {self.victim}, the others ended after {took:.2f} s", flush=True)
         return wrong
 
     def peak(self, i):

@@ -121,29 +121,46 @@ static void free_exchange(const exchange_world *w, exchange *e) {
   free(e->whole);
 }
 
-ir_status exchanges_work(void *user, rt_endpoint *endpoint, ir_error *error) {
-  exchange_world *w = user;
-  uint32_t d = endpoint->device;
-  endpoint->traffic = w->traffic[d];
-  for (uint32_t i = 0; i < w->count; i++) {
-    exchange *e = &w->list[i];
-    rt_transfer t = {.routes = &e->routes,
-                     .part = e->parts[d],
-                     .box = e->boxes[d],
+static ir_status begin(exchange_world *w, rt_endpoint *endpoint, uint32_t i, ir_error *error) {
+  exchange *e = &w->list[i];
+  rt_transfer *t = &endpoint->transfers[i];
+  *t = (rt_transfer){.routes = &e->routes,
+                     .part = e->parts[endpoint->device],
+                     .box = e->boxes[endpoint->device],
                      .bytes = e->bytes,
                      .exchange = i,
                      .kind = "random"};
-    bool done = false;
-    if (d == w->fails && i == w->fails_at)
-      return w->ends ? IR_OK : ir_fail(error, IR_ERR_VALUE, "it has failed");
-    ir_status status = endpoint->engine->start(endpoint, &t, error);
-    if (!status && d % 3 == 1) status = endpoint->engine->test(endpoint, &t, &done, error);
-    if (!status && !done) status = endpoint->engine->wait(endpoint, &t, error);
-    if (status) return status;
-    memset(e->parts[d], 0xee,
-           (size_t)elements_of(&e->routes.of[d].own) * e->bytes); /* nobody reads it any more */
+  return endpoint->engine->start(endpoint, t, error);
+}
+
+static ir_status finish(exchange_world *w, rt_endpoint *endpoint, uint32_t i, ir_error *error) {
+  const exchange *e = &w->list[i];
+  rt_transfer *t = &endpoint->transfers[i];
+  uint32_t d = endpoint->device;
+  bool done = false;
+  ir_status status = IR_OK;
+  if (d % 3 == 1) status = endpoint->engine->test(endpoint, t, &done, error);
+  if (!status && !done) status = endpoint->engine->wait(endpoint, t, error);
+  t->routes = NULL;
+  if (!status) memset(e->parts[d], 0xee, (size_t)elements_of(&e->routes.of[d].own) * e->bytes);
+  return status; /* nobody reads the part any more */
+}
+
+ir_status exchanges_work(void *user, rt_endpoint *endpoint, ir_error *error) {
+  exchange_world *w = user;
+  uint32_t d = endpoint->device, first = 0, count = d == w->fails ? w->fails_at : w->count;
+  ir_status status = IR_OK;
+  endpoint->traffic = w->traffic[d];
+  memset(endpoint->transfers, 0, sizeof endpoint->transfers);
+  for (uint32_t i = 0; i < count && !status; i++) {
+    status = begin(w, endpoint, i, error);
+    if (i + 1 - first < w->together && (i + 1 < count || (d == w->fails && !w->ends))) continue;
+    for (uint32_t k = first; k <= i && !status; k++)
+      status = finish(w, endpoint, w->newest ? i + first - k : k, error);
+    first = i + 1;
   }
-  return IR_OK;
+  if (status || d != w->fails || w->ends) return status;
+  return ir_fail(error, IR_ERR_VALUE, "it has failed");
 }
 
 static bool arrived(const exchange_world *w, const exchange *e, uint32_t d, const rt_traffic *traffic,
@@ -195,6 +212,8 @@ bool exchanges_make(exchange_world *w, uint64_t seed) {
       exchanges_pick(w, 0, 7) ? MOST_DEVICES : (uint32_t)exchanges_pick(w, 0, w->mesh.device_count - 1);
   w->fails_at = (uint32_t)exchanges_pick(w, 0, w->count - 1);
   w->ends = exchanges_pick(w, 0, 1);
+  w->together = (uint32_t)exchanges_pick(w, 1, 3);
+  w->newest = exchanges_pick(w, 0, 1) && w->fails == MOST_DEVICES; /* one that ends early waits for fewer */
   bool good = true;
   for (uint32_t i = 0; i < w->count; i++) make_exchange(w, &w->list[i]);
   for (uint32_t i = 0; i < w->count && good; i++)

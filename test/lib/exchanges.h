@@ -21,6 +21,8 @@ typedef struct exchange_world {
   exchange list[MOST_EXCHANGES];
   uint32_t count, fails, fails_at; /* fails: the device that does, or MOST_DEVICES */
   bool ends;                       /* it ends early instead */
+  uint32_t together;               /* exchanges that a device has in progress at a time, at most */
+  bool newest;                     /* of these, devices wait for the newest first */
   rt_traffic traffic[MOST_DEVICES][MOST_EXCHANGES];
 } exchange_world;
 
