@@ -92,6 +92,16 @@ static json_t *devices_of(show *s, const ir_mesh *mesh) {
   return made;
 }
 
+/* Name and size, and the weights if it has some. */
+static json_t *axis_of(show *s, const ir_mesh_axis *axis) {
+  json_t *made = json_pack("[si]", axis->name, (int)axis->size),
+         *weights = axis->before ? json_array() : NULL;
+  for (int32_t c = 0; c < axis->size && weights; c++)
+    show_add(s, weights, json_integer(axis->before[c + 1] - axis->before[c]));
+  if (weights) show_add(s, made, weights);
+  return made;
+}
+
 json_t *show_mesh(show *s, const ir_parsed_graph *block) {
   const ir_mesh *mesh = ir_graph_mesh(&s->s.g);
   if (!mesh) return NULL;
@@ -99,8 +109,7 @@ json_t *show_mesh(show *s, const ir_parsed_graph *block) {
   fe_divided d;
   json_t *made = json_object(), *axes = json_array();
   rows r = {s, &d, block, json_array()};
-  for (uint32_t i = 0; i < mesh->axis_count; i++)
-    show_add(s, axes, json_pack("[si]", mesh->axes[i].name, (int)mesh->axes[i].size));
+  for (uint32_t i = 0; i < mesh->axis_count; i++) show_add(s, axes, axis_of(s, &mesh->axes[i]));
   show_set(s, made, "axes", axes);
   show_set(s, made, "count", json_integer(mesh->device_count));
   show_set(s, made, "devices", devices_of(s, mesh));

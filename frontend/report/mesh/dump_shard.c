@@ -162,6 +162,7 @@ static void put_graph(sharded *s, bool local) {
 /* The program of a device: what its parameters and results are parts of, and what its variables are. */
 static void put_program(sharded *s) {
   const ir_parsed_graph *b = s->block;
+  static const char *const of_axis[] = {"coordinate", "weight of the devices before", "weight"};
   const shard_program *p = &s->d.program;
   struct ir_sharding *specs = s->d.g.sharding;
   ir_text_str(s->out, "# "), ir_mesh_print(ir_graph_mesh(&s->d.g), s->out), ir_text_str(s->out, "\n");
@@ -172,8 +173,8 @@ static void put_program(sharded *s) {
   for (size_t i = 0; i < p->variable_count; i++) {
     const shard_variable *v = &p->variables[i];
     ir_text_str(s->out, "# "), ir_print_expr(&s->d.g, v->var, s->out);
-    if (v->value) ir_text_str(s->out, " = "), ir_print_expr(&s->d.g, v->value, s->out);
-    else ir_textf(s->out, ": the coordinate along %s", ir_graph_mesh(&s->d.g)->axes[v->axis].name);
+    if (v->kind == SHARD_VALUE) ir_text_str(s->out, " = "), ir_print_expr(&s->d.g, v->value, s->out);
+    else ir_textf(s->out, ": the %s along %s", of_axis[v->kind], ir_graph_mesh(&s->d.g)->axes[v->axis].name);
     ir_text_str(s->out, "\n");
   }
   s->d.g.sharding = NULL; /* parts have no specs */
