@@ -7,6 +7,8 @@
 #include "frontend/report/mesh/divided.h"
 #include "ir/print/print.h"
 
+enum { DRAWN = 64 }; /* devices: DEVICES_DRAWN of show_mesh.js */
+
 static json_t *taken(show *s, ir_text *text) {
   json_t *made = show_text(ir_text_get(text), text->len);
   s->failed |= text->failed;
@@ -102,6 +104,17 @@ static json_t *axis_of(show *s, const ir_mesh_axis *axis) {
   return made;
 }
 
+/* The host of each device that is drawn; one for all of them where there is one process. */
+static json_t *hosts_of(show *s, const ir_mesh *mesh) {
+  json_t *made = json_array();
+  if (s->hosts.count == 1) show_add(s, made, show_text(s->hosts.of->name, strlen(s->hosts.of->name)));
+  for (uint32_t i = 0; s->hosts.count > 1 && i < mesh->device_count && i < DRAWN; i++) {
+    const fe_host *host = fe_host_of(&s->hosts, mesh, i);
+    show_add(s, made, host ? show_text(host->name, strlen(host->name)) : json_string("?"));
+  }
+  return made;
+}
+
 json_t *show_mesh(show *s, const ir_parsed_graph *block) {
   const ir_mesh *mesh = ir_graph_mesh(&s->s.g);
   if (!mesh) return NULL;
@@ -113,6 +126,7 @@ json_t *show_mesh(show *s, const ir_parsed_graph *block) {
   show_set(s, made, "axes", axes);
   show_set(s, made, "count", json_integer(mesh->device_count));
   show_set(s, made, "devices", devices_of(s, mesh));
+  show_set(s, made, "hosts", hosts_of(s, mesh));
   s->s.g.error = &error;
   if (fe_divided_make(&d, &s->s.g, block, SHARD_ALL, NULL, &error)) {
     for (size_t i = 0; i < block->param_count; i++)

@@ -11,7 +11,10 @@ class Mesh {
   }
   coordinate(device, axis) { return Math.floor(device / this.strides[axis]) % this.data.axes[axis][1]; }
   coordinates(device) { return this.data.axes.map(([name], i) => `${name}=${this.coordinate(device, i)}`).join(" "); }
-  device(number) { return this.data.devices[number] ?? ""; }
+  device(number) {
+    const { devices, hosts } = this.data;
+    return [devices[number], hosts.length > 1 && hosts[number]].filter(Boolean).join(" on ");
+  }
 
   /* The part of a dimension of n elements: chunks of ceil(n / parts), of which the last may be shorter, or empty. Where
    * an axis has weights, it ends where its share of n does, to the nearest element. */
@@ -67,12 +70,13 @@ class Mesh {
     return make("table", { class: "grid", "aria-label": "devices of the mesh" }, make("tbody", {}, rows));
   }
   draw() {
-    const { axes, count: all, values, error } = this.data, left = all - this.devices.length;
+    const { axes, count: all, values, error, hosts } = this.data, left = all - this.devices.length;
     const sizes = [...this.graph.variables].map(([name, size]) => `${name}=${size}`).join(", ");
     const head = tr(column("value"), this.devices.map(d => make("th", { scope: "col" }, `${d}`,
       make("small", {}, this.coordinates(d)))));
     return make("section", { class: "mesh" },
-      make("h3", {}, `Mesh ${axes.map(([name, size, weights]) => `${name}=${weights?.join(":") ?? size}`).join(" × ")}: ${count(all, "device")}`),
+      make("h3", {}, `Mesh ${axes.map(([name, size, weights]) => `${name}=${weights?.join(":") ?? size}`).join(" × ")}: ${count(all, "device")}`
+        + (hosts.length === 1 ? ` on host ${hosts[0]}` : "")),
       make("div", { class: "scroll" }, this.drawGrid()),
       left > 0 && paragraph("more", more(left, "device")),
       error ? paragraph("no-picture", error) : [
