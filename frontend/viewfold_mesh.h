@@ -14,7 +14,8 @@ extern "C" {
  * specs, which say how a value is divided among the devices. */
 typedef struct vf_mesh vf_mesh;
 
-/* text: the axes, as in "x=2,y=4", or with what is known of the devices, as behind `mesh @m` in text graphs:
+/* text: the axes, as in "x=2,y=4", or "x=3:1" of two devices with weights, or with what is known of the
+ * devices, as behind `mesh @m` in text graphs:
  * "[x=2,y=4] devices=[\"cpu\",...] latency=[1e-6,1e-6] bandwidth=[1e10,1e9] memory=8e9". NULL after an error:
  * of the text, or out of memory. */
 VF_API vf_mesh *vf_mesh_create(vf_context *context, const char *text, vf_error *error);
@@ -24,6 +25,9 @@ VF_API int vf_mesh_axis_count(const vf_mesh *mesh);
 /* The name of axis 0, 1, ..., the major one first; NULL beyond the last. Valid as long as the mesh. */
 VF_API const char *vf_mesh_axis_name(const vf_mesh *mesh, int axis);
 VF_API int64_t vf_mesh_axis_size(const vf_mesh *mesh, const char *axis); /* -1: no axis has that name */
+/* The weight of the devices at place 0, 1, ... along an axis: what is divided along it is in that proportion.
+ * 1 where the axis has none; -1: no axis has that name, or it has no such place. */
+VF_API int64_t vf_mesh_axis_weight(const vf_mesh *mesh, const char *axis, int64_t place);
 /* Where a device is along an axis, from 0; -1: no axis has that name, or there is no such device. */
 VF_API int64_t vf_mesh_coordinate(const vf_mesh *mesh, int64_t device, const char *axis);
 /* Measures what a message between neighbouring devices takes along each axis of more than one device, on the

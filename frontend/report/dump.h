@@ -53,6 +53,7 @@ typedef struct fe_dump_options {
   fe_explain_callback
       *explain_callback; /* called after the explanation of each kernel, to append to it; or NULL */
   void *explain_user;
+  const struct fe_hosts *hosts;    /* FE_STAGE_SHARD with `why`: names those of the devices; or NULL */
   const fe_statements *statements; /* of the graph, to which kernels are traced back; or NULL */
 } fe_dump_options;
 

@@ -7,6 +7,7 @@ void ir_mesh_init(ir_mesh *mesh, const ir_mem *mem) { *mesh = (ir_mesh){.device_
 
 void ir_mesh_free(ir_mesh *mesh) {
   if (mesh->devices) ir_free(mesh->mem, mesh->devices, mesh->device_count * sizeof *mesh->devices);
+  for (uint32_t i = 0; i < mesh->axis_count; i++) ir_axis_free_weights(&mesh->axes[i], mesh->mem);
   ir_mesh_init(mesh, mesh->mem);
 }
 
@@ -24,6 +25,7 @@ bool ir_mesh_add(ir_mesh *mesh, const char *name, size_t length, int64_t size, i
   else if (size < 1) wrong = "sizes are at least 1";
   else if (mesh->axis_count == IR_MESH_AXES) wrong = "a mesh has at most 8 axes";
   else if (size > IR_MESH_DEVICES / mesh->device_count) wrong = "a mesh has at most 1048576 devices";
+  else if (!ir_mesh_has_room(mesh, size)) wrong = ir_mesh_too_heavy;
   else if (mesh->devices) wrong = "the devices were given for the axes before it";
   if (wrong) {
     ir_fail(error, IR_ERR_INVALID, "axis %.*s of size %lld of a mesh: %s", shown, name, (long long)size,
@@ -58,7 +60,12 @@ bool ir_mesh_copy(ir_mesh *to, const ir_mesh *from, const ir_mem *mem) {
   ir_error none = {0};
   *to = *from;
   to->mem = mem, to->devices = NULL;
-  return !from->devices || ir_mesh_place(to, from->devices, from->device_count, &none);
+  bool good = true;
+  for (uint32_t i = 0; i < to->axis_count; i++) {
+    to->axes[i].before = NULL;
+    good = good && ir_axis_copy_weights(&to->axes[i], &from->axes[i], mem);
+  }
+  return good && (!from->devices || ir_mesh_place(to, from->devices, from->device_count, &none));
 }
 
 int64_t ir_mesh_coordinate(const ir_mesh *mesh, int64_t device, uint32_t axis) {
@@ -71,10 +78,15 @@ static const ir_mesh_device *device_of(const ir_mesh *mesh, uint32_t device) {
   return mesh->devices ? &mesh->devices[device] : &here;
 }
 
-bool ir_mesh_equal(const ir_mesh *a, const ir_mesh *b) {
+bool ir_mesh_same_axes(const ir_mesh *a, const ir_mesh *b) {
   bool equal = a->axis_count == b->axis_count;
   for (uint32_t i = 0; i < a->axis_count && equal; i++)
-    equal = a->axes[i].size == b->axes[i].size && !strcmp(a->axes[i].name, b->axes[i].name);
+    equal = !strcmp(a->axes[i].name, b->axes[i].name) && ir_same_weights(&a->axes[i], &b->axes[i]);
+  return equal;
+}
+
+bool ir_mesh_equal(const ir_mesh *a, const ir_mesh *b) {
+  bool equal = ir_mesh_same_axes(a, b);
   if (!a->devices && !b->devices) return equal;
   for (uint32_t i = 0; i < a->device_count && equal; i++) {
     const ir_mesh_device *x = device_of(a, i), *y = device_of(b, i);

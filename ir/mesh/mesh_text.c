@@ -15,9 +15,15 @@ static bool read_digit(ir_lexer *lx, const ir_mesh *mesh, ir_subaxis *out, int l
     ir_lex_next(lx);
     if (i == 0 && !ir_lex_expect(lx, ')', wrong)) return false;
   }
-  *out = (ir_subaxis){out->axis, (int32_t)number[0], (int32_t)number[1]};
-  if (ir_subaxis_fits(mesh, *out)) return true;
+  *out = (ir_subaxis){.axis = out->axis, .pre = (int32_t)number[0], .size = (int32_t)number[1]};
   const ir_mesh_axis *axis = &mesh->axes[out->axis];
+  out->weighted = axis->before != NULL;
+  if (ir_subaxis_fits(mesh, *out)) return true;
+  if (axis->before)
+    return ir_lex_fail_at(lx, line, column,
+                          "no sub-axis of a mesh, found %s:(%d)%d, expected %s as a whole, since it has "
+                          "weights",
+                          axis->name, out->pre, out->size, axis->name);
   return ir_lex_fail_at(lx, line, column,
                         "no sub-axis of a mesh, found %s:(%d)%d, expected (m)k whose product divides %s=%d",
                         axis->name, out->pre, out->size, axis->name, axis->size);
@@ -62,6 +68,34 @@ static bool fail_here(ir_lexer *lx, const ir_error *why, int line, int column) {
   return ir_lex_fail_at(lx, line, column, "%s", why->text);
 }
 
+/* After `x=`: the size, or the weights of the devices, 3:1. */
+static bool read_sizes(ir_lexer *lx, ir_mesh *mesh, const ir_token *name) {
+  ir_error why = {0};
+  int64_t *list = NULL;
+  size_t count = 0, cap = 0;
+  bool good = true;
+  do {
+    if (lx->token.kind != IR_TOKEN_INT) good = ir_lex_fail(lx, "missing weight of a device", "a number");
+    else if (!IR_RESERVE(mesh->mem, list, cap, count + 1))
+      good = ir_fail(lx->error, IR_ERR_MEMORY, "out of memory for the weights of a mesh") == IR_OK;
+    else {
+      uint64_t w = lx->token.integer;
+      list[count++] = w > INT64_MAX ? INT64_MAX : (int64_t)w;
+      ir_lex_next(lx);
+    }
+  } while (good && ir_lex_accept(lx, ':'));
+  bool size = count == 1; /* a number alone is the size */
+  if (good && (!ir_mesh_add(mesh, name->text, name->length,
+                            !size                 ? (int64_t)count
+                            : list[0] > INT32_MAX ? INT32_MAX
+                                                  : list[0],
+                            &why) ||
+               (!size && !ir_mesh_weigh(mesh, list, count, &why))))
+    good = fail_here(lx, &why, name->line, name->column);
+  ir_free(mesh->mem, list, cap * sizeof *list);
+  return good;
+}
+
 static bool read_axis(ir_lexer *lx, ir_mesh *mesh) {
   ir_error why = {0};
   ir_token name = lx->token;
@@ -71,16 +105,14 @@ static bool read_axis(ir_lexer *lx, ir_mesh *mesh) {
   uint64_t size = 0;
   if (ir_lex_accept(lx, '=')) {
     if (lx->token.kind != IR_TOKEN_INT) return ir_lex_fail(lx, "missing size of an axis", "a number");
-    size = lx->token.integer;
-    ir_lex_next(lx);
-  } else { /* x2 */
-    uint64_t unit = 1;
-    for (; length && name.text[length - 1] >= '0' && name.text[length - 1] <= '9'; unit *= 10) {
-      if (unit > IR_MESH_DEVICES) break;
-      size += unit * (uint64_t)(name.text[--length] - '0');
-    }
-    if (length == name.length) return ir_lex_fail(lx, "missing size of an axis", "'=' and a number");
+    return read_sizes(lx, mesh, &name);
   }
+  uint64_t unit = 1; /* x2 */
+  for (; length && name.text[length - 1] >= '0' && name.text[length - 1] <= '9'; unit *= 10) {
+    if (unit > IR_MESH_DEVICES) break;
+    size += unit * (uint64_t)(name.text[--length] - '0');
+  }
+  if (length == name.length) return ir_lex_fail(lx, "missing size of an axis", "'=' and a number");
   return ir_mesh_add(mesh, name.text, length, size > INT32_MAX ? INT32_MAX : (int64_t)size, &why) ||
          fail_here(lx, &why, name.line, name.column);
 }
@@ -207,12 +239,18 @@ static void print_of_axes(const ir_mesh *mesh, bool latency, ir_text *out) {
   ir_text_str(out, "]");
 }
 
+static void print_axis(const ir_mesh_axis *axis, bool more, ir_text *out) {
+  ir_textf(out, "%s%s=", more ? "," : "", axis->name);
+  if (!axis->before) ir_textf(out, "%d", axis->size);
+  for (int32_t c = 0; c < axis->size && axis->before; c++)
+    ir_textf(out, "%s%d", c ? ":" : "", axis->before[c + 1] - axis->before[c]);
+}
+
 void ir_mesh_print(const ir_mesh *mesh, ir_text *out) {
   ir_text_str(out, "mesh @");
   ir_lex_print_name(out, mesh->name, strlen(mesh->name));
   ir_text_str(out, " [");
-  for (uint32_t i = 0; i < mesh->axis_count; i++)
-    ir_textf(out, "%s%s=%d", i ? "," : "", mesh->axes[i].name, mesh->axes[i].size);
+  for (uint32_t i = 0; i < mesh->axis_count; i++) print_axis(&mesh->axes[i], i > 0, out);
   ir_text_str(out, "]");
   if (mesh->devices) {
     ir_text_str(out, " devices=[");

@@ -2,8 +2,11 @@
  *
  * Each dimension has the sub-axes that divide it, the major first. The S = k1 k2 .. parts of a dimension of
  * size n are chunks of c = ceil(n / S): part p is [min(p c, n), min(p c + c, n)), so the last ones may be
- * shorter, or empty. Along axes that are named nowhere devices hold the same (M7); along those that are
- * named as replicated they have to.
+ * shorter, or empty. Where one of the axes has weights, a part has the product of those of its coordinates;
+ * it ends where the nearest whole number is to its share of n with all parts before it, upwards from a half.
+ * So parts differ from their shares by less than one element, and those of [x.y] lie within those of [x].
+ * Along axes that are named nowhere devices hold the same (M7); along those that are named as replicated they
+ * have to.
  *
  * Along pending axes each device holds a summand: the value is the sum over their coordinates, in the order
  * of the mesh, or the product, extremum and so on. One operation joins along all pending axes, since others
@@ -73,6 +76,27 @@ int64_t ir_spec_position(const ir_mesh *mesh, const ir_spec *spec, uint32_t plac
 /* The part of a device. */
 void ir_spec_box(const ir_mesh *mesh, const ir_spec *spec, const int64_t *shape, int64_t device, ir_box *out);
 int64_t ir_part_size(int64_t size, int64_t parts); /* c = ceil(size / parts); size >= 0, parts >= 1 */
+/* Part `position` of a dimension along these axes, which are whole or digits of the mesh. */
+void ir_part_of(const ir_mesh *mesh, const ir_subaxis *axes, uint32_t count, int64_t size, int64_t position,
+                int64_t *lo, int64_t *hi);
+
+/* weights.c */
+/* Of a list of axes: the sum of the weights of all parts, and the least and most that a part has; S, 1 and 1
+ * where no axis has weights, and the share of all of them is the part. */
+typedef struct ir_shares {
+  bool weighted;
+  int64_t total, least, most;
+} ir_shares;
+ir_shares ir_shares_of(const ir_mesh *mesh, const ir_subaxis *axes, uint32_t count);
+/* What no part has more elements than, and what none has less than but for chunks without weights. */
+int64_t ir_most_of(const ir_shares *shares, int64_t size);
+int64_t ir_least_of(const ir_shares *shares, int64_t size);
+/* Of the digit c of an axis: the sum of the weights of those before it, and its own. */
+int64_t ir_weight_before(const ir_mesh *mesh, ir_subaxis s, int64_t c);
+int64_t ir_weight_of(const ir_mesh *mesh, ir_subaxis s, int64_t c);
+bool ir_is_weighted(const ir_subaxis *axes, uint32_t count);
+/* The nearest whole number to size before / total, upwards from a half: 0 <= before <= total. */
+int64_t ir_share_end(int64_t size, int64_t before, int64_t total);
 bool ir_box_meet(const ir_box *a, const ir_box *b, ir_box *out); /* what is in both; false: nothing is */
 int64_t ir_box_elements(const ir_box *box);
 /* The size of a dimension of which device d holds parts[d * step] (M10); -1: devices that should hold the

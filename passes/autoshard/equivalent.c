@@ -61,14 +61,18 @@ static void put_renamed(ir_spec *spec, const uint32_t *name) {
   for (uint32_t p = 0; p < IR_PLACES; p++) {
     uint32_t n;
     const ir_subaxis *x = ir_spec_axes(&old, p, &n);
-    for (uint32_t i = 0; i < n; i++)
-      ir_spec_push(spec, p, (ir_subaxis){(uint8_t)(name[x[i].axis] - 1), x[i].pre, x[i].size});
+    for (uint32_t i = 0; i < n; i++) {
+      ir_subaxis renamed = x[i];
+      renamed.axis = (uint8_t)(name[x[i].axis] - 1);
+      ir_spec_push(spec, p, renamed);
+    }
   }
 }
 
 bool auto_equivalent(const auto_model *m, const auto_array *a, const ir_spec *from, const ir_spec *to,
                      auto_array *array, ir_spec *specs) {
   int64_t product = named(m, from, to), elements = 1;
+  if (ir_mesh_is_weighted(m->mesh)) return false; /* nothing divides by weights */
   uint32_t moved[IR_MAX_RANK], skipped[IR_MAX_RANK], count = 0;
   for (uint32_t d = 0; d < a->rank; d++) {
     uint32_t same = common(from, to, d), n;

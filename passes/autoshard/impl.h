@@ -136,6 +136,8 @@ int64_t auto_size(const auto_model *m, ir_ref dim);
 uint32_t auto_array_number(auto_model *m, const auto_array *array);
 uint32_t auto_array_of(auto_model *m, ir_ref node, bool begins);
 /* Bytes of the largest part of a value; of a view of a smaller array, of that. */
+/* Elements of the largest part of a dimension of that size. */
+int64_t auto_most_of(const auto_model *m, const ir_spec *spec, uint32_t d, int64_t size);
 double auto_part_bytes(const auto_model *m, ir_ref node, const ir_spec *spec);
 
 /* equivalent.c: a redistribution of another array that costs the same, from specs[0] to specs[1]. False:
@@ -163,8 +165,8 @@ bool auto_strategies(auto_model *m, auto_variable *v);
 bool auto_all_whole(auto_model *m, auto_variable *v); /* the only one */
 /* cost: of one round. */
 bool auto_add_strategy(auto_model *m, auto_variable *v, const uint32_t *specs, double cost);
-/* work.c: seconds of computing. parts: by factor of the rule. */
-double auto_work(auto_model *m, ir_ref node, const op_sharding *rule, const int64_t *parts,
+/* work.c: seconds of computing. shares: by factor of the rule. */
+double auto_work(auto_model *m, ir_ref node, const op_sharding *rule, const ir_shares *shares,
                  const ir_spec *terms);
 
 /* memory.c: when values are there. False after failing. */

@@ -54,7 +54,7 @@ static bool drop_begun(const ir_spec *from, ir_spec *to) {
 /* One exchange of a whole part, where the planner has no digits for both. */
 static double one_exchange(const auto_model *m, const auto_array *a, const ir_spec *to) {
   double bytes = a->item, latency = 0, slowest = 0;
-  for (uint32_t d = 0; d < a->rank; d++) bytes *= (double)ir_part_size(a->shape[d], ir_spec_parts(to, d));
+  for (uint32_t d = 0; d < a->rank; d++) bytes *= (double)auto_most_of(m, to, d, a->shape[d]);
   for (uint32_t i = 0; i < m->mesh->axis_count; i++) {
     latency = fmax(latency, m->mesh->axes[i].latency);
     slowest = fmax(slowest, m->mesh->axes[i].bandwidth > 0 ? 1 / m->mesh->axes[i].bandwidth : 0);
@@ -69,7 +69,11 @@ static void put_kept(const ir_spec *spec, const uint8_t *kept, ir_spec *out) {
   for (uint32_t p = 0; p < IR_PLACES; p++) {
     uint32_t n;
     const ir_subaxis *x = ir_spec_axes(spec, p, &n);
-    for (uint32_t i = 0; i < n; i++) ir_spec_push(out, p, (ir_subaxis){kept[x[i].axis], x[i].pre, x[i].size});
+    for (uint32_t i = 0; i < n; i++) {
+      ir_subaxis renamed = x[i];
+      renamed.axis = kept[x[i].axis];
+      ir_spec_push(out, p, renamed);
+    }
   }
 }
 

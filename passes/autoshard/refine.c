@@ -58,6 +58,7 @@ static bool refine_mesh(const ir_mesh *mesh, auto_refined *r) {
       if (r->count == DIGITS) return false;
       int length = snprintf(name, sizeof name, "d%u", (unsigned)r->count);
       if (!ir_mesh_add(&r->mesh, name, (size_t)length, primes[i].size, &ignored)) return false;
+      if (!ir_axis_copy_weights(&r->mesh.axes[r->count], &mesh->axes[a], mesh->mem)) return false;
       r->mesh.axes[r->count].latency = mesh->axes[a].latency;
       r->mesh.axes[r->count].bandwidth = mesh->axes[a].bandwidth;
       r->digits[r->count++] = primes[i];

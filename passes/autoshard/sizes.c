@@ -43,10 +43,17 @@ static double bytes_of(const auto_model *m, ir_ref node) {
   return bytes;
 }
 
+int64_t auto_most_of(const auto_model *m, const ir_spec *spec, uint32_t d, int64_t size) {
+  uint32_t count;
+  const ir_subaxis *axes = ir_spec_axes(spec, d, &count);
+  ir_shares shares = ir_shares_of(m->mesh, axes, count);
+  return ir_most_of(&shares, size);
+}
+
 double auto_part_bytes(const auto_model *m, ir_ref node, const ir_spec *spec) {
   double bytes = ir_dtypes[ir_dtype_of(m->g, node)].bytes;
   for (uint32_t d = 0; d < spec->rank; d++)
-    bytes *= (double)ir_part_size(auto_size(m, ir_dim(m->g, node, d)), ir_spec_parts(spec, d));
+    bytes *= (double)auto_most_of(m, spec, d, auto_size(m, ir_dim(m->g, node, d)));
   for (;;) {
     ir_op op = ir_op_of(m->g, node);
     if (op != IR_OP_EXPAND && op != IR_OP_RESHAPE && op != IR_OP_PERMUTE) return bytes;

@@ -28,19 +28,18 @@ typedef struct dividing {
   auto_variable *v;
   const op_sharding *rule;
   shard_strategy way;
-  int64_t parts[OP_FACTORS_MAX];
-  uint32_t moved;                /* factors from this one on: axes that elements move along */
-  bool extremum[OP_FACTORS_MAX]; /* each part needs an element */
+  ir_shares shares[OP_FACTORS_MAX]; /* of the axes that a factor has */
+  uint32_t moved;                   /* factors from this one on: axes that elements move along */
+  bool extremum[OP_FACTORS_MAX];    /* each part needs an element */
   uint32_t tried;
 } dividing;
 
 /* Are there so many parts that some have no elements, or, where each needs one, may have none? */
 static bool is_too_fine(const dividing *d, uint32_t factor) {
   ir_ref size = d->rule->factors[factor].size;
-  int64_t parts = d->parts[factor], n = auto_size(d->m, size);
-  if (parts > n) return true;
-  return d->extremum[factor] &&
-         (!ir_is_const(d->m->g, size, NULL) || (parts - 1) * ir_part_size(n, parts) >= n);
+  int64_t n = auto_size(d->m, size);
+  if (d->shares[factor].total / d->shares[factor].most > n) return true;
+  return d->extremum[factor] && (!ir_is_const(d->m->g, size, NULL) || ir_least_of(&d->shares[factor], n) < 1);
 }
 
 /* A mean is divided by the number of elements when its sum is complete. */
@@ -78,8 +77,8 @@ static double received(const dividing *d, uint32_t factor) {
   const op_term *result = &d->rule->terms[d->rule->operands];
   uint32_t axis = 0;
   while (result->axes[axis].count != 1 || result->axes[axis].factors[0] != factor) axis++;
-  int64_t size = auto_size(m, ir_dim(m->g, node, axis)), parts = d->parts[factor];
-  double part = (double)ir_part_size(size, parts),
+  int64_t size = auto_size(m, ir_dim(m->g, node, axis)), parts = d->shares[factor].total;
+  double part = (double)ir_most_of(&d->shares[factor], size),
          more = (double)(auto_size(m, ir_dim(m->g, x, axis)) - size);
   switch ((int)ir_op_of(m->g, node)) {
   case IR_OP_SHRINK:
@@ -97,7 +96,7 @@ static double moving_time(const dividing *d, const ir_spec *result) {
   double seconds = 0;
   for (uint32_t i = d->moved; i < d->rule->factor_count; i++) {
     double latency = 0, slowest = 0;
-    if (d->parts[i] < 2) continue;
+    if (d->shares[i].total < 2) continue;
     double bytes = auto_part_bytes(m, d->v->node, result) * received(d, i);
     for (uint32_t a = 0; a < m->mesh->axis_count; a++) {
       if (d->way.factor_of[a] != (int8_t)i) continue;
@@ -117,7 +116,7 @@ static bool add_way(dividing *d) {
   ir_ref node = d->v->node;
   if (!shard_strategy_specs(m->g, node, rule, &d->way, terms, &terms[rule->operands]))
     return m->g->error->status == IR_OK;
-  double cost = auto_work(m, node, rule, d->parts, terms),
+  double cost = auto_work(m, node, rule, d->shares, terms),
          more = finish_mean(m, node, &terms[rule->operands]);
   if (more < 0) return false;
   more += moving_time(d, &terms[rule->operands]);
@@ -131,13 +130,18 @@ static bool divide_from(dividing *d, uint32_t axis) {
   const ir_mesh *mesh = d->m->mesh;
   if (axis == mesh->axis_count) return add_way(d);
   int64_t size = mesh->axes[axis].size;
+  ir_subaxis whole = ir_whole_axis(mesh, axis);
+  ir_shares own = ir_shares_of(mesh, &whole, 1);
   bool full = d->v->count >= AUTO_STRATEGIES || d->tried >= AUTO_TRIED;
   d->m->truncated |= full && size > 1;
   for (uint32_t i = 0; i < d->rule->factor_count && size > 1 && !full; i++) {
     d->way.factor_of[axis] = (int8_t)i;
-    d->parts[i] *= size, d->tried++;
+    ir_shares before = d->shares[i], *s = &d->shares[i];
+    *s = (ir_shares){s->weighted || own.weighted, s->total * own.total, s->least * own.least,
+                     s->most * own.most};
+    d->tried++;
     bool good = is_too_fine(d, i) || divide_from(d, axis + 1);
-    d->parts[i] /= size;
+    *s = before;
     if (!good) return false;
   }
   d->way.factor_of[axis] = SHARD_LATE;
@@ -150,7 +154,8 @@ static void find_extrema(dividing *d) {
   ir_op op = ir_op_of(d->m->g, d->v->node);
   const op_term *result = &d->rule->terms[d->rule->operands];
   bool searches = op == IR_OP_REDUCE_MAX || op == IR_OP_REDUCE_MIN;
-  for (uint32_t i = 0; i < d->rule->factor_count; i++) d->extremum[i] = searches, d->parts[i] = 1;
+  for (uint32_t i = 0; i < d->rule->factor_count; i++)
+    d->extremum[i] = searches, d->shares[i] = (ir_shares){false, 1, 1, 1};
   for (uint32_t a = 0; a < result->rank; a++)
     for (uint32_t k = 0; k < result->axes[a].count; k++) d->extremum[result->axes[a].factors[k]] = false;
 }

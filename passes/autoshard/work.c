@@ -48,12 +48,12 @@ static double traffic_of(auto_model *m, ir_ref node, const op_sharding *rule, co
   return bytes;
 }
 
-double auto_work(auto_model *m, ir_ref node, const op_sharding *rule, const int64_t *parts,
+double auto_work(auto_model *m, ir_ref node, const op_sharding *rule, const ir_shares *shares,
                  const ir_spec *terms) {
   double operations = operations_of(m, node);
   for (uint32_t i = 0; rule && i < rule->factor_count; i++) {
-    int64_t size = parts[i] > 1 ? auto_size(m, rule->factors[i].size) : 0;
-    if (size > 0) operations *= (double)ir_part_size(size, parts[i]) / (double)size;
+    int64_t size = shares[i].total > 1 ? auto_size(m, rule->factors[i].size) : 0;
+    if (size > 0) operations *= (double)ir_most_of(&shares[i], size) / (double)size;
   }
   return fmax(operations / m->rates.flops, traffic_of(m, node, rule, terms) / m->rates.bytes);
 }

@@ -6,6 +6,11 @@
 
 #include <string.h>
 
+/* Parts of one size, or shares of the weights, divide a size of which this is a divisor. */
+static int64_t total_of(const propagate_state *s, ir_subaxis x) {
+  return ir_shares_of(ir_graph_mesh(s->g), &x, 1).total;
+}
+
 static const propagate_factor *factor_at(const propagate_state *s, const propagate_op *op, uint32_t number) {
   return &s->factors[op->first_factor + number];
 }
@@ -24,15 +29,16 @@ void propagate_expand(const propagate_state *s, const propagate_op *op, const pr
     int64_t size = factor_at(s, op, dim->factors[i])->size, left = size;
     while (at < count && left > 1) {
       ir_subaxis x = next;
-      bool whole = left % x.size == 0;
-      if (!whole && x.size % left != 0) return;
-      if (!whole) x.size = (int32_t)left;
+      int64_t total = total_of(s, x);
+      bool whole = left % total == 0;
+      if (!whole && (x.weighted || x.size % left != 0)) return;
+      if (!whole) x.size = (int32_t)(total = left);
       out[i].axes[out[i].count++] = x;
-      left /= x.size;
+      left /= total;
       if (whole) next = ++at < count ? axes[at] : next;
-      else next = (ir_subaxis){x.axis, (int32_t)(x.pre * x.size), next.size / x.size};
+      else next = (ir_subaxis){.axis = x.axis, .pre = (int32_t)(x.pre * x.size), .size = next.size / x.size};
     }
-    if (left != 1) return;
+    if (left != 1 || ir_is_weighted(out[i].axes, out[i].count)) return;
   }
 }
 
@@ -44,12 +50,12 @@ uint32_t propagate_join(const propagate_state *s, const propagate_op *op, const 
     const propagate_factor *f = factor_at(s, op, dim->factors[i]);
     int64_t parts = 1;
     for (uint32_t k = 0; k < a->count && n < IR_SUBAXES; k++) {
-      if ((dim->count > 1 || f->even) && (!f->size || f->size % (parts * a->axes[k].size))) break;
-      parts *= a->axes[k].size;
+      if ((dim->count > 1 || f->even) && (!f->size || f->size % (parts * total_of(s, a->axes[k])))) break;
+      parts *= total_of(s, a->axes[k]);
       if (n && ir_subaxes_join(out[n - 1], a->axes[k], &out[n - 1])) continue;
       out[n++] = a->axes[k];
     }
-    if (parts != f->size) break;
+    if (parts != f->size || ir_is_weighted(a->axes, a->count)) break;
   }
   return n;
 }

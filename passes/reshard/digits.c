@@ -41,7 +41,7 @@ static bool cut_axes(const pass_reshard_ask *ask, segments *out) {
     for (int32_t pre = 1, size = ask->mesh->axes[a].size, next; pre < size; pre = next) {
       next = next_cut(ask->to, a, pre, next_cut(ask->from, a, pre, size));
       if (next % pre || out->count == RESHARD_DIGITS) return false;
-      out->list[out->count++] = (ir_subaxis){(uint8_t)a, pre, next / pre};
+      out->list[out->count++] = (ir_subaxis){(uint8_t)a, pre, next / pre, ask->mesh->axes[a].before != NULL};
     }
   return true;
 }
@@ -73,7 +73,7 @@ static uint32_t bits_of(const segments *s, const ir_spec *spec, uint32_t place) 
 static uint32_t common(const segments *s, const pass_reshard_ask *ask, uint32_t dim) {
   uint8_t a[RESHARD_DIGITS], b[RESHARD_DIGITS];
   uint32_t n = segments_of(s, ask->from, dim, a), m = segments_of(s, ask->to, dim, b), same = 0;
-  if (ask->shape[dim] % ask->mesh->device_count) return 0;
+  if (ask->shape[dim] % ask->mesh->device_count || ir_mesh_is_weighted(ask->mesh)) return 0;
   while (same < n && same < m && a[same] == b[same]) same++;
   return same;
 }
@@ -92,6 +92,7 @@ static bool all_take_part(const pass_reshard_ask *ask, const segments *s, bool u
  * one by one, all of them. What the specs ask for stays. */
 static uint32_t passed_over(const pass_reshard_ask *ask) {
   uint32_t uneven = 0, even = 0;
+  if (ir_mesh_is_weighted(ask->mesh)) return 0;
   for (uint32_t d = 0; d < ask->from->rank; d++) {
     bool divides = ask->shape[d] > 0 && ask->shape[d] % ask->mesh->device_count == 0;
     even |= (uint32_t)divides << d;
@@ -125,10 +126,12 @@ static bool divide(ir_subaxis s, ir_subaxis *major, ir_subaxis *minor) {
   int32_t k = 1;
   for (int32_t i = 2; (int64_t)i * i <= s.size; i++)
     if (s.size % i == 0) k = i;
-  *major = (ir_subaxis){s.axis, s.pre, s.size / k};
-  *minor = (ir_subaxis){s.axis, s.pre * (s.size / k), k};
+  *major = (ir_subaxis){.axis = s.axis, .pre = s.pre, .size = s.size / k};
+  *minor = (ir_subaxis){.axis = s.axis, .pre = s.pre * (s.size / k), .size = k};
   return k > 1;
 }
+
+static int32_t dividable(ir_subaxis s) { return s.weighted ? 0 : s.size; }
 
 /* The digits of the segments in `used`: all primes where they are at most PASS_RESHARD_EXACT. Otherwise the
  * segments; in mode time, where digits are messages saved, the largest is divided again and again. first[k]
@@ -149,7 +152,8 @@ static void divide_segments(reshard_problem *p, const segments *s, uint32_t used
     int32_t pre = s->list[k].pre;
     for (uint32_t i = 0; i < n; i++) {
       int32_t size = primes[small_first ? n - 1 - i : i].size;
-      p->digits[p->digit_count++] = (ir_subaxis){s->list[k].axis, pre, size};
+      p->digits[p->digit_count++] = (ir_subaxis){s->list[k].axis, pre, size, s->list[k].weighted};
+      p->weighted |= s->list[k].weighted;
       p->ordered &= size == primes[0].size;
       pre *= size;
     }
@@ -159,8 +163,8 @@ static void divide_segments(reshard_problem *p, const segments *s, uint32_t used
     uint32_t largest = 0, k = s->count;
     ir_subaxis major, minor;
     for (uint32_t i = 1; i < p->digit_count; i++)
-      if (p->digits[i].size > p->digits[largest].size) largest = i;
-    if (!divide(p->digits[largest], &major, &minor)) break;
+      if (dividable(p->digits[i]) > dividable(p->digits[largest])) largest = i;
+    if (!dividable(p->digits[largest]) || !divide(p->digits[largest], &major, &minor)) break;
     memmove(p->digits + largest + 1, p->digits + largest, (p->digit_count - largest) * sizeof *p->digits);
     p->digits[largest] = major, p->digits[largest + 1] = minor;
     p->digit_count++;
@@ -174,7 +178,7 @@ static bool is_even(const reshard_problem *p) {
   bool even = true;
   for (uint32_t k = 0; k < p->digit_count; k++) {
     devices *= p->digits[k].size;
-    even &= p->digits[k].size == p->digits[0].size;
+    even &= p->digits[k].size == p->digits[0].size && !p->digits[k].weighted;
   }
   for (uint32_t d = 0; d < p->rank; d++) even &= p->shape[d] % devices == 0;
   return even;
@@ -227,7 +231,8 @@ bool reshard_problem_make(const ir_mem *mem, const pass_reshard_ask *ask, bool s
     return false;
   }
   memset(p, 0, sizeof *p);
-  p->mem = mem, p->rank = ask->from->rank, p->item = ask->item, p->limit = ask->limit, p->work = ask->work;
+  p->mem = mem, p->mesh = ask->mesh, p->rank = ask->from->rank, p->item = ask->item, p->limit = ask->limit,
+  p->work = ask->work;
   p->mode = ask->mode, p->at_once = ask->at_once;
   p->devices = ask->mesh->device_count, p->apart = 1;
   costs_of(ask, p, ~0u, &s);

@@ -31,6 +31,10 @@ static bool compare(const reshard_problem *p, const reshard_layout *from, const 
     const uint8_t *a = from->order + reshard_first(from, d), *b = to->order + reshard_first(to, d);
     const uint8_t *a_end = from->order + from->ends[d], *b_end = to->order + to->ends[d];
     uint64_t old_parts = 1, new_parts = 1, size = (uint64_t)p->shape[d];
+    for (const uint8_t *k = a; k < a_end && p->weighted; k++)
+      if (p->digits[*k].weighted) return false;
+    for (const uint8_t *k = b; k < b_end && p->weighted; k++)
+      if (p->digits[*k].weighted) return false;
     for (; a < a_end && b < b_end; a++, b++) {
       uint32_t k = (uint32_t)p->digits[*a].size;
       if (*a != *b) {

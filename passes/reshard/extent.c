@@ -1,9 +1,33 @@
 #include "extent.h"
 
-reshard_interval reshard_chunk(int64_t size, int64_t parts, int64_t position) {
+static int64_t parts_of(const reshard_problem *p, const reshard_layout *l, uint32_t dim) {
+  int64_t parts = 1;
+  for (uint32_t i = reshard_first(l, dim); i < l->ends[dim]; i++) parts *= p->digits[l->order[i]].size;
+  return parts;
+}
+
+static reshard_interval chunk(int64_t size, int64_t parts, int64_t position) {
   int64_t c = ir_part_size(size, parts), lo = position * c;
   if (lo > size) lo = size;
   return (reshard_interval){lo, size - lo < c ? size : lo + c};
+}
+
+static bool is_weighted(const reshard_problem *p, const reshard_layout *l, uint32_t dim) {
+  bool some = false;
+  for (uint32_t i = reshard_first(l, dim); i < l->ends[dim] && p->weighted; i++)
+    some |= p->digits[l->order[i]].weighted;
+  return some;
+}
+
+reshard_interval reshard_part_at(const reshard_problem *p, const reshard_layout *l, uint32_t dim,
+                                 int64_t position) {
+  ir_subaxis axes[RESHARD_DIGITS];
+  uint32_t first = reshard_first(l, dim), count = l->ends[dim] - first;
+  reshard_interval out;
+  if (!is_weighted(p, l, dim)) return chunk(p->shape[dim], parts_of(p, l, dim), position);
+  for (uint32_t i = 0; i < count; i++) axes[i] = p->digits[l->order[first + i]];
+  ir_part_of(p->mesh, axes, count, p->shape[dim], position, &out.lo, &out.hi);
+  return out;
 }
 
 int64_t reshard_length(reshard_interval i) { return i.hi > i.lo ? i.hi - i.lo : 0; }
@@ -13,14 +37,11 @@ reshard_interval reshard_meet(reshard_interval a, reshard_interval b) {
 }
 
 reshard_interval reshard_part_along(const reshard_problem *p, const reshard_layout *l, uint32_t dim,
-                                    const uint32_t *at, int64_t *parts) {
+                                    const uint32_t *at) {
   int64_t position = 0;
-  *parts = 1;
-  for (uint32_t i = reshard_first(l, dim); i < l->ends[dim]; i++) {
-    int64_t k = p->digits[l->order[i]].size;
-    position = position * k + at[l->order[i]], *parts *= k;
-  }
-  return reshard_chunk(p->shape[dim], *parts, position);
+  for (uint32_t i = reshard_first(l, dim); i < l->ends[dim]; i++)
+    position = position * p->digits[l->order[i]].size + at[l->order[i]];
+  return reshard_part_at(p, l, dim, position);
 }
 
 void reshard_each_device(const reshard_problem *p, uint32_t digits, reshard_visit *visit, void *user) {
@@ -35,18 +56,37 @@ void reshard_each_device(const reshard_problem *p, uint32_t digits, reshard_visi
   } while (k < p->digit_count);
 }
 
+/* Which old parts, from *first to *last, have an element of `need`, which has some; returns how many, as
+ * shares of weights between them may be empty. */
+static uint64_t sources_of(const reshard_problem *p, const reshard_layout *from, uint32_t dim,
+                           reshard_interval need, int64_t *first, int64_t *last) {
+  int64_t parts = parts_of(p, from, dim), c = ir_part_size(p->shape[dim], parts), lo = 0, hi = parts - 1;
+  if (!is_weighted(p, from, dim)) {
+    *first = need.lo / c, *last = (need.hi - 1) / c;
+    return (uint64_t)(*last - *first + 1);
+  }
+  while (lo < hi) { /* the first part that ends behind need.lo */
+    int64_t middle = (lo + hi) / 2;
+    if (reshard_part_at(p, from, dim, middle).hi > need.lo) hi = middle;
+    else lo = middle + 1;
+  }
+  uint64_t count = 0;
+  *first = lo;
+  for (int64_t i = lo; i < parts; i++) {
+    reshard_interval have = reshard_part_at(p, from, dim, i);
+    if (have.lo >= need.hi) break;
+    *last = i, count += have.hi > have.lo;
+  }
+  return count;
+}
+
 reshard_extent reshard_look_along(const reshard_problem *p, const reshard_layout *from,
                                   const reshard_layout *to, uint32_t dim, const uint32_t *at, int64_t *first,
                                   int64_t *last) {
-  int64_t old_parts, new_parts;
-  reshard_interval have = reshard_part_along(p, from, dim, at, &old_parts),
-                   need = reshard_part_along(p, to, dim, at, &new_parts);
+  reshard_interval have = reshard_part_along(p, from, dim, at), need = reshard_part_along(p, to, dim, at);
   reshard_extent out = {(uint64_t)reshard_length(have), (uint64_t)reshard_length(need),
                         (uint64_t)reshard_length(reshard_meet(have, need)), 0};
-  int64_t c = ir_part_size(p->shape[dim], old_parts);
-  if (!out.after) return out;
-  *first = need.lo / c, *last = (need.hi - 1) / c;
-  out.sources = (uint64_t)(*last - *first + 1);
+  if (out.after) out.sources = sources_of(p, from, dim, need, first, last);
   return out;
 }
 

@@ -18,13 +18,14 @@ typedef struct reshard_view {
   int64_t first[IR_MAX_RANK], last[IR_MAX_RANK]; /* of the old parts */
 } reshard_view;
 
-/* Part `position` of a dimension that is divided into so many. */
-reshard_interval reshard_chunk(int64_t size, int64_t parts, int64_t position);
+/* A part of a dimension by its number. */
+reshard_interval reshard_part_at(const reshard_problem *p, const reshard_layout *l, uint32_t dim,
+                                 int64_t position);
 int64_t reshard_length(reshard_interval i);
 reshard_interval reshard_meet(reshard_interval a, reshard_interval b);
 /* What a device has of a dimension: its part, by mixed radix. at: its coordinates, of each digit. */
 reshard_interval reshard_part_along(const reshard_problem *p, const reshard_layout *l, uint32_t dim,
-                                    const uint32_t *at, int64_t *parts);
+                                    const uint32_t *at);
 
 /* Along one dimension; of all. */
 reshard_extent reshard_look_along(const reshard_problem *p, const reshard_layout *from,

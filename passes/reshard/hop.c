@@ -62,24 +62,23 @@ static void each_source(walk *w, uint32_t dim) {
   const reshard_layout *from = w->s->from;
   uint32_t axes = w->axes;
   uint64_t elements = w->elements;
-  int64_t parts;
   if (dim == p->rank) {
     each_summand(w, 0);
     return;
   }
   for (int64_t source = w->v->first[dim]; source <= w->v->last[dim]; source++) {
     int64_t position = source;
-    reshard_interval need = reshard_part_along(p, w->s->to, dim, w->at, &parts);
+    reshard_interval need = reshard_part_along(p, w->s->to, dim, w->at);
+    reshard_interval have = reshard_part_at(p, from, dim, source);
     w->axes = axes;
-    parts = 1;
+    if (have.lo == have.hi) continue;
     for (uint32_t i = from->ends[dim]; i > reshard_first(from, dim); i--) {
       uint32_t digit = from->order[i - 1];
       int64_t k = p->digits[digit].size;
       if (position % k != w->at[digit]) w->axes |= 1u << p->digits[digit].axis;
-      position /= k, parts *= k;
+      position /= k;
     }
-    w->elements =
-        elements * (uint64_t)reshard_length(reshard_meet(need, reshard_chunk(p->shape[dim], parts, source)));
+    w->elements = elements * (uint64_t)reshard_length(reshard_meet(need, have));
     each_source(w, dim + 1);
   }
   w->axes = axes, w->elements = elements;

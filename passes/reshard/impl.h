@@ -30,8 +30,10 @@ typedef struct reshard_problem {
   ir_subaxis digits[RESHARD_DIGITS];
   double latency[IR_MESH_AXES], per_byte[IR_MESH_AXES]; /* picoseconds */
   double least_latency, least_per_byte;                 /* of the axes of the digits */
-  bool uniform;         /* all digits are of axes of the same latency and bandwidth */
-  bool prime;           /* all digits have prime sizes */
+  bool uniform; /* all digits are of axes of the same latency and bandwidth */
+  const ir_mesh *mesh;
+  bool weighted;        /* some digits are axes of weights, by which nothing divides evenly */
+  bool prime;           /* all others have prime sizes */
   bool even;            /* all have one size, and all together divide each dimension: every hop is even */
   bool ordered;         /* the primes of each sub-axis are equal: there is no other order of its digits */
   uint32_t passed_over; /* dimensions that no digit is put to, as bits: see digits.c */

@@ -7,12 +7,6 @@
 
 #include <string.h>
 
-int64_t shard_parts_of(const shard_axes *a) {
-  int64_t parts = 1;
-  for (uint32_t i = 0; i < a->count; i++) parts *= a->axes[i].size;
-  return parts;
-}
-
 static bool is_late(const shard_factors *f, ir_subaxis x) {
   for (uint32_t k = 0; k < f->late.count; k++)
     if (ir_subaxes_overlap(f->late.axes[k], x)) return true;
@@ -41,7 +35,7 @@ static void claim(shard_factors *f, uint32_t factor, const shard_axes *axes) {
   for (uint32_t i = 0; i < axes->count && !shard_is_used(f, axes->axes[i], (int)factor); i++) {
     if (is_late(f, axes->axes[i])) break;
     taken.axes[taken.count++] = axes->axes[i];
-    if (f->even[factor] && !shard_divides(f->s, f->rule->factors[factor].size, shard_parts_of(&taken))) {
+    if (f->even[factor] && !shard_divides(f->s, f->rule->factors[factor].size, taken.axes, taken.count)) {
       taken.count--;
       break;
     }
@@ -51,9 +45,9 @@ static void claim(shard_factors *f, uint32_t factor, const shard_axes *axes) {
 
 /* Splits an axis of the mesh so that its first part divides a factor of which `left` parts are possible. */
 static bool split_axis(ir_subaxis x, int64_t left, ir_subaxis *first, ir_subaxis *remainder) {
-  if (left <= 1 || left >= x.size || x.size % left) return false;
-  *first = (ir_subaxis){x.axis, x.pre, (int32_t)left};
-  *remainder = (ir_subaxis){x.axis, (int32_t)(x.pre * left), (int32_t)(x.size / left)};
+  if (left <= 1 || left >= x.size || x.size % left || x.weighted) return false;
+  *first = (ir_subaxis){.axis = x.axis, .pre = x.pre, .size = (int32_t)left};
+  *remainder = (ir_subaxis){.axis = x.axis, .pre = (int32_t)(x.pre * left), .size = (int32_t)(x.size / left)};
   return true;
 }
 
@@ -70,9 +64,11 @@ static void claim_compound(shard_factors *f, const op_split *split, const ir_sub
     bool known = ir_is_const(f->s->g, f->rule->factors[factor].size, &size);
     while (at < all.count) {
       ir_subaxis x = all.axes[at], remainder;
-      if (shard_divides(f->s, f->rule->factors[factor].size, product * x.size)) {
-        mine.axes[mine.count++] = x, product *= x.size, at++;
-      } else if (known && split_axis(x, size % product ? 0 : size / product, &x, &remainder)) {
+      mine.axes[mine.count] = x;
+      if (shard_divides(f->s, f->rule->factors[factor].size, mine.axes, mine.count + 1)) {
+        mine.count++, product *= x.size, at++;
+      } else if (known && !ir_is_weighted(mine.axes, mine.count) &&
+                 split_axis(x, size % product ? 0 : size / product, &x, &remainder)) {
         mine.axes[mine.count++] = x, product *= x.size, all.axes[at] = remainder;
         break;
       } else {
@@ -80,7 +76,8 @@ static void claim_compound(shard_factors *f, const op_split *split, const ir_sub
       }
     }
     if (mine.count) claim(f, factor, &mine);
-    if (!known || product != size || shard_parts_of(&f->axes[factor]) != size) return;
+    const shard_axes *all_of = &f->axes[factor];
+    if (!known || product != size || !shard_is_single(all_of->axes, all_of->count, size)) return;
   }
 }
 
@@ -110,8 +107,8 @@ void shard_spec_of_term(const shard_factors *f, const op_term *term, ir_spec *ou
       const shard_axes *a = &f->axes[factor];
       int64_t size;
       for (uint32_t k = 0; k < a->count; k++) ir_spec_push(out, d, a->axes[k]);
-      if (i + 1 < term->axes[d].count &&
-          (!ir_is_const(f->s->g, f->rule->factors[factor].size, &size) || shard_parts_of(a) != size))
+      if (i + 1 < term->axes[d].count && (!ir_is_const(f->s->g, f->rule->factors[factor].size, &size) ||
+                                          !shard_is_single(a->axes, a->count, size)))
         break;
     }
 }
@@ -130,7 +127,7 @@ bool shard_drop_inner(shard_factors *f) {
         if (!outer_single && a->count) a->count = 0, kept = false;
         outer_single = outer_single &&
                        ir_is_const(f->s->g, f->rule->factors[split->factors[i]].size, &size) &&
-                       shard_parts_of(a) == size;
+                       shard_is_single(a->axes, a->count, size);
       }
     }
   return kept;

@@ -14,9 +14,7 @@ typedef struct shard_factors {
   shard_axes late; /* along which operands stay pending: no factor takes them */
 } shard_factors;
 
-/* assign.c. Parts that the axes make: the product of their sizes. */
-int64_t shard_parts_of(const shard_axes *axes);
-/* Does a factor, other than `except`, have an axis that overlaps this one? */
+/* assign.c. Does a factor, other than `except`, have an axis that overlaps this one? */
 bool shard_is_used(const shard_factors *f, ir_subaxis x, int except);
 /* Fills in whole, even and contracted; whole_index: of a gather, the indexed axis is whole. */
 void shard_find_whole(shard_factors *f, ir_ref node, bool whole_index);

@@ -1,5 +1,6 @@
-/* Parts as flat arrays, of which each device has one chunk of all pieces: it combines them, and all gather
- * the chunks. So P devices receive twice (P - 1) / P of a part each, however its dimensions divide.
+/* Parts as flat arrays, of which each device has one chunk of all pieces, as large whatever its weight: it
+ * combines them, and all gather the chunks. So P devices receive twice (P - 1) / P of a part each, however
+ * its dimensions divide.
  *
  * Parts of other devices along the axes that divide the value, or stay pending, are other rows of an array:
  * [row, piece, element] before, [row, element] after. */
@@ -10,7 +11,7 @@
 bool shard_flat_begin(shard_state *s, const ir_spec *rows, const ir_ref *part, const shard_axes *joined,
                       shard_flat *out) {
   ir_graph *g = s->g;
-  shard_axes all = {0};
+  shard_axes all = {0}, chunks = *joined;
   for (uint32_t p = 0; p < IR_PLACES; p++) {
     uint32_t count;
     const ir_subaxis *axes = ir_spec_axes(rows, p, &count);
@@ -22,8 +23,9 @@ bool shard_flat_begin(shard_state *s, const ir_spec *rows, const ir_ref *part, c
   out->piece = shard_position(s, joined->axes, joined->count);
   out->count = ir_index(g, 1);
   for (uint32_t d = 0; d < rows->rank && out->count; d++) out->count = pass_mul(g, out->count, part[d]);
-  out->size = out->count ? shard_size(s, out->count, joined->axes, joined->count) : 0;
-  out->start = out->size ? shard_start(s, out->count, joined->axes, joined->count) : 0;
+  for (uint32_t i = 0; i < chunks.count; i++) chunks.axes[i].weighted = false;
+  out->size = out->count ? shard_size(s, out->count, chunks.axes, chunks.count) : 0;
+  out->start = out->size ? shard_start(s, out->count, chunks.axes, chunks.count) : 0;
   return out->row && out->piece && out->start;
 }
 

@@ -50,9 +50,9 @@ typedef struct shard_state {
   ir_graph *g;
   const ir_mesh *mesh;
   shard_program *program;
-  int64_t device;                   /* SHARD_ALL, or the one that the program is for */
-  bool divides_constants, numbers;  /* of shard_request */
-  ir_ref coordinates[IR_MESH_AXES]; /* 0: not used so far */
+  int64_t device;                            /* SHARD_ALL, or the one that the program is for */
+  bool divides_constants, numbers;           /* of shard_request */
+  ir_ref of_axes[SHARD_VALUE][IR_MESH_AXES]; /* variables by shard_variable_kind; 0: not used so far */
   shard_part *parts;
   size_t part_count, part_cap;
   shard_named *named;
@@ -100,8 +100,11 @@ ir_ref shard_custom(shard_state *s, ir_ref node);
 ir_ref shard_position(shard_state *s, const ir_subaxis *axes, uint32_t count);
 ir_ref shard_size(shard_state *s, ir_ref size, const ir_subaxis *axes, uint32_t count);
 ir_ref shard_start(shard_state *s, ir_ref size, const ir_subaxis *axes, uint32_t count);
-/* Has each part the same number of elements, whatever the values of variables? */
-bool shard_divides(shard_state *s, ir_ref size, int64_t parts);
+/* Has each part its whole share of the elements, whatever the values of variables? Where no axis has weights,
+ * the same number. */
+bool shard_divides(shard_state *s, ir_ref size, const ir_subaxis *axes, uint32_t count);
+/* Is each part of so many elements a single one? */
+bool shard_is_single(const ir_subaxis *axes, uint32_t count, int64_t size);
 /* Sizes of the part of a value, and its first index along each axis; false after failing. */
 bool shard_local_shape(shard_state *s, const ir_ref *dims, const ir_spec *spec, ir_ref *out);
 bool shard_local_start(shard_state *s, const ir_ref *dims, const ir_spec *spec, ir_ref *out);

@@ -72,6 +72,9 @@ bool shard_known_gather(shard_state *s, ir_ref node, const ir_spec *spec, ir_ref
   const int64_t *indices = known_indices(g, n->src[1], &count);
   if (!indices || !ir_spec_count(spec, axis) || !ir_is_const(g, ir_dim(g, n->src[0], axis), &size))
     return false;
+  uint32_t along;
+  const ir_subaxis *axes = ir_spec_axes(spec, axis, &along);
+  if (ir_is_weighted(axes, along)) return false;
   firsts f = {.parts = ir_spec_parts(spec, axis)};
   if (!(f.of = ir_alloc(g->mem, (size_t)f.parts * sizeof *f.of)))
     return ir_fail(g->error, IR_ERR_MEMORY, "shard: out of memory") != IR_OK;

@@ -35,8 +35,9 @@ void shard_sort_pending(const ir_spec *from, const ir_spec *to, shard_pending *o
 /* Does each device have its new part already, in dimension d? */
 static bool is_view(shard_state *s, const ir_ref *dims, const ir_spec *from, const ir_spec *to, uint32_t d) {
   if (!shard_is_prefix(from, to, d)) return false;
-  return ir_spec_count(from, d) == ir_spec_count(to, d) || !ir_spec_count(from, d) ||
-         shard_divides(s, dims[d], ir_spec_parts(to, d));
+  uint32_t have, count;
+  const ir_subaxis *old = ir_spec_axes(from, d, &have), *axes = ir_spec_axes(to, d, &count);
+  return have == count || !have || ir_is_weighted(old, have) || shard_divides(s, dims[d], axes, count);
 }
 
 /* The part of a constant as a constant of its own, of the size of the largest part: 0 where x is none, or
@@ -49,7 +50,10 @@ static ir_ref constant_part(shard_state *s, ir_ref x, const ir_spec *from, const
   if (!s->divides_constants || ir_op_of(g, x) != IR_OP_RESOURCE || !ir_spec_is_whole(from)) return 0;
   for (uint32_t d = 0; d < to->rank; d++) {
     if (!ir_is_const(g, ir_dim(g, x, d), &whole)) return 0;
-    size[d] = ir_index(g, ir_part_size(whole, ir_spec_parts(to, d)));
+    uint32_t count;
+    const ir_subaxis *axes = ir_spec_axes(to, d, &count);
+    ir_shares shares = ir_shares_of(s->mesh, axes, count);
+    size[d] = ir_index(g, ir_most_of(&shares, whole));
   }
   for (size_t i = 0; i < p->constant_count; i++)
     if (p->constants[i].global == x && ir_spec_same_parts(&p->constants[i].spec, to))

@@ -37,11 +37,17 @@ static bool are_free(const ir_spec *spec, const ir_subaxis *axes, uint32_t count
 }
 
 /* Another dimension for the axes: one that they divide evenly, if there is one. */
-static int other_dimension(shard_state *s, ir_ref x, const ir_spec *spec, uint32_t axis, int64_t parts) {
-  for (uint32_t d = 0; d < spec->rank; d++)
+static int other_dimension(shard_state *s, ir_ref x, const ir_spec *spec, uint32_t axis,
+                           const ir_subaxis *axes, uint32_t more) {
+  for (uint32_t d = 0; d < spec->rank; d++) {
+    shard_axes all;
+    const ir_subaxis *own = ir_spec_axes(spec, d, &all.count);
+    memcpy(all.axes, own, all.count * sizeof *own);
+    for (uint32_t i = 0; i < more; i++) all.axes[all.count++] = axes[i];
     if (d != axis && !op_is_one(s->g, ir_dim(s->g, x, d)) &&
-        shard_divides(s, ir_dim(s->g, x, d), parts * ir_spec_parts(spec, d)))
+        shard_divides(s, ir_dim(s->g, x, d), all.axes, all.count))
       return (int)d;
+  }
   return -1;
 }
 
@@ -49,7 +55,9 @@ static int other_dimension(shard_state *s, ir_ref x, const ir_spec *spec, uint32
  * if another axis were divided? */
 static bool reads_few(shard_state *s, ir_ref node, const ir_spec *spec, uint32_t axis) {
   int64_t count = s->ends[node], size, parts = ir_spec_parts(spec, axis);
-  return count > 0 && is_sorting(ir_op_of(s->g, node)) &&
+  uint32_t along;
+  const ir_subaxis *axes = ir_spec_axes(spec, axis, &along);
+  return count > 0 && is_sorting(ir_op_of(s->g, node)) && !ir_is_weighted(axes, along) &&
          ir_is_const(s->g, ir_dim(s->g, node, axis), &size) && size % parts == 0 &&
          count * parts * parts < size;
 }
@@ -79,7 +87,7 @@ void shard_choose_ordered(shard_state *s, ir_ref node, const ir_spec *operand, c
     return;
   bool few = reads_few(s, node, of, axis);
   if (!cumulative && !is_searching(op) && !few)
-    to = other_dimension(s, node, &choice->operands[0], axis, ir_spec_parts(of, axis));
+    to = other_dimension(s, node, &choice->operands[0], axis, axes, count);
   for (uint32_t i = 0; i < count && to >= 0; i++) {
     ir_spec_push(&choice->operands[0], (uint32_t)to, axes[i]);
     if (!is_searching(op) && !few) ir_spec_push(&choice->result, (uint32_t)to, axes[i]);

@@ -21,12 +21,18 @@
 #include "passes/propagate/propagate.h"
 #include "passes/reshard/reshard.h"
 
-/* A size variable that a device gives a value: of coordinates, or of the size of a part. */
+/* A size variable that a device gives a value: of coordinates, of weights, or of the size of a part. */
+typedef enum shard_variable_kind {
+  SHARD_COORDINATE,
+  SHARD_WEIGHT_BEFORE, /* the sum of the weights of the devices before, along the axis */
+  SHARD_WEIGHT,
+  SHARD_VALUE
+} shard_variable_kind;
 typedef struct shard_variable {
   ir_ref var;
-  ir_ref value;  /* of a part: an index expression of coordinates and of the graph's own variables; 0: it is a
-                    coordinate */
-  uint32_t axis; /* of a coordinate: the axis of the mesh */
+  shard_variable_kind kind;
+  ir_ref value;  /* SHARD_VALUE: an index expression of those before and of the graph's own variables */
+  uint32_t axis; /* of others: the axis of the mesh */
 } shard_variable;
 
 /* A value of the program: of which array it is a part, and which part. */

@@ -13,7 +13,7 @@ static bool divide_factors(shard_factors *f, const shard_strategy *w) {
     shard_axes *a = &f->axes[factor];
     if (f->whole[factor]) return false;
     a->axes[a->count++] = x;
-    if (f->even[factor] && !shard_divides(f->s, f->rule->factors[factor].size, shard_parts_of(a)))
+    if (f->even[factor] && !shard_divides(f->s, f->rule->factors[factor].size, a->axes, a->count))
       return false;
   }
   return shard_drop_inner(f);

@@ -29,8 +29,8 @@
 
 enum { DEVICES = 8, MOST_ARRAYS = 64, LINE = 64 + 17 * (DEVICES + 1) };
 
-static const char *const meshes[] = {"x=4",     "x=6",     "x=8",         "x=2,y=2",
-                                     "x=2,y=3", "x=2,y=4", "x=2,y=2,z=2", NULL};
+static const char *const meshes[] = {"x=4",     "x=6",         "x=8",       "x=2,y=2",   "x=2,y=3",
+                                     "x=2,y=4", "x=2,y=2,z=2", "x=3:1:1:2", "x=2:1,y=2", NULL};
 enum { GRAPHS_OF_CONTEXT = 8 }; /* then another one joins the processes, which leave at different times */
 
 /* What a run gave: statuses, and hashes of what has none. */

@@ -5,6 +5,7 @@ devices. Arrays of uneven sizes, sums, both modes, axes of different speed, limi
 
     reshard_search.py --build build --count 5000 --seed 7      --case N --show repeats one"""
 import copy
+import fractions
 import heapq
 import itertools
 import json
@@ -16,6 +17,8 @@ import numpy as np
 
 from arguments import arguments
 
+# sizes, or the weights of the devices along an axis, whose parts are counted in fractions here
+WEIGHTED = [[(3, 1)], [(1, 2, 4)], [(2, 1), 2], [2, (1, 3)], [4, (1, 2)], [(1, 2), (3, 1)], [(2, 1, 1), 2]]
 MESHES = [[2], [3], [4], [5], [6], [7], [8], [2, 2], [2, 3], [3, 2], [2, 4], [4, 2], [2, 2, 2]]
 ITEM = {"f32": 4, "i8": 1, "f64": 8}
 NEVER = 1 << 62
@@ -31,9 +34,12 @@ def primes(n):
 
 
 def digits_of(sizes, ascending):
-    """(axis, pre, size) of each prime digit."""
+    """(axis, pre, size) of each prime digit; an axis of weights is one."""
     digits = []
     for axis, size in enumerate(sizes):
+        if isinstance(size, tuple):
+            digits.append((axis, 1, len(size)))
+            continue
         pre = 1
         for p in primes(size) if ascending else primes(size)[::-1]:
             digits.append((axis, pre, p))
@@ -42,9 +48,14 @@ def digits_of(sizes, ascending):
 
 
 def text_of(sizes, layout, pending, digits):
-    name = lambda k: f"{'xyz'[digits[k][0]]}:({digits[k][1]}){digits[k][2]}"
+    whole = lambda k: isinstance(sizes[digits[k][0]], tuple)
+    name = lambda k: f"{'xyz'[digits[k][0]]}" + ("" if whole(k) else f":({digits[k][1]}){digits[k][2]}")
     dims = ",".join(".".join(map(name, dim)) if dim else "-" for dim in layout)
     return f"[{dims}]" + ("+" + ".".join(name(k) for k in pending) if pending else "")
+
+
+def count_of(size):
+    return len(size) if isinstance(size, tuple) else size
 
 
 def read(text, digits, sizes):
@@ -55,7 +66,7 @@ def read(text, digits, sizes):
         for name in dim.split(".") if dim != "-" else []:
             axis, _, digit = name.partition(":")
             axis = "xyz".index(axis)
-            pre, size = map(int, digit[1:].split(")")) if digit else (1, sizes[axis])
+            pre, size = map(int, digit[1:].split(")")) if digit else (1, count_of(sizes[axis]))
             found += [k for k, (a, m, n) in enumerate(digits) if a == axis and m >= pre and m * n <= pre * size]
         layout.append(tuple(found))
     return tuple(layout)
@@ -73,10 +84,15 @@ def layouts(digits, rank):
     return found
 
 
+def axis_text(name, size):
+    return f"{name}={':'.join(map(str, size))}" if isinstance(size, tuple) else f"{name}{size}"
+
+
 class Case:
     def __init__(self, seed):
         draw = np.random.default_rng(seed)
-        self.sizes = MESHES[int(draw.integers(len(MESHES)))]
+        meshes = MESHES + WEIGHTED
+        self.sizes = meshes[int(draw.integers(len(meshes)))]
         self.rank = int(draw.choice([0, 1, 1, 2, 2, 2, 3]))
         even = draw.random() < 0.4
         self.shape = [int(draw.integers(1, 4)) * 24 if even else int(draw.integers(1, 26)) for _ in range(self.rank)]
@@ -133,7 +149,7 @@ class Case:
 
     def line(self, number):
         digits = digits_of(self.sizes, self.ascending)
-        line = {"id": number, "mesh": ",".join(f"{'xyz'[i]}{n}" for i, n in enumerate(self.sizes)), "shape": self.shape,
+        line = {"id": number, "mesh": ",".join(map(axis_text, "xyz", self.sizes)), "shape": self.shape,
                 "dtype": self.dtype, "from": text_of(self.sizes, self.start, self.pending, digits),
                 "to": text_of(self.sizes, self.end, self.kept, digits), "mode": self.mode, "latency": self.latency,
                 "bandwidth": self.bandwidth}
@@ -157,10 +173,17 @@ class Space:
                                for layout, _ in self.states], int).reshape(len(self.states), len(devices), case.rank, 2)
 
     def interval(self, dim, digits, coordinates):
+        size, weights = self.case.shape[dim], [self.case.sizes[self.digits[k][0]] for k in digits]
+        if any(isinstance(w, tuple) for w in weights):  # the share before the device, and its own
+            before, own = fractions.Fraction(0), fractions.Fraction(1)
+            for k, w in zip(digits, weights):
+                c, all_of = int(coordinates[k]), w if isinstance(w, tuple) else (1,) * self.digits[k][2]
+                before += own * fractions.Fraction(sum(all_of[:c]), sum(all_of))
+                own *= fractions.Fraction(all_of[c], sum(all_of))
+            return tuple(math.floor(size * end + fractions.Fraction(1, 2)) for end in (before, before + own))
         parts, position = 1, 0
         for k in digits:
             parts, position = parts * self.digits[k][2], position * self.digits[k][2] + coordinates[k]
-        size = self.case.shape[dim]
         chunk = -(-size // parts)
         return min(position * chunk, size), min(position * chunk + chunk, size)
 

@@ -33,7 +33,7 @@ static void make_spec(exchange_world *w, uint32_t rank, ir_spec *spec) {
     ir_subaxis s = ir_whole_axis(&w->mesh, i);
     bool halves = s.size == 4 && exchanges_pick(w, 0, 1);
     for (int part = 0; part <= halves; part++) {
-      ir_subaxis one = halves ? (ir_subaxis){s.axis, part ? 2 : 1, 2} : s;
+      ir_subaxis one = halves ? (ir_subaxis){.axis = s.axis, .pre = part ? 2 : 1, .size = 2} : s;
       int64_t place = exchanges_pick(w, -1, (int64_t)rank - 1);
       if (place >= 0) ir_spec_push(spec, (uint32_t)place, one);
     }

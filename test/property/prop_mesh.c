@@ -11,8 +11,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const char *const meshes[] = {"x=2",     "x=3",         "x=4",     "x=8", "x=2,y=2",
-                                     "x=2,y=4", "x=2,y=2,z=2", "x=3,y=2", NULL};
+static const char *const meshes[] = {"x=2",       "x=3",         "x=4",     "x=8",   "x=2,y=2",
+                                     "x=2,y=4",   "x=2,y=2,z=2", "x=3,y=2", "x=3:1", "x=1:2:4",
+                                     "x=2:1,y=2", "x=2,y=1:3",   NULL};
 
 static long checked[MESH_CASE_USES], no_value, parts, exchanges, uneven, settled;
 static bool show;

@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const char *const meshes[] = {"x=2", "x=3", "x=4", "x=2,y=2", "x=2,y=3", NULL};
+static const char *const meshes[] = {"x=2", "x=3", "x=4", "x=2,y=2", "x=2,y=3", "x=1:3", "x=2:1,y=2", NULL};
 static long by_kind[KINDS], parts, exchanges, uneven, chosen, refused;
 static bool show;
 static vf_context *context;

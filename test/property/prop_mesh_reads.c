@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const meshes[] = {"x=2", "x=3", "x=4", "x=8", "x=2,y=2", "x=2,y=4", "x=2,y=2,z=2"};
+static const char *const meshes[] = {"x=2",     "x=3",         "x=4",   "x=8",      "x=2,y=2",
+                                     "x=2,y=4", "x=2,y=2,z=2", "x=3:1", "x=2:1,y=2"};
 
 /* P and Q stand for sizes, at least 4. Where a row is `loose`, boxes hold elements between those that are
  * read. */

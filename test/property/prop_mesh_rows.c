@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const meshes[] = {"x=2", "x=3", "x=4", "x=8", "x=2,y=2", "x=2,y=4", "x=2,y=2,z=2", NULL};
+static const char *const meshes[] = {"x=2",         "x=3",   "x=4",     "x=8",       "x=2,y=2", "x=2,y=4",
+                                     "x=2,y=2,z=2", "x=3:1", "x=1:2:4", "x=2,y=2:1", NULL};
 static long checked[MESH_CASE_USES], *by_row, refused, parts, exchanges, uneven, no_value;
 static bool show;
 

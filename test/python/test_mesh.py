@@ -13,7 +13,7 @@ from common import Case, np, vf
 
 PACKAGE = pathlib.Path(vf.__file__).parent
 
-MESHES = (vf.Mesh(x=2), vf.Mesh(x=2, y=2), vf.Mesh("x=3"))
+MESHES = (vf.Mesh(x=2), vf.Mesh(x=2, y=2), vf.Mesh("x=3"), vf.Mesh("x=3:1"))
 
 
 class Meshes(Case):

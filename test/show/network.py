@@ -5,7 +5,10 @@ graph is comes from `viewfold dump`, read here. `viewfold` is taken from PATH.
   network.py --probe    can a browser be started here, and have pages pictures? 0: yes
   network.py --walk FILE...    opens, searches, folds and follows kernels to their lines and back, on pages of any graphs, with times
   network.py --pictures DIRECTORY FILE...    pictures of the pages of these graphs: light, dark, narrow"""
+import fractions
+import itertools
 import json
+import math
 import os
 import re
 import sys
@@ -197,23 +200,39 @@ def check(browser, folder):
     return len(graph)
 
 
-MESHED = """mesh @m [x=2,y=4]
-graph @net(%h: f32[10,4] @m[x,-], %w: f32[4,13] @m[-,y], %v: f32[13,3] @m[y,-]) {
-  %s = matmul %h, %w
-  %p = matmul %s, %v
-  %q = shard %p to=[x.y,-]
-  return %q
+MESHED = """mesh @m [x=%s,y=4]
+graph @net(%%h: f32[10,4] @m[x,-], %%w: f32[4,13] @m[-,y], %%v: f32[13,3] @m[y,-]) {
+  %%s = matmul %%h, %%w
+  %%p = matmul %%s, %%v
+  %%q = shard %%p to=[x.y,-]
+  return %%q
 }
 """
 # By dimension the axes that divide it, the major first.
 DIVIDED = {"%h": ((10, "x"), (4, "")), "%w": ((4, ""), (13, "y")), "%v": ((13, "y"), (3, "")), "%q": ((10, "xy"), (3, ""))}
 
 
-def check_mesh(browser, folder):
-    """The parts of values on a mesh of 2 by 4 devices; a dimension of n elements in p parts has chunks of ceil(n / p)."""
+def part_of(n, axes, at, weights):
+    """Of n elements, by the coordinates of a device: chunks of ceil(n / p), or shares of weights, which end at the nearest
+    element."""
+    numbers, sizes = [at[a] for a in axes], [len(weights[a]) for a in axes]
+    parts, position = math.prod(sizes), 0
+    for number, size in zip(numbers, sizes):
+        position = position * size + number
+    if all(len(set(weights[a])) == 1 for a in axes):
+        chunk = -(-n // parts)
+        return f"{min(n, position * chunk)}:{min(n, position * chunk + chunk)}"
+    shares = [math.prod(each) for each in itertools.product(*(weights[a] for a in axes))]
+    ends = [math.floor(fractions.Fraction(n * sum(shares[:i]), sum(shares)) + fractions.Fraction(1, 2))
+            for i in (position, position + 1)]
+    return f"{ends[0]}:{ends[1]}"
+
+
+def check_mesh(browser, folder, weights):
+    """The parts of values on a mesh of 2 by 4 devices."""
     path, page = os.path.join(folder, "mesh.vf"), os.path.join(folder, "mesh.html")
     with open(path, "w") as file:
-        file.write(MESHED)
+        file.write(MESHED % (":".join(map(str, weights)) if len(set(weights)) > 1 else len(weights)))
     viewfold("show", path, "-o", page)
     check_looks(browser, page)
     browser.open(page)
@@ -223,9 +242,8 @@ def check_mesh(browser, folder):
     for name, dims in DIVIDED.items():
         for x in range(2):
             for y in range(4):
-                at = {"": (0, 1), "x": (x, 2), "y": (y, 4), "xy": (4 * x + y, 8)}
-                chunks = [(n, at[axes][0], -(-n // at[axes][1])) for n, axes in dims]
-                wanted[name].append(", ".join(f"{min(n, i * c)}:{min(n, i * c + c)}" for n, i, c in chunks))
+                of = {"x": weights, "y": (1, 1, 1, 1)}
+                wanted[name].append(", ".join(part_of(n, axes, {"x": x, "y": y}, of) for n, axes in dims))
     check_same(drawn, wanted, "parts")
     check_same(browser.evaluate("document.querySelectorAll('.mesh .device').length"), 8, "devices")
     browser.open(page, "dark")
@@ -311,7 +329,8 @@ def main(arguments):
                 pictures(browser, folder, arguments[1], arguments[2:])
                 return 0
             try:
-                compared, parts = check(browser, folder), check_mesh(browser, folder)
+                compared = check(browser, folder)
+                parts = check_mesh(browser, folder, (1, 1)) + check_mesh(browser, folder, (3, 1))
             except (Failure, ValueError) as failure:
                 print(failure)
                 return 1

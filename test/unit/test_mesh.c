@@ -4,6 +4,8 @@
 #include "test/lib/random_graph.h"
 #include "test/lib/unit.h"
 
+#include <math.h>
+
 static ir_error error;
 
 static ir_mesh mesh_of(const char *text) {
@@ -111,6 +113,37 @@ static void test_mesh_text(void **state) {
   ir_mesh_free(&m), ir_mesh_free(&copy);
 }
 
+/* Weights stand in place of a size: what they have in common is gone, and so are they where all are equal. */
+static void test_weights_text(void **state) {
+  (void)state;
+  static const char *const rows[][2] = {{"x=3:1", "x=3:1"},
+                                        {"x=6:2,y=2", "x=3:1,y=2"},
+                                        {"x=5:5", "x=2"},
+                                        {"[y=2,x=1:2:4]", "y=2,x=1:2:4"},
+                                        {"x=2:0004:2", "x=1:2:1"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ir_mesh m = mesh_of(rows[i][0]), copy;
+    strcpy(m.name, "m");
+    assert_true(ir_mesh_copy(&copy, &m, &ir_mem_libc));
+    ir_text out;
+    ir_text_init(&out, &ir_mem_libc);
+    ir_mesh_print(&copy, &out);
+    char want[64];
+    snprintf(want, sizeof want, "mesh @m [%s]", rows[i][1]);
+    assert_string_equal(ir_text_get(&out), want);
+    ir_mesh again = mesh_of(ir_text_get(&out) + strlen("mesh @m "));
+    assert_true(ir_mesh_equal(&again, &m));
+    ir_text_free(&out);
+    ir_mesh_free(&m), ir_mesh_free(&copy), ir_mesh_free(&again);
+  }
+  ir_mesh a = mesh_of("x=3:1"), b = mesh_of("x=1:3"), c = mesh_of("x=2");
+  assert_false(ir_mesh_equal(&a, &b) || ir_mesh_equal(&a, &c) || ir_mesh_equal(&c, &a));
+  ir_subaxis primes[20];
+  ir_mesh d = mesh_of("x=1:1:1:3");
+  assert_int_equal(ir_subaxis_primes(ir_whole_axis(&d, 0), primes), 1); /* has no digits */
+  ir_mesh_free(&a), ir_mesh_free(&b), ir_mesh_free(&d);
+}
+
 /* Each is refused, with these words. spec: M3 M4 M5 M6 */
 static void test_refusals(void **state) {
   (void)state;
@@ -121,6 +154,12 @@ static void test_refusals(void **state) {
       {"a=2,b=2,c=2,d=2,e=2,f=2,g=2,h=2,i=2", "at most 8 axes"},
       {"a=1024,b=1024,c=2", "at most 1048576 devices"},
       {"x=2;", "unexpected character"},
+      {"x=3:0", "axis x of a mesh: weights are at least 1"},
+      {"x=3:", "missing weight of a device, found the end of the text, expected a number"},
+      {"x=3:1,x=2", "the mesh has an axis of that name"},
+      {"x=1000000007:1000000009",
+       "the sums of the weights of all axes, multiplied, are more than 1073741824"},
+      {"x=536870912:1,y=2", "the sums of the weights of all axes, multiplied, are more than 1073741824"},
   };
   static const char *const specs[][2] = {
       {"[z]", "no axis of the mesh, found 'z', expected one of x y"},
@@ -145,7 +184,14 @@ static void test_refusals(void **state) {
     ir_mesh_init(&m, &ir_mem_libc);
     assert_false(ir_mesh_parse(&m, meshes[i][0], strlen(meshes[i][0]), &error));
     if (!strstr(error.text, meshes[i][1])) fail_msg("%s: '%s'", meshes[i][0], error.text);
+    ir_mesh_free(&m);
   }
+  m = mesh_of("x=1:1:1:3");
+  ir_error_clear(&error);
+  assert_false(ir_spec_parse(&m, "[x:(1)2]", strlen("[x:(1)2]"), &s, &error));
+  assert_non_null(
+      strstr(error.text, "no sub-axis of a mesh, found x:(1)2, expected x as a whole, since it has weights"));
+  ir_mesh_free(&m);
   m = mesh_of("x=8,y=2");
   for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
     ir_error_clear(&error);
@@ -167,6 +213,14 @@ static void test_parts(void **state) {
       {"x=2,y=4", "[x,y]", {8, 6}, {{4, 2}, {4, 2}, {4, 2}, {4, 0}, {4, 2}, {4, 2}, {4, 2}, {4, 0}}},
       {"x=2,y=2", "[y.x]", {4}, {{1}, {1}, {1}, {1}}},
       {"x=4", "[x]", {0}, {{0}, {0}, {0}, {0}}},
+      {"x=3:1", "[x]", {8}, {{6}, {2}}},
+      {"x=3:1", "[x]", {10}, {{8}, {2}}}, /* 7.5, upwards */
+      {"x=3:1", "[x]", {1}, {{1}, {0}}},
+      {"x=1:3", "[x]", {1}, {{0}, {1}}},
+      {"x=1:2:4", "[x]", {9}, {{1}, {3}, {5}}},           /* ends at 9/7, 27/7 */
+      {"x=3:1,y=2", "[x.y]", {10}, {{4}, {4}, {1}, {1}}}, /* ends at 3.75, 7.5, 8.75 */
+      {"x=3:1,y=2", "[y.x]", {9}, {{3}, {3}, {2}, {1}}},  /* y=0: 3.375 and 4.5; y=1: 7.875 and 9 */
+      {"x=3:1,y=2", "[x,y]", {4, 5}, {{3, 3}, {3, 2}, {1, 3}, {1, 2}}},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     ir_mesh m = mesh_of(rows[i].mesh);
@@ -190,11 +244,12 @@ static void test_parts(void **state) {
  * `[y.x]` gives to a device is the part with that number. */
 static void test_boxes_cover(void **state) {
   (void)state;
-  static const char *const meshes[] = {"x=2", "x=3", "x=2,y=3", "x=2,y=2,z=2", "x=4,y=1"};
+  static const char *const meshes[] = {"x=2",   "x=3",     "x=2,y=3",   "x=2,y=2,z=2", "x=4,y=1",
+                                       "x=3:1", "x=1:5:1", "x=2:1,y=3", "x=2:1,y=1:4", "y=2,x=7:1"};
   uint64_t seed = 5;
   long boxes = 0;
   for (int i = 0; i < 2000; i++) {
-    ir_mesh m = mesh_of(meshes[random_next(&seed) % 5]);
+    ir_mesh m = mesh_of(meshes[random_next(&seed) % 10]);
     ir_spec s;
     ir_spec_init(&s, 2);
     for (uint32_t a = 0; a < m.axis_count; a++) {
@@ -213,8 +268,38 @@ static void test_boxes_cover(void **state) {
     int64_t replicas = m.device_count / (ir_spec_parts(&s, 0) * ir_spec_parts(&s, 1));
     for (int64_t r = 0; r < shape[0]; r++)
       for (int64_t c = 0; c < shape[1]; c++) assert_int_equal(count[r][c], replicas);
+    ir_mesh_free(&m);
   }
   assert_true(boxes > 8000);
+}
+
+/* A part of weights differs from its share by less than one, whatever the size, and those of [x.y] are within
+ * those of [x]. */
+static void test_shares(void **state) {
+  (void)state;
+  static const int64_t x[] = {3, 1, 2}, most = INT64_MAX / 2;
+  ir_mesh m = mesh_of("x=3:1:2,y=4");
+  ir_spec outer = spec_of(&m, "[x]"), both = spec_of(&m, "[x.y]");
+  for (int i = 0; i < 400; i++) {
+    int64_t size = i < 300 ? i : most - i, before = 0;
+    for (int64_t d = 0; d < 12; d++) {
+      ir_box a, b;
+      ir_spec_box(&m, &outer, &size, d, &a), ir_spec_box(&m, &both, &size, d, &b);
+      assert_true(a.lo[0] <= b.lo[0] && b.lo[0] <= b.hi[0] && b.hi[0] <= a.hi[0]);
+      assert_true(b.lo[0] == before);
+      before = b.hi[0];
+      long double share = (long double)size * (long double)x[d / 4] / 6;
+      assert_true(fabsl((long double)(a.hi[0] - a.lo[0]) - share) < 1);
+    }
+    assert_true(before == size);
+    ir_shares s = ir_shares_of(&m, outer.axes, 1);
+    for (int64_t d = 0; d < 12; d += 4) {
+      ir_box a;
+      ir_spec_box(&m, &outer, &size, d, &a);
+      assert_true(ir_least_of(&s, size) <= a.hi[0] - a.lo[0] && a.hi[0] - a.lo[0] <= ir_most_of(&s, size));
+    }
+  }
+  ir_mesh_free(&m);
 }
 
 /* spec: M11 M4 */
@@ -239,5 +324,5 @@ static void test_same(void **state) {
   }
 }
 
-UNIT_TESTS(test_coordinates, test_subaxes, test_text, test_mesh_text, test_refusals, test_parts,
-           test_boxes_cover, test_same)
+UNIT_TESTS(test_coordinates, test_subaxes, test_text, test_mesh_text, test_weights_text, test_refusals,
+           test_parts, test_boxes_cover, test_shares, test_same)

@@ -12,6 +12,23 @@ static vf_context *open_context(void) {
   return c;
 }
 
+/* Of the devices along x, the first has three times what the second has. */
+static void test_weights(void **state) {
+  (void)state;
+  vf_error error = {0};
+  int64_t begin[2], end[2];
+  vf_context *c = open_context();
+  vf_mesh *m = vf_mesh_create(c, "x=6:2,y=2", &error);
+  if (!m) fail_msg("%s", error.message);
+  assert_int_equal(vf_mesh_axis_size(m, "x"), 2);
+  assert_int_equal(vf_mesh_axis_weight(m, "x", 0), 3);
+  assert_int_equal(vf_mesh_axis_weight(m, "x", 1), 1);
+  assert_int_equal(vf_mesh_part(m, "[y,x]", 2, (int64_t[]){8, 6}, 2, begin, end, &error), VF_OK);
+  assert_true(begin[0] == 0 && end[0] == 4 && begin[1] == 5 && end[1] == 6);
+  vf_mesh_destroy(m);
+  vf_context_destroy(c);
+}
+
 /* spec: M1 M2 M9 */
 static void test_mesh(void **state) {
   (void)state;
@@ -28,6 +45,9 @@ static void test_mesh(void **state) {
   assert_int_equal(vf_mesh_coordinate(m, 6, "x"), 1);
   assert_int_equal(vf_mesh_coordinate(m, 6, "y"), 2);
   assert_int_equal(vf_mesh_coordinate(m, 8, "y"), -1);
+  assert_int_equal(vf_mesh_axis_weight(m, "y", 3), 1);
+  assert_int_equal(vf_mesh_axis_weight(m, "y", 4), -1);
+  assert_int_equal(vf_mesh_axis_weight(m, "z", 0), -1);
   int64_t begin[2], end[2];
   assert_int_equal(vf_mesh_part(m, "[x,y]", 2, (int64_t[]){8, 6}, 2, begin, end, &error), VF_OK);
   assert_true(begin[0] == 0 && end[0] == 4 && begin[1] == 4 && end[1] == 6);
@@ -216,4 +236,4 @@ static void test_kernels(void **state) {
   vf_context_destroy(one), vf_context_destroy(many), vf_context_destroy(uneven);
 }
 
-UNIT_TESTS(test_mesh, test_calibrate, test_graph, test_found_sizes, test_auto, test_kernels)
+UNIT_TESTS(test_mesh, test_weights, test_calibrate, test_graph, test_found_sizes, test_auto, test_kernels)

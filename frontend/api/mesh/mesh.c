@@ -65,6 +65,12 @@ int64_t vf_mesh_axis_size(const vf_mesh *m, const char *axis) {
   return at < 0 ? -1 : m->mesh.axes[at].size;
 }
 
+int64_t vf_mesh_axis_weight(const vf_mesh *m, const char *axis, int64_t place) {
+  int at = fe_mesh_axis(m, axis);
+  bool there = at >= 0 && place >= 0 && place < m->mesh.axes[at].size;
+  return there ? ir_weight_of(&m->mesh, ir_whole_axis(&m->mesh, (uint32_t)at), place) : -1;
+}
+
 int64_t vf_mesh_coordinate(const vf_mesh *m, int64_t device, const char *axis) {
   int at = fe_mesh_axis(m, axis);
   bool there = at >= 0 && device >= 0 && device < m->mesh.device_count;

@@ -8,8 +8,10 @@
 #include "frontend/cli/bench/settings.h"
 #include "frontend/cli/graph.h"
 #include "frontend/cli/mesh/auto.h"
+#include "frontend/cli/mesh/processes.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/progress.h"
+#include "frontend/machine/hosts.h"
 #include "frontend/report/dump.h"
 #include "runtime/cpu/target.h"
 
@@ -71,6 +73,8 @@ typedef struct explainer {
   cli_pairs in, sizes;
   cli_graph s;
   rt_context *context;
+  fe_hosts hosts; /* of the devices of a mesh */
+  bool silent;    /* another process says it */
   ir_target target;
   ir_text out;
 } explainer;
@@ -129,7 +133,7 @@ static int explain_one(explainer *x, const ir_parsed_graph *block) {
 
 /* What moves between the devices of a mesh. */
 static int explain_mesh(explainer *x, const ir_parsed_graph *block) {
-  fe_dump_options options = {.stage = FE_STAGE_SHARD, .context = x->context, .why = true};
+  fe_dump_options options = {.stage = FE_STAGE_SHARD, .context = x->context, .why = true, .hosts = &x->hosts};
   ir_text predicted;
   ir_text_init(&predicted, x->s.g.mem);
   int status = x->choose ? cli_mesh_auto(&x->s, x->context, block, &predicted) : CLI_OK;
@@ -168,8 +172,11 @@ static int explain_on_mesh(explainer *x) {
   ir_error error = {0};
   int status = cli_context_options("explain", x->threads, x->device, &options);
   if (status) return status;
-  if (rt_context_create(&ir_mem_libc, &options, &x->context, &error) != IR_OK)
+  if (rt_context_create(&ir_mem_libc, &options, &x->context, &error) != IR_OK ||
+      cli_processes_join(x->context, &error) != IR_OK ||
+      fe_hosts_find(x->context, "", &x->hosts, &error) != IR_OK)
     return cli_failure("explain", &error);
+  x->silent = !cli_process_speaks(x->context);
   return explain_file(x);
 }
 
@@ -229,8 +236,9 @@ int cli_explain(int argc, char **argv) {
   ir_text_init(&x.out, &ir_mem_libc);
   int status = read_options(&x, argc, argv);
   if (status == CLI_END) status = x.mesh ? explain_on_mesh(&x) : explain(&x);
-  if (x.out.len) fwrite(x.out.data, 1, x.out.len, stdout);
+  if (x.out.len && !x.silent) fwrite(x.out.data, 1, x.out.len, stdout);
   ir_text_free(&x.out);
+  fe_hosts_free(&x.hosts);
   rt_context_destroy(x.context);
   cli_graph_close(&x.s);
   cli_pairs_free(&x.in);

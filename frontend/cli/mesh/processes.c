@@ -1,11 +1,10 @@
 #include "frontend/cli/mesh/processes.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "frontend/machine/agree.h"
+#include "frontend/machine/hosts.h"
 #include "frontend/mesh/processes.h"
 #include "runtime/mesh/ranks.h"
 #include "runtime/mpi/mpi.h"
@@ -24,32 +23,13 @@ bool cli_process_speaks(const rt_context *context) {
   return !rt_context_post(context) || rt_post_transport(rt_context_post(context))->process == 0;
 }
 
-/* What a process says of itself. */
-typedef struct introduction {
-  char host[65], device[128];
-} introduction;
-
 ir_status cli_processes_text(rt_context *context, const char *device, ir_text *out, ir_error *error) {
-  rt_post *post = rt_context_post(context);
-  rt_mesh *mesh = NULL;
-  unsigned char *all = NULL;
-  introduction own = {0};
-  ir_mesh axes;
-  if (!post) return IR_OK;
-  uint32_t count = rt_post_transport(post)->processes;
-  if (gethostname(own.host, sizeof own.host - 1)) strcpy(own.host, "?");
-  snprintf(own.device, sizeof own.device, "%.*s", (int)strcspn(device, "\n"), device);
-  ir_mesh_init(&axes, &ir_mem_libc);
-  ir_status status = ir_mesh_add(&axes, "process", 7, count, error) ? IR_OK : error->status;
-  if (!status) status = rt_mesh_make(&ir_mem_libc, &axes, false, post, NULL, &mesh, error);
-  if (!status) status = fe_gather_rows(mesh, &ir_mem_libc, &own, sizeof own, &all, error);
-  for (uint32_t i = 0; i < count && !status; i++) {
-    memcpy(&own, all + i * sizeof own, sizeof own);
-    ir_textf(out, "process %u of %u on %s, %s\n", i, count, own.host, own.device);
-  }
-  ir_free(&ir_mem_libc, all, count * sizeof own);
-  rt_mesh_free(mesh);
-  ir_mesh_free(&axes);
+  fe_hosts hosts;
+  if (!rt_context_post(context)) return IR_OK;
+  ir_status status = fe_hosts_find(context, device, &hosts, error);
+  for (uint32_t i = 0; i < hosts.count && !status; i++)
+    ir_textf(out, "process %u of %u on %s, %s\n", i, hosts.count, hosts.of[i].name, hosts.of[i].device);
+  fe_hosts_free(&hosts);
   return status;
 }
 

@@ -39,13 +39,6 @@ static int declare_spec(cli_graph *s, const ir_parsed_graph *block, const cli_pa
   return cli_failure(s->command, &s->error);
 }
 
-static bool same_axes(const ir_mesh *a, const ir_mesh *b) {
-  bool same = a->axis_count == b->axis_count;
-  for (uint32_t i = 0; i < a->axis_count && same; i++)
-    same = a->axes[i].size == b->axes[i].size && !strcmp(a->axes[i].name, b->axes[i].name);
-  return same;
-}
-
 int cli_mesh_declare(cli_graph *s, const ir_parsed_graph *block, const char *text, const cli_pairs *specs) {
   const ir_mesh *declared = ir_graph_mesh(&s->g);
   ir_error error = {0};
@@ -55,7 +48,7 @@ int cli_mesh_declare(cli_graph *s, const ir_parsed_graph *block, const char *tex
   if (!ir_mesh_parse(&mesh, text, strlen(text), &error)) {
     status = cli_usage(s->command, "--mesh %s: %s; takes axes and their sizes, as in x=2,y=4", text,
                        strchr(text, '=') ? error.text : "no axis has a name");
-  } else if (declared && !same_axes(declared, &mesh)) {
+  } else if (declared && !ir_mesh_same_axes(declared, &mesh)) {
     ir_text own;
     ir_text_init(&own, s->g.mem);
     ir_mesh_print(declared, &own);

@@ -7,6 +7,8 @@
 #include "frontend/report/mesh/divided.h"
 #include "ir/print/print.h"
 
+enum { DRAWN = 64 }; /* devices: DEVICES_DRAWN of show_mesh.js */
+
 static json_t *taken(show *s, ir_text *text) {
   json_t *made = show_text(ir_text_get(text), text->len);
   s->failed |= text->failed;
@@ -92,6 +94,27 @@ static json_t *devices_of(show *s, const ir_mesh *mesh) {
   return made;
 }
 
+/* Name and size, and the weights if it has some. */
+static json_t *axis_of(show *s, const ir_mesh_axis *axis) {
+  json_t *made = json_pack("[si]", axis->name, (int)axis->size),
+         *weights = axis->before ? json_array() : NULL;
+  for (int32_t c = 0; c < axis->size && weights; c++)
+    show_add(s, weights, json_integer(axis->before[c + 1] - axis->before[c]));
+  if (weights) show_add(s, made, weights);
+  return made;
+}
+
+/* The host of each device that is drawn; one for all of them where there is one process. */
+static json_t *hosts_of(show *s, const ir_mesh *mesh) {
+  json_t *made = json_array();
+  if (s->hosts.count == 1) show_add(s, made, show_text(s->hosts.of->name, strlen(s->hosts.of->name)));
+  for (uint32_t i = 0; s->hosts.count > 1 && i < mesh->device_count && i < DRAWN; i++) {
+    const fe_host *host = fe_host_of(&s->hosts, mesh, i);
+    show_add(s, made, host ? show_text(host->name, strlen(host->name)) : json_string("?"));
+  }
+  return made;
+}
+
 json_t *show_mesh(show *s, const ir_parsed_graph *block) {
   const ir_mesh *mesh = ir_graph_mesh(&s->s.g);
   if (!mesh) return NULL;
@@ -99,11 +122,11 @@ json_t *show_mesh(show *s, const ir_parsed_graph *block) {
   fe_divided d;
   json_t *made = json_object(), *axes = json_array();
   rows r = {s, &d, block, json_array()};
-  for (uint32_t i = 0; i < mesh->axis_count; i++)
-    show_add(s, axes, json_pack("[si]", mesh->axes[i].name, (int)mesh->axes[i].size));
+  for (uint32_t i = 0; i < mesh->axis_count; i++) show_add(s, axes, axis_of(s, &mesh->axes[i]));
   show_set(s, made, "axes", axes);
   show_set(s, made, "count", json_integer(mesh->device_count));
   show_set(s, made, "devices", devices_of(s, mesh));
+  show_set(s, made, "hosts", hosts_of(s, mesh));
   s->s.g.error = &error;
   if (fe_divided_make(&d, &s->s.g, block, SHARD_ALL, NULL, &error)) {
     for (size_t i = 0; i < block->param_count; i++)

@@ -6,10 +6,12 @@
 
 #include "frontend/cli/bind.h"
 #include "frontend/cli/cli.h"
+#include "frontend/cli/mesh/processes.h"
 #include "frontend/cli/options.h"
 #include "frontend/cli/progress.h"
 #include "frontend/files/atomic_file.h"
 #include "runtime/cpu/target.h"
+#include "runtime/mpi/mpi.h"
 
 static const char help_text[] =
     "Usage: viewfold show [-o PAGE.html] [--graph NAME] [--target SETTINGS] [--profile FILE] FILE.vf|CHAIN\n"
@@ -92,6 +94,21 @@ static const char *other_ending(const char *path) {
   return NULL;
 }
 
+/* Asks all processes that a launcher has started, of which the first writes the page. *context: that of
+ * several, which is to be destroyed. */
+static int find_hosts(show *s, rt_context **context) {
+  rt_options options;
+  ir_error error = {0};
+  bool several = rt_mpi_is_launched();
+  int status = several ? cli_context_options("show", NULL, "cpu", &options) : CLI_OK;
+  if (status) return status;
+  if ((several && (rt_context_create(&ir_mem_libc, &options, context, &error) != IR_OK ||
+                   cli_processes_join(*context, &error) != IR_OK)) ||
+      fe_hosts_find(*context, "", &s->hosts, &error) != IR_OK)
+    return cli_failure("show", &error);
+  return CLI_OK;
+}
+
 static int show_command(int argc, char **argv, cli_pairs *given) {
   const char *word = NULL, *output = NULL, *name = NULL, *profile = NULL, *target = NULL;
   const cli_option options[] = {{"-o", "a file to write", cli_last, &output},
@@ -119,8 +136,12 @@ static int show_command(int argc, char **argv, cli_pairs *given) {
   if ((target && rt_target_override(&s.target, target, &error) != IR_OK) ||
       rt_module_init(&s.module, &how, &error) != IR_OK)
     return cli_failure("show", &error);
+  rt_context *context = NULL;
   if (profile && !show_profile_read(&s, profile, &error)) status = cli_failure("show", &error);
-  if (!status) status = show_word(&s, word, name, output, given);
+  if (!status) status = find_hosts(&s, &context);
+  if (!status && (!context || cli_process_speaks(context))) status = show_word(&s, word, name, output, given);
+  rt_context_destroy(context);
+  fe_hosts_free(&s.hosts);
   json_decref(s.profile);
   rt_module_free(&s.module);
   return status;

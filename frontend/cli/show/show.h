@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 #include "frontend/cli/graph.h"
+#include "frontend/machine/hosts.h"
 #include "frontend/report/kernel_texts.h"
 
 typedef struct show {
@@ -23,6 +24,7 @@ typedef struct show {
   rt_module module;
   json_t *rules;   /* the rules that fired, by name */
   json_t *profile; /* that the page is to show, or NULL */
+  fe_hosts hosts;  /* of the devices of meshes */
   int status;      /* exit status of the first stage that failed */
   bool failed;     /* memory ran out; the data is incomplete */
 } show;

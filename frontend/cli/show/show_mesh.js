@@ -11,17 +11,33 @@ class Mesh {
   }
   coordinate(device, axis) { return Math.floor(device / this.strides[axis]) % this.data.axes[axis][1]; }
   coordinates(device) { return this.data.axes.map(([name], i) => `${name}=${this.coordinate(device, i)}`).join(" "); }
-  device(number) { return this.data.devices[number] ?? ""; }
+  device(number) {
+    const { devices, hosts } = this.data;
+    return [devices[number], hosts.length > 1 && hosts[number]].filter(Boolean).join(" on ");
+  }
 
-  /* The part of a dimension of n elements: chunks of ceil(n / parts), of which the last may be shorter, or empty. */
+  /* The part of a dimension of n elements: chunks of ceil(n / parts), of which the last may be shorter, or empty. Where
+   * an axis has weights, it ends where its share of n does, to the nearest element. */
   range(divided, n, device) {
     let at = 0n, parts = 1n;
+    if (divided.some(([axis]) => this.data.axes[axis][2])) return this.share(divided, n, device);
     for (const [axis, m, k] of divided) {
       const digit = Math.floor(this.coordinate(device, axis) / (this.data.axes[axis][1] / (m * k))) % k;
       at = at * BigInt(k) + BigInt(digit), parts *= BigInt(k);
     }
     const chunk = (n + parts - 1n) / parts, least = (a, b) => a < b ? a : b;
     return [least(at * chunk, n), least(at * chunk + chunk, n)];
+  }
+  share(divided, n, device) {
+    let before = 0n, own = 1n, total = 1n;
+    for (const [axis, m, k] of divided) {
+      const [, size, weights] = this.data.axes[axis], c = this.coordinate(device, axis);
+      const digit = Math.floor(c / (size / (m * k))) % k, sum = list => list.reduce((a, w) => a + BigInt(w), 0n);
+      const [first, weight, all] = weights ? [sum(weights.slice(0, c)), BigInt(weights[c]), sum(weights)]
+        : [BigInt(digit), 1n, BigInt(k)];
+      before = before * all + own * first, own *= weight, total *= all;
+    }
+    return [before, before + own].map(end => (2n * n * end + total) / (2n * total));
   }
   box(value, device) {
     const sizes = value.shape.map(s => expression(s).value([], this.graph.variables));
@@ -54,12 +70,13 @@ class Mesh {
     return make("table", { class: "grid", "aria-label": "devices of the mesh" }, make("tbody", {}, rows));
   }
   draw() {
-    const { axes, count: all, values, error } = this.data, left = all - this.devices.length;
+    const { axes, count: all, values, error, hosts } = this.data, left = all - this.devices.length;
     const sizes = [...this.graph.variables].map(([name, size]) => `${name}=${size}`).join(", ");
     const head = tr(column("value"), this.devices.map(d => make("th", { scope: "col" }, `${d}`,
       make("small", {}, this.coordinates(d)))));
     return make("section", { class: "mesh" },
-      make("h3", {}, `Mesh ${axes.map(([name, size]) => `${name}=${size}`).join(" × ")}: ${count(all, "device")}`),
+      make("h3", {}, `Mesh ${axes.map(([name, size, weights]) => `${name}=${weights?.join(":") ?? size}`).join(" × ")}: ${count(all, "device")}`
+        + (hosts.length === 1 ? ` on host ${hosts[0]}` : "")),
       make("div", { class: "scroll" }, this.drawGrid()),
       left > 0 && paragraph("more", more(left, "device")),
       error ? paragraph("no-picture", error) : [

@@ -66,7 +66,8 @@ def spec_text(spec: Any, rank: int) -> str:
 
 
 class Mesh:
-    """A grid of devices with named axes, the major one first: `Mesh(x=2, y=4)`, or `Mesh("x=2,y=4")`.
+    """A grid of devices with named axes, the major one first: `Mesh(x=2, y=4)`, or `Mesh("x=2,y=4")`; `Mesh("x=3:1")` has
+    two, of which the first gets three times what the second does.
 
     The text may say more of the devices, as graphs write it: `"[x=2,y=2] latency=[1e-6,1e-6] bandwidth=[1e10,1e9]"`.
     The devices are threads of this process, or of several (`vf.processes`), or OpenCL devices:

@@ -1,5 +1,6 @@
 #include "frontend/report/mesh/dump_shard.h"
 
+#include "frontend/machine/hosts.h"
 #include "frontend/report/mesh/divided.h"
 #include "frontend/report/dump_graph.h"
 #include "frontend/report/mesh/next_best.h"
@@ -15,6 +16,7 @@ enum {
 typedef struct sharded {
   fe_divided d;
   const ir_parsed_graph *block;
+  const fe_hosts *hosts; /* or NULL */
   ir_text *out;
 } sharded;
 
@@ -120,6 +122,7 @@ static void put_collectives(const sharded *s, const fe_next_best *next) {
   ir_mesh_print(ir_graph_mesh(&s->d.g), s->out);
   ir_textf(s->out, ": %llu collective%s; a device receives %llu bytes at most, all of them %llu\n", count,
            count == 1 ? "" : "s", recv, total);
+  if (s->hosts) fe_hosts_put(s->hosts, ir_graph_mesh(&s->d.g), s->out);
   if (s->d.kept) ir_text_str(s->out, "latency and bandwidth as viewfold mesh calibrate measured them\n");
   else if (count && !shard_mesh_is_calibrated(ir_graph_mesh(&s->d.g)))
     ir_text_str(s->out, "latency and bandwidth are not known: 1 us and 10 GB/s are assumed\n");
@@ -162,6 +165,7 @@ static void put_graph(sharded *s, bool local) {
 /* The program of a device: what its parameters and results are parts of, and what its variables are. */
 static void put_program(sharded *s) {
   const ir_parsed_graph *b = s->block;
+  static const char *const of_axis[] = {"coordinate", "weight of the devices before", "weight"};
   const shard_program *p = &s->d.program;
   struct ir_sharding *specs = s->d.g.sharding;
   ir_text_str(s->out, "# "), ir_mesh_print(ir_graph_mesh(&s->d.g), s->out), ir_text_str(s->out, "\n");
@@ -172,8 +176,8 @@ static void put_program(sharded *s) {
   for (size_t i = 0; i < p->variable_count; i++) {
     const shard_variable *v = &p->variables[i];
     ir_text_str(s->out, "# "), ir_print_expr(&s->d.g, v->var, s->out);
-    if (v->value) ir_text_str(s->out, " = "), ir_print_expr(&s->d.g, v->value, s->out);
-    else ir_textf(s->out, ": the coordinate along %s", ir_graph_mesh(&s->d.g)->axes[v->axis].name);
+    if (v->kind == SHARD_VALUE) ir_text_str(s->out, " = "), ir_print_expr(&s->d.g, v->value, s->out);
+    else ir_textf(s->out, ": the %s along %s", of_axis[v->kind], ir_graph_mesh(&s->d.g)->axes[v->axis].name);
     ir_text_str(s->out, "\n");
   }
   s->d.g.sharding = NULL; /* parts have no specs */
@@ -194,7 +198,7 @@ static bool make(sharded *s, ir_graph *g, const fe_dump_options *o, ir_error *er
 
 void fe_dump_shard(ir_graph *g, const ir_parsed_graph *block, const fe_dump_options *options, ir_text *out,
                    ir_error *error) {
-  sharded s = {.block = block, .out = out};
+  sharded s = {.block = block, .hosts = options->hosts, .out = out};
   ir_error *noted = g->error;
   g->error = error;
   if (make(&s, g, options, error)) {

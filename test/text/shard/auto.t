@@ -45,6 +45,7 @@ graph @half(%h: f32[16,512] @m[-,-], %wq: f32[512,512], %wk: f32[512,512], %wv: 
 >>>
 $ viewfold explain --mesh --auto half.vf
 graph @half on mesh @m [x=4]: 2 collectives; a device receives 49152 bytes at most, all of them 196608
+all devices on host [..]
 latency and bandwidth are not known: 1 us and 10 GB/s are assumed
 \
 %o, operand 0: [-,x] to [-,-]: other operands or the result are divided like that

@@ -17,6 +17,7 @@ graph @g(%a: f32[4] @m[x]) {
 $ viewfold mesh calibrate x=2,y=1 > measured.txt
 $ viewfold explain --mesh kept.vf | sed 's/[0-9.e+-]*[1-9][0-9.e+-]*,0/N,0/g; s/, [0-9.e+]* us/, N us/; /next best/d; /^$/d'
 graph @g on mesh @m [x=2,y=1] latency=[N,0.0] bandwidth=[N,0.0]: 1 collective; a device receives 4 bytes at most, all of them 8
+all devices on host [..]
 latency and bandwidth as viewfold mesh calibrate measured them
 %b: []+x to []: a result is not pending
   all_reduce x to []                          receives 4, all 8, peak 12, N us

@@ -13,6 +13,7 @@ graph @mlp(%h: f32[16,32] @m[x,-], %w: f32[32,128] @m[-,y], %v: f32[128,32] @m[y
 >>>
 $ viewfold explain --mesh mlp.vf
 graph @mlp on mesh @m [x=2,y=4]: 1 collective; a device receives 1536 bytes at most, all of them 12288
+all devices on host [..]
 latency and bandwidth are not known: 1 us and 10 GB/s are assumed
 \
 %q, operand 0: [x,-]+y to [x,-]: asked for
@@ -31,6 +32,7 @@ graph @g(%h: f32[1000,701] @m[x,y], %w: f32[701,90]) {
 >>>
 $ viewfold explain --mesh uneven.vf
 graph @g on mesh @m [x=2,y=4] latency=[1e-06,1e-06] bandwidth=[1000000000.0,10000000000.0]: 7 collectives; a device receives 1682360 bytes at most, all of them 12687440
+all devices on host [..]
 \
 %a, operand 0: [x,-]+y to [x,-]: the operation does not commute with the pending reduction
   reduce_scatter y to [x.y,-]                 receives 135000, all 1080000, peak 360000, 16.5 us

@@ -73,6 +73,7 @@ graph @g(%a: f32[64,8] @m[-,x], %b: f32[8] @m[y]) {
 >>>
 $ viewfold explain --mesh two.vf
 graph @g on mesh @m [x=2,y=4]: 1 collective; a device receives 16 bytes at most, all of them 96
+all devices on host [..]
 latency and bandwidth are not known: 1 us and 10 GB/s are assumed
 \
 expand: [-,y] to [-,x]: a part reads elements of other parts

@@ -128,6 +128,7 @@ graph @step(%cache: ref f32[2,3,2] @m[x,-,-], %k: f32[2,2], %at: i64[]) {
 >>>
 $ viewfold explain --mesh cache.vf
 graph @step on mesh @m [x=2]: 0 collectives; a device receives 0 bytes at most, all of them 0
+all devices on host [..]
 $ viewfold dump --stage=spmd cache.vf | tail -8
   %7 = reshape %6 shape=[2,3,2] : i64[2,3,2]
   %8 = gather %7, %2 axis=1 mode=clip : i64[2,2]

@@ -3,4 +3,4 @@
 
 == operations are drawn, found, chosen and followed to their lines, kernels and code, and back; parts on a mesh are drawn
 $ python3 -B "$TEST_ROOT/test/show/network.py"
-[..] operations and 32 parts compared
+[..] operations and 64 parts compared
