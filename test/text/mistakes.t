@@ -2147,5 +2147,5 @@ graph @g(%x: f32[8]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: slice: start 4 and size 8 do not fit axis 0; x has shape f32[8]; takes 0 <= start, 0 <= size and start + size <= 8; a size is a number of elements: from 4 up to 8 it is 4
+! a.vf:2:3: error: slice: start 4 and size 8 do not fit axis 0; x has shape f32[8]; takes 0 <= start, which counts from the end where it is negative, 0 <= size and start + size <= 8; a size is a number of elements: from 4 up to 8 it is 4
 ? 2

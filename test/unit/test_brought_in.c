@@ -128,9 +128,9 @@ static void test_sizes(void **state) {
   vf_graph_clear_error(g);
   vf_slice(x, 1, (int64_t[]){4}, (int64_t[]){8});
   api_check_reason(vf_graph_message(g),
-                   "slice: start 4 and size 8 do not fit axis 0; x has shape f32[8]; takes 0 <= "
-                   "start, 0 <= size and start + size <= 8; a size is a number of elements: from "
-                   "4 up to 8 it is 4");
+                   "slice: start 4 and size 8 do not fit axis 0; x has shape f32[8]; takes 0 <= start, which "
+                   "counts from the end where it is negative, 0 <= size and start + size <= 8; a size is a "
+                   "number of elements: from 4 up to 8 it is 4");
   vf_graph_destroy(g);
   vf_context_destroy(c);
 }

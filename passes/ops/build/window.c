@@ -41,11 +41,11 @@ static ir_ref refuse_slice(ir_graph *g, ir_ref x, const slice *s, size_t axis, c
       ir_is_const(g, size, &whole) && begin > 0 && begin < count && count <= whole)
     snprintf(end, sizeof end, "; a size is a number of elements: from %lld up to %lld it is %lld",
              (long long)begin, (long long)count, (long long)(count - begin));
-  return op_refuse(
-      g,
-      "%s: start %s and size %s do not fit axis %zu; x has shape %s; takes 0 <= start, 0 <= size "
-      "and start + size <= %s%s%s",
-      s->who, OP_EXPR(s->start[axis]), OP_EXPR(s->size[axis]), axis, OP_TYPE(x), OP_EXPR(size), fact, end);
+  return op_refuse(g,
+                   "%s: start %s and size %s do not fit axis %zu; x has shape %s; takes 0 <= start, "
+                   "which counts from the end where it is negative, 0 <= size and start + size <= %s%s%s",
+                   s->who, OP_EXPR(s->start[axis]), OP_EXPR(s->size[axis]), axis, OP_TYPE(x), OP_EXPR(size),
+                   fact, end);
 }
 
 static ir_ref shrink_axes(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n, bool known, const slice *s) {
