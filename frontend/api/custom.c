@@ -225,8 +225,9 @@ vf_status vf_register_op(vf_context *context, const vf_op_description *descripti
   ir_error failure = {0};
   vf_op_description d = {0};
   fe_custom *made = NULL;
-  if (!context || !description)
-    ir_fail(&failure, IR_ERR_INVALID, "register: the %s is NULL", context ? "description" : "context");
+  const char *wrong = fe_not(context, FE_CONTEXT);
+  if (wrong) ir_fail(&failure, IR_ERR_INVALID, "register: the context is %s", wrong);
+  else if (!description) ir_fail(&failure, IR_ERR_INVALID, "register: the description is NULL");
   else if (description->size < offsetof(vf_op_description, attribute_count) ||
            description->size > sizeof d) /* a later version may have further fields */
     ir_fail(&failure, IR_ERR_INVALID,

@@ -349,8 +349,9 @@ static bool is_at_end(const ir_error *error, const char *text, size_t length) {
 static void say_length(ir_error *error, size_t length) {
   size_t used = strlen(error->text);
   snprintf(error->text + used, sizeof error->text - used,
-           "; the text has %zu bytes%s: its length is strlen(text)", length,
-           length == sizeof(char *) ? ", as a pointer has" : " by the length that is given");
+           length == sizeof(char *) ? "; the text has %zu bytes, as a pointer has: its length is strlen(text)"
+                                    : "; the text ends after %zu bytes, the length that is given",
+           length);
 }
 
 static bool is_file_name(const char *text, size_t length) {

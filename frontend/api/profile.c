@@ -48,7 +48,8 @@ static bool open_profile(vf_profile *p, vf_graph *g, ir_error *error) {
 vf_profile *vf_program_profile(const vf_program *program, vf_graph *g, vf_error *error) {
   ir_error failure = {0};
   vf_profile *p = NULL;
-  if (!program) ir_fail(&failure, IR_ERR_INVALID, "profile: the program is NULL");
+  const char *wrong = fe_not(program, FE_PROGRAM);
+  if (wrong) ir_fail(&failure, IR_ERR_INVALID, "profile: the program is %s", wrong);
   else if (g && !fe_program_is_of(program, g))
     ir_fail(&failure, IR_ERR_INVALID, "profile: the program was not compiled from graph @%.60s", g->name);
   else {
@@ -76,7 +77,9 @@ vf_status vf_profile_run(vf_profile *p, const void *const *inputs, void *const *
                          const int64_t *variables, vf_error *error) {
   ir_error failure = {0};
   if (p) fe_program_run_profiled(p->program, &p->profile, inputs, outputs, variables, &failure);
-  else ir_fail(&failure, IR_ERR_INVALID, "profile: it is NULL");
+  else
+    ir_fail(&failure, IR_ERR_INVALID,
+            "profile: it is NULL, as vf_program_profile gives where it fails: its error says why");
   return fe_report(error, &failure);
 }
 

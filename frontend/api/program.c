@@ -486,8 +486,10 @@ static void run_any(const vf_program *p, run_way way, const void *const *inputs,
 vf_status vf_program_find_sizes(const vf_program *p, const void *const *inputs, int64_t *variables,
                                 vf_error *error) {
   ir_error failure = {0};
-  bool given = p && inputs && variables;
-  if (!given) ir_fail(&failure, IR_ERR_INVALID, "find_sizes: the program or a list is NULL");
+  const char *wrong = fe_not(p, FE_PROGRAM);
+  if (wrong) ir_fail(&failure, IR_ERR_INVALID, "find_sizes: the program is %s", wrong);
+  else if (!inputs || !variables)
+    ir_fail(&failure, IR_ERR_INVALID, "find_sizes: the list of %s is NULL", inputs ? "variables" : "inputs");
   else if (p->found.count) find_sizes(p, inputs, variables, variables, &failure);
   return fe_report(error, &failure);
 }

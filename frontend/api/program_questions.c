@@ -120,7 +120,9 @@ vf_status vf_program_cost(const vf_program *p, const int64_t *variables, vf_cost
   ir_error failure = {0};
   rt_cost cost = {0};
   int64_t few[FE_FEW_BUFFERS], *values = few;
-  if (!p || !out) ir_fail(&failure, IR_ERR_INVALID, "cost: the %s is NULL", p ? "result" : "program");
+  const char *wrong = fe_not(p, FE_PROGRAM);
+  if (wrong) ir_fail(&failure, IR_ERR_INVALID, "cost: the program is %s", wrong);
+  else if (!out) ir_fail(&failure, IR_ERR_INVALID, "cost: the result is NULL");
   else if (p->runtime_variables > FE_FEW_BUFFERS &&
            !(values = ir_alloc(&p->context->mem, p->runtime_variables * sizeof *values)))
     ir_fail(&failure, IR_ERR_MEMORY, "out of memory for the cost of a program");

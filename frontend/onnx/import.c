@@ -452,7 +452,9 @@ vf_graph *onnx_import_memory(vf_context *c, const char *name, const void *bytes,
 vf_graph *vf_import_onnx(vf_context *c, const char *path, const vf_import_options *options, vf_error *error) {
   ir_error failure = {0};
   vf_graph *graph = NULL;
-  if (!c || !path) ir_fail(&failure, IR_ERR_INVALID, "import: the %s is NULL", c ? "path" : "context");
+  const char *wrong = fe_not(c, FE_CONTEXT);
+  if (wrong) ir_fail(&failure, IR_ERR_INVALID, "import: the context is %s", wrong);
+  else if (!path) ir_fail(&failure, IR_ERR_INVALID, "import: the path is NULL");
   else if (options && options->size < sizeof *options)
     ir_fail(&failure, IR_ERR_INVALID, "import: the options have size %zu; takes %zu", options->size,
             sizeof *options);

@@ -216,6 +216,21 @@ static bool parse_pair(chain_parser *c) {
   return ir_lex_expect(&c->p.lex, ')', "bad pair");
 }
 
+/* More values than the step has names for, the first of which is the token. */
+static bool refuse_value(chain_parser *c, const fe_step *step) {
+  const ir_token *t = &c->p.lex.token;
+  const char *first = t->text, *last = t->text, *end = c->p.lex.text + c->p.lex.length;
+  while (first > c->p.lex.text && first[-1] != '(') first--;
+  while (last < end && *last != ')') last++;
+  int length = (int)(last - first < 60 ? last - first : 60);
+  bool order = strcmp(step->params[0], "axis1") == 0 && length < 60 && last < end;
+  return ir_lex_fail_at(
+      &c->p.lex, t->line, t->column, "too many values, found '%.*s', expected ')': %s takes %s%s%s%s%.*s%s",
+      (int)(t->length > 40 ? 40 : t->length), t->text, step->name, step->params[0],
+      step->params[1] ? " and " : "", step->params[1] ? step->params[1] : "",
+      order ? "; an order of all axes is permute(" : "", order ? length : 0, first, order ? ")" : "");
+}
+
 static bool positional(chain_parser *c, const fe_step *step) {
   if (c->value_count >= MAX_VALUES) return ir_lex_fail(&c->p.lex, "too many values", "')'");
   if (step->form == FE_FORM_PAIRS) return parse_pair(c);
@@ -223,7 +238,7 @@ static bool positional(chain_parser *c, const fe_step *step) {
   const char *name = c->value_count < 2 ? step->params[c->value_count] : NULL;
   ir_token at = c->p.lex.token;
   ir_attr value;
-  if (!name) return ir_lex_fail(&c->p.lex, "too many values", "')'");
+  if (!name) return refuse_value(c, step);
   c->value_count++;
   return plain_value(c, &value) && add_attr(c, name, strlen(name), &at, value);
 }

@@ -9,6 +9,7 @@
 #include "frontend/text/kinds.h"
 #include "runtime/runtime.h"
 #include "passes/index/index.h"
+#include "passes/ops/custom.h"
 #include "passes/ops/ops.h"
 
 /* The user data of the builder, where `data file=` is read. */
@@ -107,11 +108,17 @@ static void learn_bounds(void *user, ir_graph *g, ir_ref node) {
 
 static bool proven_equal(ir_graph *g, ir_ref a, ir_ref b) { return pass_proves(g, IR_OP_EQ, a, b); }
 
+static bool is_known(ir_graph *g, const char *name, size_t length) {
+  return op_known(name, length) || op_custom_find(g, name, length);
+}
+
 const ir_builder fe_builder = {.expr = canonical,
                                .apply = apply_named,
                                .learn = learn_bounds,
                                .same_size = proven_equal,
-                               .put_attributes = op_put_attributes};
+                               .known = is_known,
+                               .put_attributes = op_put_attributes,
+                               .result_names = op_result_names};
 
 /* Check the types of parameters by op_input_batched: the parser declares them without a check. */
 static bool check_params(ir_graph *g, const char *name, const ir_module *module) {

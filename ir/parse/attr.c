@@ -207,15 +207,17 @@ bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *c
     const char *dtype = dtype_said(&name);
     if (dtype && ir_lex_is(&p->lex, '(')) return refuse_constant(p, &name, dtype);
     if (dtype && !ir_lex_is(&p->lex, '='))
-      return ir_lex_fail_at(&p->lex, name.line, name.column,
-                            "a dtype without a name, found '%.*s', expected dtype=%s", shown, name.text,
-                            dtype);
+      return ir_parse_about_attributes(
+          p, ir_lex_fail_at(&p->lex, name.line, name.column,
+                            "a dtype without a name, found '%.*s', expected an attribute, as in dtype=%s",
+                            shown, name.text, dtype));
     if (!ir_lex_is(&p->lex, '='))
-      return ir_lex_fail_at(
-          &p->lex, name.line, name.column,
-          "'%.*s' is no value and no attribute; values are named with %%, as in %%%.*s, and "
-          "attributes are NAME=VALUE, as in axis=0",
-          shown, name.text, shown, name.text);
+      return ir_parse_about_attributes(
+          p,
+          ir_lex_fail_at(&p->lex, name.line, name.column,
+                         "'%.*s' is no value and no attribute; values are named with %%, as in %%%.*s, and "
+                         "attributes are NAME=VALUE, as in axis=0",
+                         shown, name.text, shown, name.text));
     ir_lex_next(&p->lex);
     if (p->lex.token.first) return ir_lex_fail(&p->lex, "bad attribute", "its value");
     if (!IR_RESERVE(p->graph->mem, *attrs, *cap, *count + 1)) return ir_parse_memory(p);
@@ -261,10 +263,11 @@ bool ir_parse_operand(ir_parser *p, ir_ref *out) {
   bool is_word = t->kind == IR_TOKEN_WORD && !t->first && !ir_parse_at_literal(p);
   if (is_word && is_called(p) && !at_operand(p) && dtype_said(t)) return refuse_constant(p, t, dtype_said(t));
   if (is_word && !is_called(p) && !is_value(p) && !is_variable(p) && dtype_said(t))
-    return ir_lex_fail(
-        &p->lex, "a dtype in place of an operand",
-        "%NAME or a number; a dtype is an attribute, as in cast %x dtype=i32, and a constant of one "
-        "f32(0.5)");
+    return ir_parse_about_attributes(
+        p, ir_lex_fail(
+               &p->lex, "a dtype in place of an operand",
+               "%NAME or a number; a dtype is an attribute, as in cast %x dtype=i32, and a constant of one "
+               "f32(0.5)"));
   if (!at_operand(p) && t->kind == IR_TOKEN_WORD && !t->first && is_variable(p))
     return ir_lex_fail(&p->lex, "a size in place of an operand",
                        "%NAME or a number; the value of a size is the sum of ones, as in %o = ones shape=[n] "
@@ -279,10 +282,11 @@ bool ir_parse_operand(ir_parser *p, ir_ref *out) {
   if (!at_operand(p) && ir_lex_is(&p->lex, '.'))
     return ir_lex_fail(&p->lex, "bad number", "digits on both sides of the point, as in 0.5 and 5.0");
   if (ir_lex_is(&p->lex, '['))
-    return ir_lex_fail(
-        &p->lex, "a list in place of an operand",
-        "%NAME or a number; a list is an attribute, as in shape=[2,3], and an array of numbers "
-        "%i = data values=[0,2]");
+    return ir_parse_about_attributes(
+        p,
+        ir_lex_fail(&p->lex, "a list in place of an operand",
+                    "%NAME or a number; a list is an attribute, as in shape=[2,3], and an array of numbers "
+                    "%i = data values=[0,2]"));
   if (!at_operand(p) && t->kind == IR_TOKEN_WORD && !t->first && is_value(p))
     return ir_lex_fail_at(
         &p->lex, t->line, t->column, "bad operand, found '%.*s', expected %%%.*s, as values are named",

@@ -55,10 +55,15 @@ bool ir_parse_refuse_number(ir_parser *p);
 bool ir_parse_refuse_statement(ir_parser *p);
 /* Behind the names of a statement. False, with an error, where what stands there is written elsewhere. */
 bool ir_parse_at_assignment(ir_parser *p);
+/* Marks the error, which was just reported, as one about attributes. False. */
+static inline bool ir_parse_about_attributes(ir_parser *p, bool failed) {
+  p->about_attributes = true;
+  return failed;
+}
 /* Says behind a message about attributes which ones the operation has. */
 void ir_parse_say_attributes(ir_parser *p, const ir_token *op);
-/* Says of an operation that there is none, where a value or a graph is called so, that it is one. */
-void ir_parse_say_no_operation(ir_parser *p, const ir_token *op);
+/* Fails, at `at`, where a value or a graph is called as the operation is, of which there is none. */
+bool ir_parse_refuse_no_operation(ir_parser *p, const ir_token *op, const ir_token *at);
 /* Fails at `at`: the statement of the operation (empty: of a value) has another number of names than of
  * results. Attributes tell which graph they are of. */
 typedef struct ir_name_count {

@@ -299,6 +299,7 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
   if (op.kind != IR_TOKEN_WORD || op.first)
     return ir_lex_fail(&p->lex, "bad statement", "the name of an operation");
   s->op = op;
+  p->about_attributes = false;
   ir_lex_next(&p->lex);
   if (ir_lex_is(&p->lex, '.') && p->lex.token.text == op.text + op.length && p->builder->apply)
     return refuse_prefix(p, &op);
@@ -314,10 +315,12 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
     return ir_lex_fail_at(&p->lex, op.line, op.column,
                           "no tensor operations here, found '%.*s', expected a literal",
                           (int)(op.length > 40 ? 40 : op.length), op.text);
+  if (p->builder->known && !p->builder->known(p->graph, op.text, op.length) &&
+      ir_parse_refuse_no_operation(p, &op, first))
+    return 0;
   made = p->builder->apply(p->builder->user, p->graph, op.text, op.length, p->operands, p->operand_count,
                            s->attrs, s->attr_count, op.line, op.column);
   if (made) return made;
-  ir_parse_say_no_operation(p, &op);
   return ir_lex_prefix_error(&p->lex, first->line, first->column);
 }
 

@@ -34,9 +34,14 @@ typedef struct ir_builder {
   /* Are two sizes proven equal for all values of their variables? NULL: only where they are one node, or have
    * one possible value. */
   bool (*same_size)(ir_graph *graph, ir_ref a, ir_ref b);
-  /* Appends the names of the attributes of an operation, for messages; nothing where it is not known. NULL:
-   * they are not said. */
+  /* Is there an operation of that name? NULL: not asked. */
+  bool (*known)(ir_graph *graph, const char *name, size_t length);
+  /* Appends the names of the attributes of an operation, for messages, or "none"; nothing where it is not
+   * known. NULL: they are not said. */
   void (*put_attributes)(const char *name, size_t length, ir_text *out);
+  /* What the results of an operation may be called, as in "%values, %indices"; NULL: any names do. NULL: not
+   * asked. */
+  const char *(*result_names)(const char *name, size_t length);
 } ir_builder;
 extern const ir_builder ir_builder_raw; /* expr is ir_make; the others are absent */
 ir_ref ir_expr_raw(void *user, ir_graph *graph, ir_op op, const ir_ref *src, uint32_t n);
@@ -122,9 +127,10 @@ typedef struct ir_parser {
   struct ir_parse_block *blocks; /* storage of the statement's attributes */
   char *bytes;
   size_t bytes_cap;
-  ir_letters letters; /* of the shape that was read last */
-  bool as_written;    /* a kernel is read: expressions are the nodes that are written */
-  bool in_sizes;      /* an expression ends at a `|` outside parentheses */
+  ir_letters letters;    /* of the shape that was read last */
+  bool about_attributes; /* the error is about attributes of the operation that is read */
+  bool as_written;       /* a kernel is read: expressions are the nodes that are written */
+  bool in_sizes;         /* an expression ends at a `|` outside parentheses */
 } ir_parser;
 
 /* Reads the first token of the text, which errors call `file`; text, file and builder must outlive the

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ir/nearest.h"
+
 static int character_behind(const ir_parser *p, size_t skipped) {
   const char *at = p->lex.token.text + p->lex.token.length + skipped, *end = p->lex.text + p->lex.length;
   return at < end ? (unsigned char)*at : '\n';
@@ -53,9 +55,10 @@ bool ir_parse_refuse_text(ir_parser *p) {
   if (file)
     return ir_lex_fail(&p->lex, "a text in place of an operand",
                        "%NAME or a number; an array of a file is a constant, as in %w = data file=\"w.npy\"");
-  return ir_lex_fail(&p->lex, "a text in place of an operand",
+  return ir_parse_about_attributes(
+      p, ir_lex_fail(&p->lex, "a text in place of an operand",
                      "%NAME or a number; a text is an attribute, as in equation=\"ij,jk->ik\" of einsum, "
-                     "and from=\"a(bc=2)\" to=\"abc\" of rearrange");
+                     "and from=\"a(bc=2)\" to=\"abc\" of rearrange"));
 }
 
 /* True where a result stands; false, with an error, at what other languages return. */
@@ -109,6 +112,19 @@ static int defined_in(const ir_parser *p, const ir_token *name, bool *here) {
   return found;
 }
 
+/* The id of the value in scope whose name is nearest to one that there is not; -1: none is near. */
+static int64_t nearest_value(const ir_parser *p, const ir_token *name) {
+  int64_t found = -1;
+  unsigned best = (unsigned)name->length / 3 + 1;
+  for (size_t i = 0; i < p->symbol_cap && name->length > 2; i++) {
+    if (p->symbols[i].value_epoch != p->epoch) continue;
+    unsigned d = ir_name_distance(name->text, name->length, ir_name_text(p->graph, (int64_t)i),
+                                  ir_name_length(p->graph, (int64_t)i));
+    if (d < best) best = d, found = (int64_t)i;
+  }
+  return found;
+}
+
 void ir_parse_say_defined(const ir_parser *p, const ir_token *name, bool is_graph, char *out, size_t size) {
   bool here = true;
   int line = name->quoted ? 0 : defined_in(p, name, &here);
@@ -119,6 +135,11 @@ void ir_parse_say_defined(const ir_parser *p, const ir_token *name, bool is_grap
   else if (line)
     snprintf(out + used, size - (size_t)used,
              "; that of line %d is a value of another graph: give it to this one as an operand", line);
+  int64_t near = line ? -1 : nearest_value(p, name);
+  if (near >= 0)
+    snprintf(out + used, size - (size_t)used, "; near to it: %%%.*s",
+             (int)(ir_name_length(p->graph, near) > 40 ? 40 : ir_name_length(p->graph, near)),
+             ir_name_text(p->graph, near));
 }
 
 /* Does a word with "->" in it stand around the token? */
@@ -142,14 +163,17 @@ bool ir_parse_after_attributes(ir_parser *p, bool attributes) {
   if (ir_lex_is(&p->lex, '-') && p->lex.token.text[1] == '-')
     return ir_lex_fail(&p->lex, "no comment", "'#', with which a comment begins");
   if (ir_lex_is(&p->lex, '%') || ir_parse_at_literal(p))
-    return ir_lex_fail(&p->lex, "operands side by side",
-                       "',' between them, as in add %x, %y; an attribute has its name, as in axis=0");
+    return ir_parse_about_attributes(
+        p, ir_lex_fail(&p->lex, "operands side by side",
+                       "',' between them, as in add %x, %y; an attribute has its name, as in axis=0"));
   if (ir_lex_is(&p->lex, '[') && p->operand_count && p->lex.token.text[-1] == ' ')
-    return ir_lex_fail(&p->lex, "a list without a name", "an attribute, as in shape=[2,3]");
+    return ir_parse_about_attributes(
+        p, ir_lex_fail(&p->lex, "a list without a name", "an attribute, as in shape=[2,3]"));
   if (ir_lex_is(&p->lex, '[') && p->operand_count == 0)
-    return ir_lex_fail(
-        &p->lex, "a list in place of operands",
-        "operands without brackets, as in concat %x, %y; a list is an attribute, as in values=[1,2]");
+    return ir_parse_about_attributes(
+        p, ir_lex_fail(
+               &p->lex, "a list in place of operands",
+               "operands without brackets, as in concat %x, %y; a list is an attribute, as in values=[1,2]"));
   if (ir_lex_is(&p->lex, '.'))
     return ir_lex_fail(&p->lex, "bad number", "digits on both sides of the point, as in 0.5 and 5.0");
   if (t->kind == IR_TOKEN_STRING) return ir_parse_refuse_text(p);
@@ -162,9 +186,10 @@ bool ir_parse_refuse_names(ir_parser *p, const ir_token *at, const ir_token *op,
   char why[128] = "";
   for (size_t i = 0; i < attr_count && op->length; i++)
     if (attrs[i].kind == IR_ATTR_GRAPH) called = &attrs[i];
-  char names[64] = "%a, %b";
-  if (ir_token_is(op, "topk")) snprintf(names, sizeof names, "%%values, %%indices");
-  for (uint32_t i = 2; i < n.results && i < 6; i++)
+  const char *own = p->builder->result_names ? p->builder->result_names(op->text, op->length) : NULL;
+  char names[64];
+  snprintf(names, sizeof names, "%s", own ? own : "%a, %b");
+  for (uint32_t i = 2; !own && i < n.results && i < 6; i++)
     snprintf(names + strlen(names), sizeof names - strlen(names), i < 5 ? ", %%%c" : ", ...", (int)('a' + i));
   if (n.references) snprintf(why, sizeof why, "; references have their names already");
   else if (called)
@@ -184,31 +209,30 @@ void ir_parse_say_attributes(ir_parser *p, const ir_token *op) {
   ir_error *error = p->lex.error;
   ir_text names;
   ir_text_init(&names, p->graph->mem);
-  if (error->status == IR_ERR_INVALID && p->builder->put_attributes &&
-      (strstr(error->text, "n attribute") || strstr(error->text, "no attribute")))
+  if (p->about_attributes && error->status == IR_ERR_INVALID && p->builder->put_attributes)
     p->builder->put_attributes(op->text, op->length, &names);
   size_t used = strlen(error->text);
-  if (names.len && strcmp(ir_text_get(&names), "none") != 0)
-    snprintf(error->text + used, sizeof error->text - used, "; those of %.*s: %s",
+  bool none = names.len && strcmp(ir_text_get(&names), "none") == 0;
+  if (names.len)
+    snprintf(error->text + used, sizeof error->text - used,
+             none ? "; %.*s has no attributes" : "; those of %.*s: %s",
              (int)(op->length > 40 ? 40 : op->length), op->text, ir_text_get(&names));
   ir_text_free(&names);
 }
 
-void ir_parse_say_no_operation(ir_parser *p, const ir_token *op) {
-  static const char none[] = "there is no such operation; ";
-  ir_error *error = p->lex.error;
-  char *said = error->status == IR_ERR_INVALID ? strstr(error->text, none) : NULL;
-  int64_t id = said ? ir_parse_intern(p, op) : -1;
-  if (id < 0) return;
-  size_t room = sizeof error->text - (size_t)(said - error->text) - strlen(none);
+bool ir_parse_refuse_no_operation(ir_parser *p, const ir_token *op, const ir_token *at) {
+  int64_t id = ir_parse_intern(p, op);
+  if (id < 0) return true;
   int length = (int)(op->length > 40 ? 40 : op->length);
-  said += strlen(none);
-  if (p->symbols[id].value_epoch == p->epoch) snprintf(said, room, "it is a value: %%%.*s", length, op->text);
+  static const char graph[] = "a graph, which is called by its name, as in %y = call %x do=@";
+  const char *is = p->symbols[id].value_epoch == p->epoch ? "a value: %" : NULL;
   for (size_t i = 0; p->module && i < p->module->count; i++)
     if (p->module->graphs[i].name_length == op->length &&
         memcmp(p->module->graphs[i].name, op->text, op->length) == 0)
-      snprintf(said, room, "it is a graph, which is called by its name, as in %%y = call %%x do=@%.*s",
-               length, op->text);
+      is = graph;
+  return is &&
+         !ir_lex_fail_at(&p->lex, at->line, at->column, "%.*s: there is no such operation; it is %s%.*s",
+                         length, op->text, is, length, op->text);
 }
 
 bool ir_parse_at_assignment(ir_parser *p) {

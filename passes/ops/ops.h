@@ -186,7 +186,7 @@ ir_ref op_unsqueeze(ir_graph *g, ir_ref x, int64_t axis);
 ir_ref op_squeeze(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n);  /* axes NULL: every axis of size 1 */
 ir_ref op_shrink(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n); /* n pairs begin, end; n = rank */
 /* begin = start, counted from the end where it is a negative constant; end = begin + size */
-ir_ref op_slice(ir_graph *g, ir_ref x, const ir_ref *start, const ir_ref *size, size_t n);
+ir_ref op_slice(ir_graph *g, const char *who, ir_ref x, const ir_ref *start, const ir_ref *size, size_t n);
 ir_ref op_stride(ir_graph *g, ir_ref x, const ir_ref *steps, size_t n); /* Python's [::step] on every axis */
 ir_ref op_flip(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n);
 /* index counts from the end where it is a negative constant. */
@@ -335,5 +335,7 @@ const char *op_name_at(size_t number, ir_op *op);
 bool op_describe(const char *name, ir_text *out);
 /* Appends the names of its attributes, "none" where it takes none; nothing of a name that is not known. */
 void op_put_attributes(const char *name, size_t length, ir_text *out);
+/* What the results of an operation are called in examples, as in "%values, %indices"; NULL: any names do. */
+const char *op_result_names(const char *name, size_t length);
 
 #endif

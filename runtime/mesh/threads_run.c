@@ -46,6 +46,7 @@ ir_status rt_threads_make(const ir_mem *mem, const ir_mesh *mesh, bool slow, rt_
     thread_device *d = &t->devices[i];
     d->endpoint = (rt_endpoint){.engine = &rt_thread_engine, .mesh = mesh, .device = i};
     d->all = t;
+    atomic_init(&d->processor, -1);
     rt_bell_init(&d->bell);
   }
   *out = t;

@@ -14,14 +14,6 @@ def _sized(x: vf.Dim("n", 1, 8)):
 # what is written, the exception, a part of its message
 X = vf.array(np.ones((2, 3), "float32"))
 
-def _write(key, value, of=lambda x: x):
-    """What a statement `of(x)[key] = value` gives, x being X: `of` gives a part or a form of it."""
-    def write():
-        of(X)[key] = value
-
-    return write
-
-
 def _raise(error):
     raise error
 
@@ -30,12 +22,7 @@ def _set(name, value, x=X):
     return lambda: setattr(x, name, value)
 
 
-LOST = r"what is written here is lost: .*; write to the array itself, as x\[0, 0\] = y in place of x\[0\]\[0\] = y"
-
 ROWS = (
-    (_write(0, 9, lambda x: x[0]), TypeError, LOST),
-    (_write(0, 9, lambda x: x.T), TypeError, LOST),
-    (_write(slice(0, 1), 9, lambda x: x.reshape(-1)), TypeError, LOST),
     (lambda: X.size(), TypeError, r"x\.size is the number of elements, without parentheses; x\.shape is the sizes of the axes"),
     (_set("shape", (3, 2)), AttributeError, r"the shape of an array stays; x\.reshape\(shape\) is another array"),
     (_set("dtype", "int32"), AttributeError, r"the dtype of an array stays; x\.astype\(dtype\) is another array"),

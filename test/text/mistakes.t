@@ -93,7 +93,7 @@ graph @g(%scores: f32[4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:12: error: unknown value, found '%score', expected a parameter or the result of a statement above
+! a.vf:2:12: error: unknown value, found '%score', expected a parameter or the result of a statement above; near to it: %scores
 ? 2
 
 == a value before it is made
@@ -1389,7 +1389,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:18: error: operands side by side, found '%', expected ',' between them, as in add %x, %y; an attribute has its name, as in axis=0
+! a.vf:2:18: error: operands side by side, found '%', expected ',' between them, as in add %x, %y; an attribute has its name, as in axis=0; matmul has no attributes
 ? 2
 
 == operands in brackets
@@ -2115,4 +2115,37 @@ $ cp good.vf good.onnx; viewfold run good.onnx
 $ viewfold mesh calibrate 2x2
 ! viewfold mesh: 2x2: mesh:1:1: error: missing axis of a mesh, found '2x2', expected names and sizes, as in x=2,y=4
 ! Try 'viewfold mesh --help'.
+? 2
+
+== a dtype behind an operation that takes none
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = relu %x f32
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:16: error: a dtype without a name, found 'f32', expected an attribute, as in dtype=f32; relu has no attributes
+? 2
+
+== the results of minmax
+<<< a.vf
+graph @g(%x: f32[4]) {
+  %y = minmax %x
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: wrong number of results of minmax, found 1 name, expected 2, as in %least, %greatest = minmax
+? 2
+
+== a slice by its end
+<<< a.vf
+graph @g(%x: f32[8]) {
+  %y = slice %x start=[4] size=[8]
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph a.vf
+! a.vf:2:3: error: slice: start 4 and size 8 do not fit axis 0; x has shape f32[8]; takes 0 <= start, which counts from the end where it is negative, 0 <= size and start + size <= 8; a size is a number of elements: from 4 up to 8 it is 4
 ? 2

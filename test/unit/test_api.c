@@ -111,7 +111,8 @@ static void test_nothing_is_accepted(void **state) {
   assert_int_equal(vf_graph_status(NULL), VF_ERR_INVALID);
   api_check_reason(vf_graph_message(NULL), "the graph is NULL");
   assert_null(vf_compile(NULL, &error));
-  assert_string_equal(error.message, "compile: the graph is NULL");
+  assert_string_equal(error.message, "compile: the graph is NULL, as vf_graph_create, _parse and "
+                                     "vf_import_onnx give where they fail: their error says why");
   assert_null(vf_compile(NULL, NULL));
   assert_null(vf_graph_text(NULL, NULL));
   assert_null(vf_graph_dump(NULL, "graph", NULL));

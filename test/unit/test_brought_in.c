@@ -74,10 +74,9 @@ static void test_text(void **state) {
   vf_error e = {0};
   (void)state;
   assert_null(vf_graph_parse(c, text, 10, "a.vf", NULL, &e));
-  assert_non_null(
-      strstr(e.message, "; the text has 10 bytes by the length that is given: its length is strlen(text)"));
+  assert_non_null(strstr(e.message, "; the text ends after 10 bytes, the length that is given"));
   assert_null(vf_graph_parse(c, text, strlen(text) - 3, "a.vf", NULL, &e));
-  assert_non_null(strstr(e.message, "by the length that is given"));
+  assert_non_null(strstr(e.message, "bytes, the length that is given"));
   assert_null(vf_graph_parse(c, "net.vf", 6, NULL, NULL, &e));
   assert_non_null(strstr(e.message, "; this is the text of graphs, not the name of a file"));
   vf_context_destroy(c);
@@ -110,9 +109,36 @@ static void test_attributes(void **state) {
   vf_context_destroy(c);
 }
 
+/* Sizes that are no sizes: an array of vf_value, addresses; a slice by its end. */
+static void test_sizes(void **state) {
+  vf_context *c = api_context();
+  vf_graph *g = vf_graph_create(c, "g", NULL);
+  vf_value n = vf_variable(g, "n", 1, 8, 1), x = vf_input(g, "x", VF_F32, VF_LIST(8));
+  int64_t size = 93951829712936;
+  (void)state;
+  vf_input(g, "y", VF_F32, 1, (const void *)&n);
+  api_check_reason(vf_graph_message(g),
+                   "input: entry 0 of the shape is the address of the graph, as in an array of "
+                   "vf_value; takes int64_t, and functions whose name ends in _sized, such as "
+                   "vf_input_sized, take vf_value");
+  vf_graph_clear_error(g);
+  vf_input(g, "y", VF_F32, 1, &size);
+  api_check_reason(vf_graph_message(g), "input: y has more bytes than can be addressed, 2^47: its size 0 is "
+                                        "93951829712936; sizes are an array of int64_t, as in VF_LIST(2, 3)");
+  vf_graph_clear_error(g);
+  vf_slice(x, 1, (int64_t[]){4}, (int64_t[]){8});
+  api_check_reason(vf_graph_message(g),
+                   "slice: start 4 and size 8 do not fit axis 0; x has shape f32[8]; takes 0 <= start, which "
+                   "counts from the end where it is negative, 0 <= size and start + size <= 8; a size is a "
+                   "number of elements: from 4 up to 8 it is 4");
+  vf_graph_destroy(g);
+  vf_context_destroy(c);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs),     cmocka_unit_test(test_nothing),
-                                     cmocka_unit_test(test_escaped),    cmocka_unit_test(test_text),
-                                     cmocka_unit_test(test_registered), cmocka_unit_test(test_attributes)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs),    cmocka_unit_test(test_nothing),
+                                     cmocka_unit_test(test_escaped),   cmocka_unit_test(test_text),
+                                     cmocka_unit_test(test_sizes),     cmocka_unit_test(test_registered),
+                                     cmocka_unit_test(test_attributes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

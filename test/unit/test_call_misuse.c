@@ -277,7 +277,9 @@ static const struct {
     {run_graph, VF_ERR_INVALID, "run: the program is a graph"},
     {data_graph, VF_ERR_INVALID, "data: the tensor is a graph"},
     {text_view, VF_ERR_INVALID, "text: the graph is no handle of viewfold, or one that was destroyed"},
-    {build_null, VF_ERR_INVALID, "build: the graph is NULL"},
+    {build_null, VF_ERR_INVALID,
+     "build: the graph is NULL, as vf_graph_create, _parse and vf_import_onnx give where they fail: their "
+     "error says why"},
     {dlpack_null, VF_ERR_INVALID, "from_dlpack: the array is NULL"},
     {profile, VF_ERR_UNSUPPORTED, "program @meshed: a profile is of one device, not of a mesh"},
     {collect_inside, VF_ERR_INVALID, "session: a function is being recorded; collect before or after it"},

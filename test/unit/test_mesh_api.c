@@ -93,7 +93,8 @@ static void test_calibrate(void **state) {
   assert_true(out[0] == 16 && out[1] == 20);
   vf_program_destroy(p), vf_graph_destroy(g), vf_mesh_destroy(m);
   assert_int_equal(vf_mesh_calibrate(NULL, &error), VF_ERR_INVALID);
-  assert_string_equal(error.message, "mesh: it is NULL; vf_mesh_create makes one");
+  assert_string_equal(error.message,
+                      "mesh: it is NULL, as vf_mesh_create gives where it fails: its error says why");
   m = vf_mesh_create(c, "[x=2] devices=[\"cpu\",\"nothing\"]", &error);
   assert_int_equal(vf_mesh_calibrate(m, &error), VF_ERR_INVALID);
   assert_true(vf_mesh_latency(m, "x") == 0);
@@ -187,7 +188,9 @@ static void test_auto(void **state) {
   refused_choice(g, options, "shard_auto: rates and memory are at least 0");
   options.size = 4;
   refused_choice(g, options, "shard_auto: options.size is 4; it is sizeof(vf_shard_auto_options)");
-  refused_choice(NULL, options, "shard_auto: the graph is NULL");
+  refused_choice(NULL, options,
+                 "shard_auto: the graph is NULL, as vf_graph_create, _parse and vf_import_onnx give where "
+                 "they fail: their error says why");
   report.size = 1;
   assert_int_equal(vf_shard_auto(g, NULL, &report, &error), VF_ERR_INVALID);
   assert_string_equal(error.message, "shard_auto: report.size is 1; it is sizeof(vf_shard_auto_report)");

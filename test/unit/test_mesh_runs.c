@@ -135,7 +135,8 @@ static void what_is_refused(void **state) {
   vf_graph *g = record(c), *plain = vf_graph_create(c, "plain", &error);
   vf_mesh *other = vf_mesh_create(c, "x=8", &error), *many = vf_mesh_create(c, "x=300", &error);
   vf_output(plain, "y", vf_input(plain, "x", VF_F32, 1, (int64_t[]){4}));
-  refused(vf_compile_on(NULL, other, 0, &error), "compile: the graph is NULL");
+  refused(vf_compile_on(NULL, other, 0, &error), "compile: the graph is NULL, as vf_graph_create, _parse and "
+                                                 "vf_import_onnx give where they fail: their error says why");
   refused(vf_compile_on(plain, NULL, 0, &error), "compile: neither the graph @plain nor the call has a mesh");
   refused(vf_compile_on(g, other, 0, &error),
           "compile: the mesh is another one than that of graph @layer; specs name the axes of the graph's");

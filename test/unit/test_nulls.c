@@ -55,38 +55,54 @@ static const struct {
   void (*call)(const made *, vf_error *);
   const char *message;
 } cases[] = {
-    {dump_graph, "dump: the graph is NULL"},
+    {dump_graph, "dump: the graph is NULL, as vf_graph_create, _parse and vf_import_onnx give where they "
+                 "fail: their error says why"},
     {dump_stage, "dump: the stage is NULL"},
-    {graph_context, "graph: the context is NULL"},
-    {text_graph, "text: the graph is NULL"},
-    {evaluate_graph, "evaluate: the graph is NULL"},
+    {graph_context,
+     "graph: the context is NULL, as vf_context_create gives where it fails: its error says why"},
+    {text_graph, "text: the graph is NULL, as vf_graph_create, _parse and vf_import_onnx give where they "
+                 "fail: their error says why"},
+    {evaluate_graph, "evaluate: the graph is NULL, as vf_graph_create, _parse and vf_import_onnx give where "
+                     "they fail: their error says why"},
     {evaluate_inputs, "evaluate: a list of inputs is NULL"},
     {evaluate_variables, "evaluate: a list of variables is NULL"},
-    {run_program, "run: the program is NULL"},
+    {run_program, "run: the program is NULL, as vf_compile gives where it fails: its error, or "
+                  "vf_graph_message of the graph, says why"},
     {run_variables, "program @sized: the list of variables is NULL; it has the value of n"},
-    {run_parts, "run: the program is NULL"},
+    {run_parts, "run: the program is NULL, as vf_compile gives where it fails: its error, or "
+                "vf_graph_message of the graph, says why"},
     {run_part_lists, "run: the list of inputs is NULL"},
     {parse_text, "g.vf: the text is NULL"},
-    {arrays_context, "arrays: the context is NULL"},
-    {mesh_context, "mesh: the context is NULL"},
+    {arrays_context,
+     "arrays: the context is NULL, as vf_context_create gives where it fails: its error says why"},
+    {mesh_context,
+     "mesh: the context is NULL, as vf_context_create gives where it fails: its error says why"},
     {mesh_text, "mesh: the text of the axes is NULL; it is as in \"x=2,y=4\""},
     {mesh_arrays, "mesh: an array for 1 numbers is NULL"},
-    {set_mesh, "set_mesh: the mesh is NULL"},
+    {set_mesh, "set_mesh: the mesh is NULL, as vf_mesh_create gives where it fails: its error says why"},
     {tensor_part, "part: the list of first or last positions is NULL"},
-    {sizes_program, "find_sizes: the program or a list is NULL"},
-    {constant_program, "set_constant: the program is NULL"},
-    {view_graph, "data_view: the graph is NULL"},
-    {jit_context, "jit: the context is NULL"},
+    {sizes_program, "find_sizes: the program is NULL, as vf_compile gives where it fails: its error, or "
+                    "vf_graph_message of the graph, says why"},
+    {constant_program, "set_constant: the program is NULL, as vf_compile gives where it fails: its error, or "
+                       "vf_graph_message of the graph, says why"},
+    {view_graph, "data_view: the graph is NULL, as vf_graph_create, _parse and vf_import_onnx give where "
+                 "they fail: their error says why"},
+    {jit_context, "jit: the context is NULL, as vf_context_create gives where it fails: its error says why"},
     {jit_options, "jit: options are NULL"},
     {jit_options_size, "jit: the size of options is not sizeof(vf_jit_options)"},
-    {jit_self, "jit: it is NULL"},
-    {npy_tensor, "npy: the tensor is NULL"},
-    {data_tensor, "data: the tensor is NULL"},
+    {jit_self, "jit: it is NULL, as vf_jit_create gives where it fails: its error says why"},
+    {npy_tensor,
+     "npy: the tensor is NULL, as vf_tensor_create and others give where they fail: their error says why"},
+    {data_tensor,
+     "data: the tensor is NULL, as vf_tensor_create and others give where they fail: their error says why"},
     {realise_tensor, "realise: a tensor is NULL, destroyed, or of another context than the first"},
-    {profile_self, "profile: it is NULL"},
-    {import_context, "import: the context is NULL"},
-    {register_context, "register: the context is NULL"},
-    {session_context, "session: the context is NULL"},
+    {profile_self, "profile: it is NULL, as vf_program_profile gives where it fails: its error says why"},
+    {import_context,
+     "import: the context is NULL, as vf_context_create gives where it fails: its error says why"},
+    {register_context,
+     "register: the context is NULL, as vf_context_create gives where it fails: its error says why"},
+    {session_context,
+     "session: the context is NULL, as vf_context_create gives where it fails: its error says why"},
 };
 
 static void test_messages(void **state) {

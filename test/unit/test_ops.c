@@ -404,8 +404,9 @@ static void test_null_propagates(void **state) {
   assert_int_equal(op_reshape(g, 0, &size, 1) | op_reshape(g, a, &none, 1), 0);
   assert_int_equal(op_expand(g, 0, &size, 1) | op_expand(g, a, &none, 1), 0);
   assert_int_equal(op_unsqueeze(g, 0, 0) | op_squeeze(g, 0, NULL, 0) | op_squeeze(g, a, &none, 1), 0);
-  assert_int_equal(
-      op_shrink(g, 0, pair, 1) | op_slice(g, 0, &zero, &zero, 1) | op_slice(g, a, &zero, &none, 1), 0);
+  assert_int_equal(op_shrink(g, 0, pair, 1) | op_slice(g, "slice", 0, &zero, &zero, 1) |
+                       op_slice(g, "slice", a, &zero, &none, 1),
+                   0);
   assert_int_equal(op_stride(g, 0, &size, 1) | op_stride(g, a, &none, 1) | op_flip(g, 0, &zero, 1), 0);
   assert_int_equal(op_point(g, 0, zero, 0) | op_point(g, a, 0, 0), 0);
   assert_int_equal(op_pad(g, 0, pair, 1, 0, IR_PAD_CONSTANT), 0);

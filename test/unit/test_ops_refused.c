@@ -200,8 +200,8 @@ static void test_view_refusals(void **state) {
       {"shrink f32[6,6] bounds=[[0,3]]",
        "shrink: 1 pair given; x has shape f32[6,6]; each axis takes one, 2 in all"},
       {"slice f32[3] start=[-4] size=[1]",
-       "slice: bounds [-1,0] do not fit axis 0; x has shape f32[3]; takes 0 <= begin <= "
-       "end <= 3"},
+       "slice: start -4 and size 1 do not fit axis 0; x has shape f32[3]; takes 0 <= start, which counts "
+       "from the end where it is negative, 0 <= size and start + size <= 3"},
       {"slice f32[3] start=[0]", "slice: takes either bounds, or start and size"},
       {"slice f32[3] start=[0] size=[1,1]",
        "slice: start and size have lengths 1 and 2; each axis takes one of both"},

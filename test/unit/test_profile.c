@@ -173,7 +173,8 @@ static void misuse(void **state) {
   vf_program *program = api_compile(g);
   vf_error error;
   assert_null(vf_program_profile(NULL, g, &error));
-  assert_string_equal(error.message, "profile: the program is NULL");
+  assert_string_equal(error.message, "profile: the program is NULL, as vf_compile gives where it fails: its "
+                                     "error, or vf_graph_message of the graph, says why");
   assert_null(vf_program_profile(program, other, &error));
   assert_string_equal(error.message, "profile: the program was not compiled from graph @layer");
   vf_profile *p = profile_of(program, g);

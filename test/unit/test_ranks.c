@@ -287,7 +287,9 @@ static void test_join_nothing(void **state) {
   (void)state;
   vf_error error = {0};
   assert_int_equal(vf_processes_join(NULL, 0, &error), VF_ERR_INVALID);
-  assert_string_equal(error.message, "processes_join: the context is NULL");
+  assert_string_equal(
+      error.message,
+      "processes_join: the context is NULL, as vf_context_create gives where it fails: its error says why");
   assert_int_equal(vf_process_count(NULL), 1);
   assert_int_equal(vf_process_number(NULL), 0);
 }

@@ -9,7 +9,7 @@ vf_status vf_mesh_calibrate(vf_mesh *m, vf_error *out) {
   ir_error error = {0};
   const char *wrong = fe_not(m, FE_MESH);
   if (wrong) {
-    ir_fail(&error, IR_ERR_INVALID, "mesh: it is %s; vf_mesh_create makes one", wrong);
+    ir_fail(&error, IR_ERR_INVALID, "mesh: it is %s", wrong);
     return fe_report(out, &error);
   }
   vf_context *context = fe_mesh_context(m);

@@ -207,8 +207,15 @@ static bool check_list(fe_call *c, const char *what, int count, bool given) {
 
 bool fe_list(fe_call *c, const char *what, int count, const int64_t *list, ir_ref out[FE_LIST_MAX]) {
   if (!check_list(c, what, count, list != NULL)) return false;
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count; i++) {
+    if (list[i] == (int64_t)(intptr_t)c->graph) /* the first member of a vf_value */
+      return fe_refuse(
+          c,
+          "entry %d of %s is the address of the graph, as in an array of vf_value; takes int64_t, "
+          "and functions whose name ends in _sized, such as vf_input_sized, take vf_value",
+          i, what);
     if (!(out[i] = ir_index(c->ir, list[i]))) return false;
+  }
   return true;
 }
 

@@ -20,8 +20,30 @@ static bool may_declare(fe_call *c, const char *name) {
   return new_name(c, name, g->inputs, g->input_count, "input");
 }
 
+/* Is an array of these sizes, which are constants, larger than an address space? Then they are no sizes, but
+ * other numbers in their place. */
+static bool is_addressable(fe_call *c, const char *name, vf_dtype dtype, const ir_ref *shape, int rank) {
+  enum { ADDRESS_BITS = 47 }; /* of a process on x86-64 and aarch64 as they are set up by default */
+  int64_t bytes = 1, size, largest = 0;
+  int at = 0;
+  bool fits = true;
+  if ((unsigned)dtype < IR_DTYPE_COUNT) bytes = ir_dtypes[dtype].bytes;
+  for (int i = 0; i < rank; i++) {
+    if (!ir_is_const(c->ir, shape[i], &size)) continue;
+    if (size == 0) return true;
+    if (size > largest) largest = size, at = i;
+    fits = fits && (size < 0 || (ir_mul_ok(bytes, size, &bytes) && bytes < (int64_t)1 << ADDRESS_BITS));
+  }
+  return fits ||
+         fe_refuse(c,
+                   "%.60s has more bytes than can be addressed, 2^%d: its size %d is %lld; sizes are an "
+                   "array of int64_t, as in VF_LIST(2, 3)",
+                   name, ADDRESS_BITS, at, (long long)largest);
+}
+
 static vf_value declare_input(fe_call *c, const char *name, vf_dtype dtype, const ir_ref *shape, int rank) {
   vf_graph *g = c->graph;
+  if (!is_addressable(c, name, dtype, shape, rank)) return fe_end(c, 0);
   ir_ref made = op_input(c->ir, name, strlen(name), (ir_dtype)dtype, shape, (size_t)rank);
   if (made && !fe_graph_add(g, &g->inputs, &g->input_count, &g->input_cap, name, strlen(name), made))
     made = 0;
@@ -51,7 +73,7 @@ vf_value vf_input_batched(vf_graph *g, const char *name, vf_dtype dtype, int bat
   bool good = fe_begin_in(&c, "input", g) && may_declare(&c, name) &&
               fe_list(&c, "the batch", batch_dims, batch, lead) &&
               fe_list(&c, "the shape", rank, shape, refs);
-  if (good)
+  if (good && is_addressable(&c, name, dtype, refs, rank))
     made = op_input_batched(c.ir, name, strlen(name), (ir_dtype)dtype, lead, (size_t)batch_dims, refs,
                             (size_t)rank);
   if (made && !fe_graph_add(g, &g->inputs, &g->input_count, &g->input_cap, name, strlen(name), made))

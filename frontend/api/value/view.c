@@ -69,7 +69,7 @@ vf_value vf_slice(vf_value x, int rank, const int64_t *start, const int64_t *siz
   ir_ref starts[FE_LIST_MAX], sizes[FE_LIST_MAX];
   bool good = fe_begin(&c, "slice", &x, 1) && fe_list(&c, "the list of starts", rank, start, starts) &&
               fe_list(&c, "the list of sizes", rank, size, sizes);
-  return fe_end(&c, good ? op_slice(c.ir, x.id, starts, sizes, (size_t)rank) : 0);
+  return fe_end(&c, good ? op_slice(c.ir, "slice", x.id, starts, sizes, (size_t)rank) : 0);
 }
 
 /* joins */

@@ -2,6 +2,7 @@
 #include "frontend/python/native/native.h"
 
 #include <stdlib.h>
+#include <structmember.h>
 #include <string.h>
 
 /* blocks */
@@ -102,6 +103,8 @@ PyObject *py_array_of_value(vf_value value, py_graph *graph) {
 static void array_free(PyObject *self) {
   py_array *a = (py_array *)self;
   PyTypeObject *type = Py_TYPE(self);
+  if (a->weak) PyObject_ClearWeakRefs(self);
+  Py_XDECREF(a->whole);
   py_block_release(a->block);
   vf_tensor_release(a->tensor);
   Py_XDECREF((PyObject *)a->graph);
@@ -222,6 +225,25 @@ static PyObject *to_bytes(PyObject *self, PyObject *none) {
 }
 
 /* Another array of what this one stands for: `a[i] = b` on one of them leaves the other. */
+/* The array that a view was made of, borrowed; NULL: there is none, or it is gone. */
+static PyObject *whole_of(const py_array *a) {
+  PyObject *whole = a->whole ? PyWeakref_GetObject(a->whole) : NULL;
+  return whole == Py_None ? NULL : whole;
+}
+
+void py_array_is_view(PyObject *view, py_array *of) {
+  py_array *a = (py_array *)view;
+  PyObject *whole = whole_of(of);
+  a->whole = PyWeakref_NewRef(whole ? whole : (PyObject *)of, NULL);
+  if (!a->whole) PyErr_Clear(); /* nothing is told then */
+}
+
+static PyObject *get_whole(PyObject *self, void *closure) {
+  (void)closure;
+  PyObject *whole = whole_of((py_array *)self);
+  return Py_NewRef(whole ? whole : Py_None);
+}
+
 static PyObject *another(PyObject *self, PyObject *none) {
   (void)none;
   py_array *a = (py_array *)self, *made = py_array_share(a);
@@ -251,6 +273,7 @@ static PyObject *become(PyObject *self, PyObject *other) {
   py_block_release(block);
   vf_tensor_release(tensor);
   Py_XDECREF((PyObject *)graph);
+  Py_CLEAR(to->whole);
   Py_RETURN_NONE;
 }
 
@@ -266,6 +289,7 @@ static PyGetSetDef questions[] = {
     {"_state", get_state, NULL, "traced, recorded or computed.", NULL},
     {"axes", get_axes, NULL, "The letters of the axes, as vf.name_axes gives them; None: no axis has one.",
      NULL},
+    {"_whole", get_whole, NULL, "The array of which this is a view, while there is one.", NULL},
     {"_expression", get_expression, NULL, "The operation that makes the value.", NULL},
     {0},
 };
@@ -282,9 +306,13 @@ static PyMethodDef methods[] = {
     {0},
 };
 
+static PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(py_array, weak), READONLY, NULL},
+                                {0}};
+
 static PyType_Slot slots[] = {{Py_tp_dealloc, array_free},
                               {Py_tp_new, array_make},
                               {Py_tp_getset, questions},
+                              {Py_tp_members, members},
                               {Py_tp_methods, methods},
                               {Py_bf_getbuffer, py_array_get_buffer},
                               {0, NULL}};

@@ -47,6 +47,8 @@ typedef struct py_array {
   Py_ssize_t *strides;    /* of the buffer of Python that this array was made for; else NULL */
   int64_t *steps;         /* strides in elements, where DLPack has asked for them; else NULL */
   uint64_t scope;         /* of the function that made it, py_scope then */
+  PyObject *weak;         /* the list of weak references to it */
+  PyObject *whole;        /* a weak reference to the array of which it is a view; else NULL */
 } py_array;
 
 typedef struct py_program {
@@ -126,6 +128,8 @@ py_array *py_array_new(int dtype, int rank, const int64_t *shape);
 /* Another array of the same elements, which stay where they are as long as it exists, whatever the first one
  * comes to stand for (`a[i] = b`). */
 py_array *py_array_share(const py_array *array);
+/* The first array was made of the second, as a view of it is: it knows as long as both exist. */
+void py_array_is_view(PyObject *view, py_array *of);
 /* A new array that takes the block over, also when it fails. */
 PyObject *py_array_of_block(py_block *block, int dtype, int rank, const int64_t *shape);
 PyObject *py_array_of_tensor(vf_tensor *tensor);              /* takes it over */

@@ -240,6 +240,16 @@ static PyObject *record(const char *name, const py_operand *operands, Py_ssize_t
   return record_into(graph, name, operands, count, attributes, room);
 }
 
+/* Operations whose results are views where arrays share memory, as NumPy's do. */
+static bool makes_view(const char *name) {
+  static const char *const views[] = {"shrink",  "reshape",   "permute",     "stride",   "unsqueeze",
+                                      "squeeze", "swap_axes", "flip",        "moveaxis", "expand",
+                                      "slice",   "transpose", "broadcast_to"};
+  for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+    if (strcmp(views[i], name) == 0) return true;
+  return false;
+}
+
 /* apply(name, operands, attributes=None, results=1) */
 PyObject *py_apply(PyObject *module, PyObject *const *args, Py_ssize_t count) {
   (void)module;
@@ -264,6 +274,8 @@ PyObject *py_apply(PyObject *module, PyObject *const *args, Py_ssize_t count) {
   bool session = !py_traced_into;
   if (good && (!session || py_session_enter())) {
     made = record(name, operands, n, attributes, room);
+    if (made && n == 1 && room == 1 && operands->kind == PY_ARRAY && makes_view(name))
+      py_array_is_view(made, operands->array);
     if (session) py_session_leave();
   }
   for (Py_ssize_t i = 0; i < read; i++) py_operand_clear(&operands[i]);

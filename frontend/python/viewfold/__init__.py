@@ -14,7 +14,7 @@ import os as _os
 from math import e, inf, nan, pi
 from typing import Any as _Any
 
-from . import _hints, _native
+from . import _hints, _imports, _native
 from ._dtypes import (
     DType, bfloat16, bool_, can_cast, dtype, finfo, float16, float32, float64, iinfo, int8, int16, int32, int64, isdtype,
     promote as promote_types, result_type, uint8, uint16, uint32, uint64,
@@ -108,5 +108,6 @@ def __array_namespace_info__() -> _Info:
 
 
 _hints.say_options(globals(), [name for name in globals() if not name.startswith("_")])
+_imports.say_imports(_module for _, _module in _MODULES)
 for _, _module in _MODULES:
     _hints.say_options(vars(_module), _module.__all__)

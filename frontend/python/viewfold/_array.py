@@ -290,6 +290,10 @@ class Array(_native.Array):
         if is_forgotten(sys.getrefcount(self)):
             raise TypeError("what is written here is lost: the array is another one than that of which it is a part or a form, and "
                             "has no name; write to the array itself, as x[0, 0] = y in place of x[0][0] = y and x[:, 0] = y of x.T[0] = y")
+        if self._whole is not None:
+            raise TypeError("what is written here stays in this array, which is a part or a form of another one, of shape "
+                            f"{self._whole.shape}, that is still there: arrays share no memory, as NumPy's do. Write to that one, as "
+                            "a[0, 1] = y in place of b = a[0]; b[1] = y, or make this one a copy before, b = a[0].copy()")
         self._become(write(self, key, value))
 
     def __delitem__(self, key: Any) -> NoReturn:
@@ -328,12 +332,17 @@ class Array(_native.Array):
 
         return reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, Size)) else shape)
 
-    def flatten(self, *order: Any, **options: Any) -> "Array":
-        if options or order not in ((), ("C",)):
+    def flatten(self, order: Any = "C", **options: Any) -> "Array":
+        """A copy with one axis, of the elements in row-major order."""
+        return self.ravel(order, **options)._another()
+
+    def ravel(self, order: Any = "C", **options: Any) -> "Array":
+        """The elements in row-major order, with one axis."""
+        if order in ("F", "A", "K") and not options:
+            raise TypeError(f"elements are in row-major order, 'C', and got order={order!r}; x.T.reshape(-1) has them by columns")
+        if options or order != "C":
             raise TypeError("flatten makes one axis of all, and takes nothing; x.reshape(x.shape[0], -1) keeps the first")
         return self.reshape(-1)
-
-    ravel = flatten
 
     def transpose(self, *order: Any, axes: Any = None) -> "Array":
         from ._shapes import permute_dims

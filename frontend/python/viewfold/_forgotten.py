@@ -1,4 +1,4 @@
-"""Is an array written to that nothing refers to but the statement itself, as in `x[0][0] = y`? What is written is then lost."""
+"""Is what a statement makes lost? `x[0][0] = y` writes to an array that nothing else refers to, `x.at[0].set(y)` gives one that nothing keeps."""
 
 from __future__ import annotations
 
@@ -37,3 +37,40 @@ def is_forgotten(references: int) -> bool:
         return False
     caller = sys._getframe(2)
     return caller.f_lasti >= 0 and caller.f_code.co_code[caller.f_lasti] in _WRITES
+
+
+_CALLS = {dis.opmap[name] for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX", "CALL_FUNCTION", "CALL_METHOD") if name in dis.opmap}
+_CACHE, _DROP = dis.opmap.get("CACHE", 0), dis.opmap["POP_TOP"]
+
+
+def _drops(frame: Any) -> bool:
+    """Is a call what the frame does now, and does it drop what the call gives?"""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    while at > 0 and code[at] == _CACHE:  # calls of Python by Python stand at the last cache of the instruction
+        at -= 2
+    if at < 0 or code[at] not in _CALLS:
+        return False
+    at += 2
+    while at < len(code) and code[at] == _CACHE:
+        at += 2
+    return at < len(code) and code[at] == _DROP
+
+
+def _can_see_drops() -> bool:
+    """Does the interpreter's code look as it is taken to?"""
+    seen: list[bool] = []
+
+    def look() -> None:
+        seen.append(_drops(sys._getframe(1)))
+
+    look()
+    kept = look()
+    return seen == [True, False] and kept is None
+
+
+_SEES_DROPS = sys.implementation.name == "cpython" and _can_see_drops()
+
+
+def is_dropped() -> bool:
+    """Asked in a function: does the statement that calls it drop its result?"""
+    return _SEES_DROPS and _drops(sys._getframe(2))

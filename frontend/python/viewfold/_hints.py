@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import sys
 from typing import Any
 
+from ._imports import imports_from
 from ._names import NAMES, WITHOUT
 
 # of arrays: torch's methods, and NumPy's that write
@@ -336,8 +338,14 @@ def plain_error(text: str) -> AttributeError:
     return AttributeError(text, name=None, obj=None)
 
 
-def missing(place: str, name: str, behind: str = "") -> AttributeError:
-    """The error of a name that the module lacks; behind: what it has instead, said where nothing else is known."""
+def missing(place: str, name: str, behind: str = "") -> Exception:
+    """The error of a name that the module lacks; behind: what it has instead, said where nothing else is known. Called by the module's
+    __getattr__, whose caller may be an import: Python keeps what that raises only where it is an ImportError."""
+    error = _missing(place, name, behind)
+    return ImportError(str(error), name=place) if imports_from(sys._getframe(2)) else error
+
+
+def _missing(place: str, name: str, behind: str) -> AttributeError:
     import viewfold
 
     modules = {"viewfold": viewfold} | {f"viewfold.{m}": getattr(viewfold, m) for m in ("nn", "linalg", "random", "collectives")}
@@ -353,4 +361,4 @@ def missing(place: str, name: str, behind: str = "") -> AttributeError:
         return plain_error(f"{place} has no {name}; {advice}")
     near = _near(name, modules)
     return plain_error(f"module {place!r} has no attribute {name!r}; " +
-                       (f"near to it: {', '.join(near)}" if near else behind or "operations by name: viewfold.apply"))
+                       (f"near to it: {', '.join(near)}" if near else behind or "functions have NumPy's names, here and in nn, linalg, random and collectives, and operations by name: viewfold.apply"))

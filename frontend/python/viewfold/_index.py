@@ -6,6 +6,7 @@ import operator
 from typing import Any, Callable, NoReturn
 
 from ._array import Array, apply
+from ._forgotten import is_dropped
 from ._sizes import Size, text_list
 from ._text import numbers
 
@@ -320,7 +321,14 @@ class At:
 
 def _at_methods() -> None:
     def make(how: str) -> Callable[[At, Any], Array]:
-        return lambda self, value: write(self._x, self._key, value, how)
+        def method(self: At, value: Any) -> Array:
+            made = write(self._x, self._key, value, how)
+            if is_dropped():
+                raise TypeError(f"x.at[i].{how}(y) leaves x as it is and gives another array, which this statement drops; "
+                                f"x = x.at[i].{how}(y)" + (", or x[i] = y" if how == "set" else ""))
+            return made
+
+        return method
 
     for how in WRITES:
         setattr(At, how, make(how))

@@ -1,4 +1,6 @@
 /* Views that slice axes, step through them, flip them, or pad them. */
+#include <stdio.h>
+
 #include "passes/ops/check.h"
 
 /* Checks x and a list with `per` entries per axis; false after failing. `what` names one entry. */
@@ -25,7 +27,28 @@ static bool must_refuse(ir_graph *g, bool known, ir_op cmp, ir_ref a, ir_ref b) 
   return known ? op_decided(g, (ir_op)opposite[cmp], a, b) : !op_decided(g, cmp, a, b);
 }
 
-static ir_ref shrink_axes(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n, bool known) {
+/* A slice as its caller gave it: the bounds of the shrink that it is are start and start + size. */
+typedef struct slice {
+  const char *who;
+  const ir_ref *start, *size;
+} slice;
+
+static ir_ref refuse_slice(ir_graph *g, ir_ref x, const slice *s, size_t axis, const char *fact) {
+  int64_t begin, count, whole;
+  char end[128] = "";
+  ir_ref size = ir_dim(g, x, (uint32_t)axis);
+  if (ir_is_const(g, s->start[axis], &begin) && ir_is_const(g, s->size[axis], &count) &&
+      ir_is_const(g, size, &whole) && begin > 0 && begin < count && count <= whole)
+    snprintf(end, sizeof end, "; a size is a number of elements: from %lld up to %lld it is %lld",
+             (long long)begin, (long long)count, (long long)(count - begin));
+  return op_refuse(g,
+                   "%s: start %s and size %s do not fit axis %zu; x has shape %s; takes 0 <= start, "
+                   "which counts from the end where it is negative, 0 <= size and start + size <= %s%s%s",
+                   s->who, OP_EXPR(s->start[axis]), OP_EXPR(s->size[axis]), axis, OP_TYPE(x), OP_EXPR(size),
+                   fact, end);
+}
+
+static ir_ref shrink_axes(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n, bool known, const slice *s) {
   x = op_default_dtype(g, x);
   if (!whole_list(g, "shrink", x, bounds, n, 2, "pair")) return 0;
   ir_ref src[1 + 2 * IR_MAX_RANK] = {x}, dims[IR_MAX_RANK], zero = ir_index(g, 0);
@@ -38,6 +61,7 @@ static ir_ref shrink_axes(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n,
                        : must_refuse(g, known, IR_OP_LE, b, e)    ? OP_FACT(IR_OP_LE, b, e)
                        : must_refuse(g, known, IR_OP_LE, e, size) ? OP_FACT(IR_OP_GE, size, e)
                                                                   : NULL;
+    if (fact && s) return refuse_slice(g, x, s, i, fact);
     if (fact)
       return op_refuse(
           g, "shrink: bounds %s do not fit axis %zu; x has shape %s; takes 0 <= begin <= end <= %s%s",
@@ -51,10 +75,10 @@ static ir_ref shrink_axes(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n,
 }
 
 ir_ref op_shrink(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n) {
-  return shrink_axes(g, x, bounds, n, false);
+  return shrink_axes(g, x, bounds, n, false, NULL);
 }
 ir_ref op_shrink_known(ir_graph *g, ir_ref x, const ir_ref *bounds) {
-  return x ? shrink_axes(g, x, bounds, ir_rank(g, x), true) : 0;
+  return x ? shrink_axes(g, x, bounds, ir_rank(g, x), true, NULL) : 0;
 }
 
 /* An index, counted from the end where it is a negative constant. */
@@ -64,16 +88,15 @@ static ir_ref from_end(ir_graph *g, ir_ref position, ir_ref size) {
                                                        : op_canonical(g, position);
 }
 
-ir_ref op_slice(ir_graph *g, ir_ref x, const ir_ref *start, const ir_ref *size, size_t n) {
+ir_ref op_slice(ir_graph *g, const char *who, ir_ref x, const ir_ref *start, const ir_ref *size, size_t n) {
   x = op_default_dtype(g, x);
-  if (!whole_list(g, "slice", x, start, n, 1, "start") || !whole_list(g, "slice", x, size, n, 1, "size"))
-    return 0;
+  if (!whole_list(g, who, x, start, n, 1, "start") || !whole_list(g, who, x, size, n, 1, "size")) return 0;
   ir_ref bounds[2 * IR_MAX_RANK];
   for (size_t i = 0; i < n; i++) {
     bounds[2 * i] = from_end(g, start[i], ir_dim(g, x, (uint32_t)i));
     bounds[2 * i + 1] = pass_add(g, bounds[2 * i], size[i]);
   }
-  return op_shrink(g, x, bounds, n);
+  return shrink_axes(g, x, bounds, n, false, &(slice){who, start, size});
 }
 
 ir_ref op_stride(ir_graph *g, ir_ref x, const ir_ref *steps, size_t n) {

@@ -71,10 +71,10 @@ ir_ref op_slice_update(ir_graph *g, ir_ref x, ir_ref update, const ir_ref *start
                      "slice_update: the update has shape %s; start has %zu entries; it must have one for "
                      "each axis, or size must be given",
                      OP_TYPE(update), n);
-  ir_ref window = op_slice(g, x, start, size ? size : op_dims(g, update), n);
+  ir_ref window = op_slice(g, "slice_update", x, start, size ? size : op_dims(g, update), n);
   if (!window) return op_compose_end(g, "slice_update", 0);
   update = op_fit_update(g, "slice_update", x, update, op_dims(g, window), ir_rank(g, x));
-  ir_ref at = update ? op_slice(g, op_address(g, op_dims(g, x), ir_rank(g, x)), start,
+  ir_ref at = update ? op_slice(g, "slice_update", op_address(g, op_dims(g, x), ir_rank(g, x)), start,
                                 size ? size : op_dims(g, window), n)
                      : 0;
   return op_compose_end(g, "slice_update", at ? op_assign(g, x, at, update, OP_WRITE_SET) : 0);

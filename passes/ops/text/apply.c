@@ -94,6 +94,14 @@ void op_put_attributes(const char *name, size_t length, ir_text *out) {
   op_attr_put_names(&accepted, out);
 }
 
+const char *op_result_names(const char *name, size_t length) {
+  static const char *const rows[][2] = {
+      {"topk", "%values, %indices"}, {"minmax", "%least, %greatest"}, {"threefry2x32", "%low, %high"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (strlen(rows[i][0]) == length && memcmp(rows[i][0], name, length) == 0) return rows[i][1];
+  return NULL;
+}
+
 const char *op_other_with(const op_args *a, int attr) {
   for (int i = 0; i < NAME_COUNT && a->op != IR_OP_ERROR; i++) {
     op_attr_set accepted = attributes_of(&names[i], ACCEPTED);

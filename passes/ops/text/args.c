@@ -49,10 +49,12 @@ static bool refuse_attribute(op_args *a, const ir_attr *attr, int k, const op_at
   return false;
 }
 
-/* The letters of one side of an einops pattern, without blanks: `b h w` is bhw. False: it has names, of
+/* The letters of one of the two patterns of einops, without blanks: `b h w` is bhw. False: it has names, of
  * several letters. */
-static bool side_letters(const char *at, const char *end, char *out, size_t size) {
+static bool pattern_letters(const char *at, const char *end, char *out, size_t size) {
   size_t used = 0;
+  while (at < end && *at == ' ') at++;
+  while (at < end && end[-1] == ' ') end--;
   bool blanks = memchr(at, ' ', (size_t)(end - at)) != NULL; /* between names */
   for (bool word = false; at < end; at++) {
     bool letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z');
@@ -64,8 +66,8 @@ static bool side_letters(const char *at, const char *end, char *out, size_t size
   return true;
 }
 
-/* Appends what from= and to= are where the one that is given has both sides of an arrow. */
-static void say_sides(const op_args *a, ir_text *out) {
+/* Appends what from= and to= are where the one that is given has both, with an arrow between. */
+static void say_patterns(const op_args *a, ir_text *out) {
   char from[64], to[64];
   for (int k = 0; k < OP_ATTR_COUNT; k++) {
     const ir_attr *v = a->at[k];
@@ -75,8 +77,8 @@ static void say_sides(const op_args *a, ir_text *out) {
       if (at[0] == '-' && at[1] == '>') arrow = at;
     if (!arrow) continue;
     bool plain =
-        side_letters(v->word, arrow, from, sizeof from) && side_letters(arrow + 2, end, to, sizeof to);
-    ir_textf(out, "; the two sides of the arrow are from=\"%s\" to=\"%s\"", plain ? from : "ab",
+        pattern_letters(v->word, arrow, from, sizeof from) && pattern_letters(arrow + 2, end, to, sizeof to);
+    ir_textf(out, "; what stands before and behind the arrow is from=\"%s\" to=\"%s\"", plain ? from : "ab",
              plain ? to : "ba");
     if (!plain) ir_text_str(out, ", a letter for each axis");
   }
@@ -94,12 +96,12 @@ bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, const op_at
   }
   for (int k = 0; k < OP_ATTR_COUNT && good; k++) {
     if (!op_attr_in(required, k) || a->at[k]) continue;
-    ir_text sides;
-    ir_text_init(&sides, a->g->mem);
-    say_sides(a, &sides);
+    ir_text patterns;
+    ir_text_init(&patterns, a->g->mem);
+    say_patterns(a, &patterns);
     op_refuse(a->g, "%s: attribute %s is missing; it is %s%s", a->who, attributes[k].name,
-              attributes[k].takes, ir_text_get(&sides));
-    ir_text_free(&sides);
+              attributes[k].takes, ir_text_get(&patterns));
+    ir_text_free(&patterns);
     good = false;
   }
   return good;

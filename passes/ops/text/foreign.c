@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "args.h"
+#include "ir/nearest.h"
 #include "passes/ops/foreign.h"
 
 typedef struct foreign_row {
@@ -141,25 +142,6 @@ const char *op_foreign_operation(const char *name, size_t length, size_t *bytes)
 
 /* the nearest */
 
-/* Edit distance (Levenshtein) between two short names. */
-static unsigned distance(const char *a, size_t n, const char *b) {
-  unsigned row[NAME_BYTES + 1];
-  size_t m = strlen(b);
-  for (size_t j = 0; j <= m; j++) row[j] = (unsigned)j;
-  for (size_t i = 1; i <= n; i++) {
-    unsigned corner = row[0];
-    row[0] = (unsigned)i;
-    for (size_t j = 1; j <= m; j++) {
-      unsigned best = corner + (a[i - 1] != b[j - 1]);
-      if (row[j] + 1 < best) best = row[j] + 1;
-      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      corner = row[j];
-      row[j] = best;
-    }
-  }
-  return row[m];
-}
-
 static bool begins_alike(const char *a, size_t n, const char *b) {
   size_t m = strlen(b);
   return strncmp(a, b, n < m ? n : m) == 0;
@@ -174,7 +156,7 @@ static bool put_nearest(const char *name, size_t length, ir_text *out) {
   bool alike = false;
   ir_op op;
   for (size_t i = 0; length <= NAME_BYTES && (own = op_name_at(i, &op)); i++) {
-    unsigned d = strlen(own) <= NAME_BYTES ? distance(name, length, own) : nearest + 1;
+    unsigned d = ir_name_distance(name, length, own, strlen(own));
     bool begins = begins_alike(name, length, own), known = false;
     if (d > nearest || (d == nearest && alike && !begins)) continue;
     if (d < nearest || (begins && !alike)) found = 0;
@@ -211,15 +193,21 @@ void op_put_instead(const char *name, size_t length, ir_text *out) {
     ir_text_str(out, "docs/operations.md and `viewfold ops` list them");
 }
 
+/* Is the word one of the text's, between blanks, and not the first? */
+static bool has_word(const char *text, const char *word) {
+  size_t length = strlen(word);
+  for (const char *at = text; (at = strstr(at, word)); at += length)
+    if (at > text && at[-1] == ' ' && at[length] == ' ') return true;
+  return false;
+}
+
 void op_put_instead_attribute(const char *name, size_t length, const char *attr, size_t attr_length,
                               ir_text *out) {
   plain_name operation = plain(name, length), a = plain(attr, attr_length);
   const foreign_row *row = operation.length ? find_row(&operation) : NULL;
   for (size_t i = 0; i < ATTRIBUTE_COUNT && a.length && row && row->written; i++) {
-    const char *only = attributes[i].operation, *at = only ? strstr(row->written, only) : NULL;
-    if (!at || at == row->written || at[-1] != ' ' || at[strlen(only)] != ' ' ||
-        !lists(attributes[i].names, &a))
-      continue;
+    const char *only = attributes[i].operation;
+    if (!only || !has_word(row->written, only) || !lists(attributes[i].names, &a)) continue;
     ir_textf(out, "; %.*s is %s", (int)attr_length, attr, attributes[i].ours);
     return;
   }

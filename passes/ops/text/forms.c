@@ -53,7 +53,7 @@ ir_ref op_form_slice(const op_args *a) {
   if (start.n != size.n)
     return op_refuse(a->g, "%s: start and size have lengths %zu and %zu; each axis takes one of both", a->who,
                      start.n, size.n);
-  return op_slice(a->g, a->x[0], start.items, size.items, start.n);
+  return op_slice(a->g, "slice", a->x[0], start.items, size.items, start.n);
 }
 
 OP_FORM(stride, OP_ENTRIES(steps), op_stride(a->g, a->x[0], steps.items, steps.n))

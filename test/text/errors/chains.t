@@ -22,7 +22,7 @@ $ viewfold dump --stage=index 'f32[3,2].transpoze(0,1)'
 
 == too many values
 $ viewfold dump --stage=loops 'f32[3,2].unsqueeze(0,1)'
-! <chain>:1:22: error: too many values, found '1', expected ')'
+! <chain>:1:22: error: too many values, found '1', expected ')': unsqueeze takes axis
 ? 2
 
 == a window that ends before it begins
@@ -38,4 +38,9 @@ $ viewfold index 'f32[4].gather(0,[0,4])'
 == parentheses that do not close
 $ viewfold index 'f32[4].flip(0'
 ! <chain>:1:14: error: bad values of a step, found the end of the text, expected ',' or ')'
+? 2
+
+== an order of all axes where two are exchanged
+$ viewfold index 'f32[3,2,4].transpose(2,0,1)'
+! <chain>:1:26: error: too many values, found '1', expected ')': transpose takes axis1 and axis2; an order of all axes is permute(2,0,1)
 ? 2

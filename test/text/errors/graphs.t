@@ -83,7 +83,7 @@ graph @f(%x: f32[4]) {
   %y = neg %x %x
   return %y
 }
-! g.vf:2:15: error: operands side by side, found '%', expected ',' between them, as in add %x, %y; an attribute has its name, as in axis=0
+! g.vf:2:15: error: operands side by side, found '%', expected ',' between them, as in add %x, %y; an attribute has its name, as in axis=0; neg has no attributes
 ? 2
 
 == two graphs of one name
@@ -129,7 +129,7 @@ graph @f(%x: f32[4]) {
   %y = neg x
   return %y
 }
-! g.vf:2:12: error: 'x' is no value and no attribute; values are named with %, as in %x, and attributes are NAME=VALUE, as in axis=0
+! g.vf:2:12: error: 'x' is no value and no attribute; values are named with %, as in %x, and attributes are NAME=VALUE, as in axis=0; neg has no attributes
 ? 2
 
 == a dtype without the attribute's name
@@ -137,7 +137,7 @@ graph @f(%x: f32[4]) {
   %y = cast %x f16
   return %y
 }
-! g.vf:2:16: error: a dtype without a name, found 'f16', expected dtype=f16
+! g.vf:2:16: error: a dtype without a name, found 'f16', expected an attribute, as in dtype=f16; those of cast: dtype
 ? 2
 
 == an attribute given twice

@@ -55,7 +55,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: rearrange: attribute to is missing; it is the axes of the result in quotes, such as "bhpc" (of shard how it is divided, such as [x,-]); the two sides of the arrow are from="ab" to="ba"
+! a.vf:2:3: error: rearrange: attribute to is missing; it is the axes of the result in quotes, such as "bhpc" (of shard how it is divided, such as [x,-]); what stands before and behind the arrow is from="ab" to="ba"
 ? 2
 
 == the arrow of einops, with names
@@ -66,7 +66,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: rearrange: attribute to is missing; it is the axes of the result in quotes, such as "bhpc" (of shard how it is divided, such as [x,-]); the two sides of the arrow are from="ab" to="ba", a letter for each axis
+! a.vf:2:3: error: rearrange: attribute to is missing; it is the axes of the result in quotes, such as "bhpc" (of shard how it is divided, such as [x,-]); what stands before and behind the arrow is from="ab" to="ba", a letter for each axis
 ? 2
 
 == a constant of a dtype by its name elsewhere
@@ -99,7 +99,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:16: error: a dtype without a name, found 'float16', expected dtype=f16
+! a.vf:2:16: error: a dtype without a name, found 'float16', expected an attribute, as in dtype=f16; those of cast: dtype
 ? 2
 
 == a dtype by its name elsewhere, as an operand

@@ -104,7 +104,7 @@ $ viewfold index 'f32[2].reshape(99999999999999999999)'
 ! <chain>:1:16: error: integer too large, found '99999999999999999999', expected at most 18446744073709551615
 ? 2
 $ viewfold index 'f32[4].point(0,1,2)'
-! <chain>:1:18: error: too many values, found '2', expected ')'
+! <chain>:1:18: error: too many values, found '2', expected ')': point takes axis and index
 ? 2
 $ viewfold index 'f32[4].flip(True)'
 ! <chain>:1:13: error: bad value of a step, found 'True', expected an integer or a variable of the buffer's shape, as in f32[n=1..8]

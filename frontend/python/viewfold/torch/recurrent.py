@@ -162,7 +162,10 @@ def _innermost(compiler: Any) -> Any:
 def allow(backend: Any) -> None:
     """dynamo leaves recurrent layers out of graphs unless told otherwise, before it asks a back end: for this one it takes them."""
     config = torch._dynamo.config
-    builder = importlib.import_module("torch._dynamo.variables.builder").VariableBuilder
+    try:  # a name that torch may move
+        builder = importlib.import_module("torch._dynamo.variables.builder").VariableBuilder
+    except (ImportError, AttributeError):
+        return
     wrap = builder.__dict__.get("wrap_module")
     if wrap is None or not hasattr(config, "allow_rnn"):
         return
