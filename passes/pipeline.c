@@ -474,17 +474,25 @@ static void write_in_place(pass_state *s) {
   s->root = done ? results : 0;
 }
 
+static void set_strategy(pass_state *s) {
+  s->strategy = pass_strategy_of(s->options->target);
+  s->once = *s->strategy;
+  s->once.transposes_vectors = false;
+}
+
 static void pass_state_free(pass_state *s) {
   const ir_mem *mem = s->g->mem;
   ir_free(mem, s->roots, (1 + s->options->input_count) * sizeof *s->roots);
   pass_known_accesses_free(mem, &s->accesses);
+  pass_constant_values_free(&s->values, s->g);
   made_kernels_free(&s->made);
 }
 
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
                         ir_error *error) {
   pass_state s = {.g = g, .options = options, .plan = plan, .error = error, .root = results};
-  s.inputs = options->inputs, s.strategy = pass_strategy_of(options->target);
+  s.inputs = options->inputs;
+  set_strategy(&s);
   s.keeps_loops = !options->observer && !options->shaping;
   s.made.mem = g->mem;
   *plan = (ir_plan){.mem = g->mem};
@@ -550,7 +558,8 @@ ir_status pass_alone(ir_graph *g, const pass_info *row, const pass_options *opti
                      ir_plan *plan, ir_error *error) {
   ir_step step = {.kind = IR_STEP_KERNEL};
   pass_state s = {.g = g, .options = options, .plan = plan, .error = error, .root = root, .before = root};
-  s.inputs = options->inputs, s.strategy = pass_strategy_of(options->target);
+  s.inputs = options->inputs;
+  set_strategy(&s);
   s.step = &step;
   *plan = (ir_plan){.mem = g->mem};
   pass_index_begin(g);

@@ -127,6 +127,9 @@ typedef struct pass_strategy {
    * a mask that is tested leaves the loop as it is, and one that is split off gives several, of fewer lanes.
    */
   bool crops_innermost;
+  /* Does a copy that transposes load whole vectors, and exchange their elements in registers? It is several
+   * times the code of one that gathers. */
+  bool transposes_vectors;
   /* Sets lanes and unroll factors of the axes of n->store, their order, lane_axis and lanes_in_reduction.
    * Tiles of products are decided here, in product_tile.c of each strategy. */
   void (*choose_lanes)(struct loop_nest *n);

@@ -6,6 +6,7 @@
 
 #include "runtime/context.h"
 #include "runtime/device.h"
+#include "runtime/memory/arena.h"
 #include "runtime/system/bus_error.h"
 
 enum { FIRST_BUCKETS = 64 /* of a table; it doubles when it holds as many constants */ };
@@ -82,22 +83,24 @@ static void set_name(rt_constants *t, rt_constant *c, bool same_digest) {
   else snprintf(c->name, sizeof c->name, "%s-%zu", digits, c->size);
 }
 
-/* The allocation begins at the address that is kept just below the elements. */
-enum {
-  ALIGN = 64,
-  AROUND = ALIGN + sizeof(void *)
-}; /* bytes: a cache line; and what an allocation has besides */
+/* Constants begin at a cache line, large ones at a huge page, and ask for such pages: a weight is read in
+ * every run, in an order that leaves each page soon. The address of the allocation is kept just below. */
+static size_t align_of(size_t size) { return size >= RT_HUGE_PAGE ? RT_HUGE_PAGE : 64; }
+
+static size_t around(size_t size) { return align_of(size) + sizeof(void *); }
 
 static void *alloc_aligned(const ir_mem *mem, size_t size) {
-  char *block = size <= SIZE_MAX - AROUND ? ir_alloc(mem, size + AROUND) : NULL;
+  size_t align = align_of(size);
+  char *block = size <= SIZE_MAX - around(size) ? ir_alloc(mem, size + around(size)) : NULL;
   if (!block) return NULL;
-  void **elements = (void **)(((uintptr_t)block + AROUND) & ~(uintptr_t)(ALIGN - 1));
+  void **elements = (void **)(((uintptr_t)block + around(size)) & ~(uintptr_t)(align - 1));
   elements[-1] = block;
+  if (align == RT_HUGE_PAGE) rt_ask_huge_pages(elements, size);
   return elements;
 }
 
 static void free_aligned(const ir_mem *mem, const void *elements, size_t size) {
-  if (elements) ir_free(mem, ((void *const *)elements)[-1], size + AROUND);
+  if (elements) ir_free(mem, ((void *const *)elements)[-1], size + around(size));
 }
 
 void *rt_constant_memory(rt_context *context, size_t size) { return alloc_aligned(&context->mem, size); }

@@ -16,6 +16,7 @@ typedef struct made_sums {
 
 typedef struct made_kernel {
   ir_ref effect;                                /* what it was made of */
+  bool once;                                    /* it runs once: its loops are those of such a kernel */
   ir_ref kernel, count, work, flops, magnitude; /* as in ir_step */
   uint32_t *params;                             /* by parameter of the kernel: its number in `effect` */
   uint32_t param_count;
@@ -31,10 +32,10 @@ typedef struct made_kernels {
 } made_kernels;
 
 /* NULL: none was made of the effect. */
-const made_kernel *made_kernels_find(const made_kernels *made, ir_ref effect);
+const made_kernel *made_kernels_find(const made_kernels *made, ir_ref effect, bool once);
 /* Adds the kernel of a step, whose slots are the numbers of parameters of `effect`, and takes what `sums`
  * holds. Where memory is short it is not added. */
-void made_kernels_add(made_kernels *made, ir_ref effect, const ir_step *step, made_sums *sums);
+void made_kernels_add(made_kernels *made, ir_ref effect, bool once, const ir_step *step, made_sums *sums);
 void made_kernels_free(made_kernels *made);
 
 /* Where memory is short sums->failed is set. */

@@ -11,13 +11,16 @@
 #include "passes/index/extract/extract.h"
 #include "passes/pipeline/made_kernels.h"
 #include "passes/passes.h"
+#include "passes/patterns/constant_values.h"
 #include "passes/schedule/in_place.h"
 #include "passes/strategy.h"
 
 typedef struct pass_state {
   ir_graph *g;
   const pass_options *options;
-  const pass_strategy *strategy; /* of options->target */
+  const pass_strategy *strategy; /* of options->target; `once` while the loops of such a kernel are made */
+  pass_strategy once;            /* of kernels that run once, when a program is bound to its constants */
+  pass_constant_values values;   /* where the target has such */
   const ir_ref *inputs;          /* options->inputs, or roots + 1 once these are rewritten */
   ir_ref *roots; /* results and inputs without batches and variables of one value; NULL: as given */
   ir_plan *plan;

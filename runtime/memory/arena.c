@@ -4,7 +4,7 @@
 
 #include <sys/mman.h>
 
-enum { SMALL_ALIGN = 64, HUGE_PAGE = 2 << 20 };
+enum { SMALL_ALIGN = 64 };
 
 bool rt_arenas_init(rt_arenas *a, const rt_block_source *source, void *user, int capacity) {
   *a = (rt_arenas){.source = source, .user = user, .capacity = capacity};
@@ -33,17 +33,23 @@ void rt_arenas_free(rt_arenas *a) {
   pthread_mutex_destroy(&a->lock);
 }
 
+void rt_ask_huge_pages(void *base, size_t size) {
+#if defined(MADV_HUGEPAGE)
+  madvise(base, size & ~(size_t)(RT_HUGE_PAGE - 1), MADV_HUGEPAGE);
+#else
+  (void)base, (void)size;
+#endif
+}
+
 /* Large blocks begin at a huge page and ask for such pages: the first access is six times faster, and there
  * are fewer TLB misses. */
 static bool allocate_plain(void *mem, size_t size, rt_block *out) {
-  size_t align = size >= 2 * (size_t)HUGE_PAGE ? HUGE_PAGE : SMALL_ALIGN;
+  size_t align = size >= 2 * (size_t)RT_HUGE_PAGE ? RT_HUGE_PAGE : SMALL_ALIGN;
   if (size > PTRDIFF_MAX - align) return false;
   void *raw = ir_alloc(mem, size + align);
   if (!raw) return false;
   uint8_t *base = (uint8_t *)(((uintptr_t)raw + align - 1) & ~(uintptr_t)(align - 1));
-#if defined(MADV_HUGEPAGE)
-  if (align == HUGE_PAGE) madvise(base, size & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
-#endif
+  if (align == RT_HUGE_PAGE) rt_ask_huge_pages(base, size);
   *out = (rt_block){.base = base, .size = size, .raw = raw, .raw_size = size + align};
   return true;
 }
@@ -55,7 +61,7 @@ const rt_block_source rt_plain_blocks = {allocate_plain, release_plain};
 /* A kept block is used if it is large enough, and at most twice as large as needed or no larger than a huge
  * page: otherwise a program that needs a large block would miss it. */
 static bool fits_block(const rt_block *block, size_t size) {
-  return block->base && block->size >= size && (block->size / 2 <= size || block->size <= HUGE_PAGE);
+  return block->base && block->size >= size && (block->size / 2 <= size || block->size <= RT_HUGE_PAGE);
 }
 
 bool rt_arena_acquire(rt_arenas *a, size_t size, rt_block *out) {

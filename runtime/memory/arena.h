@@ -14,7 +14,11 @@
 
 #include "ir/base.h"
 
-enum { RT_ARENA_KEPT = 4, RT_ARENA_MOST = 32 };
+enum { RT_ARENA_KEPT = 4, RT_ARENA_MOST = 32, RT_HUGE_PAGE = 2 << 20 };
+
+/* Asks for huge pages, where the system has them on request, for memory from a multiple of RT_HUGE_PAGE on.
+ */
+void rt_ask_huge_pages(void *base, size_t size);
 
 typedef struct rt_block {
   uint8_t *base; /* address, on the host a multiple of 64, or of 2 MiB when large; NULL: no block */

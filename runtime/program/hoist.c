@@ -78,7 +78,9 @@ static size_t number_of(const rt_program *p, uint32_t slot) { return p->number_i
 /* What a hoisted slot is made of. */
 typedef struct source {
   rt_digest recipe;
-  int64_t work;     /* of computing it from constants */
+  int64_t work; /* of computing it from constants */
+  int64_t
+      digested; /* bytes of constants in memory among them, all of which each process reads to know them */
   bool is_portable; /* the recipe says in other processes too what it is */
   bool is_kept;     /* a step reads it that is not hoisted */
   bool is_needed;   /* that, or a hoisted step reads it that runs */
@@ -113,6 +115,7 @@ static void put_source(const hoisting *h, uint32_t slot, source *to, ir_text *ou
     rt_digest_hex(from->recipe, digits);
     ir_textf(out, " made %s", digits);
     to->work = add_work(to->work, from->work);
+    to->digested = add_work(to->digested, from->digested);
     to->is_portable &= from->is_portable;
   } else if (p->plan.slots[slot].kind == IR_SLOT_DATA) {
     rt_digest_hex(rt_digest_of(p->data[number_of(p, slot)], (size_t)slot_bytes(p, slot)), digits);
@@ -120,6 +123,7 @@ static void put_source(const hoisting *h, uint32_t slot, source *to, ir_text *ou
   } else {
     const rt_constant *constant = p->constants[p->array_number[slot]];
     ir_textf(out, " %s", constant->name);
+    if (!constant->file) to->digested = add_work(to->digested, (int64_t)constant->size);
     to->is_portable &= constant->is_portable;
   }
 }
@@ -173,7 +177,10 @@ static void need_sources(hoisting *h, const rt_plan_step *s) {
 }
 
 /* Is the array worth an entry of the cache on disk, and can it have one? */
-static bool may_store(const source *s) { return s->is_kept && s->is_portable && s->work >= RT_STORE_WORK; }
+static bool may_store(const source *s) {
+  return s->is_kept && s->is_portable && s->work >= RT_STORE_WORK &&
+         s->work / RT_STORE_DIGESTED >= s->digested;
+}
 
 /* Notes which arrays steps read that are not hoisted, and whether those may be stored. */
 static void find_kept(hoisting *h) {

@@ -13,6 +13,11 @@
  * another order, at 15 GB/s; most orders take longer. */
 enum { RT_STORE_WORK = 128 << 10 };
 
+/* The least work for each byte of constants in memory, which processes digest before they can look it up. Of
+ * ResNet-18's 47 MB of weights that takes 11 ms, copying them in the order of tiles 15, with 2 to 3 for each
+ * byte, and storing the copies 50. */
+enum { RT_STORE_DIGESTED = 8 };
+
 /* Maps the array of that recipe and size. False: there is none, or no cache. */
 bool rt_hoisted_map(rt_context *context, rt_digest recipe, size_t size, rt_disk_mapping *out);
 /* Stores the array, and maps what has been stored. */

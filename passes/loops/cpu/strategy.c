@@ -59,6 +59,7 @@ const pass_strategy pass_on_cpu = {
     .transposed_locals_bytes = 768 << 10,
 
     .crops_innermost = true, /* without masks a loop has whole vectors, and no instruction for the test */
+    .transposes_vectors = true,
     .choose_lanes = loop_choose_vectors,
     .bind_outermost = loop_bind_threads,
     .lanes_of_terms = lanes_of_terms,

@@ -91,9 +91,10 @@ static bool choose_tile(loop_nest *n, loop_axis *vector, bool streams) {
       int64_t most = ir_bounds_of(n->g, a->extent).hi;
       if (most >= unroll) a->unroll = unroll;
       else if (ir_is_const(n->g, a->extent, &most)) a->unroll = (int)most;
-      if (block_short_rows(n, vector, a, unroll)) return true;
+      bool blocks = block_short_rows(n, vector, a, unroll);
       int block = block_of(n, a, unroll, ir_dtypes[ir_dtype_of(n->g, loads[i])].bytes, streams);
-      if (most >= block && block > unroll) a->block = block;
+      if (!blocks && most >= block && block > unroll) a->block = block;
+      if (!n->strategy->transposes_vectors) a->unroll = 1;
       return true;
     }
   }

@@ -124,3 +124,37 @@ $ viewfold run --check --graph three blocks.vf | grep check
 check c: 1020096 elements, bit-equal
 $ viewfold run --check --graph three --threads 1 --target vector_bytes=32 blocks.vf | grep check
 check c: 1020096 elements, bit-equal
+
+== a copy that runs once, of constants alone, gathers: its code is made in less time
+<<< weights.vf
+graph @weights() {
+  %i = iota shape=[18432] dtype=f32
+  %w = reshape %i shape=[96,192]
+  return %w
+}
+>>>
+<<< once.vf
+graph @once(%x: f32[96,192]) {
+  %w = data file="w.npy" : f32[96,192]
+  %t = permute %w order=[1,0]
+  %c = stored %t
+  %r = reshape %c shape=[96,192]
+  %y = add %x, %r
+  return %y
+}
+graph @each(%x: f32[96,192], %w: f32[96,192]) {
+  %t = permute %w order=[1,0]
+  %c = stored %t
+  %r = reshape %c shape=[96,192]
+  %y = add %x, %r
+  return %y
+}
+>>>
+$ viewfold run weights.vf --out w=w.npy > out
+$ viewfold dump --stage=loops --graph once --target 'vector_bytes=64 hoist=1' once.vf | grep -c 'unroll {'
+0
+? 1
+$ viewfold dump --stage=loops --graph each --target 'vector_bytes=64 hoist=1' once.vf | grep -c 'unroll {'
+1
+$ viewfold run --check --graph once --in x=w.npy once.vf | grep check
+check y: 18432 elements, bit-equal
