@@ -147,8 +147,8 @@ void cg_emit_lane(void *emitter, ir_ref ref) {
 }
 
 /* A compiler joins the multiplications by one value of all lanes, if it may, and moves each sum between
- * registers and memory for each of its terms: 8 x 64 vectors then take longer than one row at a time. It moves
- * no load across a fence, which for one thread is no instruction. */
+ * registers and memory for each of its terms: 8 x 64 vectors then take longer than one row at a time. It
+ * moves no load across a fence, which for one thread is no instruction. */
 void cg_end_lane(void *emitter) {
   LLVMBuildFence(((cg_emitter *)emitter)->b, LLVMAtomicOrderingAcquireRelease, true, "");
 }
