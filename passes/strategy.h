@@ -164,6 +164,9 @@ typedef struct pass_strategy {
   /* May two blocks overlap so? Both store the same bits to the same place: of threads of a processor that is
    * a data race, of groups of work-items OpenCL leaves the value undefined in theory alone. */
   bool overlaps_blocks;
+  /* May loops over axes with an order stand around the loop over blocks (passes/loops/blocks.c)? Each thread
+   * then runs them over its own blocks. */
+  bool orders_around_blocks;
   /* Unrolled steps of level d, the last of which begins further back, for the `left` elements from `start`
    * on; 0: the remainder is placed apart. */
   ir_ref (*shift_last)(struct loop_place *p, uint32_t d, ir_ref start, ir_ref left);

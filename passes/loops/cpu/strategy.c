@@ -62,6 +62,7 @@ const pass_strategy pass_on_cpu = {
     .transposes_vectors = true,
     .choose_lanes = loop_choose_vectors,
     .bind_outermost = loop_bind_threads,
+    .orders_around_blocks = true,
     .lanes_of_terms = lanes_of_terms,
     .combines_prefixes = true,
     .exchange_bytes = exchange_bytes,
