@@ -208,7 +208,7 @@ static ir_ref take_ordered(const loop_group *group, ir_ref effect, ir_ref blocks
   ir_graph *g = group->nest.g;
   loop_nest n = group->nest;
   *count = 0;
-  if (group->count != 1 || !n.strategy->orders_around_blocks) return effect;
+  if (group->count != 1 || !group->threads || !n.strategy->orders_around_blocks) return effect;
   for (uint32_t d = group->threads; d < n.level_count && loop_is_ordered(&n, n.levels[d].axis); d++) {
     const ir_node *loop = ir_get(g, effect);
     if (loop->op != IR_OP_LOOP || ir_arg_mode(loop) != IR_SERIAL || loop->nsrc != 2 ||
