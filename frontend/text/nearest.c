@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "ir/nearest.h"
+#include "ir/lex/nearest.h"
 
 const char *fe_nearest(const char *typed, size_t length, const char *const *words, size_t count) {
   const char *found = NULL;

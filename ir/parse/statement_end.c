@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ir/nearest.h"
+#include "ir/lex/nearest.h"
 
 static int character_behind(const ir_parser *p, size_t skipped) {
   const char *at = p->lex.token.text + p->lex.token.length + skipped, *end = p->lex.text + p->lex.length;

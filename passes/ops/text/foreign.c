@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "args.h"
-#include "ir/nearest.h"
+#include "ir/lex/nearest.h"
 #include "passes/ops/foreign.h"
 
 typedef struct foreign_row {

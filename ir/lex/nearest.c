@@ -1,5 +1,5 @@
 /* Edit distance with transpositions of adjacent letters (optimal string alignment). */
-#include "ir/nearest.h"
+#include "ir/lex/nearest.h"
 
 #include <limits.h>
 

@@ -1,6 +1,6 @@
 /* How much names differ, for messages that suggest one. */
-#ifndef VIEWFOLD_IR_NEAREST_H
-#define VIEWFOLD_IR_NEAREST_H
+#ifndef VIEWFOLD_IR_LEX_NEAREST_H
+#define VIEWFOLD_IR_LEX_NEAREST_H
 
 #include <stddef.h>
 
