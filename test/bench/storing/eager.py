@@ -118,7 +118,7 @@ sub mul add eq ne lt le gt ge matmul sign".split()
         "argmax": lambda x, **a: x.argmax(a["axis"], keepdim=keep(a)), "argmin": lambda x, **a: x.argmin(a["axis"], keepdim=keep(a)),
         "softmax": lambda x, **a: x.softmax(a.get("axis", -1)), "log_softmax": lambda x, **a: x.log_softmax(a.get("axis", -1)),
         "layer_norm": lambda x, w=None, b=None, **a: F.layer_norm(x, x.shape[a.get("axis", -1):], w, b),
-        "rms_norm": lambda x, w=None, **a: F.rms_norm(x, x.shape[a.get("axis", -1):], w),
+        "rms_norm": lambda x, w=None, **a: F.rms_norm(x, x.shape[a.get("axis", -1):], w, a.get("eps", 1e-5)),
         "permute": lambda x, **a: x.permute(a["order"]), "reshape": lambda x, **a: x.reshape(a["shape"]),
         "expand": lambda x, **a: x.expand(a["shape"]), "flip": lambda x, **a: x.flip(a["axes"]), "shrink": shrunk, "stride": stepped, "pad": padded,
         "concat": lambda *x, **a: torch.cat(x, a["axis"]), "split": lambda x, **a: x.chunk(a["parts"], a.get("axis", 0)),
