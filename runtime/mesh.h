@@ -49,7 +49,7 @@ typedef struct rt_transfer {
   size_t bytes;      /* of an element */
   uint32_t step;     /* of the plan of the device */
   uint32_t exchange; /* of the program, counted from 0: equal on all devices that are in the same one */
-  const char *kind;  /* as reports call it */
+  const char *kind;  /* as messages call it */
   /* the engine's: which transfer of the device it is, from 1 on; messages that have arrived; when it started,
    * and when the last message arrived, by ir_now_ns */
   uint64_t number;
@@ -63,7 +63,7 @@ typedef struct rt_endpoint rt_endpoint;
 /* The functions of an engine. A device has at most RT_TRANSFERS in progress at a time, and those that it
  * starts follow one another in number: one starts when that RT_TRANSFERS before it is done. After a failure
  * the endpoint is cancelled. */
-enum { RT_TRANSFERS = 8 };
+enum { RT_TRANSFERS = 8, RT_EXCHANGE_WORDS = 160 /* bytes of what messages call an exchange */ };
 typedef struct rt_engine {
   /* Begins: from now on the other devices may read the part, which does not change until the transfer is
    * done. */
@@ -93,6 +93,7 @@ struct rt_endpoint {
   uint32_t device;
   const uint32_t *exchange_of; /* by step of the plan: which exchange of the program it is */
   const rt_routes *routes;     /* by exchange */
+  const char *const *words;    /* likewise: what messages call it; NULL: by its name in the plan */
   rt_traffic *traffic;         /* likewise; NULL: nobody counts */
   /* of a run: transfers in progress, the one of number n at n % RT_TRANSFERS; without routes: none */
   rt_transfer transfers[RT_TRANSFERS];

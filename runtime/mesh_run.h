@@ -38,6 +38,8 @@ const ir_mesh *rt_mesh_axes(const rt_mesh *mesh);
  * IR_ERR_INVALID: their exchanges differ, or come in another order. */
 ir_status rt_mesh_program_make(rt_mesh *mesh, rt_program *const *programs, rt_mesh_program **out,
                                ir_error *error);
+/* Messages say of the exchanges of that number what asks for them: "%q, net.vf:7". */
+void rt_mesh_program_say(rt_mesh_program *program, size_t number, const char *words);
 void rt_mesh_program_free(rt_mesh_program *program); /* accepts NULL */
 /* The program of a device. */
 rt_program *rt_mesh_program_of(const rt_mesh_program *program, uint32_t device);

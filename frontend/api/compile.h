@@ -27,6 +27,7 @@ typedef struct fe_request {
   rt_context *constants; /* has constants that the context may lack, and outlives it; or NULL */
   pass_shaping *shaping; /* chooses the moves instead; the program is not cached; or NULL */
   bool causes;           /* a copy keeps the causes of nodes (ir/cause.h) */
+  const struct fe_statements *statements; /* of the graph, for messages; or NULL; not part of the key */
 } fe_request;
 
 /* A use of the constant of each of these RESOURCE nodes: one that the context has, or one from the file that

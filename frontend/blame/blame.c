@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ir/arith.h"
+#include "runtime/mesh/fault.h"
 
 /* Elements that the evaluator may compute in all to find an index, at about 50 ns each: less than a second.
  */
@@ -170,7 +171,9 @@ void fe_blame_index(const fe_blamed *b, ir_error *error) {
   ir_eval_fault fault = {0};
   if (error->status != IR_ERR_RANGE) return;
   if (search(b, &fault)) {
+    ir_error run = *error;
     fe_blame_fault(b, &fault, error);
+    rt_fault_wrap(&run, error);
     return;
   }
   size_t at = strlen(error->text), room = sizeof error->text;

@@ -163,6 +163,7 @@ static int compile_graph(runner *r) {
   cli_work_show();
   fe_request request = cli_request(&r->s, r->block, r->results, &r->inputs);
   request.observer = fe_watch_observer(&r->s.watch);
+  request.statements = r->s.statements;
   if (r->schedule_file) request.schedule = ir_text_get(&r->schedule);
   int64_t before = ir_now_ns();
   if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK &&

@@ -1,10 +1,12 @@
 /* From a graph with a mesh to a program on its devices. */
 #include "frontend/mesh/sharded.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "frontend/machine/agree.h"
 #include "frontend/machine/mesh_costs.h"
+#include "frontend/text/statements.h"
 #include "passes/batch/batch.h"
 #include "runtime/mesh/post.h"
 
@@ -46,10 +48,35 @@ static bool has_unlike_devices(const ir_mesh *mesh) {
   return unlike;
 }
 
+/* "%q, net.vf:7", or "matmul %s, %v, net.vf:7" */
+static void put_words(const fe_sharded *s, const fe_request *r, ir_ref node, char *out) {
+  uint32_t number = fe_statements_first_of(&s->graph, node);
+  const char *name = number ? fe_statements_name_of_result(r->statements, number) : NULL;
+  fe_words place;
+  ir_text text;
+  if (!number) return;
+  ir_text_init(&text, r->graph->mem);
+  if (name) ir_textf(&text, "%%%s", name);
+  else fe_put_operation(r->statements, r->graph, number, &text);
+  if (*fe_words_place(r->statements, number, &place)) ir_textf(&text, ", %s", place.text);
+  snprintf(out, FE_EXCHANGE_WORDS, "%s", ir_text_get(&text));
+  ir_text_free(&text);
+}
+
+/* What asks for each exchange. Without memory nothing is known of it. */
+static void find_words(fe_sharded *s, const fe_request *r) {
+  const shard_program *p = &s->parts;
+  if (!s->graph.causes || !(s->words = ir_alloc(s->graph.mem, p->exchange_count * sizeof *s->words))) return;
+  for (size_t i = 0; i < p->exchange_count; i++) {
+    *s->words[i] = '\0';
+    if (p->exchanges[i].note < p->note_count)
+      put_words(s, r, p->notes[p->exchanges[i].note].node, s->words[i]);
+  }
+}
+
 /* The copy, batches physical, and the program of a device in it. */
-static ir_status make_program(fe_sharded *s, const fe_request *r, ir_error *error) {
+static ir_status divide(fe_sharded *s, const fe_request *r, ir_error *error) {
   const ir_mem *mem = r->graph->mem;
-  if (ir_graph_init(&s->graph, mem, error) != IR_OK) return error->status;
   s->graph.customs = r->graph->customs;
   s->input_count = r->input_count;
   s->var_count = r->var_count;
@@ -72,9 +99,23 @@ static ir_status make_program(fe_sharded *s, const fe_request *r, ir_error *erro
                       .reference_count = s->reference_count,
                       .device = SHARD_ALL,
                       .divides_constants = true,
-                      .numbers = has_unlike_devices(ir_graph_mesh(&s->graph))};
-  if (good && pass_shard(&s->graph, &of, &s->parts)) return error->status;
-  return error->status ? error->status : no_memory(r, error);
+                      .numbers = has_unlike_devices(ir_graph_mesh(&s->graph)),
+                      .tells = true};
+  if (!good || !pass_shard(&s->graph, &of, &s->parts))
+    return error->status ? error->status : no_memory(r, error);
+  find_words(s, r);
+  return error->status;
+}
+
+/* The same, with the causes of nodes, by which what asks for exchanges is found. */
+static ir_status make_program(fe_sharded *s, const fe_request *r, ir_error *error) {
+  ir_causes causes = {0};
+  if (ir_graph_init(&s->graph, r->graph->mem, error) != IR_OK) return error->status;
+  if (r->statements && r->graph->causes) ir_causes_open(&causes, &s->graph);
+  ir_status status = divide(s, r, error);
+  ir_causes_free(&causes);
+  s->graph.causes = NULL;
+  return status;
 }
 
 /* The constants that a device's program is bound to. */
@@ -256,6 +297,8 @@ static ir_status make_devices(fe_sharded *s, const fe_request *r, ir_error *erro
   for (uint32_t d = 0; d < devices; d++) programs[d] = s->bound[d] ? s->bound[d] : s->program;
   ir_status status = rt_mesh_program_make(s->mesh, programs, &s->devices, error);
   ir_free(mem, programs, devices * sizeof *programs);
+  for (size_t i = 0; i < s->parts.exchange_count && s->words && !status; i++)
+    if (*s->words[i]) rt_mesh_program_say(s->devices, i, s->words[i]);
   return status;
 }
 
@@ -310,6 +353,7 @@ void fe_sharded_free(fe_sharded *s) {
   rt_mesh_free(s->mesh);
   ir_free(mem, s->refs, s->ref_count * sizeof *s->refs);
   ir_free(mem, s->references, s->reference_count * sizeof *s->references);
+  if (s->words) ir_free(mem, s->words, s->parts.exchange_count * sizeof *s->words);
   shard_program_free(&s->parts);
   ir_graph_free(&s->graph);
   if (s->has_lock) pthread_mutex_destroy(&s->lock);

@@ -22,6 +22,7 @@ typedef struct fe_device_program {
   size_t inputs, vars;
 } fe_device_program;
 
+enum { FE_EXCHANGE_WORDS = 120 /* bytes; of longer ones the end is missing */ };
 /* A compiled graph of a mesh. */
 typedef struct fe_sharded {
   rt_context *context;
@@ -41,6 +42,7 @@ typedef struct fe_sharded {
   size_t most_inputs, most_vars; /* of a program */
   pthread_mutex_t lock;          /* one run at a time */
   bool has_lock;
+  char (*words)[FE_EXCHANGE_WORDS]; /* what asks for each of parts.exchanges; "": not known */
 } fe_sharded;
 
 /* The program that a device runs. */

@@ -51,7 +51,7 @@ typedef struct shard_state {
   const ir_mesh *mesh;
   shard_program *program;
   int64_t device;                            /* SHARD_ALL, or the one that the program is for */
-  bool divides_constants, numbers;           /* of shard_request */
+  bool divides_constants, numbers, tells;    /* of shard_request */
   ir_ref of_axes[SHARD_VALUE][IR_MESH_AXES]; /* variables by shard_variable_kind; 0: not used so far */
   shard_part *parts;
   size_t part_count, part_cap;

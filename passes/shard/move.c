@@ -117,12 +117,27 @@ ir_ref shard_join(ir_graph *g, ir_op by, ir_ref x, uint32_t axis) {
   return y && as != t ? op_bitcast(g, y, t) : y;
 }
 
+/* The number of an exchange that the next note asks for: equal ones, `plain`, have one. SIZE_MAX after
+ * failing. */
+static size_t number_of(shard_state *s, ir_ref plain) {
+  shard_program *p = s->program;
+  for (size_t i = 0; i < p->exchange_count && plain; i++)
+    if (p->exchanges[i].plain == plain) return i;
+  if (!IR_RESERVE(p->mem, p->exchanges, p->exchange_cap, p->exchange_count + 1))
+    return ir_fail(s->g->error, IR_ERR_MEMORY, "shard: out of memory"), SIZE_MAX;
+  p->exchanges[p->exchange_count] = (shard_exchange_note){plain, p->note_count};
+  return p->exchange_count++;
+}
+
 ir_ref shard_exchange(shard_state *s, ir_ref x, const ir_ref *shape, const ir_ref *start, const ir_ref *at,
                       size_t n, const char *kind) {
   char numbered[64];
-  if (s->numbers)
-    kind = (snprintf(numbered, sizeof numbered, "%.40s#%u", kind, s->program->exchange_count++), numbered);
-  return op_exchange(s->g, x, shape, start, at, n, kind, strlen(kind));
+  ir_ref plain = s->numbers ? 0 : op_exchange(s->g, x, shape, start, at, n, kind, strlen(kind));
+  if (!s->numbers && (!s->tells || !plain)) return plain;
+  size_t number = number_of(s, plain);
+  if (number == SIZE_MAX) return 0;
+  snprintf(numbered, sizeof numbered, "%.40s%c%zu", kind, s->numbers ? '#' : '@', number);
+  return op_exchange(s->g, x, shape, start, at, n, numbered, strlen(numbered));
 }
 
 ir_ref shard_bring(shard_state *s, ir_ref x, const shard_pending *p, uint32_t n, ir_ref *shape, ir_ref *start,

@@ -303,6 +303,7 @@ bool pass_shard(ir_graph *g, const shard_request *r, shard_program *out) {
                    .program = out,
                    .device = r->device,
                    .numbers = r->numbers,
+                   .tells = r->tells,
                    .divides_constants = r->divides_constants,
                    .nodes = (size_t)r->root + 1};
   if (!s.mesh) return op_refuse(g, "shard: the graph has no mesh") != 0;
@@ -340,6 +341,7 @@ void shard_program_free(shard_program *p) {
   ir_free(p->mem, p->conflicts.notes, p->conflicts.cap * sizeof *p->conflicts.notes);
   ir_free(p->mem, p->sums, p->sum_cap * sizeof *p->sums);
   ir_free(p->mem, p->constants, p->constant_cap * sizeof *p->constants);
+  ir_free(p->mem, p->exchanges, p->exchange_cap * sizeof *p->exchanges);
   ir_free(p->mem, p->collectives, p->collective_cap * sizeof *p->collectives);
   *p = (shard_program){.mem = p->mem};
 }

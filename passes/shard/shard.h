@@ -60,6 +60,11 @@ typedef struct shard_note {
   ir_spec from, to;
   ir_ref exchange; /* the last EXCHANGE of the program; 0: each device has what it needs */
 } shard_note;
+/* An EXCHANGE by its number, and the note that asks for it. */
+typedef struct shard_exchange_note {
+  ir_ref plain; /* the node without a number; 0: with `numbers` */
+  size_t note;  /* beyond the last: there is none */
+} shard_exchange_note;
 /* One step of how that is done (passes/reshard). */
 typedef struct shard_collective {
   size_t note; /* what asks for it */
@@ -92,7 +97,8 @@ typedef struct shard_program {
   shard_value
       *sums; /* values of floats that are added or multiplied up in another order than on one device */
   size_t sum_count, sum_cap;
-  uint32_t exchange_count;       /* EXCHANGEs that were made */
+  shard_exchange_note *exchanges; /* by their number, with shard_request.numbers or .tells */
+  size_t exchange_count, exchange_cap;
   shard_collective *collectives; /* in the order of their notes */
   size_t collective_count, collective_cap;
   uint64_t recv; /* bytes that one device receives at most, by all of them; after shard_count_costs */
@@ -110,6 +116,7 @@ typedef struct shard_request {
                              part */
   bool numbers; /* EXCHANGEs are called by kind and number, all_reduce#0, all_gather#1: so those of programs
                    that   are compiled for unlike devices are told apart */
+  bool tells;   /* otherwise: by kind and number behind @, so that who runs them can say what asks for them */
 } shard_request;
 
 /* Makes the program of a device in the graph itself. Specs are those of ir/mesh/sharding.h; nodes that have

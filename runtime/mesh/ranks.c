@@ -16,8 +16,8 @@ static void cancel(rt_endpoint *endpoint, const ir_error *why) {
   if (why) {
     ir_error named = {0};
     char text[RT_DEVICE_TEXT];
-    ir_fail(&named, why->status, "device %s: %.800s", rt_device_text(endpoint->mesh, endpoint->device, text),
-            why->text);
+    ir_fail(&named, why->status, "device %s of process %u: %.800s",
+            rt_device_text(endpoint->mesh, endpoint->device, text), d->all->process, why->text);
     rt_ranks_fail(d->all, &named, false);
     rt_ranks_tell(d->all);
   } else {

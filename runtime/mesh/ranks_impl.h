@@ -73,7 +73,7 @@ struct rt_ranks {
   bool waited;
   uint32_t waiting, missing;
   uint64_t waiting_number;
-  char waiting_kind[64];
+  char waiting_kind[RT_EXCHANGE_WORDS];
   rank_device devices[]; /* behind those of the mesh: the process */
 };
 

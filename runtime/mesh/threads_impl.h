@@ -51,7 +51,7 @@ struct rt_threads {
   bool waited; /* device `waiting` waited, in exchange `number` of that kind, for the device `missing` */
   uint32_t waiting, missing;
   uint64_t waiting_number;
-  char waiting_kind[64];
+  char waiting_kind[RT_EXCHANGE_WORDS];
   thread_device devices[];
 };
 

@@ -3,13 +3,8 @@
 
 #include "runtime/program/run_mesh.h"
 
-/* The name of an exchange is its kind, behind which a number may stand (passes/shard/shard.h). */
-static size_t kind_length(const char *name) {
-  size_t length = strcspn(name, "#"), most = RT_MESH_KIND - 1;
-  return length < most ? length : most;
-}
 static bool same_kind(const rt_mesh_traffic *t, const char *name) {
-  size_t length = kind_length(name);
+  size_t length = rt_exchange_kind_length(name);
   return strlen(t->kind) == length && memcmp(t->kind, name, length) == 0;
 }
 
@@ -18,7 +13,7 @@ static rt_mesh_traffic *entry_of(rt_mesh_traffic *list, size_t *count, size_t ro
     if (same_kind(&list[i], kind)) return &list[i];
   if (*count == room) return NULL;
   list[*count] = (rt_mesh_traffic){0};
-  memcpy(list[*count].kind, kind, kind_length(kind));
+  memcpy(list[*count].kind, kind, rt_exchange_kind_length(kind));
   return &list[(*count)++];
 }
 

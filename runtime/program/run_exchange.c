@@ -109,6 +109,7 @@ static ir_status start(const rt_run_context *r, const rt_step *s, const char *ki
                      .step = s->number,
                      .exchange = endpoint->exchange_of[s->number],
                      .kind = kind};
+  if (endpoint->words) t->kind = endpoint->words[t->exchange];
   const rt_routes *routes = &endpoint->routes[t->exchange];
   if (p->remote) {
     rt_staged *staged =

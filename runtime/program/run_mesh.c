@@ -1,6 +1,8 @@
 /* One program on all devices of a mesh: routes of its exchanges, found once, and runs. */
 #include "runtime/program/run_mesh.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <xxhash.h>
@@ -113,9 +115,13 @@ static ir_status make_routes(rt_mesh_program *m, ir_error *error) {
   if (m->mesh->ranks) m->place = rt_ranks_places(m->mesh->ranks, &m->own_count);
   m->traffic = zeros(mem, (size_t)t->count * m->own_count, sizeof *m->traffic);
   m->vars = zeros(mem, m->var_count * rt_mesh_devices(m), sizeof *m->vars);
-  if (!m->routes || !m->traffic || !m->vars) return rt_mesh_no_memory(t->program, error);
+  m->words = zeros(mem, t->count, sizeof *m->words);
+  if (!m->routes || !m->traffic || !m->vars || !m->words) return rt_mesh_no_memory(t->program, error);
   m->exchange_count = t->count;
   for (uint32_t i = 0; i < t->count && !status; i++) {
+    const char *name = rt_exchange_name(t, i);
+    if (!(m->words[i] = ir_alloc(mem, RT_EXCHANGE_WORDS))) return rt_mesh_no_memory(t->program, error);
+    snprintf(m->words[i], RT_EXCHANGE_WORDS, "%.*s", (int)rt_exchange_kind_length(name), name);
     const rt_plan_step *s = &plan->steps[t->steps[i]];
     status = rt_routes_make_own(mem, rt_mesh_devices(m), m->place, m->own_count,
                                 plan->slots[plan->step_slots[s->slots]].rank, &m->routes[i], error);
@@ -151,6 +157,15 @@ ir_status rt_mesh_program_make(rt_mesh *mesh, rt_program *const *programs, rt_me
   return status;
 }
 
+void rt_mesh_program_say(rt_mesh_program *m, size_t number, const char *words) {
+  for (size_t i = 0; i < m->exchange_count; i++) {
+    const char *name = rt_mesh_exchange_name(m, i);
+    size_t length = rt_exchange_kind_length(name);
+    if ((name[length] == '#' || name[length] == '@') && strtoull(name + length + 1, NULL, 10) == number)
+      snprintf(m->words[i], RT_EXCHANGE_WORDS, "%.*s for %s", (int)length, name, words);
+  }
+}
+
 void rt_mesh_program_free(rt_mesh_program *m) {
   if (!m) return;
   const ir_mem *mem = m->mesh->mem;
@@ -158,6 +173,8 @@ void rt_mesh_program_free(rt_mesh_program *m) {
   for (size_t i = 0; i < m->exchange_count; i++) rt_routes_free(mem, &m->routes[i]);
   size_t exchanges = m->table_count ? m->tables[0].count : 0;
   ir_free(mem, m->routes, exchanges * sizeof *m->routes);
+  for (size_t i = 0; i < exchanges && m->words; i++) ir_free(mem, m->words[i], RT_EXCHANGE_WORDS);
+  ir_free(mem, m->words, exchanges * sizeof *m->words);
   ir_free(mem, m->traffic, exchanges * m->own_count * sizeof *m->traffic);
   ir_free(mem, m->gathered, exchanges * devices * sizeof *m->gathered);
   for (uint32_t k = 0; k < m->table_count; k++) rt_exchange_table_free(&m->tables[k]);
@@ -202,7 +219,7 @@ static ir_status find_boxes(const rt_mesh_program *m, size_t exchange, int64_t *
           error, IR_ERR_INTERNAL,
           "graph @%s: exchange %s: for the values of the variables on device %s, sizes differ that have to "
           "be equal, or exceed 64 bits",
-          rt_program_name(p), rt_mesh_exchange_name(m, exchange), rt_device_text(&m->mesh->axes, d, text));
+          rt_program_name(p), m->words[exchange], rt_device_text(&m->mesh->axes, d, text));
     if (!m->place || m->place[d] != UINT32_MAX) {
       rt_route *own = rt_route_of(&m->routes[exchange], d);
       own->own = all[d].own;
@@ -257,8 +274,7 @@ static ir_status find_routes(rt_mesh_program *m, const rt_mesh_arguments *by_dev
     status = rt_routes_find_own(&m->mesh->axes, mem, rt_exchange_bytes(p, m->tables[0].steps[i]), all,
                                 &m->routes[i], &own);
     if (status)
-      ir_fail(error, status, "graph @%s: exchange %s: %s", rt_program_name(p), rt_mesh_exchange_name(m, i),
-              own.text);
+      ir_fail(error, status, "graph @%s: exchange %s: %s", rt_program_name(p), m->words[i], own.text);
   }
   ir_free(mem, values, bytes);
   ir_free(mem, all, devices * sizeof *all);
@@ -274,6 +290,7 @@ static ir_status run_device(void *user, rt_endpoint *endpoint, ir_error *error) 
   const rt_mesh_arguments *a = &m->arguments[endpoint->device];
   endpoint->exchange_of = table_of(m, endpoint->device)->exchange_of;
   endpoint->routes = m->routes;
+  endpoint->words = (const char *const *)m->words;
   uint32_t place = m->place ? m->place[endpoint->device] : endpoint->device;
   endpoint->traffic = m->traffic + place * m->exchange_count;
   endpoint->started = 0;

@@ -4,6 +4,7 @@
 #define VIEWFOLD_RUNTIME_PROGRAM_RUN_MESH_H
 
 #include <pthread.h>
+#include <string.h>
 
 #include "runtime/mesh/gather.h"
 #include "runtime/mesh/threads.h"
@@ -26,6 +27,7 @@ struct rt_mesh_program {
   uint32_t table_count;
   uint32_t *table_of;    /* by device */
   rt_routes *routes;     /* by exchange */
+  char **words;          /* likewise: what messages call it */
   const uint32_t *place; /* by device: which one of this process's; NULL: all are of it */
   uint32_t own_count;
   rt_traffic *traffic;  /* by place and exchange */
@@ -47,9 +49,16 @@ static inline rt_traffic *rt_mesh_traffic_of(const rt_mesh_program *m, uint32_t 
   return place == UINT32_MAX ? NULL : m->traffic + place * m->exchange_count;
 }
 
-/* What an exchange is called on all devices. */
+/* What an exchange is called on all devices: its kind, behind which a number may stand, as #3 or @3
+ * (passes/shard/shard.h). */
 static inline const char *rt_mesh_exchange_name(const rt_mesh_program *m, size_t exchange) {
   return rt_exchange_name(&m->tables[0], (uint32_t)exchange);
+}
+
+/* The bytes of the kind, as far as a report has room for it. */
+static inline size_t rt_exchange_kind_length(const char *name) {
+  size_t length = strcspn(name, "#@"), most = RT_MESH_KIND - 1;
+  return length < most ? length : most;
 }
 
 /* Fails with IR_ERR_MEMORY. */

@@ -1,9 +1,10 @@
 /* Sorting unsigned integers in vectors of AVX-512; included once for each width of them (avx512.c). Before it
  * are defined: NAME(x), names of this width; KEY, the type; LANES, keys of a vector; ORDER(a, b), which
  * leaves the lesser ones in a, and ORDER_LANES(a, b, mask), where the mask has ones the greater ones;
- * PERMUTE(index, v); LANE_NUMBERS; EACH(x), x in all lanes; LOAD(mask, p), with ones in the other lanes;
- * STORE(p, mask, v); ABOVE(a, b) and EQUAL(a, b), masks; BLEND(mask, a, b), b where the mask has ones;
- * SIGNS(v), the highest bit of a lane in all of its bits; COMPRESS(mask, v); TRANSPOSE(v), of LANES vectors.
+ * PERMUTE(index, v); LANE_NUMBERS; EACH(x), x in all lanes; LEAST(a, b) and MOST(a, b); LOAD(mask, p), with
+ * ones in the other lanes; STORE(p, mask, v); ABOVE(a, b) and EQUAL(a, b), masks; BLEND(mask, a, b), b where
+ * the mask has ones; SIGNS(v), the highest bit of a lane in all of its bits; COMPRESS(mask, v); BEHIND(v, w),
+ * v moved up by a lane, with the last lane of w as the first; TRANSPOSE(v), of LANES vectors.
  *
  * A block is a matrix of `rows` vectors, a power of two. Each lane, a column, is sorted by a bitonic network
  * (Batcher 1968) whose stages are between rows: minima and maxima of vectors alone. To sort the whole block,
@@ -177,6 +178,37 @@ SORT_TARGET static size_t NAME(below)(const KEY *keys, size_t n, KEY bound, uint
   return count;
 }
 
+/* Likewise: the selected keys are in `vectors` registers. All keys of a vector below the last one before it
+ * go where they belong, or past the end: asking again after each would wait for it. Of sorted keys b and the
+ * new one, lane i gets the middle one of b[i - 1], b[i] and it. */
+SORT_INLINE void NAME(select_in)(size_t vectors, KEY *best, KEY *at, size_t first, const KEY *keys, size_t n,
+                                 size_t from) {
+  __m512i b[SELECT_VECTORS], p[SELECT_VECTORS], last = EACH((first - 1) % LANES);
+  UNROLL for (size_t r = 0; r < vectors; r++) b[r] = NAME(row)(best, r), p[r] = NAME(row)(at, r);
+  for (size_t i = 0; i < n; i += LANES) {
+    __m512i v = LOAD(NAME(first)(n - i), keys + i), bound = PERMUTE(last, b[vectors - 1]);
+    for (unsigned less = ABOVE(bound, v); less; less &= less - 1) {
+      size_t here = i + (size_t)__builtin_ctz(less);
+      __m512i key = EACH(keys[here]), index = EACH(from + here), none = _mm512_setzero_si512();
+      UNROLL for (size_t r = vectors; r-- > 0;) {
+        __m512i before = BEHIND(b[r], r ? b[r - 1] : none), at_before = BEHIND(p[r], r ? p[r - 1] : none);
+        p[r] = BLEND(ABOVE(b[r], key), p[r], BLEND(ABOVE(before, key), index, at_before));
+        b[r] = MOST(before, LEAST(b[r], key));
+      }
+    }
+  }
+  UNROLL for (size_t r = 0; r < vectors; r++) NAME(put_row)(best, r, b[r]), NAME(put_row)(at, r, p[r]);
+}
+SORT_TARGET static void NAME(select)(KEY *best, KEY *at, size_t first, const KEY *keys, size_t n,
+                                     size_t from) {
+  switch ((first - 1) / LANES) {
+  case 0: NAME(select_in)(1, best, at, first, keys, n, from); break;
+  case 1: NAME(select_in)(2, best, at, first, keys, n, from); break;
+  case 2: NAME(select_in)(3, best, at, first, keys, n, from); break;
+  default: NAME(select_in)(SELECT_VECTORS, best, at, first, keys, n, from);
+  }
+}
+
 /* Likewise. */
 SORT_TARGET static bool NAME(encode)(KEY *to, const KEY *from, size_t n, const rt_sort_code *code) {
   const __m512i sign = EACH((KEY)1 << (sizeof(KEY) * 8 - 1)), ones = _mm512_set1_epi32(-1);
@@ -319,6 +351,8 @@ SORT_TARGET static void NAME(sort)(KEY *x, size_t n, KEY *room) {
 #undef KEY
 #undef LANES
 #undef ORDER
+#undef LEAST
+#undef MOST
 #undef ORDER_LANES
 #undef PERMUTE
 #undef LANE_NUMBERS
@@ -327,6 +361,7 @@ SORT_TARGET static void NAME(sort)(KEY *x, size_t n, KEY *room) {
 #undef STORE
 #undef ABOVE
 #undef COMPRESS
+#undef BEHIND
 #undef EQUAL
 #undef BLEND
 #undef SIGNS

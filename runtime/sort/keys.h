@@ -9,6 +9,7 @@
 
 enum {
   RT_SORT_SPARE = 16, /* keys that `room` has more than the array: a vector of AVX-512 */
+  RT_SORT_FIRST = 64, /* keys that are selected in registers, at most */
   RT_SORT_LINES = 16  /* lines that are sorted together, where they are short */
 };
 
@@ -35,6 +36,13 @@ typedef struct rt_sort_machine {
   /* The indices of the keys that are less than the bound, ascending, in `at`; how many they are. */
   size_t (*below_u32)(const uint32_t *keys, size_t n, uint32_t bound, uint32_t *at);
   size_t (*below_u64)(const uint64_t *keys, size_t n, uint64_t bound, uint32_t *at);
+  /* Of an array that comes in pieces, the first of whose n keys has the index `from`: `best` has the `first`
+   * least keys so far, ascending, and `at` their indices, in the order of the indices where keys are equal.
+   * Both have RT_SORT_FIRST places; before the first piece `best` has the greatest key in each. It is never
+   * selected: places that have it at the end have no index. 0 < first <= most_first. */
+  size_t most_first_u32, most_first_u64;
+  void (*select_u32)(uint32_t *best, uint32_t *at, size_t first, const uint32_t *keys, size_t n, size_t from);
+  void (*select_u64)(uint64_t *best, uint64_t *at, size_t first, const uint64_t *keys, size_t n, size_t from);
   /* Sort RT_SORT_LINES lines of n keys each, one line after the other, n <= most_in_line. */
   size_t most_in_line;
   void (*lines_u32)(uint32_t *x, size_t n);

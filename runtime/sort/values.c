@@ -40,11 +40,6 @@ static void restore_order(const sort_lines *l, size_t line) {
   }
 }
 
-static bool encode(const sort_lines *l, void *keys, const void *bits) {
-  size_t n = (size_t)l->sort->size;
-  return l->wide ? l->machine->encode_u64(keys, bits, n, &l->code)
-                 : l->machine->encode_u32(keys, bits, n, &l->code);
-}
 static void decode(const sort_lines *l, void *bits, const void *keys) {
   size_t n = (size_t)l->sort->size;
   if (l->wide) l->machine->decode_u64(bits, keys, n, &l->code);
@@ -58,9 +53,7 @@ void sort_values(const sort_lines *l, size_t first, size_t lines, void *keys, vo
   if (l->in_place) keys = (uint8_t *)l->sort->out + first * line_bytes;
   for (size_t k = 0; k < lines; k++) {
     uint8_t *line = (uint8_t *)keys + k * line_bytes;
-    const uint8_t *bits = (const uint8_t *)l->sort->x + (first + k) * line_bytes;
-    if (!l->contiguous || (uintptr_t)bits % l->bytes) sort_read_bits(l, first + k, 0, n, line), bits = line;
-    special[k] = encode(l, line, bits);
+    special[k] = sort_make_keys(l, first + k, 0, n, line);
     if (together) continue;
     if (l->wide) m->sort_u64((uint64_t *)(void *)line, n, room);
     else m->sort_u32((uint32_t *)(void *)line, n, room);

@@ -53,6 +53,63 @@ for mpi in $found; do
 done
 echo "a cold cache: no process but the first compiles"
 
+# Which device is where, as the first process says it.
+for mpi in $found; do
+  said=$(launch "$mpi" 2 "$build/viewfold" explain --mesh "$work/cold.vf" | sed -n 's/ on host [^ ]*:/:/; /^process/p')
+  [ "$said" = "$(printf 'process 0: devices 0 to 1\nprocess 1: devices 2 to 3')" ] ||
+    { echo "FAIL: $mpi: which device is where: $said"; exit 1; }
+done
+
+# Processes of different kinds, and of different weights: a processor by LLVM or by C, and an OpenCL device. All floats are
+# sums of a few powers of two, so that results are equal to the last bit.
+cat >"$work/mix.vf" <<'END'
+graph @mix(%x: f32[12,8], %w: f32[8,6], %i: i32[12]) {
+  %s = matmul %x, %w
+  %a = relu %s
+  %t = permute %a order=[1,0]
+  %u = shard %t to=[x,-]
+  %g = gather %u, %i axis=1
+  %c = cumsum %i axis=0
+  %m = reduce_max %g axes=[0]
+  %e = sum %x axes=[0]
+  return %u, %g, %c, %m, %e
+}
+END
+cat >"$work/data.vf" <<'END'
+graph @data() {
+  %a = iota shape=[12,8] axis=0 dtype=f32
+  %b = iota shape=[12,8] axis=1 dtype=f32
+  %d = sub %a, %b
+  %x = mul %d, 0.25
+  %w = iota shape=[8,6] axis=1 dtype=f32
+  %j = iota shape=[12] axis=0 dtype=i32
+  %i = sub 11, %j
+  return %x, %w, %i
+}
+END
+if "$build/viewfold" devices | grep -q '^opencl:0'; then
+  "$build/viewfold" run "$work/data.vf" --out x="$work/x.npy" --out w="$work/w.npy" --out i="$work/i.npy" >/dev/null
+  mix() { # MESH [COMMAND...]: the results, as they are printed
+    mesh=$1
+    shift
+    { echo "mesh @m $mesh"; cat "$work/mix.vf"; } >"$work/mixed.vf"
+    "$@" "$build/viewfold" run "$work/mixed.vf" --mesh "$mesh" --shard 'x=[x,-]' --shard 'i=[x]' \
+      --in x="$work/x.npy" --in w="$work/w.npy" --in i="$work/i.npy"
+  }
+  want=$(mix '[x=2]')
+  [ -n "$want" ] || { echo "FAIL: processes of different kinds: threads gave nothing"; exit 1; }
+  for mpi in $found; do
+    for mesh in '[x=2] devices=["cpu","opencl:0@1"]' '[x=3:1] devices=["opencl:0","cpu@1"]' \
+      '[x=2:1:3:1] devices=["opencl:0","cpu","c@1","opencl:0@1"]'; do
+      said=$(mix "$mesh" launch "$mpi" 2)
+      [ "$said" = "$want" ] || { echo "FAIL: $mpi: $mesh gave $said, not $want"; exit 1; }
+    done
+  done
+  echo "processes of different kinds: the same as threads"
+else
+  echo "processes of different kinds are not tried: there is no OpenCL device"
+fi
+
 [ "$level" = test ] || $prefix "$python" -B test/campaign/mpi_hosts.py "$build/viewfold" $PWD/$same || exit 1
 
 # Examples print and draw the same.

@@ -110,8 +110,9 @@ static void says(const process *p, ir_status status, const char *text) {
 static void test_runs(void **state) {
   (void)state;
   team *t = make_team(600 * SECOND);
-  const char *failed = "device 1 (x=1): an index is out of range; device 0 (x=0) waited for device 1 (x=1) "
-                       "in exchange 1 (all_gather)";
+  const char *failed =
+      "device 1 (x=1) of process 1: an index is out of range; device 0 (x=0) waited for device 1 (x=1) "
+      "in exchange 1 (all_gather)";
   for (int round = 0; round < 3; round++) {
     for (int d = 0; d < PROCESSES; d++)
       for (int i = 0; i < ELEMENTS; i++) t->list[d].part[i] = (float)(100 * round + 10 * d + i);
@@ -120,7 +121,7 @@ static void test_runs(void **state) {
     if (round == 1) {
       assert_string_equal(t->list[0].own.text, "another device has failed");
       says(&t->list[0], IR_ERR_RANGE, failed);
-      says(&t->list[1], IR_ERR_RANGE, "device 1 (x=1): an index is out of range");
+      says(&t->list[1], IR_ERR_RANGE, "device 1 (x=1) of process 1: an index is out of range");
       continue;
     }
     for (int p = 0; p < PROCESSES; p++) {
@@ -194,7 +195,8 @@ static void test_gone(void **state) {
   loopback_cut(t->between, 1);
   run_one(&t->list[0]);
   says(&t->list[0], IR_ERR_DEVICE,
-       "device 0 (x=0): exchange 1 (all_gather): process 1, which has device 1 (x=1), has not been heard of "
+       "device 0 (x=0) of process 0: exchange 1 (all_gather): process 1, which has device 1 (x=1), has not "
+       "been heard of "
        "for 0.1 s");
   free_team(t);
 }
@@ -208,7 +210,8 @@ static void test_left(void **state) {
   t->list[1].post = NULL;
   run_one(&t->list[0]);
   says(&t->list[0], IR_ERR_DEVICE,
-       "device 0 (x=0): exchange 1 (all_gather): process 1, which has device 1 (x=1), has left the mesh");
+       "device 0 (x=0) of process 0: exchange 1 (all_gather): process 1, which has device 1 (x=1), has left "
+       "the mesh");
   free_team(t);
 }
 

@@ -86,6 +86,34 @@ static void check_lines(const rt_sort_machine *m, size_t n) {
   assert_memory_equal(wide, wide_want, count * sizeof *wide);
 }
 
+/* The first keys of an array in two pieces: as a stable sort has them, but for the greatest key. */
+static void check_first(const rt_sort_machine *m, size_t n, size_t first, int pattern) {
+  uint32_t best[RT_SORT_FIRST], at[RT_SORT_FIRST];
+  uint64_t wide_best[RT_SORT_FIRST], wide_at[RT_SORT_FIRST], state = n;
+  memset(best, UINT8_MAX, sizeof best), memset(wide_best, UINT8_MAX, sizeof wide_best);
+  for (size_t i = 0; i < n; i++) {
+    narrow[i] = (uint32_t)(wide[i] = element(pattern, i, n, &state) >> 8);
+    narrow_want[i] = narrow[i];
+    wide_want[i] = (uint64_t)narrow[i] << 32 | i;
+  }
+  size_t cut = n / 3, narrow_first = first < m->most_first_u32 ? first : m->most_first_u32;
+  size_t wide_first = first < m->most_first_u64 ? first : m->most_first_u64;
+  m->select_u32(best, at, narrow_first, narrow, cut, 0);
+  m->select_u32(best, at, narrow_first, narrow + cut, n - cut, cut);
+  qsort(wide_want, n, sizeof *wide, by_u64);
+  for (size_t k = 0; k < narrow_first && k < n && best[k] != UINT32_MAX; k++)
+    assert_true(((uint64_t)best[k] << 32 | at[k]) == wide_want[k]);
+  for (size_t k = 0; k < narrow_first && k < n; k++) assert_int_equal(best[k], wide_want[k] >> 32);
+  m->select_u64(wide_best, wide_at, wide_first, wide, cut, 0);
+  m->select_u64(wide_best, wide_at, wide_first, wide + cut, n - cut, cut);
+  memcpy(wide_want, wide, n * sizeof *wide);
+  qsort(wide_want, n, sizeof *wide, by_u64);
+  for (size_t k = 0; k < wide_first && k < n; k++) {
+    assert_true(wide_best[k] == wide_want[k] && wide[wide_at[k]] == wide_want[k]);
+    assert_true(!k || wide_best[k - 1] < wide_best[k] || wide_at[k - 1] < wide_at[k]);
+  }
+}
+
 static void check_machine(const rt_sort_machine *m) {
   static const size_t around[] = {40, 256, 512, 896, 1024, 1792, 2048, 4096, MOST};
   for (size_t n = 0; n < 40; n++) check_sorts(m, n, PATTERNS);
@@ -93,6 +121,8 @@ static void check_machine(const rt_sort_machine *m) {
     for (int pattern = 0; pattern <= PATTERNS; pattern++)
       for (size_t n = around[k] - 1; n <= around[k] + 1 && n <= MOST; n++) check_sorts(m, n, pattern);
   for (size_t n = 1; n <= m->most_in_line; n += 1 + n / 8) check_lines(m, n);
+  for (size_t first = 1; first <= m->most_first_u32; first++)
+    for (int pattern = 0; pattern <= PATTERNS; pattern++) check_first(m, 37 * first % 400, first, pattern);
 }
 
 static void test_sorts(void **state) {

@@ -39,7 +39,9 @@ static vf_program *compile(vf_graph *g, const fe_request *r, unsigned flags, ir_
     ir_fail(error, IR_ERR_MEMORY, "compile: out of memory for a mesh");
     return NULL;
   }
-  if (fe_sharded_make(g->context->runtime, r, (flags & VF_MESH_WIRE) != 0, s, error) == IR_OK) {
+  fe_request named = *r;
+  named.statements = &g->statements;
+  if (fe_sharded_make(g->context->runtime, &named, (flags & VF_MESH_WIRE) != 0, s, error) == IR_OK) {
     rt_program_retain(s->program);
     return fe_program_make(g, r, s->program, s, error);
   }

@@ -85,7 +85,21 @@ graph @g(%x: f32[4] @m[-], %i: i32[4] @m[x]) {
 $ viewfold run at.vf --in 'x=[1,2,3,4]' --in 'i=[0,1,2,3]' --mesh x=2
 y: f32[4] = [1.0, 2.0, 3.0, 4.0]
 $ viewfold run at.vf --in 'x=[1,2,3,4]' --in 'i=[0,1,2,9]' --mesh x=2
-! viewfold run: graph @g: gather %x, %i axis=0: %i[3] is 9, but axis 0 of %x has 4 elements (at.vf:3); indices are -4 to 3, or any with mode="clip" or mode="fill". The results are unspecified
+! viewfold run: device 1 (x=1): graph @g: gather %x, %i axis=0: %i[3] is 9, but axis 0 of %x has 4 elements (at.vf:3); indices are -4 to 3, or any with mode="clip" or mode="fill". The results are unspecified[..]
+? 2
+
+== the message says who waited, in which exchange, and what line asked for it: device 1 gets its index late
+<<< late.vf
+mesh @m [x=2] latency=[0.2] bandwidth=[1e9]
+graph @g(%x: f32[4] @m[-], %i: i32[4] @m[x]) {
+  %j = ppermute %i over=[x] axis=0 pairs=[[0,1]]
+  %a = gather %x, %j axis=0
+  %y = shard %a to=[-]
+  return %y
+}
+>>>
+$ viewfold run late.vf --in 'x=[1,2,3,4]' --in 'i=[9,0,0,0]' --mesh x=2 --wire
+! viewfold run: device 1 (x=1): graph @g: gather %x, %j axis=0: [..] is 9, but axis 0 of %x has 4 elements (late.vf:4); [..]. The results are unspecified; device 0 (x=0) waited for device 1 (x=1) in exchange 2 (all_gather for %y, late.vf:5)
 ? 2
 
 == what is refused
