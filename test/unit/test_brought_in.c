@@ -111,7 +111,7 @@ static void test_attributes(void **state) {
 
 /* Sizes that are no sizes: an array of vf_value, addresses; a slice by its end. */
 static void test_sizes(void **state) {
-  vf_context *c = api_context();
+  vf_context *c = vf_context_create(NULL, NULL);
   vf_graph *g = vf_graph_create(c, "g", NULL);
   vf_value n = vf_variable(g, "n", 1, 8, 1), x = vf_input(g, "x", VF_F32, VF_LIST(8));
   int64_t size = 93951829712936;

@@ -234,6 +234,7 @@ static void test_parts(void **state) {
     }
     for (uint32_t k = 0; k < s.rank; k++)
       assert_int_equal(ir_spec_global_size(&m, &s, k, &locals[0][k], 2), rows[i].shape[k]);
+    ir_mesh_free(&m);
   }
   ir_mesh m = mesh_of("x=4");
   ir_spec s = spec_of(&m, "[x]");
