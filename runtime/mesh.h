@@ -41,15 +41,25 @@ static inline rt_route *rt_route_of(const rt_routes *routes, uint32_t device) {
   return &routes->of[routes->place ? routes->place[device] : device];
 }
 
-/* One exchange of one device in progress. */
+/* An exchange that goes in pieces, one after the other: of the part of each device those elements that lie in
+ * an interval of an axis, which has 1 / count of its positions. */
+enum { RT_PIECES = 4 }; /* leaves room for other transfers in progress */
+typedef struct rt_pieces {
+  uint32_t count, axis; /* count 0 or 1: it goes as a whole */
+  rt_routes routes[RT_PIECES];
+} rt_pieces;
+
+/* One exchange of one device in progress, or a piece of it. */
 typedef struct rt_transfer {
   const rt_routes *routes;
-  const void *part;  /* elements of the operand */
-  void *box;         /* where the elements of the result go */
-  size_t bytes;      /* of an element */
-  uint32_t step;     /* of the plan of the device */
-  uint32_t exchange; /* of the program, counted from 0: equal on all devices that are in the same one */
-  const char *kind;  /* as messages call it */
+  const void *part;       /* elements of the operand */
+  void *box;              /* where the elements of the result go */
+  size_t bytes;           /* of an element */
+  uint32_t step;          /* of the plan of the device */
+  uint32_t exchange;      /* of the program, counted from 0: equal on all devices that are in the same one */
+  const char *kind;       /* as messages call it */
+  uint32_t piece, pieces; /* which one of how many; 0 of 0: all of it */
+  uint32_t making;        /* of more than one: the step that makes the part meanwhile; UINT32_MAX: none */
   /* the engine's: which transfer of the device it is, from 1 on; messages that have arrived; when it started,
    * and when the last message arrived, by ir_now_ns */
   uint64_t number;
@@ -86,6 +96,9 @@ typedef struct rt_traffic {
   int64_t comm_ns, hidden_ns;
 } rt_traffic;
 
+/* Has a transfer that is done been the last of its exchange? */
+static inline bool rt_is_last_piece(const rt_transfer *t) { return t->piece + 1 >= t->pieces; }
+
 /* A device's part in a run: made by whoever starts it. */
 struct rt_endpoint {
   const rt_engine *engine;
@@ -94,10 +107,12 @@ struct rt_endpoint {
   const uint32_t *exchange_of; /* by step of the plan: which exchange of the program it is */
   const rt_routes *routes;     /* by exchange */
   const char *const *words;    /* likewise: what messages call it; NULL: by its name in the plan */
+  const rt_pieces *pieces;     /* by exchange; NULL: none goes in pieces */
   rt_traffic *traffic;         /* likewise; NULL: nobody counts */
   /* of a run: transfers in progress, the one of number n at n % RT_TRANSFERS; without routes: none */
   rt_transfer transfers[RT_TRANSFERS];
   uint64_t started;
+  uint32_t begun; /* pieces of the next exchange that have started */
 };
 
 #endif

@@ -100,8 +100,11 @@ ir_status cc_emit_kernel(cc_file *file, const cg_request *request, bool is_stati
     ir_text_init(&e.out, nest.mem);
     if (cg_order_open(&e.order, &nest, &emits, &e, error)) put_function(&e, request->symbol, is_static);
     if (e.order.failed) status = error->status;
-    *terms =
-        (cg_blob){.mem = file->mem, .scratch = nest.scratch, .in_place = nest.in_place, .checks = e.checks};
+    *terms = (cg_blob){.mem = file->mem,
+                       .scratch = nest.scratch,
+                       .in_place = nest.in_place,
+                       .blocks = nest.blocks,
+                       .checks = e.checks};
     if (e.order.nest) cg_order_close(&e.order);
     tx_text_free(&e);
   }

@@ -195,8 +195,12 @@ static bool receive_bytes(rt_compiler *c, rt_compile_request *a, const rt_wire_a
     ir_fail(&a->error, a->status, "%s", bytes);
     ir_free(mem, bytes, size + 1);
   } else {
-    a->out = (cg_blob){
-        .mem = mem, .bytes = bytes, .size = size, .scratch = answer->scratch, .in_place = answer->in_place};
+    a->out = (cg_blob){.mem = mem,
+                       .bytes = bytes,
+                       .size = size,
+                       .scratch = answer->scratch,
+                       .in_place = answer->in_place,
+                       .blocks = answer->blocks};
   }
   return true;
 }

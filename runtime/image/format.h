@@ -3,9 +3,9 @@
 #ifndef VIEWFOLD_RUNTIME_IMAGE_FORMAT_H
 #define VIEWFOLD_RUNTIME_IMAGE_FORMAT_H
 
-#include <stdint.h>
+#include "codegen/emit/blocks.h"
 
-#define RT_IMAGE_MAGIC 0x346567616d696676u /* "vfimage4" */
+#define RT_IMAGE_MAGIC 0x356567616d696676u /* "vfimage5" */
 
 typedef struct rt_image_head {
   uint64_t magic;
@@ -20,7 +20,9 @@ typedef struct rt_image_row {
   uint32_t offset, size;
   uint32_t in_place; /* as in rt_terms */
   uint64_t scratch;
-  uint32_t checks, zero;
+  uint32_t checks;
+  cg_blocks blocks;
+  uint32_t zero; /* the size is a multiple of 8 */
 } rt_image_row;
 
 #endif

@@ -29,8 +29,10 @@ static bool read_row(const uint8_t *bytes, const rt_image_head *head, uint32_t i
   memcpy(&row, bytes + sizeof *head + index * sizeof row, sizeof row);
   if (row.offset < head->code || row.offset > head->size || row.size > head->size - row.offset) return false;
   if (row.name >= head->code || !memchr(bytes + row.name, 0, head->code - row.name)) return false;
-  *out = (rt_entry){
-      (const char *)bytes + row.name, row.offset, row.size, {row.scratch, row.in_place, row.checks != 0}};
+  *out = (rt_entry){(const char *)bytes + row.name,
+                    row.offset,
+                    row.size,
+                    {row.scratch, row.in_place, row.blocks, row.checks != 0}};
   return true;
 }
 

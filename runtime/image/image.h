@@ -13,7 +13,7 @@
 #ifndef VIEWFOLD_RUNTIME_IMAGE_IMAGE_H
 #define VIEWFOLD_RUNTIME_IMAGE_IMAGE_H
 
-#include "ir/base.h"
+#include "codegen/emit/blocks.h"
 
 #define RT_IMAGE_ALIGN 64
 
@@ -23,11 +23,12 @@ typedef struct rt_flat {
   size_t size;
 } rt_flat;
 
-/* What the caller of a function must know: scratch and in_place as in cg_blob; checks: the kernel checks
- * indices, which matters on devices where a launch returns before the kernel has run. */
+/* What the caller of a function must know: scratch, in_place and blocks as in cg_blob; checks: the kernel
+ * checks indices, which matters on devices where a launch returns before the kernel has run. */
 typedef struct rt_terms {
   uint64_t scratch;
   uint32_t in_place;
+  cg_blocks blocks;
   bool checks;
 } rt_terms;
 

@@ -229,7 +229,7 @@ static ir_status advance(rank_device *d, void *user, bool *done, rank_want *want
   if (!status && *done) status = check_readers(d, t, done, want, error);
   if (!status && !*done) status = send_refused(d, error);
   if (!status && !*done) status = receive_others(d, t, error);
-  if (!status && *done && d->endpoint.traffic) d->endpoint.traffic[t->exchange].times++;
+  if (!status && *done && d->endpoint.traffic) d->endpoint.traffic[t->exchange].times += rt_is_last_piece(t);
   return status;
 }
 

@@ -229,6 +229,77 @@ ir_status rt_routes_find_own(const ir_mesh *mesh, const ir_mem *mem, size_t byte
   return status;
 }
 
+/* pieces */
+
+void rt_piece_interval(const ir_box *own, uint32_t axis, uint32_t piece, uint32_t count, int64_t *lo,
+                       int64_t *hi) {
+  int64_t size = own->hi[axis] - own->lo[axis], each = size / count, more = size % count;
+  *lo = own->lo[axis] + each * piece + (piece < more ? piece : more);
+  *hi = *lo + each + (piece < more);
+}
+
+typedef struct cutter {
+  const ir_mem *mem;
+  const rt_routes *whole;
+  const rt_route *all;
+  rt_routes *out;
+  uint32_t axis, piece, count;
+  size_t bytes;
+} cutter;
+
+/* Adds what the piece has of a message from the device `from`; there is room for it. */
+static bool cut_message(cutter *c, const rt_message *m, uint32_t from) {
+  rt_routes *r = c->out;
+  rt_message *made = &r->messages[r->message_count];
+  int64_t lo, hi;
+  rt_piece_interval(&c->all[from].own, c->axis, c->piece, c->count, &lo, &hi);
+  *made = (rt_message){.peer = m->peer, .first = (uint32_t)r->piece_count};
+  for (uint32_t i = 0; i < m->count; i++) {
+    ir_box box;
+    rt_route_piece(c->whole, m->first + i, &box);
+    if (box.lo[c->axis] < lo) box.lo[c->axis] = lo;
+    if (box.hi[c->axis] > hi) box.hi[c->axis] = hi;
+    if (rt_box_is_empty(&box)) continue;
+    if (!IR_RESERVE(c->mem, r->pieces, r->piece_cap, (r->piece_count + 1) * 2 * r->rank)) return false;
+    int64_t *bounds = r->pieces + r->piece_count++ * 2 * r->rank;
+    for (uint32_t k = 0; k < r->rank; k++) bounds[k] = box.lo[k], bounds[r->rank + k] = box.hi[k];
+    made->bytes += ir_box_elements(&box) * (int64_t)c->bytes;
+    made->count++;
+  }
+  r->message_count += made->count > 0;
+  return true;
+}
+
+static bool cut_all(cutter *c) {
+  rt_routes *r = c->out;
+  bool good = IR_RESERVE(c->mem, r->messages, r->message_cap, c->whole->message_count + 1);
+  for (uint32_t d = 0; d < r->devices && good; d++) {
+    if (!is_own(r, d)) continue;
+    const rt_route *from = rt_route_of(c->whole, d);
+    rt_route *to = rt_route_of(r, d);
+    *to = (rt_route){.own = from->own, .needed = from->needed, .receives = r->messages + r->message_count};
+    size_t first = r->message_count;
+    for (uint32_t i = 0; i < from->receive_count && good; i++)
+      good = cut_message(c, &from->receives[i], from->receives[i].peer);
+    to->receive_count = (uint32_t)(r->message_count - first);
+    to->sends = r->messages + r->message_count;
+    first = r->message_count;
+    for (uint32_t i = 0; i < from->send_count && good; i++) good = cut_message(c, &from->sends[i], d);
+    to->send_count = (uint32_t)(r->message_count - first);
+  }
+  return good;
+}
+
+ir_status rt_routes_cut(const ir_mem *mem, const rt_routes *whole, const rt_route *all, uint32_t axis,
+                        uint32_t piece, uint32_t count, size_t bytes, rt_routes *out, ir_error *error) {
+  cutter c = {mem, whole, all, out, axis, piece, count, bytes};
+  ir_status status =
+      rt_routes_make_own(mem, whole->devices, whole->place, whole->count, whole->rank, out, error);
+  if (!status && !cut_all(&c)) status = short_of_memory(error);
+  if (status) rt_routes_free(mem, out);
+  return status;
+}
+
 ir_status rt_routes_find(const ir_mesh *mesh, const ir_mem *mem, size_t bytes, rt_routes *routes,
                          ir_error *error) {
   return rt_routes_find_own(mesh, mem, bytes, routes->of, routes, error);

@@ -26,4 +26,13 @@ void rt_route_piece(const rt_routes *routes, uint32_t number, ir_box *out);
 enum { RT_DEVICE_TEXT = 24 + IR_MESH_AXES * (IR_MESH_NAME + 16) };
 const char *rt_device_text(const ir_mesh *mesh, uint32_t device, char *out);
 
+/* The piece of an exchange with these routes, of devices that have the boxes all[].own, by device, in
+ * elements of so many bytes: as `whole` has it, messages that are empty left out. *out, whose old contents do
+ * not count, is to be freed. */
+ir_status rt_routes_cut(const ir_mem *mem, const rt_routes *whole, const rt_route *all, uint32_t axis,
+                        uint32_t piece, uint32_t count, size_t bytes, rt_routes *out, ir_error *error);
+/* The positions of the axis that a piece of the part has. */
+void rt_piece_interval(const ir_box *own, uint32_t axis, uint32_t piece, uint32_t count, int64_t *lo,
+                       int64_t *hi);
+
 #endif

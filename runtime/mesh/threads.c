@@ -226,7 +226,8 @@ static ir_status advance(device *d, rt_transfer *transfer, bool *done, want *wan
     if (ended && atomic_load(&part_of(to, transfer)->stamp) >> STEP_BITS < transfer->number)
       return fail_apart(d, transfer, to, error);
   }
-  if (*done && d->endpoint.traffic) d->endpoint.traffic[transfer->exchange].times++;
+  if (*done && d->endpoint.traffic)
+    d->endpoint.traffic[transfer->exchange].times += rt_is_last_piece(transfer);
   return IR_OK;
 }
 

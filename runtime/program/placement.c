@@ -54,13 +54,18 @@ static void find_lives(placer *f) {
   const rt_plan *plan = &p->plan;
   for (size_t i = 0; i < p->temp_count; i++) p->lives[i] = (rt_span){.first = NONE};
   for (uint32_t k = 0; k < plan->head->results; k++) f->written[k] = (rt_span){.first = NONE};
-  for (uint32_t i = 0; i < plan->head->steps; i++)
+  for (uint32_t i = 0; i < plan->head->steps; i++) {
+    if (p->sends[i] != NONE) { /* what is received meanwhile */
+      uint32_t result = plan->step_slots[plan->steps[p->sends[i]].slots];
+      extend_life(p, &p->lives[p->number_in_kind[result]], i);
+    }
     for (uint32_t k = 0; k < plan->steps[i].slot_count; k++) {
       uint32_t slot = plan->step_slots[plan->steps[i].slots + k];
       if (p->kinds[slot] == IR_SLOT_TEMP) extend_life(p, &p->lives[p->number_in_kind[slot]], i);
       if (p->kinds[slot] == IR_SLOT_OUTPUT && p->number_in_kind[slot] != NONE)
         extend_life(p, &f->written[p->number_in_kind[slot]], i);
     }
+  }
   for (uint32_t k = 0; k < plan->head->results; k++)
     if (p->kinds[plan->results[k]] == IR_SLOT_TEMP) p->lives[p->number_in_kind[plan->results[k]]].last = NONE;
 }
@@ -257,6 +262,7 @@ ir_status rt_place(rt_program *p, ir_error *error) {
   if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
   lay_out_placer(&f, (uintptr_t)memory);
   find_around(p);
+  rt_find_senders(p);
   int64_t usual = try_to_place(&f, true), other = usual > 0 ? try_to_place(&f, false) : -1;
   if (usual > 0 && (other < 0 || other > usual / 8 * 7)) try_to_place(&f, true);
   finalize_homes(&f);

@@ -26,6 +26,7 @@ static uintptr_t lay_out_program(rt_program *p, uintptr_t at) {
   p->copies = rt_lay_out(&at, h->results, sizeof *p->copies);
   p->calls = rt_lay_out(&at, h->steps, sizeof *p->calls);
   p->parent_step = rt_lay_out(&at, h->steps, sizeof *p->parent_step);
+  p->sends = rt_lay_out(&at, h->steps, sizeof *p->sends);
   return at;
 }
 

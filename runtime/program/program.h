@@ -116,6 +116,8 @@ struct rt_program {
   uint32_t *within; /* by temporary: the exchange in whose result it may lie; or RT_HOLDS_OPERAND: one
                               may lie in it; or UINT32_MAX */
   uint32_t *parent_step;   /* by step: the step around it; UINT32_MAX: none */
+  uint32_t *sends;         /* by step: the exchange whose operand this kernel makes, which may begin to go
+                              before all of it is there; UINT32_MAX: none */
   const void **calls;      /* by step: what rt_calls.find returned for a custom operation */
   void *device;            /* data of the program on the device */
   size_t own_memory_count; /* temporaries that have memory of their own */
@@ -206,6 +208,11 @@ ir_status rt_place(rt_program *program, ir_error *error);
 void rt_place_operands(rt_program *program, const uint32_t *inherits);
 bool rt_operand_place(const rt_program *program, const int64_t *values, uint32_t temp, uint32_t *result,
                       size_t *offset);
+
+/* Defined in exchange_pieces.c: finds `sends`, before places are known. */
+void rt_find_senders(rt_program *program);
+/* The blocks in which a kernel step stores its first buffer. */
+cg_blocks rt_blocks_of(const rt_program *program, uint32_t step);
 
 /* Defined in run.c. */
 void rt_program_trim(rt_program *program); /* frees the idle runs and their memory */

@@ -57,6 +57,49 @@ __attribute__((noinline)) static void launch_parts(const rt_program *p, const rt
   rt_pool_run(p->pool, run_chunk, &args, s->count, s->grain, s->least_ns);
 }
 
+/* Iterations of a kernel that store some blocks, counted from 0: `inner` that follow one another in each
+ * period, the first of which is `first`. */
+typedef struct block_args {
+  chunk_args chunk;
+  int64_t inner, period, first, count;
+} block_args;
+
+static void run_blocks(void *argument, int worker, int64_t begin, int64_t end) {
+  const block_args *a = argument;
+  const chunk_args *c = &a->chunk;
+  uint8_t *own = c->scratch ? c->scratch + (size_t)worker * c->scratch_each : NULL;
+  bool tells = worker == 0 && rt_pace_is_watched(c->pace);
+  for (int64_t next; begin < end && !rt_pace_ended(c->pace); begin = next) {
+    int64_t within = begin % a->inner, at = begin / a->inner * a->period + a->first + within;
+    next = a->inner - within < end - begin ? begin + a->inner - within : end;
+    if (next - begin > c->part) next = begin + c->part;
+    if (tells && !ir_task_tell_again(&c->pace->task)) return;
+    int64_t stop = at + next - begin < a->count ? at + next - begin : a->count;
+    if (at < stop) c->function(c->buffers, c->vars, at, stop, own);
+  }
+}
+
+static void launch_values(const rt_program *p, const rt_step *s, block_args *args, cg_blocks blocks,
+                          int64_t from, int64_t to) {
+  int64_t periods = (s->count - 1) / blocks.period + 1;
+  args->inner = (to - from) * blocks.divisor;
+  args->first = from * blocks.divisor;
+  if (from >= to) return;
+  if (s->grain) rt_pool_run(p->pool, run_blocks, args, periods * args->inner, s->grain, s->least_ns);
+  else run_blocks(args, 0, 0, periods * args->inner);
+}
+
+/* Blocks are numbered from some iteration on: past the end of a period they go on at its beginning. */
+void rt_launch_blocks(const rt_program *p, const rt_step *s, void **buffers, uint8_t *scratch, rt_pace *pace,
+                      cg_blocks blocks, int64_t from, int64_t to) {
+  int64_t all = cg_block_count(blocks), first = from + blocks.first, end = to + blocks.first;
+  block_args args = {.chunk = {s->function, buffers, s->vars, scratch, s->scratch_each, pace, part_of(s)},
+                     .period = blocks.period,
+                     .count = s->count};
+  launch_values(p, s, &args, blocks, first < all ? first : all, end < all ? end : all);
+  launch_values(p, s, &args, blocks, first > all ? first - all : 0, end > all ? end - all : 0);
+}
+
 void rt_launch(const rt_program *p, const rt_step *s, void **buffers, uint8_t *scratch, rt_pace *pace) {
   if (s->grain) launch_parts(p, s, buffers, scratch, pace);
   else s->function(buffers, s->vars, 0, s->count, scratch);
@@ -147,7 +190,12 @@ __attribute__((always_inline)) static inline ir_status run_steps(const rt_run_co
       lap(recording, s, &before);
       s += s->inside[0] + s->inside[1];
     } else {
-      run_kernel(r->program, s, r->bases, r->buffers, r->run->block.base, &word, r->pace);
+      if (r->endpoint && rt_sends_pieces(r, s)) {
+        ir_status status = rt_run_sender(r, s, &word);
+        if (status) return status;
+      } else {
+        run_kernel(r->program, s, r->bases, r->buffers, r->run->block.base, &word, r->pace);
+      }
       lap(recording, s, &before);
       if (word) return rt_out_of_range(r->program, s->number, r->error);
       if (s->grain && rt_pace_ended(r->pace)) return rt_pace_cancelled(r->program, r->error);

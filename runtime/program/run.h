@@ -48,6 +48,10 @@ static inline const rt_frame *rt_run_frame(const rt_program *program, const rt_r
 void rt_launch(const rt_program *program, const rt_step *step, void **buffers, uint8_t *scratch,
                rt_pace *pace);
 
+/* Defined in run.c: as rt_launch, of those iterations that store the blocks [from, to). */
+void rt_launch_blocks(const rt_program *program, const rt_step *step, void **buffers, uint8_t *scratch,
+                      rt_pace *pace, cg_blocks blocks, int64_t from, int64_t to);
+
 /* Defined in run.c: as rt_program_run, on a device of a mesh. */
 ir_status rt_program_run_on(const rt_program *program, rt_endpoint *endpoint, void *const *inputs,
                             void *const *outputs, const int64_t *vars, ir_error *error);
@@ -70,6 +74,10 @@ ir_status rt_watch_after(const rt_run_context *run, const rt_step *step);
 ir_status rt_run_sort(const rt_run_context *run, const rt_step *step);
 /* Defined in run_exchange.c: runs an EXCHANGE, which starts; on one device alone it is done then. */
 ir_status rt_run_exchange(const rt_run_context *run, const rt_step *step);
+/* Defined in run_exchange.c: does the exchange of this kernel go in pieces while it runs? Runs it so. Sets
+ * *status where it finds an index out of range, as kernels do. */
+bool rt_sends_pieces(const rt_run_context *run, const rt_step *step);
+ir_status rt_run_sender(const rt_run_context *run, const rt_step *step, int64_t *status);
 /* Defined in run_exchange.c: runs a WAIT. */
 ir_status rt_run_wait(const rt_run_context *run, const rt_step *step);
 

@@ -2,6 +2,7 @@
 #include "ir/timer.h"
 #include "runtime/context.h"
 #include "runtime/mesh/box.h"
+#include "runtime/mesh/route.h"
 #include "runtime/program/run.h"
 #include "runtime/program/staged.h"
 
@@ -94,8 +95,18 @@ static bool is_read(const rt_route *route, uint32_t device) {
   return own || route->send_count;
 }
 
-/* On a device of a mesh. */
-static ir_status start(const rt_run_context *r, const rt_step *s, const char *kind) {
+static const rt_pieces *pieces_of(const rt_endpoint *endpoint, uint32_t step) {
+  return endpoint->pieces ? &endpoint->pieces[endpoint->exchange_of[step]] : NULL;
+}
+static uint32_t piece_count(const rt_endpoint *endpoint, uint32_t step) {
+  const rt_pieces *pieces = pieces_of(endpoint, step);
+  return pieces && pieces->count > 1 ? pieces->count : 1;
+}
+
+/* On a device of a mesh: the piece, or, of one, all. making: the step that makes the operand, or UINT32_MAX.
+ */
+static ir_status start(const rt_run_context *r, const rt_step *s, const char *kind, uint32_t piece,
+                       uint32_t making) {
   const rt_program *p = r->program;
   rt_endpoint *endpoint = r->endpoint;
   uint32_t number = ++endpoint->started % RT_TRANSFERS;
@@ -108,9 +119,13 @@ static ir_status start(const rt_run_context *r, const rt_step *s, const char *ki
                      .bytes = rt_exchange_bytes(p, s->number),
                      .step = s->number,
                      .exchange = endpoint->exchange_of[s->number],
-                     .kind = kind};
+                     .kind = kind,
+                     .piece = piece,
+                     .pieces = piece_count(endpoint, s->number),
+                     .making = making};
   if (endpoint->words) t->kind = endpoint->words[t->exchange];
-  const rt_routes *routes = &endpoint->routes[t->exchange];
+  const rt_routes *routes =
+      t->pieces > 1 ? &pieces_of(endpoint, s->number)->routes[piece] : &endpoint->routes[t->exchange];
   if (p->remote) {
     rt_staged *staged =
         rt_staged_fetch(r, s, number, is_read(rt_route_of(routes, endpoint->device), endpoint->device));
@@ -138,8 +153,53 @@ size_t rt_exchange_bytes(const rt_program *p, uint32_t step) {
   return ir_dtypes[p->plan.slots[p->plan.step_slots[p->plan.steps[step].slots]].dtype].bytes;
 }
 
+static const char *kind_of(const rt_program *p, uint32_t step) {
+  return p->plan.names + p->plan.steps[step].kernel;
+}
+
 ir_status rt_run_exchange(const rt_run_context *r, const rt_step *s) {
-  const rt_plan *plan = &r->program->plan;
-  const char *kind = plan->names + plan->steps[s->number].kernel;
-  return r->endpoint ? start(r, s, kind) : copy_box(r, s, kind);
+  const char *kind = kind_of(r->program, s->number);
+  rt_endpoint *endpoint = r->endpoint;
+  ir_status status = IR_OK;
+  if (!endpoint) return copy_box(r, s, kind);
+  for (uint32_t i = endpoint->begun; i < piece_count(endpoint, s->number) && !status; i++)
+    status = start(r, s, kind, i, UINT32_MAX);
+  endpoint->begun = 0;
+  return status;
+}
+
+/* kernels that send */
+
+bool rt_sends_pieces(const rt_run_context *r, const rt_step *s) {
+  const rt_program *p = r->program;
+  uint32_t exchange = p->sends[s->number];
+  if (exchange == UINT32_MAX || piece_count(r->endpoint, exchange) < 2) return false;
+  return p->sources[p->plan.steps[exchange].slots] >> RT_SOURCE_SHIFT == IR_SLOT_TEMP;
+}
+
+ir_status rt_run_sender(const rt_run_context *r, const rt_step *s, int64_t *word) {
+  const rt_program *p = r->program;
+  uint32_t exchange = p->sends[s->number], count = piece_count(r->endpoint, exchange);
+  const rt_pieces *pieces = pieces_of(r->endpoint, exchange);
+  const ir_box *own = &rt_route_of(&pieces->routes[0], r->endpoint->device)->own;
+  rt_step as = {.number = exchange, .sources = p->sources + p->plan.steps[exchange].slots};
+  cg_blocks blocks = rt_blocks_of(p, s->number);
+  int64_t done = 0, all = cg_block_count(blocks), line = 1;
+  uint8_t *scratch = s->scratch_each ? r->run->block.base + s->scratch : NULL;
+  ir_status status = IR_OK;
+  for (uint32_t k = pieces->axis + 1; k < own->rank; k++) line *= own->hi[k] - own->lo[k];
+  for (uint32_t i = 0; i < s->params; i++) r->buffers[i] = rt_address(r->bases, s->sources[i]);
+  r->buffers[s->params] = word;
+  for (uint32_t i = 0; i < count && !status; i++) {
+    int64_t lo, hi;
+    rt_piece_interval(own, pieces->axis, i, count, &lo, &hi);
+    int64_t end = ((hi - own->lo[pieces->axis]) * line + blocks.elements - 1) / blocks.elements;
+    if (end > all || i + 1 == count) end = all;
+    if (end > done) rt_launch_blocks(p, s, r->buffers, scratch, r->pace, blocks, done, end);
+    if (end > done) done = end;
+    if (*word || (s->grain && rt_pace_ended(r->pace))) return IR_OK; /* the caller says so */
+    status = start(r, &as, kind_of(p, exchange), i, s->number);
+  }
+  r->endpoint->begun = count;
+  return status;
 }

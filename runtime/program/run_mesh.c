@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "runtime/context.h"
+#include "runtime/mesh/pieces.h"
 #include "runtime/mesh/route.h"
 #include "runtime/program/run.h"
 
@@ -111,12 +112,14 @@ static ir_status make_routes(rt_mesh_program *m, ir_error *error) {
   const rt_plan *plan = &t->program->plan;
   ir_status status = IR_OK;
   m->routes = zeros(mem, t->count, sizeof *m->routes);
+  m->pieces = zeros(mem, t->count, sizeof *m->pieces);
   m->own_count = rt_mesh_devices(m);
   if (m->mesh->ranks) m->place = rt_ranks_places(m->mesh->ranks, &m->own_count);
   m->traffic = zeros(mem, (size_t)t->count * m->own_count, sizeof *m->traffic);
   m->vars = zeros(mem, m->var_count * rt_mesh_devices(m), sizeof *m->vars);
   m->words = zeros(mem, t->count, sizeof *m->words);
-  if (!m->routes || !m->traffic || !m->vars || !m->words) return rt_mesh_no_memory(t->program, error);
+  if (!m->routes || !m->pieces || !m->traffic || !m->vars || !m->words)
+    return rt_mesh_no_memory(t->program, error);
   m->exchange_count = t->count;
   for (uint32_t i = 0; i < t->count && !status; i++) {
     const char *name = rt_exchange_name(t, i);
@@ -172,9 +175,11 @@ void rt_mesh_program_free(rt_mesh_program *m) {
   uint32_t devices = rt_mesh_devices(m);
   for (size_t i = 0; i < m->exchange_count; i++) rt_routes_free(mem, &m->routes[i]);
   size_t exchanges = m->table_count ? m->tables[0].count : 0;
+  for (size_t i = 0; i < m->exchange_count; i++) rt_pieces_free(mem, &m->pieces[i]);
   ir_free(mem, m->routes, exchanges * sizeof *m->routes);
   for (size_t i = 0; i < exchanges && m->words; i++) ir_free(mem, m->words[i], RT_EXCHANGE_WORDS);
   ir_free(mem, m->words, exchanges * sizeof *m->words);
+  ir_free(mem, m->pieces, exchanges * sizeof *m->pieces);
   ir_free(mem, m->traffic, exchanges * m->own_count * sizeof *m->traffic);
   ir_free(mem, m->gathered, exchanges * devices * sizeof *m->gathered);
   for (uint32_t k = 0; k < m->table_count; k++) rt_exchange_table_free(&m->tables[k]);
@@ -248,6 +253,13 @@ static size_t most_values(const rt_mesh_program *m) {
   return most;
 }
 
+/* A device that has memory of its own gets and gives arrays as wholes. */
+static bool has_remote(const rt_mesh_program *m) {
+  bool remote = false;
+  for (uint32_t d = 0; d < rt_mesh_devices(m); d++) remote |= m->programs[d]->remote;
+  return remote;
+}
+
 static ir_status find_routes(rt_mesh_program *m, const rt_mesh_arguments *by_device, ir_error *error) {
   const rt_program *p = m->programs[0];
   const ir_mem *mem = m->mesh->mem;
@@ -271,8 +283,11 @@ static ir_status find_routes(rt_mesh_program *m, const rt_mesh_arguments *by_dev
     status = find_boxes(m, i, values, all, error);
     if (status) break;
     key = key_with(key, all, devices);
-    status = rt_routes_find_own(&m->mesh->axes, mem, rt_exchange_bytes(p, m->tables[0].steps[i]), all,
-                                &m->routes[i], &own);
+    size_t element = rt_exchange_bytes(p, m->tables[0].steps[i]);
+    status = rt_routes_find_own(&m->mesh->axes, mem, element, all, &m->routes[i], &own);
+    if (!status)
+      status = rt_pieces_make(mem, &m->mesh->axes, &m->routes[i], has_remote(m) ? 0 : element, all,
+                              &m->pieces[i], &own);
     if (status)
       ir_fail(error, status, "graph @%s: exchange %s: %s", rt_program_name(p), m->words[i], own.text);
   }
@@ -291,6 +306,8 @@ static ir_status run_device(void *user, rt_endpoint *endpoint, ir_error *error) 
   endpoint->exchange_of = table_of(m, endpoint->device)->exchange_of;
   endpoint->routes = m->routes;
   endpoint->words = (const char *const *)m->words;
+  endpoint->pieces = m->pieces;
+  endpoint->begun = 0;
   uint32_t place = m->place ? m->place[endpoint->device] : endpoint->device;
   endpoint->traffic = m->traffic + place * m->exchange_count;
   endpoint->started = 0;

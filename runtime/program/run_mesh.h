@@ -28,6 +28,7 @@ struct rt_mesh_program {
   uint32_t *table_of;    /* by device */
   rt_routes *routes;     /* by exchange */
   char **words;          /* likewise: what messages call it */
+  rt_pieces *pieces;     /* likewise */
   const uint32_t *place; /* by device: which one of this process's; NULL: all are of it */
   uint32_t own_count;
   rt_traffic *traffic;  /* by place and exchange */

@@ -162,7 +162,7 @@ static bool try_graph(const char *path) {
   if (file) fclose(file);
   vf_graph *g = vf_graph_parse(context, text, length, path, NULL, &error);
   vf_program *p = g ? vf_compile_on(g, NULL, 0, &error) : NULL;
-  enum { PORTS = 64, BYTES = 1 << 26 };
+  enum { PORTS = 64, BYTES = 1 << 29 };
   const void *in[PORTS];
   void *out[PORTS];
   char *zeros = calloc(1, BYTES);

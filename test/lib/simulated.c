@@ -103,34 +103,54 @@ static void yield(device *d) { swapcontext(&d->context, &d->world->scheduler); }
 
 /* the model of steps */
 
-/* The kernels and copies before this step of the plan, whose loops count once. */
-static void count_steps(device *d, uint32_t end) {
+/* Seconds that a kernel or a copy takes. */
+static double seconds_of(device *d, uint32_t number) {
   const simulated *s = d->world->s;
   const rt_mesh_program *m = d->world->user;
   const rt_program *p = m->programs[d->endpoint.device];
   const int64_t *vars = m->arguments[d->endpoint.device].vars;
-  double seconds = 0;
-  if (!d->values && s->operations > 0) {
+  const rt_plan_step *step = &p->plan.steps[number];
+  rt_step_cost cost = {0};
+  ir_error error = {0};
+  double bytes = 0;
+  if (step->kind != IR_STEP_KERNEL && step->kind != IR_STEP_COPY) return 0;
+  if (!d->values) {
     d->values = calloc(p->plan.head->values + 1, sizeof *d->values);
     rt_values_evaluate(p->plan.values, p->plan.head->values, vars, d->values);
   }
-  for (; d->next_step < end && s->operations > 0; d->next_step++) {
-    const rt_plan_step *step = &p->plan.steps[d->next_step];
-    rt_step_cost cost = {0};
-    ir_error error = {0};
-    if (step->kind != IR_STEP_KERNEL && step->kind != IR_STEP_COPY) continue;
-    double bytes = 0;
-    for (uint32_t i = 0; i < step->slot_count; i++) {
-      const rt_plan_slot *slot = &p->plan.slots[p->plan.step_slots[step->slots + i]];
-      bytes += (double)(d->values[slot->elements] * ir_dtypes[slot->dtype].bytes);
-    }
-    rt_program_step_cost(p, vars, d->next_step, &cost, &error);
-    double computes = (double)cost.flops / s->operations, moves = bytes / s->bytes;
-    seconds += computes > moves ? computes : moves;
+  for (uint32_t i = 0; i < step->slot_count; i++) {
+    const rt_plan_slot *slot = &p->plan.slots[p->plan.step_slots[step->slots + i]];
+    bytes += (double)(d->values[slot->elements] * ir_dtypes[slot->dtype].bytes);
   }
-  d->next_step = end > d->next_step ? end : d->next_step;
+  rt_program_step_cost(p, vars, number, &cost, &error);
+  double computes = (double)cost.flops / s->operations, moves = bytes / s->bytes;
+  return computes > moves ? computes : moves;
+}
+
+static void compute(device *d, double seconds) {
   d->now_ns += (int64_t)(seconds * 1e9);
   d->compute_ns += (int64_t)(seconds * 1e9);
+}
+
+/* The kernels and copies before this step of the plan, whose loops count once. */
+static void count_steps(device *d, uint32_t end) {
+  double seconds = 0;
+  for (; d->next_step < end && d->world->s->operations > 0; d->next_step++)
+    seconds += seconds_of(d, d->next_step);
+  d->next_step = end > d->next_step ? end : d->next_step;
+  compute(d, seconds);
+}
+
+/* The same until a transfer starts: of a piece, that of the step that makes it. */
+static void count_until(device *d, const rt_transfer *t) {
+  if (t->pieces < 2 || t->making == UINT32_MAX) {
+    count_steps(d, t->step);
+    return;
+  }
+  count_steps(d, t->making);
+  if (d->next_step > t->making) return;
+  if (d->world->s->operations > 0) compute(d, seconds_of(d, t->making) / t->pieces);
+  if (rt_is_last_piece(t)) d->next_step++;
 }
 
 static uint32_t wait_of(const device *d, uint32_t exchange) {
@@ -205,7 +225,7 @@ static void copy_pieces(const rt_transfer *t, const rt_message *m, const ir_box 
 static ir_status start(rt_endpoint *endpoint, rt_transfer *t, ir_error *error) {
   device *d = device_of(endpoint);
   const rt_route *route = rt_route_of(t->routes, endpoint->device);
-  count_steps(d, t->step);
+  count_until(d, t);
   make_ready(d->world, d); /* who is earlier sends first */
   yield(d);
   t->number = ++d->number;
@@ -261,7 +281,7 @@ static ir_status advance(device *d, rt_transfer *t, bool *done, ir_error *error)
     }
   }
   *done = true;
-  if (d->endpoint.traffic) d->endpoint.traffic[t->exchange].times++;
+  if (d->endpoint.traffic) d->endpoint.traffic[t->exchange].times += rt_is_last_piece(t);
   return IR_OK;
 }
 

@@ -1,0 +1,70 @@
+#include "runtime/mesh/pieces.h"
+
+#include "runtime/mesh/route.h"
+
+/* A piece's bytes take at least so many latencies: pieces cost less than an eighth, also where each message
+ * takes a latency of its own, and what made them is hidden up to what the last one takes. */
+enum { LEAST_LATENCIES = 8 };
+
+void rt_pieces_free(const ir_mem *mem, rt_pieces *p) {
+  for (uint32_t i = 0; i < p->count; i++) rt_routes_free(mem, &p->routes[i]);
+  *p = (rt_pieces){0};
+}
+
+/* The largest latency and bandwidth of the axes; false where some are not known. */
+static bool costs_of(const ir_mesh *mesh, double *latency, double *bandwidth) {
+  *latency = *bandwidth = 0;
+  for (uint32_t a = 0; a < mesh->axis_count; a++) {
+    const ir_mesh_axis *axis = &mesh->axes[a];
+    if (axis->size < 2) continue;
+    if (axis->latency <= 0 || axis->bandwidth <= 0) return false;
+    if (axis->latency > *latency) *latency = axis->latency;
+    if (axis->bandwidth > *bandwidth) *bandwidth = axis->bandwidth;
+  }
+  return *latency > 0;
+}
+
+/* The most bytes that a device receives. */
+static double most_received(const rt_route *all, uint32_t devices, size_t bytes) {
+  int64_t most = 0;
+  for (uint32_t d = 0; d < devices; d++) {
+    ir_box both;
+    int64_t count = ir_box_elements(&all[d].needed);
+    if (ir_box_meet(&all[d].needed, &all[d].own, &both)) count -= ir_box_elements(&both);
+    if (count > most) most = count;
+  }
+  return (double)most * (double)bytes;
+}
+
+/* The first axis along which some device has more than one position, and how many at most. */
+static int64_t outermost(const rt_route *all, uint32_t devices, uint32_t rank, uint32_t *axis) {
+  int64_t most = 0;
+  for (*axis = 0; *axis < rank; ++*axis) {
+    for (uint32_t d = 0; d < devices; d++) {
+      int64_t size = all[d].own.hi[*axis] - all[d].own.lo[*axis];
+      if (size > most) most = size;
+    }
+    if (most > 1) return most;
+  }
+  return 0;
+}
+
+ir_status rt_pieces_make(const ir_mem *mem, const ir_mesh *mesh, const rt_routes *whole, size_t bytes,
+                         const rt_route *all, rt_pieces *out, ir_error *error) {
+  double latency, bandwidth;
+  uint32_t axis;
+  rt_pieces_free(mem, out);
+  int64_t positions = outermost(all, whole->devices, whole->rank, &axis);
+  if (!bytes || positions < RT_PIECES || !costs_of(mesh, &latency, &bandwidth)) return IR_OK;
+  double count = most_received(all, whole->devices, bytes) / bandwidth / (latency * LEAST_LATENCIES);
+  if (count < 2) return IR_OK;
+  uint32_t pieces = count < RT_PIECES ? (uint32_t)count : RT_PIECES;
+  ir_status status = IR_OK;
+  out->axis = axis;
+  while (out->count < pieces && !status) {
+    status = rt_routes_cut(mem, whole, all, axis, out->count, pieces, bytes, &out->routes[out->count], error);
+    out->count += !status;
+  }
+  if (status) rt_pieces_free(mem, out);
+  return status;
+}
