@@ -11,6 +11,7 @@
 /* How often the thread looks for packets: while a run is in progress, so that what devices that compute are
  * to receive or to answer waits no longer than this; and where none is. A look takes about a microsecond. */
 enum { LOOK_NS = 1000000, LOOK_IDLE_NS = 20000000 };
+enum { FAREWELL_NS = 100000000 }; /* because processes of one program end within some milliseconds */
 
 /* Messages of fewer bytes are sent in no more time than it takes to wait for who reads them. */
 enum { OFFERED_BYTES = 256 << 10 };
@@ -251,9 +252,11 @@ static bool have_left(rt_post *p) {
   return true;
 }
 
-/* After a failure: launchers end a job when its first process has left. */
+/* What others have sent is received up to their last word, so that MPI finds nothing when it is finalised;
+ * and launchers end a job that has failed when its first process has left. */
 static void wait_for_others(rt_post *p) {
-  int64_t end = ir_now_ns() + p->timeout_ns / 8;
+  bool failed = atomic_load(&p->state) == RT_POST_FAILED;
+  int64_t most = p->timeout_ns / 8, end = ir_now_ns() + (failed || most < FAREWELL_NS ? most : FAREWELL_NS);
   while (!atomic_load(&p->broken) && !have_left(p) && ir_now_ns() < end) {
     struct timespec pause = {.tv_nsec = LOOK_NS / 10};
     rt_post_progress(p, true);
@@ -276,7 +279,7 @@ void rt_post_close(rt_post *p) {
     rt_post_send(p, i, packet, &own);
   }
   drain(p);
-  if (atomic_load(&p->state) == RT_POST_FAILED) wait_for_others(p);
+  if (atomic_load(&p->state) != RT_POST_GONE) wait_for_others(p);
   rt_transport *transport = p->transport;
   bool broken = atomic_load(&p->broken) || atomic_load(&p->state) != RT_POST_GOOD;
   free_post(p);
