@@ -98,8 +98,8 @@ CASE(gather_mode, vf_gather(m->x, m->x, 0, (vf_gather_mode)7))
 CASE(pad_mode, vf_pad_with(m->x, VF_LIST(1, 1), (vf_pad_mode)9, (vf_value){0}))
 CASE(pad_entry, vf_pad_sized(m->x, 2, (vf_value[]){m->x, m->n}))
 CASE(pool_axes, vf_max_pool(m->x, 0, NULL, NULL, NULL, NULL))
-CASE(concat_size, vf_concat((vf_value[]){vf_input(m->graph, "p", VF_BOOL, VF_LIST((int64_t)1 << 62)),
-                                         vf_input(m->graph, "q", VF_BOOL, VF_LIST((int64_t)1 << 62))},
+CASE(concat_size, vf_concat((vf_value[]){vf_zeros(m->graph, VF_BOOL, VF_LIST((int64_t)1 << 62)),
+                                         vf_ones(m->graph, VF_BOOL, VF_LIST((int64_t)1 << 62))},
                             2, 0))
 CASE(batch_lack, vf_apply(m->graph, "move_axis_from_batch_dims", &m->x, 1, ""))
 CASE(batch_shape, vf_broadcast_batch_dims(m->batched, VF_LIST(3)))
@@ -196,7 +196,9 @@ static const struct {
      "pad: entry 0 of the list of pads is a tensor; takes variables, integers and expressions of them (call "
      "7: pad %x, %x, %n)"},
     {pool_axes, GRAPH, "max_pool: 0 spatial axes; takes at least 1 and at most 16 (call 7: max_pool %x)"},
-    {concat_size, GRAPH, "concat: the sizes of axis 0 add up to 2^63 or more (call 9: concat %p, %q)"},
+    {concat_size, GRAPH,
+     "concat: the sizes of axis 0 add up to 2^63 or more (call 9: concat bool[4611686018427387904], "
+     "bool[4611686018427387904])"},
     {batch_lack, GRAPH,
      "move_axis_from_batch_dims: no batch dims to move from; x has shape f32[4]; takes at least one batch "
      "axis (call 7: move_axis_from_batch_dims %x)"},
