@@ -48,11 +48,7 @@ static ir_cause part_of(ir_causes *o, ir_cause a) {
 
 /* nodes */
 
-/* Is it given, and computed by no statement? Of given values that many use the first cause is remembered. */
-static bool is_given(const ir_graph *g, ir_ref node) {
-  ir_op op = ir_op_of(g, node);
-  return ir_ops[op].cls == IR_CLASS_LEAF && op != IR_OP_IOTA;
-}
+static bool is_given(const ir_graph *g, ir_ref node) { return ir_cause_is_given(ir_op_of(g, node)); }
 
 static bool is_plain_part(ir_cause cause) { return !(cause & (IR_CAUSE_SET | IR_CAUSE_RESULT)); }
 
@@ -87,7 +83,7 @@ static bool is_asked_again(const ir_causes *o, ir_cause own, ir_cause current) {
 void ir_cause_again(ir_graph *g, ir_ref node) {
   ir_causes *o = g->causes;
   ir_cause *own = ir_cause_at(g, node);
-  if (!*own || *own == o->current || !is_part(o, *own) || is_given(g, node)) return;
+  if (!*own || *own == o->current || !is_part(o, *own)) return;
   if (!is_asked_again(o, *own, o->current)) *own = 0;
   else if (latest_derivative(o, *own) != latest_derivative(o, o->current))
     *own = part_of(o, make_set(o, IR_CAUSE_UNION, *own, o->current));

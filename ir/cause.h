@@ -36,7 +36,8 @@ typedef struct ir_causes {
   ir_cause_set *sets;
   size_t set_count, set_cap;
   ir_cause current;
-  uint32_t statements;               /* numbers given so far */
+  uint32_t gap;        /* the compiler would make a vector of what is beside it, which takes longer */
+  uint32_t statements; /* numbers given so far */
   uint32_t recent[IR_CAUSES_RECENT]; /* sets made lately, by the hash of what they are made of, plus 1 */
 } ir_causes;
 
@@ -59,7 +60,15 @@ static inline ir_cause ir_cause_of(const ir_graph *g, ir_ref node) {
 }
 /* The cause of what is made for both. */
 ir_cause ir_cause_union(ir_causes *causes, ir_cause a, ir_cause b);
-/* A node that a graph with causes has already is made once more, for the current one. */
+/* Is it known, and perhaps that of a part? No result of one statement is. */
+static inline bool ir_cause_is_part(ir_cause cause) {
+  return cause && (cause & (IR_CAUSE_SET | IR_CAUSE_RESULT)) != IR_CAUSE_RESULT;
+}
+/* Are the nodes of the operation given, and computed by no statement? Of given values that many use the first
+ * cause is remembered. */
+static inline bool ir_cause_is_given(ir_op op) { return ir_ops[op].cls == IR_CLASS_LEAF && op != IR_OP_IOTA; }
+/* A node that a graph with causes has already, of which ir_cause_is_part and that is not given, is made once
+ * more, for the current one. */
 void ir_cause_again(ir_graph *graph, ir_ref node);
 
 /* Nodes that are made from now on are parts of the next statement. Its number; 0: the graph has no causes.
@@ -67,8 +76,12 @@ void ir_cause_again(ir_graph *graph, ir_ref node);
 static inline uint32_t ir_cause_next(ir_graph *g) {
   return g->causes ? g->causes->current = ++g->causes->statements : 0;
 }
-/* The number of a statement that has made nothing may be given again, if it is the latest: what was made last
- * is of an earlier one. */
+/* The latest statement is none: nothing was made for it, and its number is given again. */
+static inline void ir_cause_withdraw(ir_graph *g, uint32_t statement) {
+  if (g->causes && statement) g->causes->statements = statement - 1, g->causes->current = 0;
+}
+/* The same of a statement that may have made something, where it is the latest: what was made last is of an
+ * earlier one. */
 static inline void ir_cause_unused(ir_graph *g, uint32_t statement) {
   if (!g->causes || g->causes->statements != statement) return;
   ir_cause last = *ir_cause_at(g, g->count - 1);

@@ -234,7 +234,8 @@ ir_ref ir_make_tensor(ir_graph *g, ir_op op, ir_dtype dtype, ir_ref shape, int64
   ir_ref ref = intern(g, &like);
   if (ref) g->shapes[ref] = shape;
   if (ref && batch) g->batches[ref] = batch;
-  if (g->causes && ref && ref < count && *ir_cause_at(g, ref)) ir_cause_again(g, ref);
+  if (ref < count && ref && g->causes && ir_cause_is_part(*ir_cause_at(g, ref)) && !ir_cause_is_given(op))
+    ir_cause_again(g, ref);
   if (ref >= count && g->letters_cap) ir_letters_derive(g, ref);
   return ref;
 }

@@ -3,14 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "frontend/text/statement_bits.h"
 #include "ir/lex/lex.h"
 #include "passes/ops/check.h"
 
 /* A place is 12 bits of a file's number, counted from 1, and 20 bits of a line. */
 enum { FILES_MOST = (1 << (32 - FE_LINE_BITS)) - 1 };
 
+enum { NO_ROOM = 1 << 30 }; /* no statement has a number near to it */
+
 void fe_statements_open(fe_statements *s, ir_graph *g) {
-  *s = (fe_statements){0};
+  *s = (fe_statements){.room_from = NO_ROOM};
   ir_causes_open(&s->causes, g);
 }
 
@@ -32,23 +35,18 @@ void fe_statements_free(fe_statements *s, ir_graph *g) {
 
 /* recording */
 
-/* A statement: the index of its site; how many operands it has, WRITTEN in the text, or ELSEWHERE, in
- * `given`; for each operand, how many steps to first sources there are to it from that source of its result.
- */
-enum { SITE_BITS = FE_SITE_BITS, COUNT_BITS = 3, STEP_BITS = 2, STEPS_MOST = (1 << STEP_BITS) - 1 };
-enum { SITES_MOST = (1 << SITE_BITS) - 1 };
-#define SEVERAL ((fe_statement)1 << 31)
-enum { ELSEWHERE = FE_FEW_GIVEN + 1, WRITTEN, SHIFTED /* two, of which the first is the second source */ };
-
 static fe_statement statement_of(const fe_statements *s, uint32_t number) {
   return number / FE_STATEMENT_BLOCK < s->block_count
              ? s->blocks[number / FE_STATEMENT_BLOCK][number % FE_STATEMENT_BLOCK]
              : 0;
 }
+/* The statement that waits for its place. */
+static uint32_t open_of(const fe_statements *s) { return s->open & ~FE_STATEMENT_AGAIN; }
+static bool is_like_another(const fe_statements *s) { return s->open & FE_STATEMENT_AGAIN; }
 static fe_statement_site site_of(const fe_statements *s, uint32_t number) {
   uint32_t at = statement_of(s, number) & SITES_MOST;
   if (at) return s->sites[at];
-  return (fe_statement_site){number && number == s->open ? s->open_text : NULL, 0};
+  return (fe_statement_site){number && number == open_of(s) ? s->open_text : NULL, 0};
 }
 static const char *text_of(const fe_statements *s, uint32_t number) { return site_of(s, number).text; }
 static uint32_t place_of(const fe_statements *s, uint32_t number) { return site_of(s, number).place; }
@@ -102,7 +100,8 @@ static uint32_t find_site(fe_statements *s, const ir_mem *mem, const char *text,
     if (site->text == text && site->place == place) found = s->slots[at];
   }
   if (!found) found = add_site(s, mem, text, place);
-  return s->recent[fe_site_hash(text, place) >> (64 - FE_RECENT_BITS)] = found;
+  if (!found) s->latest = NULL; /* there may be no sites */
+  return s->recent[fe_site_recent(text, place)] = found;
 }
 
 /* statements */
@@ -120,30 +119,35 @@ static bool add_blocks(fe_statements *s, const ir_mem *mem, uint32_t number) {
 
 /* Room for the statement; NULL: there is none. */
 static inline fe_statement *make_room(fe_statements *s, const ir_mem *mem, uint32_t number) {
-  if (number / FE_STATEMENT_BLOCK >= s->block_count && !add_blocks(s, mem, number)) return NULL;
-  return &s->blocks[number / FE_STATEMENT_BLOCK][number % FE_STATEMENT_BLOCK];
+  uint32_t block = number / FE_STATEMENT_BLOCK;
+  if (block >= s->block_count && !add_blocks(s, mem, number)) return NULL;
+  s->room = s->blocks[block];
+  s->room_from = block * FE_STATEMENT_BLOCK;
+  return &s->room[number - s->room_from];
 }
 
 /* The latest statement is another than the one that is like it. */
 static void note_again(fe_statements *s, ir_graph *g) {
-  *s->open_at = statement_of(s, s->like) & ~(fe_statement)SITES_MOST;
-  ir_cause_results(g, s->again_made, s->again);
-  s->again = 0;
+  uint32_t number = open_of(s);
+  s->open_at = make_room(s, g->mem, number);
+  s->open = s->open_at ? number : 0;
+  if (s->open_at) *s->open_at = statement_of(s, s->like) & ~(fe_statement)SITES_MOST;
+  ir_cause_results(g, s->again_made, number);
 }
 
 /* One line that records a value several times, as in a loop, is noted once: forgets the latest statement if
  * the one before it has the same site, or else notes it. Is it forgotten? */
 static bool forget(fe_statements *s, ir_graph *g, uint32_t place) {
-  if (place_of(s, s->like) != place) return note_again(s, g), false;
-  ir_cause_unused(g, s->again);
-  s->again = s->open = 0;
+  if (s->like_place != place) return note_again(s, g), false;
+  ir_cause_unused(g, open_of(s));
+  s->open = 0;
   s->forgotten_at = s->causes.statements;
   return true;
 }
 
 /* The latest statement has no place: its site is known. */
 static void close_latest(fe_statements *s, ir_graph *g) {
-  if (s->again && forget(s, g, 0)) return;
+  if (is_like_another(s) && forget(s, g, 0)) return;
   if (s->open) *s->open_at |= find_site(s, g->mem, s->open_text, 0);
   s->open = 0;
 }
@@ -152,36 +156,9 @@ static void close_latest(fe_statements *s, ir_graph *g) {
 static bool may_forget(const fe_statements *s, uint32_t number, const char *what, ir_cause cause,
                        const fe_statement *at) {
   uint32_t like = cause & ~IR_CAUSE_RESULT;
-  return cause & IR_CAUSE_RESULT && !(cause & IR_CAUSE_SET) && like != number && !*at && s->open != number &&
-         text_of(s, like) == what && count_of(s, like) < ELSEWHERE && !(statement_of(s, like) & SEVERAL);
-}
-
-/* Is the constant what became of that number, which had no dtype of its own? */
-static bool is_converted(const ir_graph *g, ir_ref constant, ir_ref number) {
-  const ir_node *a = ir_get(g, constant), *b = ir_get(g, number);
-  if (a->op != IR_OP_CONST || b->op != IR_OP_CONST || !b->weak) return false;
-  ir_dtype from = ir_is_float((ir_dtype)b->dtype) ? IR_F64 : IR_I64;
-  return ir_value_cast((ir_value){.i = b->arg}, from, (ir_dtype)a->dtype).i == a->arg;
-}
-
-uint32_t fe_statements_steps(const ir_graph *g, const ir_node *made, const ir_ref *given, uint32_t count) {
-  if (count > made->nsrc || count > FE_FEW_GIVEN || made->op == IR_OP_TUPLE) return 0;
-  bool shifted = made->op == IR_OP_ASSIGN && count == 2; /* of a write through a reference */
-  const ir_ref *src = made->src + shifted;
-  uint32_t all = (shifted ? (uint32_t)SHIFTED : count) << SITE_BITS;
-  for (uint32_t i = 0, unit = 1u << (SITE_BITS + COUNT_BITS); i < count; i++, unit <<= STEP_BITS) {
-    ir_ref at = src[i], wanted = given[i];
-    for (uint32_t end = all + STEPS_MOST * unit; at != wanted; all += unit) {
-      const ir_node *source = ir_get(g, at);
-      if (!source->nsrc) {
-        if (!is_converted(g, at, wanted)) return 0;
-        break;
-      }
-      if (all == end) return 0;
-      at = source->src[0];
-    }
-  }
-  return all;
+  return cause & IR_CAUSE_RESULT && !(cause & IR_CAUSE_SET) && like != number && !*at &&
+         open_of(s) != number && text_of(s, like) == what && count_of(s, like) < ELSEWHERE &&
+         !(statement_of(s, like) & SEVERAL);
 }
 
 /* Keeps operands that cannot be told from the node. Returns what says so. */
@@ -205,8 +182,9 @@ void fe_statements_end_any(fe_statements *s, ir_graph *g, uint32_t number, const
   ir_cause *cause = ir_cause_at(g, made);
   if (may_forget(s, number, what, *cause, at)) {
     close_latest(s, g);
-    s->again = s->open = number;
+    s->open = number | FE_STATEMENT_AGAIN;
     s->like = *cause & ~IR_CAUSE_RESULT;
+    s->like_place = place_of(s, s->like);
     s->again_made = made;
     s->open_at = at;
     s->open_text = what;
@@ -214,8 +192,8 @@ void fe_statements_end_any(fe_statements *s, ir_graph *g, uint32_t number, const
   }
   if (!several && *cause == number) *cause |= IR_CAUSE_RESULT;
   else ir_cause_results(g, made, number);
-  if (*at || s->open == number) { /* a further result */
-    if (s->again == number) note_again(s, g);
+  if (*at || open_of(s) == number) { /* a further result */
+    if (is_like_another(s) && open_of(s) == number) note_again(s, g);
     *at |= SEVERAL;
     return;
   }
@@ -225,6 +203,41 @@ void fe_statements_end_any(fe_statements *s, ir_graph *g, uint32_t number, const
   s->open_text = what;
   *at = several | fe_statements_steps(g, n, given, given_count);
   if (given_count && !(*at & ~SEVERAL)) *at |= keep_given(s, g->mem, number, given, given_count);
+}
+
+/* Is the result, which has that cause, one of a statement with the same words? It is noted until the place is
+ * known. */
+static inline bool is_again(fe_statements *s, uint32_t number, const char *what, ir_ref made,
+                            ir_cause cause) {
+  uint32_t like = cause & ~IR_CAUSE_RESULT;
+  if (!(cause & IR_CAUSE_RESULT) || cause & IR_CAUSE_SET || like == number || s->open) return false;
+  fe_statement known = statement_of(s, like);
+  if (!(known & SITES_MOST)) return false;
+  const fe_statement_site *site = &s->sites[known & SITES_MOST];
+  enum { FLAGS = ((1u << COUNT_BITS) - 1) | 1u << (31 - SITE_BITS) }; /* the count, and SEVERAL */
+  if (site->text != what || (known >> SITE_BITS & FLAGS) >= ELSEWHERE) return false;
+  s->open = number | FE_STATEMENT_AGAIN;
+  s->open_text = what;
+  s->like = like;
+  s->like_place = site->place;
+  s->again_made = made;
+  return true;
+}
+
+/* Apart, so that fe_statements_end_made saves no registers for it. */
+__attribute__((noinline)) static uint32_t end_apart(fe_statements *s, ir_graph *g, uint32_t number,
+                                                    const char *what, ir_ref made, const ir_ref *given,
+                                                    uint32_t given_count) {
+  if (ir_op_of(g, made) == IR_OP_CONST && ir_cause_of(g, made)) return 0;
+  fe_statements_end_any(s, g, number, what, made, given, given_count);
+  return number;
+}
+
+uint32_t fe_statements_end_made(fe_statements *s, ir_graph *g, uint32_t number, const char *what, ir_ref made,
+                                const ir_ref *given, uint32_t given_count) {
+  return is_again(s, number, what, made, *ir_cause_at(g, made))
+             ? number
+             : end_apart(s, g, number, what, made, given, given_count);
 }
 
 /* The first entry of `names` of that number or a larger one. */
@@ -259,7 +272,7 @@ void fe_statements_name_result(fe_statements *s, ir_graph *g, uint32_t number, i
 }
 
 void fe_statements_name(fe_statements *s, ir_graph *g, ir_ref value, const char *name) {
-  if (s->again) close_latest(s, g);
+  if (is_like_another(s)) close_latest(s, g);
   uint32_t number = fe_statements_of(g, value);
   const fe_statement_name *known = name_of(s, number);
   bool forgotten = value == s->again_made && s->forgotten_at == s->causes.statements;
@@ -282,7 +295,8 @@ void fe_statements_name(fe_statements *s, ir_graph *g, ir_ref value, const char 
 static uint32_t file_number(fe_statements *s, ir_graph *g, const char *file) {
   for (size_t i = s->file_count; i-- > 0;)
     if (s->files[i].given == file) return (uint32_t)i + 1;
-  if (s->file_count >= FILES_MOST || !IR_RESERVE(g->mem, s->files, s->file_cap, s->file_count + 1)) return 0;
+  if (s->file_count >= FILES_MOST || !IR_RESERVE(g->mem, s->files, s->file_cap, (size_t)s->file_count + 1))
+    return 0;
   int64_t name = ir_name(g, file, strlen(file));
   if (name < 0) return 0;
   s->files[s->file_count] = (fe_statement_file){file, ir_name_text(g, name)};
@@ -301,9 +315,9 @@ static uint32_t make_place(fe_statements *s, ir_graph *g, const char *file, int 
 }
 
 void fe_statements_place_any(fe_statements *s, ir_graph *g, uint32_t number, const char *file, int line) {
-  if (number > s->causes.statements || (number != s->open && place_of(s, number))) return;
+  if (number > s->causes.statements || (number != open_of(s) && place_of(s, number))) return;
   uint32_t place = make_place(s, g, file, line);
-  if (s->again && number == s->again && forget(s, g, place)) return;
+  if (is_like_another(s) && number == open_of(s) && forget(s, g, place)) return;
   fe_statement *at = place ? make_room(s, g->mem, number) : NULL;
   if (!at) return;
   uint32_t site = find_site(s, g->mem, number == s->open ? s->open_text : text_of(s, number), place);

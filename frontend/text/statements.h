@@ -28,6 +28,7 @@ typedef struct fe_statement_file {
   const char *text;  /* a name of the graph */
 } fe_statement_file;
 
+#define FE_STATEMENT_AGAIN ((uint32_t)1 << 31) /* it is like an earlier one */
 enum {
   FE_LINE_BITS = 20,
   FE_LINE_MOST = (1 << FE_LINE_BITS) - 1,
@@ -41,27 +42,32 @@ typedef struct fe_statements {
   ir_causes causes;
   fe_statement **blocks; /* by number, FE_STATEMENT_BLOCK in each; statement 0 is none */
   size_t block_count, block_cap;
+  fe_statement *room;       /* the block of the latest statement, */
+  uint32_t room_from;       /* and the number of its first */
   fe_statement_site *sites; /* 0: nothing is known */
   size_t site_count, site_cap;
   uint32_t *slots; /* a hash table of sites; 0: empty */
   size_t slot_count;
   uint32_t recent[FE_RECENT_SITES]; /* sites by their hash */
-  uint32_t open;                    /* the latest statement, whose site waits for its place; 0: none */
+  /* The latest statement, whose site waits for its place. If its result was one of a statement with the same
+   * words, `like`, it is noted, or forgotten, when the place is known. Fields that are stored together are
+   * apart: the compiler would make one vector of them, which takes longer. */
   fe_statement *open_at;
+  uint32_t open;         /* its number, perhaps with FE_STATEMENT_AGAIN; 0: none */
+  uint32_t forgotten_at; /* the number of statements when one was last forgotten */
   const char *open_text;
-  ir_ref *given; /* operands that `made` does not tell: a statement, how many it has, the first few */
+  uint32_t like;
+  uint32_t latest_number; /* of `latest` in a place */
+  const char *latest;     /* file of the latest place */
+  uint32_t like_place;    /* of `like` */
+  uint32_t file_count;
+  ir_ref again_made; /* the result */
+  ir_ref *given;     /* operands that `made` does not tell: a statement, how many it has, the first few */
   size_t given_count, given_cap;
   fe_statement_name *names; /* by number */
   size_t name_count, name_cap;
   fe_statement_file *files;
-  size_t file_count, file_cap;
-  const char *latest;     /* file of the latest place, */
-  uint32_t latest_number; /* and its number in a place */
-  /* The latest statement, if its result was one of a statement with the same words, `like`: it is noted, or
-   * forgotten, when its place is known. */
-  uint32_t again, like;  /* 0: none */
-  ir_ref again_made;     /* its result */
-  uint32_t forgotten_at; /* the number of statements when one was last forgotten */
+  size_t file_cap;
 } fe_statements;
 
 /* Let the graph's causes be noted. Neither may move until fe_statements_free, which forgets everything. */
@@ -74,9 +80,16 @@ void fe_statements_end_any(fe_statements *statements, ir_graph *g, uint32_t numb
 void fe_statements_place_any(fe_statements *statements, ir_graph *g, uint32_t number, const char *file,
                              int line);
 /* Where the operands are, if they can be told from the node: a statement without a site; 0: they cannot. */
+/* What follows does where the result was there before. */
+uint32_t fe_statements_end_made(fe_statements *statements, ir_graph *g, uint32_t number, const char *what,
+                                ir_ref made, const ir_ref *given, uint32_t given_count);
 uint32_t fe_statements_steps(const ir_graph *g, const ir_node *made, const ir_ref *given, uint32_t count);
 static inline uint64_t fe_site_hash(const char *text, uint32_t place) {
   return ((uint64_t)(uintptr_t)text ^ (uint64_t)place << 32) * 0x9e3779b97f4a7c15u; /* 2^64 / phi */
+}
+/* Its entry in `recent`: words of neighbouring lines lie at whatever distance, so that a sum does. */
+static inline uint32_t fe_site_recent(const char *text, uint32_t place) {
+  return ((uint32_t)(uintptr_t)text + 9 * place) % FE_RECENT_SITES;
 }
 
 /* Is the node's operand 1 the float constant that became of the number, to the bit? */
@@ -94,21 +107,22 @@ static inline uint32_t fe_statements_end(fe_statements *s, ir_graph *g, uint32_t
   if (!number || !made) return number;
   const ir_node *n = ir_get(g, made);
   ir_cause *cause = ir_cause_at(g, made);
-  if (*cause != number && n->op == IR_OP_CONST && *cause) return 0;
-  bool told =
-      given_count == 0 ||
-      (given_count <= n->nsrc && n->src[0] == given[0] &&
-       (given_count == 1 || (given_count == 2 && (n->src[1] == given[1] || fe_is_number(g, n, given[1])))));
-  fe_statement operands = given_count << FE_SITE_BITS;
-  if (*cause == number && !s->open && n->op != IR_OP_TUPLE && number / FE_STATEMENT_BLOCK < s->block_count &&
-      (told || (operands = fe_statements_steps(g, n, given, given_count)) != 0)) { /* a first result */
-    fe_statement *at = &s->blocks[number / FE_STATEMENT_BLOCK][number % FE_STATEMENT_BLOCK];
-    *cause = number | IR_CAUSE_RESULT;
-    *at |= operands;
-    s->open = number;
-    s->open_at = at;
-    s->open_text = what;
-    return number;
+  if (*cause != number) return fe_statements_end_made(s, g, number, what, made, given, given_count);
+  if (!s->open && n->op != IR_OP_TUPLE && number - s->room_from < FE_STATEMENT_BLOCK) {
+    fe_statement operands = given_count << FE_SITE_BITS;
+    bool told =
+        given_count == 0 ||
+        (given_count <= n->nsrc && n->src[0] == given[0] &&
+         (given_count == 1 || (given_count == 2 && (n->src[1] == given[1] || fe_is_number(g, n, given[1])))));
+    if (told || (operands = fe_statements_steps(g, n, given, given_count)) != 0) { /* a first result */
+      fe_statement *at = &s->room[number - s->room_from];
+      *cause = number | IR_CAUSE_RESULT;
+      *at |= operands;
+      s->open = number;
+      s->open_at = at;
+      s->open_text = what;
+      return number;
+    }
   }
   fe_statements_end_any(s, g, number, what, made, given, given_count);
   return number;
@@ -125,14 +139,24 @@ void fe_statements_name_result(fe_statements *statements, ir_graph *g, uint32_t 
 /* fe_statements_place where it is the latest statement, in the latest file, and the line has been one of that
  * operation lately. False: it has not been done. */
 static inline bool fe_statements_place_known(fe_statements *s, uint32_t number, const char *file, int line) {
-  if (!number || number != s->open || file != s->latest || (uint32_t)line >= FE_LINE_MOST || s->again)
-    return false;
-  uint32_t place = s->latest_number | (uint32_t)line,
-           known = s->recent[fe_site_hash(s->open_text, place) >> (64 - FE_RECENT_BITS)];
-  const fe_statement_site *site = &s->sites[known];
-  if (!known || site->text != s->open_text || site->place != place) return false;
+  if (!number || number != s->open || file != s->latest || (uint32_t)line >= FE_LINE_MOST) return false;
+  uint32_t place = s->latest_number | (uint32_t)line, known = s->recent[fe_site_recent(s->open_text, place)];
+  const fe_statement_site *site = &s->sites[known]; /* there is one where there is a latest file */
+  if (site->text != s->open_text || site->place != place) return false;
   *s->open_at |= known;
   s->open = 0;
+  return true;
+}
+/* fe_statements_place where it is the latest statement, in the latest file, and its result was one of that
+ * line: it is forgotten. False: it has not been done. */
+static inline bool fe_statements_place_again(fe_statements *s, ir_graph *g, uint32_t number, const char *file,
+                                             int line) {
+  if ((number | FE_STATEMENT_AGAIN) != s->open || file != s->latest ||
+      (s->latest_number | (uint32_t)line) != s->like_place || (uint32_t)line >= FE_LINE_MOST)
+    return false;
+  ir_cause_unused(g, number);
+  s->open = 0;
+  s->forgotten_at = s->causes.statements;
   return true;
 }
 /* The file and line of a statement, if it has none. */

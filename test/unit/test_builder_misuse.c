@@ -98,8 +98,8 @@ CASE(gather_mode, vf_gather(m->x, m->x, 0, (vf_gather_mode)7))
 CASE(pad_mode, vf_pad_with(m->x, VF_LIST(1, 1), (vf_pad_mode)9, (vf_value){0}))
 CASE(pad_entry, vf_pad_sized(m->x, 2, (vf_value[]){m->x, m->n}))
 CASE(pool_axes, vf_max_pool(m->x, 0, NULL, NULL, NULL, NULL))
-CASE(concat_size, vf_concat((vf_value[]){vf_input(m->graph, "p", VF_BOOL, VF_LIST((int64_t)1 << 62)),
-                                         vf_input(m->graph, "q", VF_BOOL, VF_LIST((int64_t)1 << 62))},
+CASE(concat_size, vf_concat((vf_value[]){vf_zeros(m->graph, VF_BOOL, VF_LIST((int64_t)1 << 62)),
+                                         vf_ones(m->graph, VF_BOOL, VF_LIST((int64_t)1 << 62))},
                             2, 0))
 CASE(batch_lack, vf_apply(m->graph, "move_axis_from_batch_dims", &m->x, 1, ""))
 CASE(batch_shape, vf_broadcast_batch_dims(m->batched, VF_LIST(3)))
@@ -159,8 +159,8 @@ CASE(half_number, vf_mul(vf_cast(m->x, VF_F16), vf_number(m->graph, 1e6)))
 CASE(ref_shape, vf_ref_set(m->ref, vf_input(m->graph, "five", VF_F32, VF_LIST(5))))
 CASE(write_batch, vf_ref_update(m->ref, m->batched, VF_WRITE_ADD))
 SPLIT(scan_writes, vf_scan(write_ref, (void *)m, 1, &m->batched, 0, NULL, 0, 3, false, out, NULL))
-SPLIT(prod_size, vf_value big = vf_input(m->graph, "b", VF_F32, VF_LIST((int64_t)1 << 54));
-      vf_grad(vf_prod(big, VF_ALL, false), 1, &big, out))
+SPLIT(prod_size, vf_value big = vf_expand(m->x, VF_LIST((int64_t)1 << 54, 4));
+      vf_grad(vf_prod(big, VF_ALL, false), 1, &m->x, out))
 SPLIT(reflect_size, vf_value some = vf_input_sized(m->graph, "s", VF_F32, 1, &m->n);
       vf_value y = vf_pad_with(some, VF_LIST(1, 1), VF_PAD_REFLECT, (vf_value){0});
       vf_grad(vf_sum(y, VF_ALL, false), 1, &some, out))
@@ -196,7 +196,9 @@ static const struct {
      "pad: entry 0 of the list of pads is a tensor; takes variables, integers and expressions of them (call "
      "7: pad %x, %x, %n)"},
     {pool_axes, GRAPH, "max_pool: 0 spatial axes; takes at least 1 and at most 16 (call 7: max_pool %x)"},
-    {concat_size, GRAPH, "concat: the sizes of axis 0 add up to 2^63 or more (call 9: concat %p, %q)"},
+    {concat_size, GRAPH,
+     "concat: the sizes of axis 0 add up to 2^63 or more (call 9: concat bool[4611686018427387904], "
+     "bool[4611686018427387904])"},
     {batch_lack, GRAPH,
      "move_axis_from_batch_dims: no batch dims to move from; x has shape f32[4]; takes at least one batch "
      "axis (call 7: move_axis_from_batch_dims %x)"},
@@ -285,7 +287,7 @@ static const struct {
      "scan: a function writes a reference, which has no batch axes, and the operands have; each element of "
      "the batch would leave another version: write the reference outside (call 7: scan %xs)"},
     {prod_size, GRAPH,
-     "prod: a size of 18014398509481984 elements is too large to differentiate (call 9: grad f32[], %b)"},
+     "prod: a size of 72057594037927936 elements is too large to differentiate (call 9: grad f32[], %x)"},
     {reflect_size, GRAPH,
      "pad: mode=reflect of axis 0, of size n, can be differentiated where the size is known to be 1, or at "
      "least 2; needs n >= 2, known: 1 <= n <= 8; declare n=2..8 (call 10: grad f32[], %s)"},

@@ -37,6 +37,11 @@ CASE(mesh_arrays, vf_mesh_part(m->mesh, "[x]", VF_LIST(8), 0, NULL, NULL, e))
 CASE(set_mesh, vf_graph_set_mesh(m->graph, NULL, e))
 CASE(tensor_part, vf_tensor_part(m->tensor, 0, NULL, NULL, e))
 CASE(sizes_program, vf_program_find_sizes(NULL, NULL, NULL, e))
+CASE(sizes_list, vf_program_find_sizes(m->program, NULL, NULL, e))
+CASE(cost_program, vf_program_cost(NULL, NULL, NULL, e))
+CASE(cost_result, vf_program_cost(m->program, NULL, NULL, e))
+CASE(import_path, vf_import_onnx(m->context, NULL, NULL, e))
+CASE(register_description, vf_register_op(m->context, NULL, e))
 CASE(constant_program, vf_program_set_constant(NULL, (vf_value){0}, in, NULL, NULL, e))
 CASE(view_graph, vf_data_view_create(NULL, e))
 CASE(jit_context, vf_jit_create(NULL, NULL, e))
@@ -83,6 +88,12 @@ static const struct {
     {tensor_part, "part: the list of first or last positions is NULL"},
     {sizes_program, "find_sizes: the program is NULL, as vf_compile gives where it fails: its error, or "
                     "vf_graph_message of the graph, says why"},
+    {sizes_list, "find_sizes: the list of inputs is NULL"},
+    {cost_program, "cost: the program is NULL, as vf_compile gives where it fails: its error, or "
+                   "vf_graph_message of the graph, says why"},
+    {cost_result, "cost: the result is NULL"},
+    {import_path, "import: the path is NULL"},
+    {register_description, "register: the description is NULL"},
     {constant_program, "set_constant: the program is NULL, as vf_compile gives where it fails: its error, or "
                        "vf_graph_message of the graph, says why"},
     {view_graph, "data_view: the graph is NULL, as vf_graph_create, _parse and vf_import_onnx give where "

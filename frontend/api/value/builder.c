@@ -148,7 +148,9 @@ __attribute__((noinline)) static vf_value place_slowly(vf_value x, const char *f
 }
 
 vf_value vf_at(vf_value x, const char *file, int line) {
-  return x.id && file && fe_statements_place_known(&x.graph->statements, x.graph->ended, file, line)
+  return x.id && file &&
+                 (fe_statements_place_known(&x.graph->statements, x.graph->ended, file, line) ||
+                  fe_statements_place_again(&x.graph->statements, &x.graph->ir, x.graph->ended, file, line))
              ? x
              : place_slowly(x, file, line);
 }

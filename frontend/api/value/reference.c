@@ -66,7 +66,7 @@ vf_ref vf_ref_view(vf_ref r, vf_value target) {
   fe_call c;
   /* reading through it checks nothing that a write must have: vf_ref_update does */
   bool good = begin(&c, "ref_view", &r, &target) != NULL;
-  if (good) ir_cause_unused(c.ir, c.statement); /* nothing is computed */
+  if (good) ir_cause_withdraw(c.ir, c.statement); /* nothing is computed */
   c.statement = 0;
   r.target = fe_end(&c, good ? target.id : 0);
   r.view = good && c.graph->is_session ? fe_session_keep_target(c.graph->context, r.target.id) : 0;
