@@ -144,3 +144,24 @@ f32[1,7,7,528]
 == the results are those of the reference evaluator
 $ viewfold check images.vf > /dev/null 2>&1 && echo same
 same
+
+== the loop over columns of a convolution stays inside that over lines where the L2 cache holds all panels
+<<< order.vf
+graph @lines(%x: f32[1,64,56,56], %w: f32[64,64,3,3]) {
+  %y = conv %x, %w padding=1
+  return %y
+}
+graph @panels(%x: f32[1,256,14,14], %w: f32[256,256,3,3]) {
+  %y = conv %x, %w padding=1
+  return %y
+}
+>>>
+<<< order.sh
+# order.sh GRAPH: the outer loops of the product, kernel 2
+viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' --graph "$1" order.vf |
+  sed -nE 's/^# kernel 2 .*reorder (a.*) a1[.]0 .*/\1/p'
+>>>
+$ sh order.sh lines
+a0 a2.0
+$ sh order.sh panels
+a2.0 a0
