@@ -27,9 +27,9 @@
 enum { F32_INFINITY = 0x7f800000, F32_QUIET = 0x00400000, F32_SIZE = 0x7fffffff };
 
 /* f32 rounded to bf16, still as f32: nearest even by carrying into the upper half; a NaN keeps its upper
- * payload. */
-static LLVMValueRef round_bf16(cg_emitter *e, uint32_t width, LLVMValueRef a) {
-  if (cg_target_rounds_bf16(e->target)) {
+ * payload. `whole`: a is an integer, so neither NaN nor subnormal. */
+static LLVMValueRef round_bf16(cg_emitter *e, uint32_t width, bool whole, LLVMValueRef a) {
+  if (cg_target_rounds_bf16(e->target, whole)) {
     LLVMTypeRef narrow = cg_vector(LLVMBFloatTypeInContext(e->context), width);
     LLVMValueRef stored =
         LLVMBuildBitCast(e->b, LLVMBuildFPTrunc(e->b, a, narrow, ""), cg_int(e, 16, width), "");
@@ -37,6 +37,7 @@ static LLVMValueRef round_bf16(cg_emitter *e, uint32_t width, LLVMValueRef a) {
   }
   LLVMValueRef bits = IS_INT(a), tie = AND(SHR(bits, 16), INT(32, 1));
   LLVMValueRef near = ADD(bits, ADD(tie, INT(32, 0x7fff)));
+  if (whole) return IS_F32(AND(near, INT(32, 0xffff0000)));
   LLVMValueRef is_nan = UNSIGNED_GT(AND(bits, INT(32, F32_SIZE)), INT(32, F32_INFINITY));
   LLVMValueRef kept = cg_select(e, is_nan, OR(bits, INT(32, F32_QUIET)), near);
   return IS_F32(AND(kept, INT(32, 0xffff0000)));
@@ -57,12 +58,16 @@ static LLVMValueRef round_f16_bits(cg_emitter *e, uint32_t width, LLVMValueRef a
   return IS_F32(OR(cg_select(e, is_nan, OR(size, INT(32, F32_QUIET)), rounded), sign));
 }
 
-LLVMValueRef cg_round_narrow(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a) {
-  if (dtype == IR_BF16) return round_bf16(e, width, a);
+/* To a narrow float, of an integer if `whole`. */
+static LLVMValueRef round_narrow(cg_emitter *e, ir_dtype dtype, uint32_t width, bool whole, LLVMValueRef a) {
+  if (dtype == IR_BF16) return round_bf16(e, width, whole, a);
   if (dtype != IR_F16) return a;
   if (!e->target->has_f16c) return round_f16_bits(e, width, a);
   LLVMTypeRef half = cg_vector(LLVMHalfTypeInContext(e->context), width);
   return LLVMBuildFPExt(e->b, LLVMBuildFPTrunc(e->b, a, half, ""), cg_vector(e->f32, width), "");
+}
+LLVMValueRef cg_round_narrow(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a) {
+  return round_narrow(e, dtype, width, false, a);
 }
 
 /* storage forms */
@@ -138,19 +143,19 @@ static LLVMValueRef round_to_odd(cg_emitter *e, uint32_t width, LLVMValueRef bit
 /* An f64 is rounded to odd with two digits more than the result has, which f32 holds exactly: at half the
  * least subnormal bf16, 2^-134, the last of ten digits is 2^-143, and the least f32 is 2^-149; below, any f32
  * as small gives 0. What overflows f32 overflows narrow floats too. */
-static LLVMValueRef narrow_f64(cg_emitter *e, ir_dtype to, uint32_t width, LLVMValueRef a) {
+static LLVMValueRef narrow_f64(cg_emitter *e, ir_dtype to, uint32_t width, bool whole, LLVMValueRef a) {
   unsigned digits = (to == IR_BF16 ? 8 : 11) + 2;
   LLVMValueRef odd = round_to_odd(e, width, IS_INT(a), 53 - digits);
   odd = LLVMBuildBitCast(e->b, odd, cg_vector(e->f64, width), "");
-  return cg_round_narrow(e, to, width, LLVMBuildFPTrunc(e->b, odd, cg_vector(e->f32, width), ""));
+  return round_narrow(e, to, width, whole, LLVMBuildFPTrunc(e->b, odd, cg_vector(e->f32, width), ""));
 }
 
-static LLVMValueRef float_to_float(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width,
+static LLVMValueRef float_to_float(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, bool whole,
                                    LLVMValueRef a) {
   if (to == IR_F64) return from == IR_F64 ? a : LLVMBuildFPExt(e->b, a, cg_vector(e->f64, width), "");
-  if (from != IR_F64) return cg_round_narrow(e, to, width, a);
+  if (from != IR_F64) return round_narrow(e, to, width, whole, a);
   if (to == IR_F32) return LLVMBuildFPTrunc(e->b, a, cg_vector(e->f32, width), "");
-  return narrow_f64(e, to, width, a);
+  return narrow_f64(e, to, width, whole, a);
 }
 
 /* An integer of more than `digits` digits rounded to odd, so that a float of that many holds it exactly. */
@@ -189,7 +194,7 @@ static LLVMValueRef int_to_float(cg_emitter *e, ir_dtype from, ir_dtype to, uint
   LLVMValueRef wide = halves      ? from_64_by_halves(e, is_signed, width, a)
                       : is_signed ? LLVMBuildSIToFP(e->b, a, type, "")
                                   : LLVMBuildUIToFP(e->b, a, type, "");
-  return float_to_float(e, first, to, width, wide);
+  return float_to_float(e, first, to, width, true, wide);
 }
 
 /* A float within the range of a 64-bit integer as that integer, by halves: x = h 2^32 + l with integers h and
@@ -248,7 +253,7 @@ LLVMValueRef cg_cast(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, 
     return LLVMBuildFCmp(e->b, LLVMRealUNE, a, LLVMConstNull(LLVMTypeOf(a)), "");
   if (to == IR_BOOL) return LLVMBuildICmp(e->b, LLVMIntNE, a, LLVMConstNull(LLVMTypeOf(a)), "");
   if (ir_is_float(from))
-    return ir_is_float(to) ? float_to_float(e, from, to, width, a) : float_to_int(e, to, width, a);
+    return ir_is_float(to) ? float_to_float(e, from, to, width, false, a) : float_to_int(e, to, width, a);
   if (ir_is_float(to)) return int_to_float(e, from, to, width, a);
   if (from == IR_BOOL && width > 1) return bool_to_int(e, to, width, a);
   return cg_resize(e, a, to == IR_INDEX ? 64 : cg_dtype_bits(to), width, cg_is_signed(from));

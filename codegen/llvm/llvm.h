@@ -97,9 +97,10 @@ void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const i
 bool cg_target_is_x86(const ir_target *target); /* x86-64 */
 /* The function's stack is aligned to vectors. */
 void cg_target_align_stack(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
-bool cg_target_rounds(const ir_target *target);      /* floor, ceil, trunc and round in one instruction */
-bool cg_target_rounds_bf16(const ir_target *target); /* f32 to bf16 in one instruction, with our bits */
-bool cg_target_gathers(const ir_target *target);     /* masked gathers of 4- and 8-byte elements */
+bool cg_target_rounds(const ir_target *target); /* floor, ceil, trunc and round in one instruction */
+/* f32 to bf16 in one instruction, with our bits, of integers if `whole` */
+bool cg_target_rounds_bf16(const ir_target *target, bool whole);
+bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
 /* Are vectors of 64-bit integers and of floats converted by halves? No instruction converts them, and four
  * elements by halves take fewer instructions than one by one; two do not. */
 bool cg_target_halves_64(const ir_target *target);

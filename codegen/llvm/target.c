@@ -35,8 +35,9 @@ bool cg_target_rounds(const ir_target *target) {
 
 static bool is_aarch64(const ir_target *target) { return !strncmp(target->triple, "aarch64-", 8); }
 
-/* BFCVT of AArch64. VCVTNEPS2BF16 of AVX-512 gives zeros for subnormal results. */
-bool cg_target_rounds_bf16(const ir_target *target) {
+/* BFCVT of AArch64. VCVTNEPS2BF16 of AVX-512 gives zeros for subnormal results, which no integer has. */
+bool cg_target_rounds_bf16(const ir_target *target, bool whole) {
+  if (whole && has_feature(target, "avx512bf16")) return has_feature(target, "avx512vl");
   return is_aarch64(target) && has_feature(target, "bf16");
 }
 
