@@ -124,7 +124,8 @@ VF_API vf_status vf_npy_write(vf_tensor *tensor, const char *path, vf_error *err
  * Python. False after failing, with the reason noted in the graph. */
 VF_API bool vf_grad_tree(vf_value output, const vf_tree *parameters, vf_tree *gradients);
 
-/* Gradient descent: speed = momentum * speed + gradient; weight -= rate * speed. speeds NULL: without. */
+/* Gradient descent: speed = momentum * speed + gradient; weight -= rate * speed. speeds NULL: without, and
+ * momentum is 0. */
 VF_API void vf_sgd(int count, vf_value *weights, const vf_value *gradients, vf_value *speeds, vf_value rate,
                    double momentum);
 /* Adam (Kingma & Ba 2015), with the weight decay of Loshchilov & Hutter (2019). step counts from 1, a scalar
@@ -175,7 +176,7 @@ typedef struct vf_import_options {
   void *user;
 } vf_import_options;
 
-/* The graph of an ONNX model: a file of operator sets 7 to 26, with its weights inside or in files beside it,
+/* The graph of an ONNX model: a file of operator sets 1 to 28, with its weights inside or in files beside it,
  * which are mapped and stay so as long as the graph or a program of it uses them. Inputs and outputs have the
  * names that the model gives them; symbolic sizes are variables. options may be NULL. NULL after failing:
  * VF_ERR_IO, VF_ERR_INVALID (a damaged file, a model that breaks a rule), VF_ERR_UNSUPPORTED (an operator or

@@ -390,10 +390,11 @@ static bool refuse_overlap(const vf_program *p, const fe_overlap_pair *o, ir_err
   ir_fail(
       error, IR_ERR_INVALID,
       "program @%.60s: output %.60s overlaps %s %.60s in memory; give each output memory that nothing else "
-      "uses",
+      "uses%s",
       rt_program_name(p->program), vf_port_name(p, VF_OUTPUT, (int)o->output),
       o->with_input ? "input" : "output",
-      vf_port_name(p, o->with_input ? VF_INPUT : VF_OUTPUT, (int)o->first));
+      vf_port_name(p, o->with_input ? VF_INPUT : VF_OUTPUT, (int)o->first),
+      o->with_input ? "; what a run changes in place is a reference, vf_ref_input" : "");
   return false;
 }
 

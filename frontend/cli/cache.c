@@ -1,7 +1,11 @@
 /* `viewfold cache`: the compiled kernels kept on disk. */
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "frontend/cli/cli.h"
 #include "frontend/cli/graph.h"
@@ -89,6 +93,29 @@ static int prune_cache(rt_disk *disk, const char *max, ir_error *error) {
   return CLI_BAD_INPUT;
 }
 
+/* Could the first store make the directory? What is missing first on the way is made and removed again. errno
+ * says why not. */
+static bool can_be_made(const char *directory) {
+  char path[PATH_MAX];
+  struct stat found;
+  size_t length = strlen(directory);
+  if (length >= sizeof path) return true; /* refused where it is opened */
+  memcpy(path, directory, length + 1);
+  for (size_t i = 1; i <= length; i++) {
+    if (path[i] && path[i] != '/') continue;
+    char end = path[i];
+    path[i] = 0;
+    if (stat(path, &found) != 0) {
+      if (errno != ENOENT) return true; /* said where it is opened */
+      if (mkdir(path, 0700) != 0) return errno == EEXIST;
+      (void)!rmdir(path);
+      return true;
+    }
+    path[i] = end;
+  }
+  return true;
+}
+
 static int verify_cache(rt_disk *disk, ir_error *error) {
   rt_disk_verified done;
   if (rt_disk_verify(disk, print_damaged, NULL, &done, error) != IR_OK) return cli_failure("cache", error);
@@ -97,6 +124,21 @@ static int verify_cache(rt_disk *disk, ir_error *error) {
   if (done.unread) printf(", %llu not to be read", (unsigned long long)done.unread);
   printf("\n");
   return done.damaged || done.unread ? CLI_CHECK_FAILED : CLI_OK;
+}
+
+static int fail_unmade(const char *directory, const char *why) {
+  fprintf(stderr,
+          "viewfold cache: %s is not used: %s; name a directory that can be made and written in "
+          "VIEWFOLD_CACHE_DIR\n",
+          directory, why);
+  return CLI_BAD_INPUT;
+}
+
+static bool removes_all(const char *action) {
+  static const char *const words[] = {"clear", "clean", "purge", "remove", "rm", "delete", "reset", "flush"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcmp(action, words[i]) == 0) return true;
+  return false;
 }
 
 int cli_cache(int argc, char **argv) {
@@ -108,7 +150,8 @@ int cli_cache(int argc, char **argv) {
   if (!action) return cli_usage("cache", "no action given; expected stat, prune or verify");
   bool prune = strcmp(action, "prune") == 0, verify = strcmp(action, "verify") == 0;
   if (!prune && !verify && strcmp(action, "stat") != 0)
-    return cli_usage("cache", "unknown action '%s'; expected stat, prune or verify", action);
+    return cli_usage("cache", "unknown action '%s'; expected stat, prune or verify%s", action,
+                     removes_all(action) ? "; `viewfold cache prune --max 0` removes all" : "");
   if (max && !prune) return cli_usage("cache", "--max belongs to prune");
   ir_error error = {0};
   rt_disk *disk = rt_disk_open(&ir_mem_libc, NULL, 0, &error);
@@ -116,6 +159,8 @@ int cli_cache(int argc, char **argv) {
   if (!*rt_disk_directory(disk))
     status =
         cli_usage("cache", "there is no cache: VIEWFOLD_CACHE_DIR, XDG_CACHE_HOME and HOME are all unset");
+  else if (!can_be_made(rt_disk_directory(disk)))
+    status = fail_unmade(rt_disk_directory(disk), strerror(errno));
   else if (prune) status = prune_cache(disk, max, &error);
   else status = verify ? verify_cache(disk, &error) : stat_cache(disk, &error);
   rt_disk_close(disk);

@@ -61,6 +61,31 @@ static const command *find_command(const char *name) {
   return NULL;
 }
 
+/* Commands as other compilers and interpreters call them. */
+#define BUILD "`viewfold build FILE.vf` makes an object file, and `viewfold run` compiles by itself"
+#define RUN   "`viewfold run FILE.vf` compiles a graph and runs it"
+static const struct {
+  const char *name, *instead;
+} elsewhere[] = {
+    {"compile", BUILD},
+    {"jit", RUN},
+    {"exec", RUN},
+    {"execute", RUN},
+    {"eval", RUN},
+    {"evaluate", RUN},
+    {"start", RUN},
+    {"test", "`viewfold check FILE.vf` compares a graph with its evaluation"},
+    {"verify", "`viewfold check FILE.vf` compares a graph with its evaluation"},
+    {"export",
+     "`viewfold build FILE.vf` makes an object file, and `viewfold import MODEL.onnx -o FILE.vf` a text"},
+    {"convert", "`viewfold import MODEL.onnx -o FILE.vf` makes a text of a model"},
+    {"profile", "`viewfold run --profile` tells where time goes"},
+    {"time", "`viewfold run --time` measures"},
+    {"clean", "`viewfold cache prune --max 0` removes what is kept"},
+};
+#undef BUILD
+#undef RUN
+
 static int fail_unknown_command(const char *name) {
   const char *names[COMMANDS + 2];
   for (size_t i = 0; i < COMMANDS; i++) names[i] = commands[i].name;
@@ -72,6 +97,9 @@ static int fail_unknown_command(const char *name) {
                      name);
   if (strcmp(name, "-v") == 0 || strcmp(name, "-V") == 0) near = "--version";
   if (near) return cli_usage("", "unknown %s '%s'; did you mean %s?", kind, name, near);
+  for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+    if (strcmp(elsewhere[i].name, name) == 0)
+      return cli_usage("", "unknown command '%s'; %s", name, elsewhere[i].instead);
   char list[400];
   return cli_usage("", "unknown %s '%s'; the commands are %s", kind, name,
                    cli_word_list(names, COMMANDS, list, sizeof list));

@@ -52,6 +52,8 @@ static const struct {
     {"dump", "--out", "it prints to standard output, as in: viewfold dump --stage=loops FILE.vf > loops.txt"},
     {"dump", "--threads", "VIEWFOLD_THREADS says how many"},
     {"build", "--threads", "VIEWFOLD_THREADS says how many"},
+    {"run", "-o", "--out NAME=FILE.npy writes the value %NAME to a file"},
+    {"run", "--output", "--out NAME=FILE.npy writes the value %NAME to a file"},
     {"run", "--seed", "inputs are given by --in; `viewfold check` makes them of seeds"},
     {"run", "--verbose", "VIEWFOLD_DEBUG=log,perf prints what is done"},
     {"run", "--debug", "VIEWFOLD_DEBUG=nan,inf looks for these, and log,perf prints what is done"},

@@ -131,7 +131,11 @@ static bool list_value(ir_parser *p) {
       ir_lex_next(&p->lex);
       wants_item = false;
     } else if (!wants_item) {
-      if (!ir_lex_accept(&p->lex, ',')) return ir_lex_fail(&p->lex, "bad list", "',' or ']'");
+      if (!ir_lex_accept(&p->lex, ','))
+        return ir_lex_fail(&p->lex, "bad list",
+                           ir_lex_is(&p->lex, ':')
+                               ? "',' or ']'; a pair is a list, as in [[0,1],[0,3]] for 0:1,0:3"
+                               : "',' or ']'");
       wants_item = true;
     } else {
       ir_attr item;

@@ -162,7 +162,9 @@ bool ir_parse_after_attributes(ir_parser *p, bool attributes) {
     return ir_lex_fail(&p->lex, "an operand behind attributes", "operands first, as in sum %x axes=[0]");
   if (ir_lex_is(&p->lex, '-') && p->lex.token.text[1] == '-')
     return ir_lex_fail(&p->lex, "no comment", "'#', with which a comment begins");
-  if (ir_lex_is(&p->lex, '%') || ir_parse_at_literal(p))
+  if (ir_lex_is(&p->lex, '%'))
+    return ir_lex_fail(&p->lex, "operands side by side", "',' between them, as in add %x, %y");
+  if (ir_parse_at_literal(p))
     return ir_parse_about_attributes(
         p, ir_lex_fail(&p->lex, "operands side by side",
                        "',' between them, as in add %x, %y; an attribute has its name, as in axis=0"));

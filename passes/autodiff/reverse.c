@@ -359,7 +359,8 @@ static bool pull_while(pass_differentiation *w, pass_control *c, uint8_t *wanted
   if (ir_get(g, c->length)->arg < 0)
     return op_refuse(g,
                      "%s: while_loop has no declared bound; its reverse-mode derivative keeps the state of "
-                     "each iteration, so it needs one: declare the largest number of iterations",
+                     "each iteration, so it needs one: declare the largest number of iterations, "
+                     "max_trips, which is bound=N in text",
                      c->who) != 0;
   ir_function body = ir_function_of(g, c->func), condition = ir_function_of(g, c->second_func);
   ir_ref holds = condition.results[0];

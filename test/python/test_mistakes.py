@@ -236,7 +236,7 @@ ROWS = (
     (lambda: vf.cond(lambda: True, lambda a: a, lambda a: a, X), TypeError, "the predicate is a truth value, as x.sum\\(\\) > 0, and got a function"),
     (lambda: vf.nn.layer_norm(X, (3,)), TypeError, "the weight is an array, and got \\(3,\\)"),
     (lambda: X.at[0].plus(1), AttributeError, "x.at\\[i\\] has no plus; it has get\\(\\), and set\\(y\\), add\\(y\\)"),
-    (lambda: X[0][0][0], IndexError, "an index of 1 axis for an array of 0"),
+    (lambda: X[0][0][0], IndexError, "an index of 1 axis for an array of 0 axes, of shape \\(\\)"),
     (lambda: vf.compile("graph @f(%x: f32[2]) {\n  return %x\n}\n").run(X), AttributeError, "a Program has no run; it is called"),
     (lambda: vf.arange(X), TypeError, "arange: stop is an array of shape"),
     (lambda: vf.array(range(3)), TypeError, "range is no array: .*; vf.array\\(list\\(x\\)\\) takes its elements"),

@@ -137,7 +137,7 @@ graph @g(%x: f32[4]) {
   return %y
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:4:1: error: unexpected text after return, found the end of the text, expected '}'
+! a.vf:4:1: error: a graph without an end, found the end of the text, expected '}'
 ? 2
 
 == an attribute that is not there
@@ -369,7 +369,7 @@ graph @g(%x: f32[4,3], %i: f32[2]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: take: the indices have shape f32[2]; x has shape f32[4,3]; indices must be integers
+! a.vf:2:3: error: take: the indices have shape f32[2]; x has shape f32[4,3]; indices must be integers: cast them, dtype=i32
 ? 2
 
 == a negative size
@@ -934,7 +934,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:3: error: take_along_axis: the indices have shape f32[3,4]; x has shape f32[3,4]; indices must be integers
+! a.vf:2:3: error: take_along_axis: the indices have shape f32[3,4]; x has shape f32[3,4]; indices must be integers: cast them, dtype=i32
 ? 2
 
 == a window of no axes
@@ -1105,6 +1105,21 @@ $ viewfold tune
 $ viewfold cache prun
 ! viewfold cache: unknown action 'prun'; expected stat, prune or verify
 ! Try 'viewfold cache --help'.
+? 2
+$ viewfold cache clear
+! viewfold cache: unknown action 'clear'; expected stat, prune or verify; `viewfold cache prune --max 0` removes all
+! Try 'viewfold cache --help'.
+? 2
+
+== a cache that cannot be made
+$ VIEWFOLD_CACHE_DIR=/proc/nope viewfold cache stat
+! viewfold cache: /proc/nope is not used: No such file or directory; name a directory that can be made and written in VIEWFOLD_CACHE_DIR
+? 2
+$ VIEWFOLD_CACHE_DIR=/proc/nope viewfold cache prune
+! viewfold cache: /proc/nope is not used: No such file or directory; name a directory that can be made and written in VIEWFOLD_CACHE_DIR
+? 2
+$ VIEWFOLD_CACHE_DIR=/proc/nope viewfold cache verify
+! viewfold cache: /proc/nope is not used: No such file or directory; name a directory that can be made and written in VIEWFOLD_CACHE_DIR
 ? 2
 
 == a dump of nothing
@@ -1389,7 +1404,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:18: error: operands side by side, found '%', expected ',' between them, as in add %x, %y; an attribute has its name, as in axis=0; matmul has no attributes
+! a.vf:2:18: error: operands side by side, found '%', expected ',' between them, as in add %x, %y
 ? 2
 
 == operands in brackets
@@ -1704,7 +1719,7 @@ $ viewfold good.vf
 
 == an option of one letter
 $ viewfold run good.vf --in x=[1,2] -o y.npy
-! viewfold run: unknown option '-o'; did you mean --out?
+! viewfold run: unknown option '-o'; --out NAME=FILE.npy writes the value %NAME to a file
 ! Try 'viewfold run --help'.
 ? 2
 
@@ -2048,7 +2063,7 @@ $ viewfold -v
 ! Try 'viewfold --help'.
 ? 2
 $ viewfold compile good.vf
-! viewfold: unknown command 'compile'; the commands are index, run, check, dump, pass, show, build, import, explain, bench, tune, cache, devices, rules, ops, mesh and reshard
+! viewfold: unknown command 'compile'; `viewfold build FILE.vf` makes an object file, and `viewfold run` compiles by itself
 ! Try 'viewfold --help'.
 ? 2
 $ viewfold run good.vf --tol 1

@@ -559,8 +559,8 @@ static void test_indirection(void **state) {
   };
   CHECK_ALL(check_typed, good);
   static const record_refused bad[] = {
-      {"take f32[2] f32[2]",
-       "take: the indices have shape f32[2]; x has shape f32[2]; indices must be integers"},
+      {"take f32[2] f32[2]", "take: the indices have shape f32[2]; x has shape f32[2]; indices must be "
+                             "integers: cast them, dtype=i32"},
       {"take_along_axis f32[2,3] i64[2]", "take_along_axis: the indices have shape i64[2]; x has shape "
                                           "f32[2,3]; the indices must have 2 axes, as x has"},
       {"take_along_axis f32[2,3] i64[3,3] axis=1", "take_along_axis: axis 0 has size 2 in x and 3 in the "

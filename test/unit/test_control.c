@@ -189,7 +189,8 @@ static void test_refused(void **state) {
       {"ranks", "scan: result 2 is f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]; stacked, it has one more axis, and "
                 "a tensor has at most 16 axes"},
       {"endless", "grad: while_loop has no declared bound; its reverse-mode derivative keeps the state of "
-                  "each iteration, so it needs one: declare the largest number of iterations"},
+                  "each iteration, so it needs one: declare the largest number of iterations, max_trips, "
+                  "which is bound=N in text"},
   };
   vf_context *c = api_context();
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {

@@ -67,6 +67,10 @@ static void refused(void **state) {
   api_check_reason(vf_graph_message(g), message);                                                            \
   vf_graph_clear_error(g)
   REFUSED(vf_sgd(1, &w, &x, NULL, x, 0), "sgd: the rate has shape f32[2]; it must be a scalar");
+  REFUSED(
+      vf_sgd(1, &w, &x, NULL, rate, 0.9),
+      "sgd: the list of speeds is NULL, and the momentum 0.9; give a speed for each weight, zeros at first, "
+      "or a momentum of 0");
   REFUSED(vf_adam(1, &w, &x, &means, &squares, rate, step, &empty),
           "adam: the size of options is 0; it must be sizeof(vf_adam_options)");
   REFUSED(vf_adam(1, &w, &x, &means, &squares, rate, vf_integer(g, 0), NULL),

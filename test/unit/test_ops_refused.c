@@ -331,10 +331,10 @@ static void test_contractions_refusals(void **state) {
       {"matmul f32[2,2,3] f32[3,3,4]",
        "matmul: batch sizes 2 and 3 do not broadcast; operands have shapes f32[2,2,3] and "
        "f32[3,3,4]; axes before the last two must be equal or 1"},
-      {"gather f32[3] f32[2]",
-       "gather: the indices have shape f32[2]; x has shape f32[3]; indices must be integers"},
-      {"gather f32[3] bool[2]",
-       "gather: the indices have shape bool[2]; x has shape f32[3]; indices must be integers"},
+      {"gather f32[3] f32[2]", "gather: the indices have shape f32[2]; x has shape f32[3]; indices must be "
+                               "integers: cast them, dtype=i32"},
+      {"gather f32[3] bool[2]", "gather: the indices have shape bool[2]; x has shape f32[3]; indices must be "
+                                "integers: cast them, dtype=i32"},
       {"take f32[3] i64[2] axis=1",
        "take: axis 1 is out of range; x has shape f32[3]; the axis must lie in -1..0"},
       {"gather f32[] i64[2]", "gather: axis 0 is out of range; x has shape f32[], which has no axes"},
@@ -351,8 +351,8 @@ static void test_contractions_refusals(void **state) {
        "gather: axis 0 is shared, but has size 2 in x and n in the indices, of shapes f32[2,3] and i64[n]; "
        "equal sizes "
        "are shared; needs 2 == n, known: 1 <= n <= 8; declare n=2..2"},
-      {"scatter f32[3] f32[2] 0",
-       "scatter: the indices have shape f32[2]; x has shape f32[3]; indices must be integers"},
+      {"scatter f32[3] f32[2] 0", "scatter: the indices have shape f32[2]; x has shape f32[3]; indices must "
+                                  "be integers: cast them, dtype=i32"},
       {"scatter i32[3] i64[2] f32[2]", "scatter: the update has shape f32[2]; x has shape i32[3], and keeps "
                                        "its dtype; cast the update to i32"},
       {"scatter_add f32[3,2] i64[2] f32[3,2]", "scatter_add: the update has shape f32[3,2]; x has shape "
@@ -382,12 +382,12 @@ static void test_leaves_refusals(void **state) {
       {"data values=3", "data: attribute values is 3; it is a list of numbers, nested or flat"},
       {"data values=[1,[2]]", "data: values are ragged: a list stands where a number was expected; lists of "
                               "one depth must have one length"},
-      {"data values=[[1,2],[3]]",
-       "data: values are ragged: a list of 2 was expected at depth 1; lists of one depth must have one "
-       "length"},
-      {"data values=[[1],2]",
-       "data: values are ragged: a list of 1 was expected at depth 1; lists of one depth must have one "
-       "length"},
+      {"data values=[[1,2],[3]]", "data: values are ragged: a list of 2 was expected at depth 1, and [1] is "
+                                  "one of 1; lists of one depth must have one "
+                                  "length"},
+      {"data values=[[1],2]", "data: values are ragged: a list of 1 was expected at depth 1, and [1] is no "
+                              "list; lists of one depth must have one "
+                              "length"},
       {"data values=[1,2,3] shape=[2,2]", "data: shape i32[2,2] takes 4 elements; values has 3"},
       {"data values=[1] shape=[n]",
        "data: size n of axis 0 in shape [n] is not constant; literal elements have a constant "

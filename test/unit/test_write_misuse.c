@@ -36,7 +36,8 @@ typedef struct misuse {
       "give each memory of its own"
 #define OUTPUT_OVERLAPS                                                                                      \
   "evaluate: output y overlaps the reference a in memory, which is changed; give each memory of its own",    \
-      "program @one: output y overlaps input a in memory; give each output memory that nothing else uses"
+      "program @one: output y overlaps input a in memory; give each output memory that nothing else uses; "  \
+      "what a run changes in place is a reference, vf_ref_input"
 #define MISSING(program, input)                                                                              \
   "input %" input " of type f32[4] has no data; bind every input that a result depends on",                  \
       "program @" program ": the buffer of input " input " is NULL"

@@ -78,7 +78,7 @@ static void test_overlaps(void **state) {
   check_refused(
       p, (const void *[]){memory, memory + 4}, (void *[]){memory + 1},
       "program @both: output y overlaps input a in memory; give each output memory that nothing else "
-      "uses");
+      "uses; what a run changes in place is a reference, vf_ref_input");
   CHECK(memory, 1, 2, 3, 4, 5, 6, 7, 8);
   api_run(p, (const void *[]){memory, memory + 4}, (void *[]){y}, NULL);
   CHECK(memory, 6, 8, 10, 12, 5, 6, 7, 8);

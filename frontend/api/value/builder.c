@@ -204,7 +204,9 @@ ir_ref fe_as_size(ir_graph *g, ir_ref value) {
 static bool check_list(fe_call *c, const char *what, int count, bool given) {
   if (count < 0 || count > FE_LIST_MAX)
     return fe_refuse(c, "%s has %d entries; a tensor has at most %d axes", what, count, IR_MAX_RANK);
-  return count == 0 || given || fe_refuse(c, "%s of %d entries is NULL", what, count);
+  return count == 0 || given ||
+         fe_refuse(c, "%s of %d entries is NULL; VF_LIST(1, 0) writes a list of integers, and how many", what,
+                   count);
 }
 
 bool fe_list(fe_call *c, const char *what, int count, const int64_t *list, ir_ref out[FE_LIST_MAX]) {

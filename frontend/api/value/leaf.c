@@ -4,6 +4,7 @@
 #include "frontend/api/api.h"
 #include "frontend/session/lazy.h"
 #include "ir/arith.h"
+#include "passes/ops/check.h"
 #include "passes/ops/ops.h"
 
 /* Refuse an empty name, and one that the list has already. */
@@ -41,9 +42,23 @@ static bool is_addressable(fe_call *c, const char *name, vf_dtype dtype, const i
                    name, ADDRESS_BITS, at, (long long)largest);
 }
 
+/* Is no size a negative number, by which other libraries declare one that varies? */
+static bool no_negative(fe_call *c, const ir_ref *shape, int rank) {
+  ir_graph *g = c->ir;
+  int64_t size;
+  for (int i = 0; i < rank; i++)
+    if (ir_is_const(g, shape[i], &size) && size < 0)
+      return fe_refuse(
+          c,
+          "size %lld of axis %d in shape %s is negative; every size must be >= 0; one that varies "
+          "is a variable: vf_variable(graph, \"n\", 1, 64, 1), of which vf_input_sized makes a shape",
+          (long long)size, i, OP_LIST(shape, (size_t)rank));
+  return true;
+}
+
 static vf_value declare_input(fe_call *c, const char *name, vf_dtype dtype, const ir_ref *shape, int rank) {
   vf_graph *g = c->graph;
-  if (!is_addressable(c, name, dtype, shape, rank)) return fe_end(c, 0);
+  if (!no_negative(c, shape, rank) || !is_addressable(c, name, dtype, shape, rank)) return fe_end(c, 0);
   ir_ref made = op_input(c->ir, name, strlen(name), (ir_dtype)dtype, shape, (size_t)rank);
   if (made && !fe_graph_add(g, &g->inputs, &g->input_count, &g->input_cap, name, strlen(name), made))
     made = 0;

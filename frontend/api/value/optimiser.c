@@ -47,10 +47,26 @@ static bool check_lists(const char *who, vf_value rate, int count, vf_value *wei
   return false;
 }
 
+/* A momentum needs speeds, which it multiplies. Else as above. */
+static bool check_momentum(vf_value rate, int count, vf_value *weights, const vf_value *speeds,
+                           double momentum) {
+  fe_call c;
+  if (speeds || momentum == 0 || count == 0) return true;
+  if (fe_begin(&c, "sgd", &rate, 1))
+    fe_refuse(&c,
+              "the list of speeds is NULL, and the momentum %g; give a speed for each weight, zeros at "
+              "first, or a momentum of 0",
+              momentum);
+  vf_value failed = fe_end(&c, 0);
+  for (int i = 0; i < count; i++) weights[i] = failed;
+  return false;
+}
+
 void vf_sgd(int count, vf_value *weights, const vf_value *gradients, vf_value *speeds, vf_value rate,
             double momentum) {
   const list lists[] = {{"weights", weights}, {"gradients", gradients}, {"speeds", speeds}};
   if (!check_lists("sgd", rate, count, weights, lists, speeds ? 3 : 2)) return;
+  if (!check_momentum(rate, count, weights, speeds, momentum)) return;
   for (int i = 0; i < count; i++) {
     vf_value speed = gradients[i];
     if (speeds) speed = speeds[i] = vf_add(scaled(speeds[i], momentum), gradients[i]);

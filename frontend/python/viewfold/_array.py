@@ -147,7 +147,10 @@ class Array(_native.Array):
     def __str__(self) -> str:
         from ._text import elements
 
-        return elements(self) if self._state != "traced" else repr(self)
+        if self._state != "traced":
+            return elements(self)
+        said = repr(self)
+        return said if _native.tracing() is None else f"{said[:-1]}; vf.print('{{}}', x) shows its elements when the function runs>"
 
     def __format__(self, how: str) -> str:
         if how and self.ndim:

@@ -40,7 +40,8 @@ def _normalise(x: Array, key: Any) -> list[Any]:
     if len(dots) > 1:
         raise IndexError("an index has at most one `...`")
     if taken > x.ndim:
-        raise IndexError(f"an index of {taken} ax{'is' if taken == 1 else 'es'} for an array of {x.ndim}, of shape {x.shape}")
+        raise IndexError(f"an index of {taken} ax{'is' if taken == 1 else 'es'} for an array of {x.ndim} ax{'is' if x.ndim == 1 else 'es'}, "
+                         f"of shape {x.shape}")
     at = dots[0] if dots else len(items)
     items = items[:at] + [slice(None)] * (x.ndim - taken) + items[at + 1:]
     _check_arrays(items, x.shape)

@@ -78,6 +78,15 @@ class _Jit:
             dims.extend(self.dims.get(name, ()) if not path else () for path in paths)
         return names, dims
 
+    def _unhashable(self, fixed: tuple[tuple[Any, Any], ...]) -> str:
+        """Which of the static arguments cannot be a key, and what would be in its place."""
+        for name, (kind, _) in fixed:
+            if getattr(kind, "__hash__", None) is None:
+                named = self.parameters[name] if isinstance(name, int) and name < len(self.parameters) else name
+                instead = {list: "; give a tuple", dict: "; give a tuple of its items", set: "; give a frozenset"}.get(kind, "")
+                return f"{named} is of type {kind.__name__}{instead}: "
+        return ""
+
     def _check_sizes(self, name: str, shape: tuple[int, ...], wanted: tuple[Any, ...]) -> None:
         fits = len(wanted) == len(shape) and all(
             d.takes(s) if isinstance(d, Dim) else d == s or not isinstance(d, int) for d, s in zip(wanted, shape))
@@ -121,8 +130,8 @@ class _Jit:
         try:
             traced = self.traced.get(key)
         except TypeError:
-            raise TypeError(f"{self.name}: a static argument is hashable, as numbers, strings and tuples are; an array is an argument that is "
-                            "not static, or a constant from the surroundings of the function") from None
+            raise TypeError(f"{self.name}: {self._unhashable(fixed)}a static argument is hashable, as numbers, strings and tuples are; an array "
+                            "is an argument that is not static, or a constant from the surroundings of the function") from None
         if traced is None:
             self.traces += 1
             named = [n for n in names if n.isidentifier() and names.count(n) == 1]

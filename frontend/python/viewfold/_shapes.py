@@ -147,7 +147,10 @@ def concat(arrays: Sequence[Array], /, axis: int | None = 0) -> Array:
     return apply("concat", parts, f"axis={axis}")
 
 
-concatenate = concat
+def concatenate(arrays: Sequence[Array], /, axis: int | None = 0) -> Array:
+    if axis is not None:
+        _check_axis(axis, "concatenate")
+    return concat(arrays, axis=axis)
 
 
 def stack(arrays: Sequence[Array], /, axis: int = 0) -> Array:

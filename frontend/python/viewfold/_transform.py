@@ -10,6 +10,7 @@ from typing import Any, Sequence
 from . import _mesh, _native, _tree
 from ._array import Array, apply
 from ._creation import asarray
+from ._errors import Error
 from ._trace import _check_function, _Function, _in_trace, _name, _own
 
 
@@ -187,6 +188,7 @@ def scan(body: _Function, init: Any, xs: Any = None, length: int | None = None, 
     """carry, y = body(carry, x) for each x along the first axis of xs: the last carry, and all y, stacked."""
     _check_functions("scan(body, init, xs)", body)
     _check_calls("scan(body, init, xs)", "body", body, 2, "the carry, and an element of xs (None without xs)")
+    body = _saying("scan calls body(carry, x), x an element of xs", body)
 
     def scanned(init: Any, xs: Any) -> Any:
         state, state_form = _tree.flatten(init)
@@ -243,6 +245,25 @@ def _check_calls(usage: str, role: str, function: Any, count: int, given: str) -
         raise TypeError(f"{usage}: {role} takes {takes} argument{'s' * (takes != 1)}, and is called with {count}: {given}") from None
 
 
+def _saying(calls: str, function: _Function) -> _Function:
+    """The function; where an index or a shape is wrong in it, the error says with what it is called."""
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except (IndexError, ValueError) as error:
+            frame = error.__traceback__
+            while frame is not None and frame.tb_next is not None:
+                frame = frame.tb_next
+            ours = isinstance(error, Error) or (frame is not None and frame.tb_frame.f_globals.get("__name__", "").startswith("viewfold."))
+            if ours and not hasattr(error, "_said") and len(error.args) == 1:
+                error._said = True  # type: ignore[union-attr]
+                error.args = (f"{error.args[0]}; {calls}",)
+            raise
+
+    return call
+
+
 def _check_functions(usage: str, *functions: Any) -> None:
     for function in functions:
         if not callable(function):
@@ -273,6 +294,7 @@ def cond(predicate: Any, then: _Function, otherwise: _Function, *operands: Any) 
         raise TypeError("cond(predicate, then, otherwise, *operands): the predicate is a truth value, as x.sum() > 0, and got a function")
     for role, function in (("then", then), ("otherwise", otherwise)):
         _check_calls(usage, role, function, len(operands), "the operands, which stand behind the functions, as in vf.cond(p, f, g, x)")
+    then, otherwise = (_saying(f"cond calls {role}(*operands), in their order", f) for role, f in (("then", then), ("otherwise", otherwise)))
 
     def chosen(predicate: Any, *operands: Any) -> Any:
         leaves, form = _tree.flatten(list(operands))
@@ -294,6 +316,7 @@ def while_loop(condition: _Function, body: _Function, init: Any, max_trips: int 
     _check_functions(usage, condition, body)
     for role, function in (("condition", condition), ("body", body)):
         _check_calls(usage, role, function, 1, "the state, of the form of init, which may be a tuple")
+    condition, body = (_saying(f"while_loop calls {role}(state), of the form of init", f) for role, f in (("condition", condition), ("body", body)))
 
     def looped(init: Any) -> Any:
         state, form = _tree.flatten(init)
@@ -323,6 +346,7 @@ def fori_loop(lower: int, upper: int, body: _Function, init: Any) -> Any:
     """body(i, state) for i from lower to upper - 1."""
     _check_functions("fori_loop(lower, upper, body, init)", body)
     _check_calls("fori_loop(lower, upper, body, init)", "body", body, 2, "the number of the iteration, and the state")
+    body = _saying("fori_loop calls body(i, state), i the number of the iteration", body)
 
     def step(state: Any, i: Any) -> Any:
         return body(i, state), None

@@ -1,6 +1,8 @@
 /* Writes through views. The target of a write is a tensor of positions, which count the elements of x in
  * row-major order: a chain of views and gathers of an IOTA. The same chain of x reads what the target names.
  */
+#include <stdio.h>
+
 #include <string.h>
 
 #include "passes/ops/check.h"
@@ -104,10 +106,13 @@ static bool check_leaf(ir_graph *g, ir_ref x, ir_ref at, const chain *c) {
   const ir_node *leaf = ir_get(g, c->leaf);
   if (leaf->op != IR_OP_IOTA || leaf->dtype != IR_I64 || ir_rank(g, c->leaf) != 1) {
     ir_dtype dtype = ir_dtype_of(g, at);
+    char viewed[120];
+    snprintf(viewed, sizeof viewed, "%.100s, ", OP_TYPE(c->leaf));
     op_refuse(g,
-              "%s: the target %s is made by %s; a target is a chain of views of the positions of x: "
+              "%s: the target %s is %s%smade by %s; a target is a chain of views of the positions of x: "
               "address %%x, then views of that%s",
-              c->who, OP_TYPE(at), ir_ops[leaf->op].text,
+              c->who, OP_TYPE(at), at == c->leaf ? "" : "a view of ", at == c->leaf ? "" : viewed,
+              ir_ops[leaf->op].text,
               dtype == IR_BOOL     ? "; by a mask, elements are replaced with where %mask, %u, %x"
               : ir_is_float(dtype) ? ""
                                    : "; by indices, elements are named with gather %positions, %indices");

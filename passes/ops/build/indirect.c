@@ -34,8 +34,10 @@ static bool share_axes(ir_graph *g, const char *who, ir_ref x, ir_ref indices, i
 static bool describe_indirection(ir_graph *g, const char *who, ir_ref x, ir_ref indices, int64_t axis,
                                  int64_t batch, indirection *out) {
   if (!ir_is_data_int(ir_dtype_of(g, indices))) {
-    op_refuse(g, "%s: the indices have shape %s; x has shape %s; indices must be integers", who,
-              OP_TYPE(indices), OP_TYPE(x));
+    op_refuse(g,
+              "%s: the indices have shape %s; x has shape %s; indices must be integers: cast them, "
+              "dtype=i32",
+              who, OP_TYPE(indices), OP_TYPE(x));
     return false;
   }
   uint32_t rank = ir_rank(g, x);

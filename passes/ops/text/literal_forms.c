@@ -1,4 +1,6 @@
 /* Calls of the leaves that text can write: constants, literal arrays, iota, filled tensors. */
+#include <stdio.h>
+
 #include "args.h"
 
 #define AT(name) OP_ATTR_##name
@@ -75,11 +77,15 @@ static bool nest_list(nest *w) {
   for (; d + 1 < w->depth; d++) {
     const ir_attr *list = &w->level[d]->items[w->at[d]];
     if (list->kind != IR_ATTR_LIST || list->count != w->size[d + 1]) {
-      op_refuse(
-          w->a->g,
-          "%s: values are ragged: a list of %zu was expected at depth %zu; lists of one depth must have "
-          "one length",
-          w->a->who, w->size[d + 1], d + 1);
+      char place[24 * IR_MAX_RANK] = "", found[40] = "no list";
+      if (list->kind == IR_ATTR_LIST) snprintf(found, sizeof found, "one of %zu", list->count);
+      size_t used = 0;
+      for (size_t k = 0; k <= d && used < sizeof place; k++)
+        used += (size_t)snprintf(place + used, sizeof place - used, "[%zu]", w->at[k]);
+      op_refuse(w->a->g,
+                "%s: values are ragged: a list of %zu was expected at depth %zu, and %s is %s; lists of one "
+                "depth must have one length",
+                w->a->who, w->size[d + 1], d + 1, place, found);
       return false;
     }
     w->level[d + 1] = list;

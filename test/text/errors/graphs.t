@@ -83,7 +83,7 @@ graph @f(%x: f32[4]) {
   %y = neg %x %x
   return %y
 }
-! g.vf:2:15: error: operands side by side, found '%', expected ',' between them, as in add %x, %y; an attribute has its name, as in axis=0; neg has no attributes
+! g.vf:2:15: error: operands side by side, found '%', expected ',' between them, as in add %x, %y
 ? 2
 
 == two graphs of one name
@@ -273,7 +273,7 @@ graph @f(%x: f32[3], %i: f32[2]) {
   %z = gather %x, %i axis=0
   return %z
 }
-! g.vf:2:3: error: gather: the indices have shape f32[2]; x has shape f32[3]; indices must be integers
+! g.vf:2:3: error: gather: the indices have shape f32[2]; x has shape f32[3]; indices must be integers: cast them, dtype=i32
 ? 2
 
 == a shift by less than nothing

@@ -544,7 +544,7 @@ $ viewfold dump --stage=graph r2.vf
 
 == a name that is no reference
 $ viewfold dump --stage=graph r3.vf
-! r3.vf:2:3: error: name defined twice, found '%a', expected a new name
+! r3.vf:2:3: error: name defined twice, found '%a', expected a new name; a parameter that is written is a reference, as in %x: ref f32[2]
 ? 2
 
 == a function that writes a reference, called with a value
