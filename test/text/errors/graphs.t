@@ -321,7 +321,7 @@ graph @f() {
   %z = data values=[[1,2],[3]]
   return %z
 }
-! g.vf:2:3: error: data: values are ragged: a list of 2 was expected at depth 1; lists of one depth must have one length
+! g.vf:2:3: error: data: values are ragged: a list of 2 was expected at depth 1, and [1] is one of 1; lists of one depth must have one length
 ? 2
 
 == a literal that its dtype does not hold

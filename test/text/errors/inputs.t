@@ -151,7 +151,7 @@ $ viewfold run g.vf --in x=1
 
 == a ragged array
 $ viewfold run g.vf --in 'x=[[1,2,3],[1,2]]'
-! --in x:1:1: error: data: values are ragged: a list of 3 was expected at depth 1; lists of one depth must have one length
+! --in x:1:1: error: data: values are ragged: a list of 3 was expected at depth 1, and [1] is one of 2; lists of one depth must have one length
 ? 2
 
 == an array that does not close

@@ -239,7 +239,7 @@ $ viewfold index 'f32[4].gather(0,2)'
 ! <chain>:1:8: error: gather: takes an axis and a list of indices, as in gather(0,[2,0,2])
 ? 2
 $ viewfold index 'f32[4].gather(0,[[0],[1,2]])'
-! <chain>:1:8: error: data: values are ragged: a list of 1 was expected at depth 1; lists of one depth must have one length
+! <chain>:1:8: error: data: values are ragged: a list of 1 was expected at depth 1, and [1] is one of 2; lists of one depth must have one length
 ? 2
 $ viewfold index 'f32[n=3..8].gather(0,[3])'
 ! <chain>:1:13: error: gather: index 3 is out of range of axis 0; x has shape f32[n]; an index into a size that varies is >= 0 and less than the least size
