@@ -64,6 +64,10 @@ static inline bool ir_parse_about_attributes(ir_parser *p, bool failed) {
 void ir_parse_say_attributes(ir_parser *p, const ir_token *op);
 /* Fails, at `at`, where a value or a graph is called as the operation is, of which there is none. */
 bool ir_parse_refuse_no_operation(ir_parser *p, const ir_token *op, const ir_token *at);
+/* What is wanted in place of the name of a symbol that has a value already, and what is wrong with what
+ * stands where a graph ends: words of messages. */
+const char *ir_parse_new_name(const ir_parser *p, const ir_symbol *s);
+const char *ir_parse_behind_return(const ir_parser *p);
 /* Fails at `at`: the statement of the operation (empty: of a value) has another number of names than of
  * results. Attributes tell which graph they are of. */
 typedef struct ir_name_count {

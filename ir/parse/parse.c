@@ -94,12 +94,7 @@ bool ir_parse_define(ir_parser *p, const ir_token *name, ir_ref value) {
   int64_t id = ir_parse_intern(p, name);
   if (id < 0) return ir_parse_memory(p);
   ir_symbol *s = &p->symbols[id];
-  if (s->value_epoch == p->epoch)
-    return name_error(p, name, "name defined twice",
-                      p->lex.by_line && s->reference_epoch != p->epoch && s->value &&
-                              ir_op_of(p->graph, s->value) == IR_OP_INPUT
-                          ? "a new name; a parameter that is written is a reference, as in %x: ref f32[2]"
-                          : "a new name");
+  if (s->value_epoch == p->epoch) return name_error(p, name, "name defined twice", ir_parse_new_name(p, s));
   s->value_epoch = p->epoch;
   s->value = value;
   return true;
@@ -507,9 +502,7 @@ static bool parse_return(ir_parser *p, ir_parsed_graph *out) {
   if (!add_references(p, out) || !ir_parse_statement_end(p) || !keep_effects(p, out)) return false;
   p->lex.by_line = false;
   out->root = ir_tuple(p->graph, p->operands, (uint32_t)p->operand_count);
-  return out->root && ir_lex_expect(&p->lex, '}',
-                                    p->lex.token.kind == IR_TOKEN_END ? "a graph without an end"
-                                                                      : "unexpected text after return");
+  return out->root && ir_lex_expect(&p->lex, '}', ir_parse_behind_return(p));
 }
 
 static bool parse_graph(ir_parser *p, ir_parsed_graph *out) {

@@ -291,3 +291,14 @@ bool ir_parse_refuse_statement(ir_parser *p) {
   return ir_lex_fail(&p->lex, ir_lex_is(&p->lex, '}') ? "missing return" : "bad statement",
                      expected_statement(&p->lex));
 }
+
+const char *ir_parse_new_name(const ir_parser *p, const ir_symbol *s) {
+  bool parameter = p->lex.by_line && s->reference_epoch != p->epoch && s->value &&
+                   ir_op_of(p->graph, s->value) == IR_OP_INPUT;
+  return parameter ? "a new name; a parameter that is written is a reference, as in %x: ref f32[2]"
+                   : "a new name";
+}
+
+const char *ir_parse_behind_return(const ir_parser *p) {
+  return p->lex.token.kind == IR_TOKEN_END ? "a graph without an end" : "unexpected text after return";
+}

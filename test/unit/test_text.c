@@ -320,7 +320,8 @@ static void test_graph_errors(void **state) {
        "t.vf:1:22: error: name defined twice, found '%x', expected a new name"},
       {BODY("%a = neg %y"), "t.vf:2:12: error: unknown value, found '%y', expected a parameter or the result "
                             "of a statement above"},
-      {BODY("%x = neg %x"), "t.vf:2:3: error: name defined twice, found '%x', expected a new name; a parameter that is written is a reference, as in %x: ref f32[2]"},
+      {BODY("%x = neg %x"), "t.vf:2:3: error: name defined twice, found '%x', expected a new name; a "
+                            "parameter that is written is a reference, as in %x: ref f32[2]"},
       {BODY("%a = neg %x,"), "t.vf:2:15: error: bad operand, found the end of the line, expected %NAME, a "
                              "number, true, false or an index expression in parentheses"},
       {BODY("%a = neg %x %x"), "t.vf:2:15: error: operands side by side, found '%', expected ',' between "
