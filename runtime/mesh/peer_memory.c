@@ -11,7 +11,9 @@
 
 #include "runtime/mesh/box.h"
 
-enum { RUNS = 256 }; /* ranges of one system call, which costs as much as copying 4 KiB */
+/* Ranges of one system call. One takes 1.6 us; of ranges of 1 KiB each takes 0.68 us where 16 go in a call,
+ * 0.57 of 64, 0.54 of 256, 0.51 of 1024 (EPYC, Linux). */
+enum { RUNS = 256 };
 
 /* Numbers of processes are those of a namespace of a system, random(4), namespaces(7). */
 static void name_system(char *out, size_t size) {

@@ -8,7 +8,7 @@
 #include "runtime/mesh/ranks_impl.h"
 #include "runtime/mesh/route.h"
 
-enum { LEAST_RUN = 1024 }; /* bytes: a run costs the system as much as copying so many */
+enum { LEAST_RUN = 1024 }; /* bytes: a run takes the system 0.5 us, in which it reads 4 KiB at most */
 
 typedef struct offered_part {
   rt_memory_name memory;
