@@ -18,8 +18,8 @@ static int count_of(int row) { return row == RATE ? 1 : FE_FOOTPRINTS; }
 
 double fe_two_digits(double value) {
   if (!(value > 0) || isinf(value)) return 0;
-  double unit = pow(10, floor(log10(value)) - 1);
-  return round(value / unit) * unit;
+  double power = floor(log10(value)) - 1, unit = pow(10, fabs(power)); /* exact below 1e22: so is 2e-05 */
+  return power < 0 ? round(value * unit) / unit : round(value / unit) * unit;
 }
 
 static void put_limits(const fe_roofline *limits, const char *suffix, ir_text *out) {
