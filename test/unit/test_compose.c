@@ -574,7 +574,8 @@ static void test_indirection(void **state) {
        "update "
        "broadcasts to that"},
       {"slice_update f32[3] f32[2] start=[2]",
-       "slice_update: bounds [2,4] do not fit axis 0; x has shape f32[3]; takes 0 <= begin <= end <= 3"},
+       "slice_update: start 2 and size 2 do not fit axis 0; x has shape f32[3]; takes 0 <= start, which "
+       "counts from the end where it is negative, 0 <= size and start + size <= 3"},
       {"slice_update f32[3,3] f32[2] start=[0,0]",
        "slice_update: the update has shape f32[2]; start has 2 entries; it must have one for each axis, or "
        "size must be given"},
