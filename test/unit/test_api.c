@@ -419,6 +419,10 @@ static vf_value bad_shapes(vf_graph *g, vf_value x) {
 }
 static vf_value bad_reshape(vf_graph *g, vf_value x) { return vf_reshape(x, VF_LIST(7)); }
 static vf_value bad_list(vf_graph *g, vf_value x) { return vf_reshape(x, 2, NULL); }
+static vf_value negative_size(vf_graph *g, vf_value x) {
+  (void)x;
+  return vf_input(g, "n", VF_F32, VF_LIST(-1, 3));
+}
 static vf_value bad_count(vf_graph *g, vf_value x) { return vf_permute(x, 99, (int64_t[99]){0}); }
 static vf_value bad_pairs(vf_graph *g, vf_value x) { return vf_pad(x, VF_LIST(1, 1, 1)); }
 static vf_value bad_mode(vf_graph *g, vf_value x) {
@@ -460,6 +464,9 @@ static const struct {
      "reshape: shape [7] has 7 elements; x has shape f32[2,3], 6 elements; a reshape keeps their number"},
     {bad_list,
      "reshape: the shape of 2 entries is NULL; VF_LIST(1, 0) writes a list of integers, and how many"},
+    {negative_size,
+     "input: size -1 of axis 0 in shape [-1,3] is negative; every size must be >= 0; one that varies is a "
+     "variable: vf_variable(graph, \"n\", 1, 64, 1), of which vf_input_sized makes a shape"},
     {bad_count, "permute: the order has 99 entries; a tensor has at most 16 axes"},
     {bad_pairs, "pad: the list of pads has 3 numbers; each axis takes two"},
     {bad_mode, "pad: mode=edge fills with elements of x, so a value has no use; give the error value"},
