@@ -17,7 +17,7 @@ transformers.
 Compiling is the first call: what dynamo and AOTAutograd trace, then what the back end makes of it; of viewfold, the second
 number is its own part. Gradients are compared with those of float64, relative to the largest. Where viewfold's are further
 than 1e-4, as where an input of a ReLU is within rounding of 0 and its slope the other one, it is said how far eager ones are;
-those of float64 whose layers' results are rounded to float32, once each, the least that may be expected; and viewfold's in float64.
+those of float64 whose layers' results are rounded to float32, once each, which says how far one rounding moves them; and viewfold's in float64.
 --seed: of weights and arguments.
 """
 

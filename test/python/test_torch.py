@@ -524,6 +524,16 @@ class Compiled(Case):
                     missing.add(f"{name}.{overload}")
         self.assertLessEqual(missing, listed)
 
+    def test_what_lies_within(self):
+        """A result is given back as a view of an argument only where the argument has all of it."""
+        from viewfold.torch.layout import lies_within
+        t = torch.arange(24)
+        self.assertTrue(lies_within(t[4:8], t[2:10]))
+        self.assertTrue(lies_within(t.view(4, 6)[1:3, ::2], t[6:18]))
+        self.assertFalse(lies_within(t[0:4], t[4:]))
+        self.assertFalse(lies_within(t[4:12], t[4:8]))
+        self.assertFalse(lies_within(t.view(4, 6)[1:3, ::2], t[6:16]))
+
     def test_what_is_not_taken(self):
         """It runs in torch, between programs, and is told."""
         f = lambda x: torch.linalg.inv(x @ x.t() + torch.eye(4)).sum(1) * 2  # noqa: E731

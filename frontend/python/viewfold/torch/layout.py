@@ -58,6 +58,16 @@ def shares(x: torch.Tensor, base: torch.Tensor) -> bool:
             _is(base.untyped_storage().nbytes(), base.numel() * base.element_size()))
 
 
+def lies_within(x: torch.Tensor, base: torch.Tensor) -> bool:
+    """Has a view no element before the first or behind the last one of another tensor, with the sizes that were traced? When
+    the graph runs, what is around that tensor may be other memory than when it was traced."""
+    def last(t: torch.Tensor) -> int:
+        return sum((_hint(size) - 1) * _hint(stride) for size, stride in zip(t.shape, t.stride()))
+
+    first = _hint(x.storage_offset()) - _hint(base.storage_offset())
+    return 0 <= first and first + last(x) <= last(base)
+
+
 class Result:
     """How a result is given back: memory for it, and its strides."""
 

@@ -15,7 +15,7 @@ from .._array import Array, apply
 from .._creation import from_dlpack
 from .._dtypes import bool_, int64
 from .._sizes import Size, text_list
-from .layout import Given, Part, Result, View, is_alias_of, memory_order, shares, size_of
+from .layout import Given, Part, Result, View, is_alias_of, lies_within, memory_order, shares, size_of
 from .rows.call import Call, Unsupported, dtype_of
 from .rows.table import row_of
 from .symbols import SCALARS, VARYING, Symbols, number_of
@@ -227,7 +227,8 @@ class Program:
         """The result as a view of the argument whose memory it shares, if there is one that lies as it was traced."""
         for number, node in enumerate(placeholders(self.module)):
             base = value(node)
-            if number not in self.inputs or number in self.strides or not is_alias_of(val, base):
+            if (number not in self.inputs or number in self.strides or not is_alias_of(val, base) or
+                    not lies_within(val, base)):
                 continue
             if val.dtype != base.dtype:
                 return None
