@@ -77,8 +77,8 @@ static ir_ref load_of_far_rows(loop_nest *n, const loop_axis *columns, ir_ref re
   const ir_node *l = ir_get(g, loads[0]);
   int64_t column, bytes = ir_dtypes[l->dtype].bytes;
   bool far_rows = affine_stride(g, l->src[1], columns->range, &column) && column == 1 &&
-                  affine_stride(g, l->src[1], r->src[r->nsrc - 1], row) && *row * bytes >= IR_PAGE_BYTES &&
-                  ir_op_of(g, l->src[0]) == IR_OP_PARAM && l->arg == 0 &&
+                  pass_about_stride(g, l->src[1], r->src[r->nsrc - 1], row) &&
+                  *row * bytes >= IR_PAGE_BYTES && ir_op_of(g, l->src[0]) == IR_OP_PARAM && l->arg == 0 &&
                   ir_bounds_of(g, ir_src(g, l->src[0], 0)).lo > n->target->l2_bytes / bytes;
   return far_rows ? loads[0] : 0;
 }
@@ -92,8 +92,9 @@ static ir_ref load_of_far_rows(loop_nest *n, const loop_axis *columns, ir_ref re
  * are no more than registers hold stay there. */
 static void widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   enum {
-    MIN_BLOCKS = 4,         /* one for each of four threads */
-    MAX_COLUMN_VECTORS = 64 /* a page of the widest: code grows with them */
+    MIN_BLOCKS = 4,          /* one for each of four threads */
+    MAX_COLUMN_VECTORS = 64, /* a page of the widest: code grows with them */
+    MOST_OFF = 4             /* prefetched columns may be a quarter of a block off: the others are read */
   };
   int bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
   int64_t others = 1, most = ir_bounds_of(n->g, vector->extent).hi, row;
@@ -106,6 +107,8 @@ static void widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   if (wide > MAX_COLUMN_VECTORS) wide = MAX_COLUMN_VECTORS;
   if (wide <= n->target->registers) return;
   vector->unroll = (int)wide;
+  ir_bounds size = ir_bounds_of(n->g, vector->extent); /* of one that varies, rows are about so far apart */
+  if ((size.hi - size.lo) * n->strategy->spilled_terms > vector->unroll * vector->lanes / MOST_OFF) return;
   ir_ref ahead = loop_load_ahead(n->g, load, row * n->strategy->spilled_terms, IR_NO_STREAM);
   n->store = ahead ? pass_substitute(n->g, n->store, &load, &ahead, 1) : 0;
 }
