@@ -95,5 +95,7 @@ ir_status fe_sharded_variables(fe_sharded *sharded, uint32_t device, const int64
                                ir_error *error);
 /* The cost of a run on device 0. */
 ir_status fe_sharded_cost(fe_sharded *sharded, const int64_t *values, rt_cost *out, ir_error *error);
+/* exchange_words.c: finds what asks for each exchange, in `words`; without memory nothing is known of it. */
+void fe_sharded_find_words(fe_sharded *sharded, const fe_request *request);
 
 #endif
