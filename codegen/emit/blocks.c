@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-enum { MOST_EVALUATED = 1 << 16 }; /* nodes, in all iterations: 0.2 ms, where making code takes several */
-enum { MOST_STORES = 16 };         /* as many nests as a kernel has in practice: of more nothing is known */
-enum { MOST_DIVISORS = 8 };        /* of axes that were merged to one; digits of more are not tried */
+enum { MOST_EVALUATED = 1 << 16 }; /* because so many nodes take 0.2 ms, and making code several */
+enum { MOST_STORES = 16 };  /* because kernels of the workloads have stores in 14 boxes of blocks at most */
+enum { MOST_DIVISORS = 8 }; /* because each pair of them is tried as a digit: 64 */
 
 typedef struct interval {
   int64_t lo, hi;
