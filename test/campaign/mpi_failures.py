@@ -31,23 +31,25 @@ import time
 
 import mpi_launch
 
-LOOP = """mesh @m [x=4]
+# Iterations without an end in sight; CELL stands for the body of one.
+ITERATIONS = """mesh @m [x=4]
 graph @cell(%h: f32[64], %x: f32[1]) {
-  %s = sum %h axes=[0] keepdims=true
-  %b = add %h, %s
-  %c = mul %b, 0.01
-  %d = add %c, %x
-  return %d
-}
+CELL}
 graph @g(%h: f32[64] @m[x]) {
   %xs = full shape=[20000000,1] value=1.0 : f32[20000000,1]
   %z = scan %h, %xs do=@cell carries=1 sliced=1
   return %z
 }
 """
+LOOP = ITERATIONS.replace("CELL", """\
+  %s = sum %h axes=[0] keepdims=true
+  %b = add %h, %s
+  %c = mul %b, 0.01
+  %d = add %c, %x
+  return %d
+""")
 # Messages of 512 KiB, which who needs them reads from the memory of who has them.
-WIDE = """mesh @m [x=4]
-graph @cell(%h: f32[64], %x: f32[1]) {
+WIDE = ITERATIONS.replace("CELL", """\
   %i = iota shape=[64,524288] axis=1 dtype=f32 : f32[64,524288]
   %u = unsqueeze %h axis=1
   %e = mul %u, %i
@@ -59,13 +61,7 @@ graph @cell(%h: f32[64], %x: f32[1]) {
   %d = add %c, %b
   %f = add %d, %x
   return %f
-}
-graph @g(%h: f32[64] @m[x]) {
-  %xs = full shape=[20000000,1] value=1.0 : f32[20000000,1]
-  %z = scan %h, %xs do=@cell carries=1 sliced=1
-  return %z
-}
-"""
+""")
 # Indices that are data of a run: what a round reads depends on the one before.
 INDEX = """mesh @m [x=4]
 graph @cell(%h: f32[64], %i: i32[4], %t: f32[8]) {
