@@ -157,8 +157,8 @@ static void find_costs(fuse_values *v) {
 static double least_times(const fuse_values *v, ir_ref r) {
   const ir_node *n = ir_get(v->g, r);
   bool elementwise = pass_is_elementwise(n), gathers = cost_of_reading(v, r) > 0,
-       masked = v->looped[r] && v->masks[r] > COST_MASKING && v->product[r] != FUSE_TERM &&
-                (elementwise || cost_of_masks(v, r));
+       masked =
+           v->looped[r] && v->masks[r] > COST_MASKING && !v->term[r] && (elementwise || cost_of_masks(v, r));
   /* an index costs more than a mask saves */
   bool kept = v->kept[r] && !(gathers && v->kept[r] == FUSE_BELOW_MASK);
   if (kept || !ir_rank(v->g, r)) return 0;
@@ -231,12 +231,12 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results, const pass_strategy *s
   fuse_values v = {.g = g};
   size_t nodes = (size_t)results + 1;
   ir_ref root = 0, *map = ir_alloc(g->mem, nodes * sizeof *map);
-  enum { TABLES = 13 }; /* arrays by node: those whose sizes follow */
+  enum { TABLES = 14 }; /* arrays by node: those whose sizes follow */
   void *table[TABLES] = {NULL};
   static const size_t sizes[TABLES] = {
       sizeof *v.evaluations, sizeof *v.cost,    sizeof *v.place, sizeof *v.recomputed, sizeof *v.epilogue,
       sizeof *v.kept,        sizeof *v.product, sizeof *v.hard,  sizeof *v.stored,     sizeof *v.masks,
-      sizeof *v.looped,      sizeof *v.chained, sizeof *v.sum};
+      sizeof *v.looped,      sizeof *v.chained, sizeof *v.sum,   sizeof *v.term};
   bool good = map != NULL;
   for (int i = 0; i < TABLES && good; i++) {
     good = (table[i] = ir_alloc(g->mem, nodes * sizes[i])) != NULL;
@@ -244,7 +244,7 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results, const pass_strategy *s
   }
   v.evaluations = table[0], v.cost = table[1], v.place = table[2], v.recomputed = table[3];
   v.epilogue = table[4], v.kept = table[5], v.product = table[6], v.hard = table[7], v.stored = table[8];
-  v.masks = table[9], v.looped = table[10], v.chained = table[11], v.sum = table[12];
+  v.masks = table[9], v.looped = table[10], v.chained = table[11], v.sum = table[12], v.term = table[13];
   if (good && ir_reachable_inside(g, &results, 1, &v.live, &v.count, &v.cap) == IR_OK) {
     pass_epilogues(g, v.live, v.count, NULL, 0, v.epilogue);
     fuse_keep_masked(&v);

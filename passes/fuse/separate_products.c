@@ -45,7 +45,7 @@ void fuse_separate_products(fuse_values *v) {
                                          : FUSE_PRODUCT;
     else if (is_long_sum(v->g, r)) v->sum[r] = r;
     if (n->op == IR_OP_SUM && (pass_is_product(v->g, n->src[0]) || ir_op_of(v->g, n->src[0]) == IR_OP_MUL))
-      v->product[n->src[0]] = FUSE_TERM;
+      v->term[n->src[0]] = 1;
     bool view = ir_ops[n->op].cls == IR_CLASS_VIEW;
     for (uint32_t k = 0; k < ir_operand_count(n) && (view || pass_is_elementwise(n)); k++) {
       ir_ref below = n->src[k];

@@ -13,9 +13,8 @@ enum { FUSE_KERNEL_COST = 1 << 14 };
 enum { FUSE_FAR_BYTES = 1 << 20 };
 
 /* What is fused into a value: a FUSE_PRODUCT that tiles compute, or a FUSE_SHORT one, of few terms;
- * FUSE_SEPARATE: it is stored. FUSE_TERM: it is a product that a sum adds up, of which there are many times
- * as many as of what is multiplied. A byte of each value, 0 for others. */
-enum { FUSE_PRODUCT = 1, FUSE_SHORT, FUSE_SEPARATE, FUSE_TERM };
+ * FUSE_SEPARATE: it is stored. A byte of each value, 0 for others. */
+enum { FUSE_PRODUCT = 1, FUSE_SHORT, FUSE_SEPARATE };
 /* Why a value is not stored: as kept_values.c finds it. A byte of each
  * value, 0 for others. */
 enum { FUSE_OF_INDICES = 1, FUSE_WIDENED, FUSE_BELOW_MASK, FUSE_KEPT };
@@ -38,6 +37,8 @@ typedef struct fuse_values {
   uint8_t *product;    /* FUSE_PRODUCT, FUSE_SHORT: one is fused into it; FUSE_SEPARATE: it is stored for the
                           sake of lanes */
   ir_ref *sum;         /* the product that is fused into it */
+  uint8_t *term;       /* it is a product that a sum adds up, of which there are many times as many as of what
+                          is multiplied */
   uint8_t *chained;    /* what is fused into it: FUSE_ELEMENTARY, FUSE_OF_SEVERAL */
   uint8_t *hard;       /* an elementary function of it is in the same kernel */
   uint8_t *stored;     /* PACK_STORED */
@@ -52,8 +53,8 @@ static inline bool fuse_is_elementary(const ir_node *n) {
 /* kept_values.c: sets `kept`. */
 void fuse_keep_masked(fuse_values *v);
 void fuse_keep_weights(fuse_values *v);
-/* separate_products.c: sets `product`, with the values that are stored so that each kernel has one product.
- */
+/* separate_products.c: sets `product`, with the values that are stored so that each kernel has one product,
+ * `sum` and `term`. */
 void fuse_separate_products(fuse_values *v);
 /* chains.c: sets `chained`, and marks what is stored between elementary functions where they are to be
  * separate. */

@@ -303,3 +303,15 @@ kernel 1 -> temporary 0 of %y f32[1,48,768,64]
   once    when the program is made: it reads constants alone, and its result is kept
   reads   resource 0 f32[768,3072], in 1 place
 kernel 2 -> %y f32[1,3072]
+
+== what is stored so that each kernel has one product is stored in whatever order its users are written
+<<< head
+graph @g(%a: f32[64,256], %b: f32[256,64], %c: f32[64,256], %d: f32[256,64], %e: f32[64,64]) {
+  %p = matmul %a, %b
+  %q = matmul %c, %d
+  %m = mul %p, %e
+>>>
+$ printf '  %%s = sum %%m axes=[1]\n' > sum; printf '  %%y = add %%m, %%q\n' > add; printf '  return %%s, %%y\n}\n' > end
+$ for order in 'sum add' 'add sum'; do cat head $order end | viewfold dump --stage=kernels --target 'vector_bytes=64 registers=32' - | grep -c 'fuses .* mul stored$'; done
+1
+1
