@@ -7,35 +7,45 @@
 
 #include "passes/patterns/epilogue.h"
 
-/* The sum that a node is made of, element by element and in the same order; 0: there is none, or its
- * innermost axis is one of the node, too. */
-static ir_ref sum_below(ir_graph *g, ir_ref node) {
-  enum { MAX_WALKED = 64 }; /* nodes [6 in the tests]: a sum below more of them stays as it is */
-  bool splits = false;
-  for (int walked = 0; walked < MAX_WALKED; walked++) {
-    const ir_node *n = ir_get(g, node);
-    if (n->op == IR_OP_SUM) return splits && pass_may_reuse(g, node) ? node : 0;
-    if (n->op == IR_OP_RESHAPE) {
-      uint32_t above = ir_rank(g, node), below = ir_rank(g, n->src[0]);
-      while (above > 0 && ir_bounds_of(g, ir_dim(g, node, above - 1)).hi == 1) above--;
-      while (below > 0 && ir_bounds_of(g, ir_dim(g, n->src[0], below - 1)).hi == 1) below--;
-      if (!above || !below) return 0;
-      int64_t own = ir_bounds_of(g, ir_dim(g, node, above - 1)).hi,
-              other = ir_bounds_of(g, ir_dim(g, n->src[0], below - 1)).hi;
-      if (own > other) return 0;
-      splits |= own < other;
-    } else if (!pass_is_elementwise(n) || n->op == IR_OP_STORED) {
-      return 0;
-    }
-    uint32_t through = 0;
-    while (through < ir_operand_count(n) && (ir_op_of(g, n->src[through]) == IR_OP_EXPAND ||
-                                             ir_shape(g, n->src[through]) != ir_shape(g, node)))
-      through++;
-    if (n->op == IR_OP_RESHAPE) through = 0;
-    if (through == ir_operand_count(n)) return 0;
-    node = n->src[through];
+/* What a node is made of, element by element and in the same order; `splits`: its innermost axis is several
+ * of the node above. */
+typedef struct apart_part {
+  ir_ref node;
+  bool splits;
+} apart_part;
+enum { MAX_WALKED = 64 }; /* nodes [6 in the tests]: sums below more of them stay as they are */
+
+/* Is the innermost axis of the reshaped value that of its operand, or (*splits) a part of it? */
+static bool keeps_innermost(ir_graph *g, ir_ref reshape, bool *splits) {
+  ir_ref of = ir_src(g, reshape, 0);
+  uint32_t above = ir_rank(g, reshape), below = ir_rank(g, of);
+  while (above > 0 && ir_bounds_of(g, ir_dim(g, reshape, above - 1)).hi == 1) above--;
+  while (below > 0 && ir_bounds_of(g, ir_dim(g, of, below - 1)).hi == 1) below--;
+  if (!above || !below) return false;
+  int64_t own = ir_bounds_of(g, ir_dim(g, reshape, above - 1)).hi,
+          other = ir_bounds_of(g, ir_dim(g, of, below - 1)).hi;
+  *splits |= own < other;
+  return own <= other;
+}
+
+/* The sums that a node is made of, whose innermost axes are no axis of the node. Returns their number. */
+static uint32_t sums_below(ir_graph *g, ir_ref node, ir_ref sums[MAX_WALKED]) {
+  apart_part part[MAX_WALKED] = {{.node = node}};
+  uint32_t count = 1, found = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    apart_part at = part[i];
+    const ir_node *n = ir_get(g, at.node);
+    bool reshapes = n->op == IR_OP_RESHAPE;
+    if (n->op == IR_OP_SUM && at.splits && pass_may_reuse(g, at.node)) sums[found++] = at.node;
+    if (reshapes ? !keeps_innermost(g, at.node, &at.splits)
+                 : !pass_is_elementwise(n) || n->op == IR_OP_STORED)
+      continue;
+    for (uint32_t k = 0; k < (reshapes ? 1 : ir_operand_count(n)) && count < MAX_WALKED; k++)
+      if (reshapes ||
+          (ir_op_of(g, n->src[k]) != IR_OP_EXPAND && ir_shape(g, n->src[k]) == ir_shape(g, at.node)))
+        part[count++] = (apart_part){n->src[k], at.splits};
   }
-  return 0;
+  return found;
 }
 
 static int64_t innermost_size(ir_graph *g, ir_ref sum) {
@@ -60,6 +70,7 @@ static bool repeats_some(ir_graph *g, ir_ref expand, int64_t size) {
 }
 
 bool pack_mark_apart(ir_graph *g, const ir_ref *live, size_t count, uint8_t *stored) {
+  ir_ref sums[MAX_WALKED];
   bool any = false;
   for (size_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(g, live[i]);
@@ -67,8 +78,10 @@ bool pack_mark_apart(ir_graph *g, const ir_ref *live, size_t count, uint8_t *sto
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       if (ir_op_of(g, n->src[k]) != IR_OP_EXPAND) continue;
       for (uint32_t j = 0; j < ir_operand_count(n); j++) {
-        ir_ref sum = j != k && ir_shape(g, n->src[j]) == ir_shape(g, live[i]) ? sum_below(g, n->src[j]) : 0;
-        if (sum && repeats_some(g, n->src[k], innermost_size(g, sum))) stored[sum] = PACK_STORED, any = true;
+        bool beside = j != k && ir_shape(g, n->src[j]) == ir_shape(g, live[i]);
+        for (uint32_t found = beside ? sums_below(g, n->src[j], sums) : 0; found-- > 0;)
+          if (repeats_some(g, n->src[k], innermost_size(g, sums[found])))
+            stored[sums[found]] = PACK_STORED, any = true;
       }
     }
   }

@@ -163,12 +163,19 @@ graph @selected(%x: f32[1,256,14,14], %w: f32[128,256,1,1], %m: bool[14]) {
   %y = where %m, %c, 0.0
   return %y
 }
+graph @residual(%r: f32[1,128,14,14], %x: f32[1,256,14,14], %w: f32[128,256,1,1], %m: bool[14]) {
+  %c = conv %x, %w
+  %s = add %r, %c
+  %y = where %m, %s, 0.0
+  return %y
+}
 graph @shifted(%x: f32[1,256,14,14], %w: f32[128,256,1,1], %b: f32[128]) {
   %c = conv %x, %w, %b
   %y = relu %c
   return %y
 }
 >>>
-$ for g in selected shifted; do viewfold dump --graph $g --print-after=pack --target 'vector_bytes=64 registers=32' selected.vf | grep -c 'stored .* : f32.1,1,128,196.' || true; done
+$ for g in selected residual shifted; do viewfold dump --graph $g --print-after=pack --target 'vector_bytes=64 registers=32' selected.vf | grep -c 'stored .* : f32.1,1,128,196.' || true; done
+1
 1
 0
