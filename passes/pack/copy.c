@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-static bool has_axis(uint32_t set, uint32_t axis) { return set >> axis & 1; }
-
 static ir_ref permuted(ir_graph *g, ir_ref x, const uint32_t *order, uint32_t rank) {
   ir_ref axes[IR_MAX_RANK];
   bool same = true;
@@ -30,7 +28,7 @@ ir_ref pack_unexpanded(const pass_contraction *c, const pass_operand *o) {
   ir_ref bounds[2 * IR_MAX_RANK];
   for (uint32_t i = 0; i < c->rank; i++) {
     bounds[2 * i] = ir_index(c->g, 0);
-    bounds[2 * i + 1] = has_axis(o->varies, i) ? ir_dim(c->g, o->value, i) : ir_index(c->g, 1);
+    bounds[2 * i + 1] = pack_has_axis(o->varies, i) ? ir_dim(c->g, o->value, i) : ir_index(c->g, 1);
   }
   return op_shrink_known(c->g, o->value, bounds);
 }
@@ -47,7 +45,7 @@ static void order_in_memory(const pass_contraction *c, uint32_t column, uint32_t
   uint32_t count = 0;
   for (int reduced = 0; reduced < 2; reduced++) {
     for (uint32_t i = 0; i < c->rank; i++)
-      if (has_axis(c->reduced, i) == (reduced == 1) && i != column) order[count++] = i;
+      if (pack_has_axis(c->reduced, i) == (reduced == 1) && i != column) order[count++] = i;
     if (!reduced && column < c->rank) order[count++] = column;
   }
 }
@@ -113,9 +111,9 @@ static bool suits_tile(const pass_contraction *c, const pass_operand *o, ir_ref 
   int64_t step;
   bool near = false;
   for (uint32_t i = 0; i < c->rank && index; i++) {
-    if (!has_axis(o->varies, i) || c->size[i] == 1) continue;
+    if (!pack_has_axis(o->varies, i) || c->size[i] == 1) continue;
     if (!affine_stride(g, index, c->range[i], &step)) return false;
-    near |= has_axis(c->reduced, i) && step >= -PACK_MAX_STRIDE && step <= PACK_MAX_STRIDE;
+    near |= pack_has_axis(c->reduced, i) && step >= -PACK_MAX_STRIDE && step <= PACK_MAX_STRIDE;
   }
   return index && near;
 }
@@ -145,7 +143,7 @@ ir_ref pack_in_rows(const pass_contraction *c, const pass_operand *o) {
   uint32_t order[IR_MAX_RANK], count = 0;
   for (int kept = 0; kept < 2; kept++)
     for (uint32_t i = 0; i < c->rank; i++)
-      if (has_axis(c->reduced, i) == !kept) order[count++] = i;
+      if (pack_has_axis(c->reduced, i) == !kept) order[count++] = i;
   ir_ref x = mark_stored(c->g, permuted(c->g, pack_unexpanded(c, o), order, c->rank));
   return expanded(c, o, permuted_back(c->g, x, order, c->rank));
 }
@@ -154,7 +152,7 @@ ir_ref pack_columns(const pass_contraction *c, const pass_operand *o, uint32_t c
   uint32_t order[IR_MAX_RANK], count = 0;
   for (int reduced = 0; reduced < 2; reduced++)
     for (uint32_t i = 0; i < c->rank; i++)
-      if (has_axis(c->reduced, i) == (reduced == 1) && i != column) order[count++] = i;
+      if (pack_has_axis(c->reduced, i) == (reduced == 1) && i != column) order[count++] = i;
   order[count] = column;
   pass_operand from = materialized(c, o);
   ir_ref x = mark_stored(c->g, permuted(c->g, pack_unexpanded(c, &from), order, c->rank));
@@ -187,7 +185,7 @@ ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t co
   edges[2 * col + 1] = ir_index(g, panels * width - size);
   for (int reduced = 0; reduced < 2; reduced++)
     for (uint32_t i = 0; i < c->rank; i++)
-      if (has_axis(c->reduced, i) == (reduced == 1)) order[count++] = i + (i > col);
+      if (pack_has_axis(c->reduced, i) == (reduced == 1)) order[count++] = i + (i > col);
   order[count] = col + 1;
   pass_operand from = materialized(c, o);
   ir_ref x = pack_reshaped(g, op_pad_known(g, pack_unexpanded(c, &from), edges, 0), col, panels, width, true);
@@ -206,7 +204,7 @@ static ir_ref whole_in_order(const pass_contraction *c, const pass_operand *o) {
   uint32_t order[IR_MAX_RANK], last = c->rank, count = 0;
   int64_t step;
   for (uint32_t i = 0; i < c->rank; i++)
-    if (has_axis(o->varies & ~c->reduced, i) && c->size[i] > 1 &&
+    if (pack_has_axis(o->varies & ~c->reduced, i) && c->size[i] > 1 &&
         affine_stride(c->g, o->index, c->range[i], &step) && step == 1)
       last = i;
   if (last == c->rank) return 0;
@@ -309,7 +307,7 @@ ir_ref pack_sum(const pass_contraction *c, ir_ref product, uint32_t reduced) {
   ir_ref src[IR_MAX_RANK + 1] = {product}, kept[IR_MAX_RANK];
   uint32_t count = 1, rank = 0;
   for (uint32_t i = 0; i < c->rank && product; i++) {
-    if (has_axis(reduced, i)) src[count++] = ir_index(g, i);
+    if (pack_has_axis(reduced, i)) src[count++] = ir_index(g, i);
     else kept[rank++] = ir_dim(g, product, i);
   }
   if (!product) return 0;
@@ -322,9 +320,9 @@ ir_ref pack_transposed_sum(const pass_contraction *c, uint32_t column, ir_ref a,
   uint32_t order[IR_MAX_RANK], kept[IR_MAX_RANK], place[IR_MAX_RANK], rank = 0, reduced = 0;
   order_in_memory(c, column, order);
   for (uint32_t i = 0; i < c->rank; i++)
-    if (!has_axis(c->reduced, i)) place[i] = rank++;
+    if (!pack_has_axis(c->reduced, i)) place[i] = rank++;
   for (uint32_t i = 0; i < c->rank; i++) {
-    if (has_axis(c->reduced, order[i])) reduced |= (uint32_t)1 << i;
+    if (pack_has_axis(c->reduced, order[i])) reduced |= (uint32_t)1 << i;
     else kept[i] = place[order[i]]; /* kept axes come first */
   }
   ir_ref product = pack_product(c, permuted(g, a, order, c->rank), permuted(g, b, order, c->rank));

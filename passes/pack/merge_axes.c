@@ -8,13 +8,11 @@
 #include "passes/index/index.h"
 #include "passes/ops/check.h"
 
-static bool has_axis(uint32_t set, uint32_t axis) { return set >> axis & 1; }
-
 /* Do the axis and the one behind it walk one row of the operand's elements? */
 static bool is_one_row(const pass_contraction *c, const pass_operand *o, uint32_t axis, uint32_t behind) {
   int64_t step, inner;
-  if (has_axis(o->varies, axis) != has_axis(o->varies, behind)) return false;
-  if (!has_axis(o->varies, axis)) return true;
+  if (pack_has_axis(o->varies, axis) != pack_has_axis(o->varies, behind)) return false;
+  if (!pack_has_axis(o->varies, axis)) return true;
   return ir_is_true(c->g, o->valid) && affine_stride(c->g, o->index, c->range[axis], &step) &&
          affine_stride(c->g, o->index, c->range[behind], &inner) && step == inner * c->size[behind];
 }
@@ -25,7 +23,7 @@ static bool is_known(const pass_contraction *c, uint32_t axis) {
 
 static bool merges(const pass_contraction *c, uint32_t axis) {
   uint32_t behind = axis + 1;
-  if (behind == c->rank || has_axis(c->reduced, axis) || has_axis(c->reduced, behind)) return false;
+  if (behind == c->rank || pack_has_axis(c->reduced, axis) || pack_has_axis(c->reduced, behind)) return false;
   if (c->size[axis] == 1 || c->size[behind] == 1 || !is_known(c, axis) || !is_known(c, behind)) return false;
   return is_one_row(c, &c->operand[0], axis, behind) && is_one_row(c, &c->operand[1], axis, behind);
 }
@@ -36,8 +34,8 @@ static ir_ref with_merged(const pass_contraction *c, ir_ref x, uint32_t set) {
   uint32_t count = 0;
   int64_t size = 1;
   for (uint32_t i = 0; i < c->rank; i++) {
-    size *= has_axis(set, i) || size > 1 ? c->size[i] : 1;
-    if (has_axis(set, i)) continue;
+    size *= pack_has_axis(set, i) || size > 1 ? c->size[i] : 1;
+    if (pack_has_axis(set, i)) continue;
     dims[count++] = size > 1 ? ir_index(c->g, size) : ir_dim(c->g, x, i);
     size = 1;
   }
@@ -51,7 +49,7 @@ static ir_ref with_merged(const pass_contraction *c, ir_ref x, uint32_t set) {
  * them. */
 static uint32_t axes_of_columns(const pass_contraction *c) {
   uint32_t set = 0, last = c->rank;
-  while (last > 0 && (has_axis(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;
+  while (last > 0 && (pack_has_axis(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;
   if (last < 2 || c->size[last - 1] % PACK_TILE_COLUMNS == 0) return 0;
   for (uint32_t i = last - 1; i-- > 0 && merges(c, i);) set |= (uint32_t)1 << i;
   return set;
@@ -62,8 +60,8 @@ ir_ref pack_merge_axes(const pass_contraction *c) {
   if (!set) return c->sum;
   pass_contraction merged = {.g = c->g, .sum = c->sum, .dtype = c->dtype, .term = c->term};
   for (uint32_t i = 0; i < c->rank; i++) {
-    if (has_axis(set, i)) continue;
-    reduced |= (uint32_t)has_axis(c->reduced, i) << at++;
+    if (pack_has_axis(set, i)) continue;
+    reduced |= (uint32_t)pack_has_axis(c->reduced, i) << at++;
   }
   merged.rank = at;
   ir_ref a = with_merged(c, c->operand[0].value, set), b = with_merged(c, c->operand[1].value, set);
@@ -74,7 +72,7 @@ ir_ref pack_merge_axes(const pass_contraction *c) {
  * about once? Windows read theirs several times, and a copy would too. */
 static bool is_apart(const pass_contraction *c, const pass_operand *o, uint32_t axis, uint32_t behind) {
   int64_t step, inner;
-  return has_axis(o->varies, axis) && has_axis(o->varies, behind) && ir_is_true(c->g, o->valid) &&
+  return pack_has_axis(o->varies, axis) && pack_has_axis(o->varies, behind) && ir_is_true(c->g, o->valid) &&
          affine_stride(c->g, o->index, c->range[axis], &step) &&
          affine_stride(c->g, o->index, c->range[behind], &inner) && step != inner * c->size[behind] &&
          pack_elements(c->g, o->base) >= pass_contraction_size(c, o->varies) / 2;
@@ -89,15 +87,15 @@ ir_ref pack_join_rows(const pass_contraction *c) {
     MUCH = 1 << 20  /* of the product, about 10 us, of which a launch is a small part */
   };
   uint32_t last = c->rank;
-  while (last > 0 && (has_axis(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;
+  while (last > 0 && (pack_has_axis(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;
   if (last-- < 2 || c->size[last] % PACK_TILE_COLUMNS == 0) return c->sum;
   uint32_t before = last - 1;
-  if (has_axis(c->reduced, before) || c->size[before] == 1 || !is_known(c, before) || !is_known(c, last) ||
-      pass_contraction_size(c, UINT32_MAX) < MUCH)
+  if (pack_has_axis(c->reduced, before) || c->size[before] == 1 || !is_known(c, before) ||
+      !is_known(c, last) || pass_contraction_size(c, UINT32_MAX) < MUCH)
     return c->sum;
   for (int i = 0; i < 2; i++) {
     const pass_operand *o = &c->operand[i], *other = &c->operand[!i];
-    bool alone = !has_axis(other->varies, before) && !has_axis(other->varies, last);
+    bool alone = !pack_has_axis(other->varies, before) && !pack_has_axis(other->varies, last);
     if (!alone || !is_apart(c, o, before, last) ||
         pass_contraction_size(c, ~c->reduced & ~o->varies) < MIN_USES)
       continue;
@@ -114,7 +112,8 @@ ir_ref pack_without_repeats(const pass_contraction *c) {
   ir_ref bounds[2 * IR_MAX_RANK];
   bool any = false;
   for (uint32_t i = 0; i < c->rank; i++) {
-    bool repeats = !has_axis(c->reduced | c->operand[0].varies | c->operand[1].varies, i) && c->size[i] > 1;
+    bool repeats =
+        !pack_has_axis(c->reduced | c->operand[0].varies | c->operand[1].varies, i) && c->size[i] > 1;
     bounds[2 * i] = ir_index(g, 0);
     bounds[2 * i + 1] = repeats ? ir_index(g, 1) : ir_dim(g, c->operand[0].value, i);
     any |= repeats;

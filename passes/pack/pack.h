@@ -4,8 +4,8 @@
  *   out     STORED copies in the order in which tiles read, and the contraction of these
  *   holds   a copy is made where it saves more than it costs */
 
-/* Internal to packing: what to copy (pack.c), and the copies (copy.c). Functions that return nodes return 0
- * on failure. */
+/* Internal to packing: what to copy (pack.c, choice.h), and the copies (copy.c). Functions that return nodes
+ * return 0 on failure. */
 #ifndef VIEWFOLD_PASSES_PACK_PACK_H
 #define VIEWFOLD_PASSES_PACK_PACK_H
 
@@ -45,7 +45,7 @@ enum {
   PACK_LAUNCH = 1 << 14, /* 0.2 us, in multiplications */
   PACK_MASKING = 4       /* a mask, a conversion or an addition on an element, at least */
 };
-/* How much longer than from cache to cache it takes to copy so many elements. */
+/* price.c: how much longer than from cache to cache it takes to copy so many elements. */
 double pack_far_copy(const pass_contraction *c, double elements);
 
 /* tile_rows.c */
@@ -58,6 +58,9 @@ uint32_t pack_tile_axis(const pass_contraction *c, const pass_operand *rows, con
 int64_t pack_rows_along(const pass_contraction *c, const pass_operand *rows, const pass_operand *columns,
                         uint32_t axis, int64_t step);
 
+/* Is the axis in the set? */
+static inline bool pack_has_axis(uint32_t set, uint32_t axis) { return set >> axis & 1; }
+/* memory_order.c */
 /* The stride along the axis, in elements; INT64_MAX where it is not constant. */
 int64_t pack_axis_stride(const pass_contraction *c, const pass_operand *o, uint32_t axis);
 /* copy.c: the stride of the axis in what the operand's base is computed from element by element, as a

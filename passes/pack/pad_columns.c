@@ -5,8 +5,6 @@
 #include "passes/ops/check.h"
 #include "passes/ops/ops.h"
 
-static bool has_axis(uint32_t set, uint32_t axis) { return set >> axis & 1; }
-
 /* The operand with `size` columns: zeros behind its own, or each element repeated. */
 static ir_ref widened(const pass_contraction *c, const pass_operand *o, uint32_t column, int64_t size) {
   ir_graph *g = c->g;
@@ -16,7 +14,7 @@ static ir_ref widened(const pass_contraction *c, const pass_operand *o, uint32_t
     dims[i] = i == column ? ir_index(g, size) : ir_dim(g, o->value, i);
   }
   edges[2 * column + 1] = ir_index(g, size - c->size[column]);
-  if (x && has_axis(o->varies, column)) x = op_pad_known(g, x, edges, 0);
+  if (x && pack_has_axis(o->varies, column)) x = op_pad_known(g, x, edges, 0);
   return x ? op_grow(g, x, dims, c->rank) : 0;
 }
 
@@ -30,7 +28,7 @@ ir_ref pack_narrow_result(const pass_contraction *c, uint32_t column, ir_ref wid
   ir_ref bounds[2 * IR_MAX_RANK], stored = wide ? ir_unary(g, IR_OP_STORED, wide) : 0;
   uint32_t rank = 0;
   for (uint32_t i = 0; i < c->rank && stored; i++) {
-    if (has_axis(c->reduced, i)) continue;
+    if (pack_has_axis(c->reduced, i)) continue;
     bounds[2 * rank] = ir_index(g, 0);
     bounds[2 * rank + 1] = i == column ? ir_index(g, c->size[i]) : ir_dim(g, stored, rank);
     rank++;

@@ -4,19 +4,17 @@
 
 #include "passes/index/affine.h"
 
-static bool has_axis(uint32_t set, uint32_t axis) { return set >> axis & 1; }
-
 /* 1 + the last kept axis of several elements, along which the lanes run; 0: there is none. */
 static uint32_t behind_lanes(const pass_contraction *c) {
   uint32_t last = c->rank;
-  while (last > 0 && (has_axis(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;
+  while (last > 0 && (pack_has_axis(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;
   return last;
 }
 
 /* Are the elements that the lanes read apart from one another? */
 static bool has_lanes_apart(const pass_contraction *c, const pass_operand *o) {
   uint32_t last = behind_lanes(c);
-  return last > 0 && has_axis(o->varies, last - 1) && pack_axis_stride(c, o, last - 1) != 1;
+  return last > 0 && pack_has_axis(o->varies, last - 1) && pack_axis_stride(c, o, last - 1) != 1;
 }
 
 /* Do all lanes have the same masks, which then are no loops of their own? */
