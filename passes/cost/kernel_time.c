@@ -7,7 +7,6 @@
 #include "passes/cost/kernel_walk.h"
 
 enum {
-  TYPICAL_SIZE = 64,     /* of a variable that nothing is known of */
   LOOP_INSTRUCTIONS = 2, /* of an iteration: counting and the branch, which are one on most processors, and
                             an address */
   /* Instructions that a processor looks ahead: it begins those whose operands are there. Schedulers hold
@@ -94,45 +93,6 @@ uint32_t kernel_deeper(const kernel_walk *w, uint32_t a, uint32_t b) {
   return w->loops[b].depth > w->loops[a].depth ? b : a;
 }
 
-/* values of indices */
-
-static double variable_value(const kernel_walk *w, ir_ref ref) {
-  for (size_t i = 0; i < w->request->var_count; i++)
-    if (w->request->vars[i].ref == ref) return (double)w->request->vars[i].value;
-  ir_bounds b = ir_bounds_of(w->g, ref);
-  return (double)(b.lo > TYPICAL_SIZE ? b.lo : b.hi < TYPICAL_SIZE ? b.hi : TYPICAL_SIZE);
-}
-
-static double index_value(const kernel_walk *w, ir_ref ref) {
-  const ir_node *n = ir_get(w->g, ref);
-  double x = n->nsrc ? w->nodes[n->src[0]].value : 0, y = n->nsrc > 1 ? w->nodes[n->src[1]].value : 0;
-  switch ((int)n->op) {
-  case IR_OP_CONST: return ir_is_float((ir_dtype)n->dtype) ? 0 : (double)n->arg;
-  case IR_OP_VAR: return variable_value(w, ref);
-  case IR_OP_RANGE: return x > 1 ? (x - 1) / 2 : 0;
-  case IR_OP_ADD:
-    for (uint32_t i = 1; i < n->nsrc; i++) x += w->nodes[n->src[i]].value;
-    return x;
-  case IR_OP_MUL:
-    for (uint32_t i = 1; i < n->nsrc; i++) x *= w->nodes[n->src[i]].value;
-    return x;
-  case IR_OP_SUB: return x - y;
-  case IR_OP_NEG: return -x;
-  case IR_OP_FLOORDIV: return y > 0 ? floor(x / y) : x;
-  case IR_OP_MOD: return w->nodes[n->src[0]].varies ? fmin(x, (y - 1) / 2) : y > 0 ? x - y * floor(x / y) : x;
-  case IR_OP_MIN:
-    for (uint32_t i = 1; i < n->nsrc; i++) x = fmin(x, w->nodes[n->src[i]].value);
-    return x;
-  case IR_OP_MAX:
-    for (uint32_t i = 1; i < n->nsrc; i++) x = fmax(x, w->nodes[n->src[i]].value);
-    return x;
-  case IR_OP_WHERE: return fmax(y, w->nodes[n->src[2]].value);
-  case IR_OP_BOUND:
-  case IR_OP_CAST: return x;
-  default: return 0;
-  }
-}
-
 /* places */
 
 static void place_range(kernel_walk *w, ir_ref ref, kernel_node *info) {
@@ -142,7 +102,7 @@ static void place_range(kernel_walk *w, ir_ref ref, kernel_node *info) {
   info->loop = w->nodes[loop].loop, info->is_lane = w->nodes[loop].is_lane;
   if (info->is_lane) info->lanes = (uint64_t)1 << (info->loop - 1);
   else info->home = info->loop;
-  info->value = index_value(w, ref);
+  info->value = kernel_index_value(w, ref);
   if (!info->is_lane) w->loops[info->loop].trips = fmax(w->nodes[ir_src(w->g, ref, 0)].value, 0);
 }
 
@@ -183,7 +143,7 @@ static void place(kernel_walk *w, ir_ref ref) {
     else if (n->dtype == IR_NONE) info->lanes = 0;
   }
   if (n->op == IR_OP_VAR || n->dtype == IR_INDEX || n->dtype == IR_BOOL || n->op == IR_OP_CONST)
-    info->value = index_value(w, ref);
+    info->value = kernel_index_value(w, ref);
 }
 
 /* What is in locals stays in the loop that writes it. */

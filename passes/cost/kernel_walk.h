@@ -117,6 +117,10 @@ uint32_t kernel_deeper(const kernel_walk *w, uint32_t a, uint32_t b); /* of two 
 uint32_t kernel_width(const kernel_walk *w, uint64_t lanes);          /* vector lanes */
 double kernel_unrolled(const kernel_walk *w, uint64_t lanes);         /* combinations of the other lanes */
 
+/* kernel_values.c: about how large an index, or whether a condition holds (1 or 0), where its operands have
+ * their values. */
+double kernel_index_value(const kernel_walk *w, ir_ref ref);
+
 /* kernel_access.c: how the index of a LOAD, STORE or UPDATE changes; with it, what one execution takes for
  * all unrolled values. */
 void kernel_describe_access(const kernel_walk *w, ir_ref ref, kernel_access *out);

@@ -80,6 +80,21 @@ static void trips_are_counted(void **state) {
   assert_true(lower > 0.4 * all && lower < 0.6 * all);
 }
 
+/* Of two loops of which only one runs, whatever the size is, that one counts. */
+static void loops_exclude_each_other(void **state) {
+  static const char text[] = "kernel @k(n=57..64, p0: f32[4096], p1: f32[4096]) {\n  for ridx0 in 0..$a {\n"
+                             " %x = load p1[ridx0] : f32\n %v = div %x, %x : f32\n store p0[ridx0] = %v\n}\n"
+                             "  for ridx1 in 0..$b {\n %y = load p1[ridx1] : f32\n %w = div %y, %y : f32\n"
+                             " store p0[ridx1] = %w\n}\n}\n";
+  const char *one[] = {"1000", "0"}, *both[] = {"1000", "1000"},
+             *either[] = {"where(n<65&n>56,1000,0)", "where(n<57|n>=65,1000,0)"},
+             *sized[] = {"where(n<60,1000,0)", "where(n<60,0,1000)"};
+  double once = time_of(text, NULL, one).computing_ns, twice = time_of(text, NULL, both).computing_ns;
+  assert_true(twice > 1.9 * once);
+  assert_true(time_of(text, NULL, either).computing_ns < 1.1 * once);
+  assert_true(time_of(text, NULL, sized).computing_ns < 1.1 * once);
+}
+
 /* A sum in one accumulator waits for each addition; sums in eight do not. */
 static void chains_wait(void **state) {
   static const char text[] =
@@ -194,5 +209,5 @@ static void few_allocations(void **state) {
 }
 
 UNIT_TESTS_EACH(k_enter, k_leave, orders_of_accesses, orders_of_operations, lanes_are_faster,
-                trips_are_counted, chains_wait, rare_values_are_free, bytes_leave_the_cache,
-                rates_and_sizes_are_given, memory_is_short, few_allocations)
+                trips_are_counted, loops_exclude_each_other, chains_wait, rare_values_are_free,
+                bytes_leave_the_cache, rates_and_sizes_are_given, memory_is_short, few_allocations)
