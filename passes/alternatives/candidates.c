@@ -170,9 +170,9 @@ static alternatives_node *find(pass_alternatives *a, ir_ref node) {
   return a->mark[node] ? &a->fused.nodes[a->mark[node] - 1] : NULL;
 }
 
-/* Has the kernel a reduction? Then it is one domain: operands of joins and pads are evaluated at all points,
- * and selected (passes/domain/peel.c). */
-static bool is_one_domain(const pass_alternatives *a) {
+/* Has the kernel a reduction, for any of the values that it computes for itself? Then it is one domain:
+ * operands of joins and pads are evaluated at all points, and selected (passes/domain/peel.c). */
+static bool has_reduction(const pass_alternatives *a) {
   bool reduces = false;
   for (uint32_t i = 0; i < a->fused.count && !reduces; i++) {
     const alternatives_node *f = &a->fused.nodes[i];
@@ -275,7 +275,7 @@ bool alternatives_find_fused(pass_alternatives *a, const ir_step *step) {
   if (copies || ir_op_of(a->g, step->kernel) == IR_OP_ASSIGN || !list_nodes(a, step)) return false;
   qsort(f->nodes, f->count, sizeof *f->nodes, users_first);
   for (uint32_t i = 0; i < f->count; i++) a->mark[f->nodes[i].node] = i + 1;
-  bool one_domain = is_one_domain(a);
+  bool one_domain = has_reduction(a);
   for (uint32_t i = 0; i < f->count; i++)
     if (!f->nodes[i].leaf) pass_down(a, &f->nodes[i], one_domain);
   for (uint32_t i = f->count; i-- > 0;) sum_up(a, &f->nodes[i]);
@@ -292,12 +292,13 @@ static bool is_term(const ir_graph *g, ir_ref value) {
   return pass_is_product(g, value);
 }
 
-static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, double bytes) {
+static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, bool reduces, double bytes) {
   const ir_node *n = ir_get(a->g, f->node);
   bool repeats = f->elements > MOST_REPEATS * pass_elements(a->g, f->base);
   bool renames = is_view(n) && irregularity(a->g, f->node) == 0;
-  /* views are index arithmetic: a copy is made only for a reduction, whose loops read it again and again */
-  bool idle = !f->computed && !a->fused.nodes[0].reduces;
+  /* views are index arithmetic: a copy is made only where there is a reduction, whose loops read it again and
+   * again */
+  bool idle = !f->computed && !reduces;
   return !f->root && !f->leaf && !f->after && !idle && !(f->of_local && f->reduces) && !renames && !repeats &&
          !is_term(a->g, f->node) && f->accesses > 0 && ir_rank(a->g, f->node) &&
          bytes_of(a->g, f) <= MOST_GROWTH * bytes;
@@ -353,7 +354,8 @@ static ir_ref best_beside(const pass_alternatives *a, const ir_ref *values, uint
 uint32_t alternatives_candidates(pass_alternatives *a, bool very_far, ir_ref *values, uint32_t room) {
   double all = 0, bytes = moved_bytes(a);
   uint32_t count = 0;
-  bool irregular = false, any = false; /* irregular: below the kernel's values, or beside them */
+  bool reduces = has_reduction(a), irregular = false,
+       any = false; /* irregular: below the kernel's values, or beside them */
   for (uint32_t i = 0; i < a->fused.count; i++) {
     const alternatives_node *f = &a->fused.nodes[i];
     if (f->root) all += f->elements * f->below;
@@ -362,7 +364,7 @@ uint32_t alternatives_candidates(pass_alternatives *a, bool very_far, ir_ref *va
   for (uint32_t i = 0; i < a->fused.count; i++) {
     alternatives_node *f = &a->fused.nodes[i];
     f->promise = promise_of(f, all, irregular);
-    f->tried = may_be_stored(a, f, bytes) && !is_whole(f, all);
+    f->tried = may_be_stored(a, f, reduces, bytes) && !is_whole(f, all);
     any |= f->tried && f->promise > 0;
   }
   for (uint32_t i = 0; i < a->fused.count; i++)
