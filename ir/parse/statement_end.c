@@ -87,7 +87,7 @@ bool ir_parse_statement_end(ir_parser *p) {
   if (ir_lex_is(&p->lex, '@') && p->lex.token.text[1] != ' ' && !p->lex.token.first)
     return ir_lex_fail(&p->lex, "a graph in place of an operand", "operands, and then graphs as in do=@f");
   if (ir_lex_is(&p->lex, '%') && !p->lex.token.first)
-    return ir_lex_fail(&p->lex, "values side by side", "',' between them, or the end of the line");
+    return ir_lex_fail(&p->lex, "values without a comma", "',' between them, or the end of the line");
   return p->lex.token.first || ir_lex_is(&p->lex, '}') ||
          ir_lex_fail(&p->lex, "unexpected text after a statement", "the end of the line");
 }
@@ -163,10 +163,10 @@ bool ir_parse_after_attributes(ir_parser *p, bool attributes) {
   if (ir_lex_is(&p->lex, '-') && p->lex.token.text[1] == '-')
     return ir_lex_fail(&p->lex, "no comment", "'#', with which a comment begins");
   if (ir_lex_is(&p->lex, '%'))
-    return ir_lex_fail(&p->lex, "operands side by side", "',' between them, as in add %x, %y");
+    return ir_lex_fail(&p->lex, "operands without a comma", "',' between them, as in add %x, %y");
   if (ir_parse_at_literal(p))
     return ir_parse_about_attributes(
-        p, ir_lex_fail(&p->lex, "operands side by side",
+        p, ir_lex_fail(&p->lex, "operands without a comma",
                        "',' between them, as in add %x, %y; an attribute has its name, as in axis=0"));
   if (ir_lex_is(&p->lex, '[') && p->operand_count && p->lex.token.text[-1] == ' ')
     return ir_parse_about_attributes(

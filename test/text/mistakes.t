@@ -1404,7 +1404,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:18: error: operands side by side, found '%', expected ',' between them, as in add %x, %y
+! a.vf:2:18: error: operands without a comma, found '%', expected ',' between them, as in add %x, %y
 ? 2
 
 == operands in brackets
@@ -1791,7 +1791,7 @@ graph @g(%x: f32[4]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:3:13: error: values side by side, found '%', expected ',' between them, or the end of the line
+! a.vf:3:13: error: values without a comma, found '%', expected ',' between them, or the end of the line
 ? 2
 
 == return behind a statement

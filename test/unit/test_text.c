@@ -324,7 +324,7 @@ static void test_graph_errors(void **state) {
                             "parameter that is written is a reference, as in %x: ref f32[2]"},
       {BODY("%a = neg %x,"), "t.vf:2:15: error: bad operand, found the end of the line, expected %NAME, a "
                              "number, true, false or an index expression in parentheses"},
-      {BODY("%a = neg %x %x"), "t.vf:2:15: error: operands side by side, found '%', expected ',' between "
+      {BODY("%a = neg %x %x"), "t.vf:2:15: error: operands without a comma, found '%', expected ',' between "
                                "them, as in add %x, %y"},
       {BODY("%a neg %x"), "t.vf:2:6: error: bad statement, found 'neg', expected '='"},
       {BODY("%a ="),

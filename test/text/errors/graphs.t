@@ -83,7 +83,7 @@ graph @f(%x: f32[4]) {
   %y = neg %x %x
   return %y
 }
-! g.vf:2:15: error: operands side by side, found '%', expected ',' between them, as in add %x, %y
+! g.vf:2:15: error: operands without a comma, found '%', expected ',' between them, as in add %x, %y
 ? 2
 
 == two graphs of one name

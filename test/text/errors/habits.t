@@ -197,7 +197,7 @@ graph @g(%x: f32[4,3]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:16: error: operands side by side, found '2', expected ',' between them, as in add %x, %y; an attribute has its name, as in axis=0; those of topk: axis, k, largest
+! a.vf:2:16: error: operands without a comma, found '2', expected ',' between them, as in add %x, %y; an attribute has its name, as in axis=0; those of topk: axis, k, largest
 ? 2
 
 == a flag
