@@ -305,9 +305,11 @@ ir_status fe_safetensors_read(fe_arrays *out, ir_error *error) {
 
 static void put_string(ir_text *out, const char *text) {
   ir_text_str(out, "\"");
-  for (; *text; text++) {
-    if ((uint8_t)*text < ' ') ir_textf(out, "\\u%04x", (uint8_t)*text);
-    else ir_textf(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+  for (const char *from = text;; from = ++text) {
+    while ((uint8_t)*text >= ' ' && *text != '"' && *text != '\\') text++;
+    ir_text_add(out, from, (size_t)(text - from));
+    if (!*text) break;
+    ir_textf(out, (uint8_t)*text < ' ' ? "\\u%04x" : "\\%c", (uint8_t)*text);
   }
   ir_text_str(out, "\"");
 }
