@@ -483,9 +483,14 @@ static void set_environment(const char *bin) {
   for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) unsetenv(unset[i]);
   if (options.device) setenv("VIEWFOLD_DEVICE", options.device, 1);
   setenv("LC_ALL", "C", 1);
-  /* of programs that a case builds with AddressSanitizer, without lib/heap.c: LeakSanitizer crashes now and
-   * then */
-  setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
+  /* also of programs that a case builds with AddressSanitizer, without lib/heap.c: LeakSanitizer crashes now
+   * and then */
+  const char *given = getenv("ASAN_OPTIONS");
+  char *sanitizer = NULL;
+  if (asprintf(&sanitizer, "%s%sdetect_leaks=0", given ? given : "", given && *given ? ":" : "") < 0)
+    checked(NULL);
+  setenv("ASAN_OPTIONS", sanitizer, 1);
+  free(sanitizer);
   setenv("TEST_ROOT", options.root, 1);
   free(path), free(absolute);
 }

@@ -274,9 +274,9 @@ def every_pair():
 # A family, a command, a size at which quadratic work would show, and the function whose instructions are
 # counted (None: all).
 TEST = [
-    ("div_add", "dump --stage=graph", 1000, None),
-    ("params_unused", "run --in", 200, "cli_buffers_open"),
-    ("outputs_apart", "explain --no-run", 100, None),
+    ("div_add", "dump --stage=graph", 500, None),
+    ("params_unused", "run --in", 100, "cli_buffers_open"),
+    ("outputs_apart", "explain --no-run", 50, None),
 ]
 
 # ----------------------------------------------------------------------------------------------------------- measuring

@@ -14,8 +14,8 @@ needs "$checked/mpi_same" "make CHECK=1 tests"
 
 # Graphs and changes of division, once by threads, then by 2 and 4 processes; the first run compiles, the others find it.
 reshards=$work/reshards
-grep -v '^#' test/conform/reshard_xla.list | shuf -n "$(at 10 40 400)" --random-source=test/conform/reshard_xla.list >"$reshards"
-same="$checked/mpi_same $work/record --seed $seed --count $(at 20 300 3000) --reshards $reshards"
+grep -v '^#' test/conform/reshard_xla.list | shuf -n "$(at 6 40 400)" --random-source=test/conform/reshard_xla.list >"$reshards"
+same="$checked/mpi_same $work/record --seed $seed --count $(at 10 300 3000) --reshards $reshards"
 $prefix $same || exit 1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 UCX_LOG_LEVEL=error
 launch() { # MPI PROCESSES COMMAND...
@@ -147,4 +147,4 @@ done
 echo "$examples: the same on processes of$found as by threads"
 
 $prefix "$python" -B test/campaign/mpi_files.py "$build/viewfold" --mib "$(at 16 256 1024)" || exit 1
-$prefix "$python" -B test/campaign/mpi_failures.py "$build/viewfold" --seed "$seed" --count "$(at 1 5 50)" --seconds "$(at 20 20 2)"
+$prefix "$python" -B test/campaign/mpi_failures.py "$build/viewfold" --seed "$seed" --count "$(at 1 5 50)" --seconds "$(at 10 20 2)"

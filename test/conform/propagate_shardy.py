@@ -1,7 +1,8 @@
 """Propagated specs against Shardy's: of each value of models that both can say, and the bytes that a device receives against
 those of XLA's program.
 
-    propagate_shardy.py --build build [--show]     compares with the list; needs no JAX
+    propagate_shardy.py --build build [--show] [--count N] [--seed N]
+                                                   compares with the list, or about N models of it; needs no JAX
     propagate_shardy.py --build build --update     writes the list again, by JAX on 8 virtual devices (`pip install jax`)"""
 import json
 import math
@@ -299,12 +300,15 @@ def merged(dims):
 
 
 def main():
-    options = arguments(others=True, update=False, show=False)
+    options = arguments(others=True, update=False, show=False, seed=1, count=0)
     if options.update:
         update()
     equal = different = above = 0
     with open(LIST) as rows:
         rows = [json.loads(row) for row in rows if not row.startswith("#")]
+    if options.count:
+        step = -(-len(rows) // options.count)
+        rows = rows[options.seed % step::step]
     for row in rows:
         with tempfile.NamedTemporaryFile("w", suffix=".vf") as file:
             file.write(row["text"])

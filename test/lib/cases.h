@@ -33,8 +33,9 @@ extern const case_machine case_machines[CASE_MACHINES];
 /* Does the machine add terms in the same order as the first? It does if both have the same `lanes`
  * (work-group size) and `parts` (threshold of batch streaming). */
 bool cases_same_order(const case_machine *first, const case_machine *machine);
-/* A context without a cache on disk for each machine; false, with the reason on standard error, if one cannot
- * be created. */
+/* A context without a cache on disk for each machine, in `make test` with the setting `quick` for all but the
+ * first: code is made of the same loops, of the same bits, in a third of the time. False, with the reason on
+ * standard error, if one cannot be created. */
 bool cases_open(const case_machine *machines, int count, rt_context **contexts);
 void cases_close(rt_context **contexts, int count);
 /* "other bits with 2 threads and vector_bytes=16" */

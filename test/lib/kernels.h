@@ -7,6 +7,7 @@
 #include "ir/ir.h"
 #include "runtime/compiler/llvm_module.h"
 #include "runtime/image/image.h"
+#include "test/lib/level.h"
 
 /* The description of a machine with some of this one's features; index counts from 0. False after the
  * last. */
@@ -19,6 +20,12 @@ bool k_target_at(int index, k_target *out);
 #define K_EACH_TARGET(t)                                                                                     \
   k_target t;                                                                                                \
   for (int number_ = 0; k_target_at(number_, &t); number_++)
+/* The same for kernels of which there are many: in `make test` each of them is tried on two of the targets,
+ * by turns. */
+#define K_SOME_TARGETS(t)                                                                                    \
+  k_target t;                                                                                                \
+  for (int number_ = k_first_target(); k_target_at(number_, &t); number_ += level_step(2))
+int k_first_target(void);
 
 /* The graph of the running test, empty at first: functions before and after each test (unit.h). */
 extern ir_graph k_graph;

@@ -4,12 +4,18 @@
 #ifndef VIEWFOLD_TEST_LEVEL_H
 #define VIEWFOLD_TEST_LEVEL_H
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Is it `make test`, or no level at all? */
+static inline bool level_is_test(void) {
+  const char *level = getenv("TEST_LEVEL");
+  return !level || !*level || !strcmp(level, "test");
+}
+
 /* Of cases 0, 1, 2, ... the test tries the multiples of the result, which is `step` or more, or 1. */
 static inline int level_step(int step) {
-  const char *level = getenv("TEST_LEVEL");
   int slower = getenv("EMULATOR") ? 4 : 1;
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -18,7 +24,7 @@ static inline int level_step(int step) {
 #elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   slower = 4;
 #endif
-  return !level || !*level || !strcmp(level, "test") ? slower * step : 1;
+  return level_is_test() ? slower * step : 1;
 }
 
 #endif

@@ -6,7 +6,7 @@ needs_pocl
 needs build/run_text "make build/run_text"
 tests=test/text
 case $level in
-test) tests='test/text/run/sizes.t test/text/run/wide.t' ;;
+test) tests=test/text/run/wide.t ;;
 short) tests=test/text/run ;;
 esac
 # shellcheck disable=SC2086  # a list of words

@@ -8,7 +8,7 @@ needs "$checked/unit/test_api" "make CHECK=1 tests"
 needs build/opencl/shim.icd "make CHECK=1 tests"
 tests=$(cd "$checked/unit" && find . -name 'test_*' -type f -perm -u+x | sort)
 of_gpu=$tests
-[ "$level" = full ] || tests='test_api test_jacobian test_watch' of_gpu='test_session_refs test_found_sizes'
+[ "$level" = full ] || tests='test_api test_watch' of_gpu='test_jacobian test_found_sizes'
 export VIEWFOLD_DEVICE=opencl CMOCKA_MESSAGE_OUTPUT=TAP
 passed=0 failed=0 programs=0
 run_all() { # TYPE TEST...

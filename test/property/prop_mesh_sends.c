@@ -124,5 +124,5 @@ int main(int argc, char **argv) {
   printf("prop_mesh_sends: %ld graphs, %ld with exchanges in pieces, %ld of them while a kernel runs, %ld "
          "failed, seed %" PRIu64 "\n",
          given.done, in_pieces, sending, given.failed, given.seed);
-  return given.failed != 0 || (!given.repeat && given.done >= 20 && sending < given.done / 8);
+  return given.failed != 0 || (!given.repeat && given.done >= 60 && sending < given.done / 16);
 }

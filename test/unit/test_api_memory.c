@@ -149,7 +149,7 @@ static long use_everything(long fail_at, int *failures) {
 static void test_every_allocation_fails(void **state) {
   use_everything(0, NULL); /* from here on programs are on disk */
   long allocations = use_everything(0, NULL);
-  int failures = 0, tried = 0, step = level_step(160);
+  int failures = 0, tried = 0, step = level_step(320);
   for (long k = 1; k <= allocations; k += step, tried++) use_everything(k, &failures);
   assert_true(allocations > 500);
   assert_true(failures > tried / 2); /* the library did without the other allocations, which is allowed */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "test/lib/api.h"
+#include "test/lib/level.h"
 #include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
@@ -464,7 +465,8 @@ static long use_everything(long fail_at, int *failures) {
 static void test_any_allocation_may_fail(void **state) {
   long allocations = use_everything(0, NULL);
   int failures = 0;
-  for (long k = 1; k <= allocations; k += 1 + allocations / 1500) use_everything(k, &failures);
+  for (long k = 1; k <= allocations; k += level_step(1 + (int)(allocations / 1000)))
+    use_everything(k, &failures);
   assert_true(failures > 100);
 }
 

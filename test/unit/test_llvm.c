@@ -91,7 +91,7 @@ static void test_access(void **state) {
                 "store p7[%i*7%64] = %6\n"                                       /* scattered */
                 "}\n}\n}\n",
                 NULL, (const char *[]){ir_dtypes[type].name});
-    K_EACH_TARGET(t) {
+    K_SOME_TARGETS(t) {
       k_code code = k_compile(g, kernel, &t.target);
       for (int edge = 0; edge < 2; edge++) { /* nothing outside the elements is accessed */
         k_fence f = k_fence_make((size_t)((4 * (N - 1) + 1) * bytes), edge);
@@ -294,7 +294,7 @@ static void test_bound(void **state) {
                     "%p = load p2[ridx0] : $a\n %at = bound %p, (10), (ridx0<15)$c : index\n"
                     "%x = load p1[%at] : f32\n store p0[ridx0] = %x\n}\n}\n",
                     NULL, (const char *[]){ir_dtypes[types[d]].name, vector ? "vector" : "", modes[mode]});
-        K_EACH_TARGET(t) {
+        K_SOME_TARGETS(t) {
           k_code code = k_compile(g, kernel, &t.target);
           bool is_signed = ir_dtypes[types[d]].kind == IR_KIND_SIGNED;
           static const int64_t tries[] = {0, 9, 10, -1, -10, -11, 100, INT64_MIN, INT64_MAX, -1};

@@ -102,7 +102,7 @@ static void test_limits(void **state) {
        *got = malloc(MOST_ELEMENTS * sizeof(double));
   assert_true(input && want && got);
   enum { DEVICES = sizeof devices / sizeof *devices };
-  size_t step = (size_t)level_step(6); /* another device for each problem */
+  size_t step = (size_t)level_step(11); /* another device for each problem */
   for (size_t k = 0; k < sizeof problems / sizeof *problems; k++) {
     const problem *p = &problems[k];
     for (int i = 0; i < MOST_ELEMENTS; i++) { /* small multiples of 1/4, whose sums are exact */

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "test/lib/level.h"
 #include "test/lib/plans.h"
 #include "test/lib/unit.h"
 
@@ -19,7 +20,7 @@ static void keeps(void *const *buffers, const int64_t *vars, int64_t begin, int6
   for (int64_t i = begin; i < end; i++) {
     volatile uint8_t *own = scratch;
     bool kept = true;
-    for (int iteration = 0; iteration < 20; iteration++) {
+    for (int iteration = 0; iteration < 20; iteration += level_step(5)) {
       uint8_t mark = (uint8_t)(in[i] * 7 + (float)iteration);
       for (int k = 0; k < NEEDED; k++) own[k] = mark;
       for (int k = 0; k < NEEDED; k++) kept &= own[k] == mark;

@@ -4,6 +4,7 @@
 #include "ir/regions.h"
 #include "passes/ops/foreign.h"
 #include "passes/ops/ops.h"
+#include "test/lib/level.h"
 #include "test/lib/memory.h"
 #include "test/lib/unit.h"
 
@@ -713,7 +714,7 @@ static void test_short_memory(void **state) {
 static void test_damage(void **state) {
   uint64_t seed = 1;
   char text[sizeof sample];
-  for (int iteration = 0; iteration < 20000; iteration++) {
+  for (int iteration = 0; iteration < 20000; iteration += level_step(2)) {
     memcpy(text, sample, sizeof sample);
     for (int hits = 1 + iteration % 3; hits > 0; hits--) {
       seed = seed * 6364136223846793005u + 1442695040888963407u;
