@@ -459,10 +459,14 @@ static pass_product product_of(const packing *k) {
   return p;
 }
 
-/* Does a kernel that copies the operand, before it is expanded to sizes that may vary, run once? */
+/* Does a kernel that copies the operand, before it is expanded to sizes that may vary, run once, when the
+ * program is bound, or before a loop of many iterations? */
 static bool copies_once(packer *p, const pass_contraction *c, const pass_operand *o) {
   ir_ref value = o->value;
   while (ir_op_of(p->g, value) == IR_OP_EXPAND) value = ir_src(p->g, value, 0);
+  if (!pass_is_constant_value(&p->constants, p->g, value))
+    return pass_is_loop_invariant(&p->constants, p->g, value);
+  if (!p->target->hoists) return false;
   int64_t below = pass_constant_bytes(&p->constants, p->g, value) / ir_dtypes[c->dtype].bytes;
   return pass_contraction_size(c, o->varies) <= IR_MAX_HOISTED_GROWTH * below;
 }
@@ -528,7 +532,7 @@ static ir_ref packed(packer *p, ir_ref sum) {
   for (int i = 0; i < 2; i++)
     c.operand[i].epilogue = c.operand[i].base < p->ends_cap && p->ends_epilogue[c.operand[i].base];
   packing k = {.c = &c};
-  for (int i = 0; i < 2 && p->target->hoists; i++) k.constant[i] = copies_once(p, &c, &c.operand[i]);
+  for (int i = 0; i < 2; i++) k.constant[i] = copies_once(p, &c, &c.operand[i]);
   if (!pass_contraction_reuses(&c)) {
     if (!p->strategy->panel_columns) return sum;
     bool streams = (k.constant[0] || k.constant[1]) && choose_column(&k) && k.columns_form == PANELS;
@@ -582,7 +586,9 @@ ir_ref pass_pack_copies(ir_graph *g, ir_ref results, const ir_target *target, co
   size_t count = 0, cap = 0;
   if (map && epilogues && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) {
     pass_epilogues(g, live, count, NULL, 0, epilogues);
-    if (pack_all(&p, map, live, count, epilogues)) root = map[results];
+    if (pass_constant_values_in_loops(&p.constants, g, live, count) &&
+        pack_all(&p, map, live, count, epilogues))
+      root = map[results];
   }
   if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory packing the operands of a product");
   ir_free(g->mem, live, cap * sizeof *live);

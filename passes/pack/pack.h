@@ -17,6 +17,8 @@
 /* Steps of the pipeline; they return the new TUPLE of results. */
 /* pack.c: copies operands of contractions into the order in which their tiles read them, where that pays. */
 ir_ref pass_pack_copies(ir_graph *g, ir_ref results, const ir_target *target, const pass_strategy *strategy);
+/* invariants.c: computes before a loop what its functions store of operands that no iteration changes. */
+ir_ref pass_hoist_invariants(ir_graph *g, ir_ref results);
 /* constants.c: stores what is computed from constants alone, where others read it. */
 ir_ref pass_store_constants(ir_graph *g, ir_ref results, const ir_target *target);
 /* reuse.c: where packing has stored a value as it is, all its users read it from memory; sums are stored
