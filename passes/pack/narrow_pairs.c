@@ -45,7 +45,8 @@ static interval interval_hull(interval a, interval b) {
 /* The interval of values of an integer of 32 bits, if all values that it is computed from are narrow. */
 static interval values_of(const ir_graph *g, ir_ref value, int depth) {
   const ir_node *n = ir_get(g, value);
-  bool view = ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK;
+  bool view = n->op == IR_OP_STORED ||
+              (ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK);
   if (n->op == IR_OP_CONST) return (interval){ir_const_value(g, value).i, ir_const_value(g, value).i};
   if (n->op == IR_OP_CAST) return of_dtype(ir_dtype_of(g, n->src[0]));
   if (depth == MAX_DEPTH || !(view || n->op == IR_OP_ADD || n->op == IR_OP_SUB || n->op == IR_OP_NEG))
