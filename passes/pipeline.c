@@ -190,7 +190,7 @@ const pass_info pass_table[] = {
     {"split", "pack", split_reductions, GRAPH, PASS_BOTH, "primitive operations",
      "long reductions in two steps, but for sums of products with tiles", NULL},
     {"copies", "pack", copy_operands, GRAPH, PASS_BOTH, "primitive operations",
-     "operands of contractions in the order in which tiles read them; narrow integers in pairs", NULL},
+     "operands of contractions in the order in which tiles read them; narrow integers in words", NULL},
     {"invariants", "pack", hoist_invariants, GRAPH, PASS_BOTH, "primitive operations",
      "what a loop stores of operands that no iteration changes is stored before it", NULL},
     {"pack", "pack", read_copies, GRAPH, PASS_BOTH, "primitive operations",

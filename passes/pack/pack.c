@@ -503,6 +503,22 @@ static ir_ref packed_wide(packer *p, const packing *k) {
   return packed_as(p, &made);
 }
 
+/* May several products of narrow integers be one term of the contraction? */
+static bool reads_narrow(packer *p, const pass_contraction *c) {
+  return p->strategy->panel_columns && pass_contraction_size(c, UINT32_MAX) >= MIN_PAIRED &&
+         least_reuse(c) >= PASS_REUSE_GATHERED && (p->target->has_dot2 || p->target->has_dot4) &&
+         pass_contraction_reuses(c) && !pack_is_window(c, &c->operand[0]) &&
+         !pack_is_window(c, &c->operand[1]);
+}
+
+/* The sum with four or two products in each term; *more: what is to be added to it, or 0. */
+static ir_ref narrowed(packer *p, const pass_contraction *c, ir_ref *more) {
+  bool constant[2];
+  for (int i = 0; i < 2; i++) constant[i] = copies_once(p, c, &c->operand[i]);
+  ir_ref made = p->target->has_dot4 ? pack_quads(c, constant, more) : c->sum;
+  return made == c->sum && p->target->has_dot2 ? pack_pairs(c) : made;
+}
+
 static ir_ref packed(packer *p, ir_ref sum) {
   ir_graph *g = p->g;
   pass_contraction c;
@@ -522,11 +538,12 @@ static ir_ref packed(packer *p, ir_ref sum) {
     ir_ref merged = pack_merge_axes(&c);
     if (merged != sum) return merged ? op_reshape_known(g, packed(p, merged), shape->src, shape->nsrc) : 0;
   }
-  int64_t all = pass_contraction_size(&c, UINT32_MAX);
-  if (p->strategy->panel_columns && all >= MIN_PAIRED && least_reuse(&c) >= PASS_REUSE_GATHERED &&
-      p->target->has_dot2 && pass_contraction_reuses(&c) && !pack_is_window(&c, &c.operand[0]) &&
-      !pack_is_window(&c, &c.operand[1])) {
-    ir_ref pairs = pack_pairs(&c);
+  if (reads_narrow(p, &c)) {
+    ir_ref more = 0, pairs = narrowed(p, &c, &more);
+    if (more) {
+      pairs = packed(p, pairs);
+      return pairs ? ir_binary(g, IR_OP_ADD, pairs, more) : 0;
+    }
     if (pairs != sum && (!(sum = pairs) || !pass_contraction_of(g, sum, &c))) return sum;
   }
   for (int i = 0; i < 2; i++)
