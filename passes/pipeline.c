@@ -68,6 +68,8 @@ static void copy_operands(pass_state *s) {
   s->root = pass_pack_copies(s->g, s->root, s->options->target, s->strategy);
 }
 
+static void hoist_invariants(pass_state *s) { s->root = pass_hoist_invariants(s->g, s->root); }
+
 static void read_copies(pass_state *s) { s->root = pass_pack_reuse(s->g, s->root, s->strategy); }
 
 static void batch_stream(pass_state *s) { s->root = pass_batch_stream(s->g, s->root, s->options->target); }
@@ -188,7 +190,9 @@ const pass_info pass_table[] = {
     {"split", "pack", split_reductions, GRAPH, PASS_BOTH, "primitive operations",
      "long reductions in two steps, but for sums of products with tiles", NULL},
     {"copies", "pack", copy_operands, GRAPH, PASS_BOTH, "primitive operations",
-     "operands of contractions in the order in which tiles read them; narrow integers in pairs", NULL},
+     "operands of contractions in the order in which tiles read them; narrow integers in words", NULL},
+    {"invariants", "pack", hoist_invariants, GRAPH, PASS_BOTH, "primitive operations",
+     "what a loop stores of operands that no iteration changes is stored before it", NULL},
     {"pack", "pack", read_copies, GRAPH, PASS_BOTH, "primitive operations",
      "no value computed from several tensors again where it is stored", NULL},
     {"parts", "parts", batch_stream, GRAPH, PASS_CPU, "primitive operations",

@@ -120,12 +120,13 @@ static tx_value extremum(tx_emitter *e, const char *name, tx_value a, tx_value b
                 a.kind);
 }
 
-static tx_value dot2(tx_emitter *e, tx_value a, tx_value b) {
+/* dot2 or dot4, of signed integers. */
+static tx_value dot(tx_emitter *e, const char *name, tx_value a, tx_value b) {
   unsigned kind = a.kind;
   tx_value both[] = {tx_reinterpret(e, a, tx_signed(kind)), tx_reinterpret(e, b, tx_signed(kind))};
   tx_value r = tx_widest(a, b) == 1
-                   ? mapped(e, "dot2", both, 2)
-                   : paired(e, "dot2", "dot2", tx_unsigned(kind), both[0], both[1], both[0].kind);
+                   ? mapped(e, name, both, 2)
+                   : paired(e, name, name, tx_unsigned(kind), both[0], both[1], both[0].kind);
   return tx_reinterpret(e, r, kind);
 }
 
@@ -169,7 +170,7 @@ static tx_value call(tx_emitter *e, tx_function f, unsigned kind, const tx_value
                                                   [TX_TO_BF16] = "tobf16",
                                                   [TX_FROM_BF16] = "frombf16"};
   if (f == TX_MIN || f == TX_MAX) return extremum(e, names[f], operands[0], operands[1]);
-  if (f == TX_DOT2) return dot2(e, operands[0], operands[1]);
+  if (f == TX_DOT2 || f == TX_DOT4) return dot(e, f == TX_DOT2 ? "dot2" : "dot4", operands[0], operands[1]);
   return f >= TX_ROUND_F16 ? of_narrow(e, names[f], kind, operands[0]) : mapped(e, names[f], operands, count);
 }
 

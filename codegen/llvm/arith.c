@@ -2,6 +2,8 @@
  * gives quotient 0 and the dividend as remainder, shifts by the width or more give 0 (the sign for signed
  * right shifts), min and max propagate NaN with -0 below +0. f16 and bf16 are computed in f32 and rounded
  * once per node. */
+#include <string.h>
+
 #include "codegen/llvm/llvm.h"
 #include "ir/primitive_ops.h"
 
@@ -159,11 +161,58 @@ static LLVMValueRef dot2(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValu
   return LLVMBuildAdd(e->b, product[0], product[1], "");
 }
 
+/* The words of DOT4 as the intrinsic takes them: since LLVM 22 as bytes. */
+static LLVMValueRef dot4_operand(cg_emitter *e, uint32_t width, LLVMValueRef a) {
+  if (LLVM_VERSION_MAJOR < 22) return a;
+  return LLVMBuildBitCast(e->b, a, LLVMVectorType(LLVMInt8TypeInContext(e->context), 4 * width), "");
+}
+
+/* One instruction where the target has one for this width, which adds to zeros here (add, below). */
+static LLVMValueRef dot4(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b) {
+  unsigned bits = cg_bits_of(a);
+  const char *name = bits == 32 ? cg_target_dot4(e->target, width) : NULL;
+  if (name)
+    return cg_intrinsic(e, name, NULL, 0,
+                        (LLVMValueRef[]){zero_like(a), dot4_operand(e, width, a), dot4_operand(e, width, b)},
+                        3);
+  LLVMValueRef sum = zero_like(a), most = cg_int_const(e, bits, width, bits - bits / 4);
+  for (unsigned i = 0; i < 4; i++) {
+    LLVMValueRef above = cg_int_const(e, bits, width, i * (bits / 4)), x = LLVMBuildShl(e->b, a, above, ""),
+                 y = LLVMBuildShl(e->b, b, above, "");
+    sum = LLVMBuildAdd(
+        e->b, sum, LLVMBuildMul(e->b, LLVMBuildLShr(e->b, x, most, ""), LLVMBuildAShr(e->b, y, most, ""), ""),
+        "");
+  }
+  return sum;
+}
+
+/* The sum of DOT4, as one instruction that adds to zeros, and another value: the instruction that adds to it.
+ * NULL: it is none. */
+static LLVMValueRef dot4_onto(cg_emitter *e, LLVMValueRef product, LLVMValueRef other) {
+  if (!LLVMIsACallInst(product) || LLVMGetNumArgOperands(product) != 3) return NULL;
+  LLVMTypeRef type = LLVMTypeOf(product);
+  uint32_t width = LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type) : 1;
+  const char *name = cg_bits_of(product) == 32 ? cg_target_dot4(e->target, width) : NULL, *called;
+  size_t length;
+  if (!name) return NULL;
+  called = LLVMGetValueName2(LLVMGetCalledValue(product), &length);
+  if (strlen(name) != length || memcmp(called, name, length) || !LLVMIsNull(LLVMGetOperand(product, 0)))
+    return NULL;
+  return cg_intrinsic(e, name, NULL, 0,
+                      (LLVMValueRef[]){other, LLVMGetOperand(product, 1), LLVMGetOperand(product, 2)}, 3);
+}
+
+static LLVMValueRef add(cg_emitter *e, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef sum = dot4_onto(e, a, b);
+  if (!sum) sum = dot4_onto(e, b, a);
+  return sum ? sum : LLVMBuildAdd(e->b, a, b, "");
+}
+
 static LLVMValueRef int_binary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a,
                                LLVMValueRef b) {
   bool is_signed = cg_is_signed(dtype);
   switch ((ir_int_binary)op) {
-  case IR_INT_ADD: return LLVMBuildAdd(e->b, a, b, "");
+  case IR_INT_ADD: return add(e, a, b);
   case IR_INT_SUB: return LLVMBuildSub(e->b, a, b, "");
   case IR_INT_MUL: return LLVMBuildMul(e->b, a, b, "");
   case IR_INT_MIN: return cg_call(e, is_signed ? "llvm.smin" : "llvm.umin", 2, a, b, NULL);
@@ -176,6 +225,7 @@ static LLVMValueRef int_binary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t
   case IR_INT_SHL:
   case IR_INT_SHR: return shift(e, op, dtype, width, a, b);
   case IR_INT_DOT2: return dot2(e, width, a, b);
+  case IR_INT_DOT4: return dot4(e, width, a, b);
   }
   return cg_unknown_op(e, op, dtype, width);
 }

@@ -112,6 +112,8 @@ bool cg_target_rounds_64_twice(const ir_target *target);
 bool cg_target_separates_lanes(const ir_target *target);
 bool cg_target_picks_bytes(
     const ir_target *target); /* four lanes are not truncated to bytes: see cg_resize */
+const char *cg_target_dot4(const ir_target *target,
+                           uint32_t width); /* the same of DOT4, added to its first operand */
 const char *cg_target_dot2(const ir_target *target,
                            uint32_t width); /* intrinsic for a vector of `width` 32-bit DOT2; or NULL */
 /* The intrinsic that multiplies `width` floats of `bytes` bytes by powers of two; or NULL. */

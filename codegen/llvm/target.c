@@ -58,6 +58,21 @@ bool cg_target_halves_64(const ir_target *target) {
 
 bool cg_target_picks_bytes(const ir_target *target) { return has_feature(target, "avx512vl"); }
 
+const char *cg_target_dot4(const ir_target *target, uint32_t width) {
+  static const struct {
+    uint32_t width;
+    const char *feature, *other, *intrinsic;
+  } table[] = {{4, "avx512vl", "avxvnni", "llvm.x86.avx512.vpdpbusd.128"},
+               {8, "avx512vl", "avxvnni", "llvm.x86.avx512.vpdpbusd.256"},
+               {16, "avx512f", NULL, "llvm.x86.avx512.vpdpbusd.512"}};
+  for (size_t i = 0; cg_target_is_x86(target) && i < sizeof table / sizeof *table; i++)
+    if (table[i].width == width && 4 * width <= (uint32_t)target->vector_bytes &&
+        ((has_feature(target, "avx512vnni") && has_feature(target, table[i].feature)) ||
+         (table[i].other && has_feature(target, table[i].other))))
+      return table[i].intrinsic;
+  return NULL;
+}
+
 const char *cg_target_dot2(const ir_target *target, uint32_t width) {
   static const struct {
     uint32_t width;

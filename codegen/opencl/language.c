@@ -88,6 +88,7 @@ static tx_value call(tx_emitter *e, tx_function f, unsigned kind, const tx_value
                                                   [TX_SHL] = "shl",
                                                   [TX_SHR] = "shr",
                                                   [TX_DOT2] = "dot2",
+                                                  [TX_DOT4] = "dot4",
                                                   [TX_FMA] = "fma",
                                                   [TX_SQRT] = "sqrt",
                                                   [TX_FLOOR] = "floor",

@@ -190,6 +190,17 @@ static const char *const prelude[] = {
     "    return (U)(as_##U(low) + as_##U((S)(vf_half_##U(a) * vf_half_##U(b)))); \\\n"
     "  } \\\n"
     "  static S vf_dot2_##S(S a, S b) { return as_##S(vf_dot2_##U(as_##U(a), as_##U(b))); }\n"
+    "#define VF_DOT4(U, S, X, bits) \\\n"
+    "  static U vf_quarters_##U(U a, U b, U above) { \\\n"
+    "    U low = (U)((U)(a << above) >> (U)(bits - bits / 4)); \\\n"
+    "    return (U)(low * as_##U((S)(as_##S((U)(b << above)) >> (S)(bits - bits / 4)))); \\\n"
+    "  } \\\n"
+    "  static U vf_dot4_##U(U a, U b) { \\\n"
+    "    U low = (U)(vf_quarters_##U(a, b, (U)(bits - bits / 4)) + vf_quarters_##U(a, b, (U)(bits / 2))); "
+    "\\\n"
+    "    return (U)(low + (U)(vf_quarters_##U(a, b, (U)(bits / 4)) + vf_quarters_##U(a, b, (U)0))); \\\n"
+    "  } \\\n"
+    "  static S vf_dot4_##S(S a, S b) { return as_##S(vf_dot4_##U(as_##U(a), as_##U(b))); }\n"
     "/* PoCL's abs takes vectors apart in a way that LLVM 15 compiles wrongly */\n"
     "#define VF_SIGNED(T, U, X, bits) \\\n"
     "  static T vf_abs_##T(T a) { return a < (T)0 ? as_##T((U)((U)0 - as_##U(a))) : a; } \\\n"
@@ -211,7 +222,9 @@ static const char *const prelude[] = {
     "VF_WIDTHS(VF_UNSIGNED, uint, int, x, 32) VF_WIDTHS(VF_SIGNED, int, uint, x, 32)\n"
     "VF_WIDTHS(VF_UNSIGNED, ulong, long, x, 64) VF_WIDTHS(VF_SIGNED, long, ulong, x, 64)\n"
     "VF_WIDTHS(VF_DOT2, uchar, char, x, 8) VF_WIDTHS(VF_DOT2, ushort, short, x, 16)\n"
-    "VF_WIDTHS(VF_DOT2, uint, int, x, 32) VF_WIDTHS(VF_DOT2, ulong, long, x, 64)\n\n",
+    "VF_WIDTHS(VF_DOT2, uint, int, x, 32) VF_WIDTHS(VF_DOT2, ulong, long, x, 64)\n"
+    "VF_WIDTHS(VF_DOT4, uchar, char, x, 8) VF_WIDTHS(VF_DOT4, ushort, short, x, 16)\n"
+    "VF_WIDTHS(VF_DOT4, uint, int, x, 32) VF_WIDTHS(VF_DOT4, ulong, long, x, 64)\n\n",
 
     "/* the least floats above 0 */\n"
     "#define VF_FLOAT_TRUE_MIN  0x1p-149f\n"

@@ -161,6 +161,7 @@ static tx_value int_binary(tx_emitter *e, ir_op op, ir_dtype dtype, tx_value a, 
   case IR_INT_SHL:
   case IR_INT_SHR: return shift(e, op, a, b);
   case IR_INT_DOT2: return called_2(e, TX_DOT2, a, b);
+  case IR_INT_DOT4: return called_2(e, TX_DOT4, a, b);
   }
   return tx_unknown_op(e, op, dtype);
 }

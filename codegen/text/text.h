@@ -82,6 +82,7 @@ typedef enum tx_function {
   TX_SHL,
   TX_SHR,
   TX_DOT2,
+  TX_DOT4,
   TX_FMA,
   TX_SQRT,
   TX_FLOOR,

@@ -9,7 +9,9 @@
 #include "frontend/report/dump_pass.h"
 #include "frontend/text/nearest.h"
 
-enum { PASSES_MOST = 32 }; /* names that a misspelt one is compared with */
+enum {
+  PASSES_MOST = 64
+}; /* names that a misspelt one is compared with; of the table, twice as many as it has */
 
 static void help(void) {
   fputs("Usage: viewfold pass [OPTIONS] NAME FILE.vf|CHAIN\n"

@@ -28,7 +28,8 @@ static void add_product(ir_graph *g, ir_ref *sum, ir_ref times, int64_t each) {
 static void note_node(arithmetic *a, ir_ref ref) {
   const ir_node *n = ir_get(a->g, ref);
   int64_t flops = pass_flops_of(n), bytes = ir_dtypes[n->dtype].bytes;
-  bool product = ir_is_data_int((ir_dtype)n->dtype) && (n->op == IR_OP_MUL || n->op == IR_OP_DOT2);
+  bool product = ir_is_data_int((ir_dtype)n->dtype) &&
+                 (n->op == IR_OP_MUL || n->op == IR_OP_DOT2 || n->op == IR_OP_DOT4);
   if (flops) { /* f16 and bf16 are computed as f32 */
     if (bytes < F32_BYTES) bytes = F32_BYTES;
     ir_ref times = times_of(a, ref);
@@ -36,7 +37,7 @@ static void note_node(arithmetic *a, ir_ref ref) {
     add_product(a->g, &a->float_bytes, times, flops * bytes);
   } else if (product) {
     ir_ref times = times_of(a, ref);
-    add_product(a->g, &a->integers, times, n->op == IR_OP_DOT2 ? 4 : 2);
+    add_product(a->g, &a->integers, times, n->op == IR_OP_DOT4 ? 8 : n->op == IR_OP_DOT2 ? 4 : 2);
     add_product(a->g, &a->integer_bytes, times, 2 * bytes);
   }
 }

@@ -34,8 +34,8 @@ ir_ref fe_bytes_read(const fe_explained *e, size_t number);
  * multiply-add is one instruction for either element. */
 typedef struct fe_arithmetic {
   ir_ref floats, weighed_floats;     /* + - * / % sqrt min max; a fused multiply-add is two */
-  ir_ref integers, weighed_integers; /* of products: a multiply-add is two, a DOT2 four; both are weighed as
-                                        one instruction */
+  ir_ref integers, weighed_integers; /* of products: a multiply-add is two, a DOT2 four, a DOT4 eight; both
+                                        are weighed as one instruction */
 } fe_arithmetic;
 fe_arithmetic fe_arithmetic_of(const fe_explained *e, size_t number);
 

@@ -117,6 +117,13 @@ static uint64_t dot2(ir_dtype type, uint64_t a, uint64_t b) {
   return low_half(type, a) * low_half(type, b) + low_half(type, a >> half) * low_half(type, b >> half);
 }
 
+static uint64_t dot4(ir_dtype type, uint64_t a, uint64_t b) {
+  int bits = ir_dtypes[type].bytes * 2;
+  uint64_t sum = 0, sign = (uint64_t)1 << (bits - 1), mask = (sign << 1) - 1;
+  for (int i = 0; i < 4; i++, a >>= bits, b >>= bits) sum += (a & mask) * (((b & mask) ^ sign) - sign);
+  return sum;
+}
+
 static int64_t int_unary(ir_op op, ir_dtype type, int64_t a) {
   switch ((ir_int_unary)op) {
   case IR_INT_NEG: return (int64_t)(0 - (uint64_t)a);
@@ -150,6 +157,7 @@ static int64_t int_arithmetic(ir_op op, ir_dtype type, int64_t a, int64_t b, int
   case IR_INT_SHL:
   case IR_INT_SHR: return int_shift(op, type, a, b);
   case IR_INT_DOT2: return (int64_t)dot2(type, x, y);
+  case IR_INT_DOT4: return (int64_t)dot4(type, x, y);
   }
   return 0;
 }

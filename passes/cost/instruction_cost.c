@@ -193,7 +193,8 @@ static kernel_cost integer_cost(const ir_graph *g, const ir_node *n, uint32_t wi
   int bytes = kernel_register_bytes((ir_dtype)n->dtype);
   switch ((int)n->op) {
   case IR_OP_MUL: return product_cost(bytes, width);
-  case IR_OP_DOT2: return alu(1, PRODUCT_CYCLES);
+  case IR_OP_DOT2:
+  case IR_OP_DOT4: return alu(1, PRODUCT_CYCLES);
   case IR_OP_SHL:
   case IR_OP_SHR:
     if (bytes == 1 && width > 1) return alu(is_power_shift(g, n) ? 2 : 8, 4);

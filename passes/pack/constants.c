@@ -62,8 +62,9 @@ ir_ref pass_store_constants(ir_graph *g, ir_ref results, const ir_target *target
   if (s.map && s.ends && ir_reachable_inside(g, &results, 1, &live, &s.count, &cap) == IR_OK) {
     s.live = live;
     memset(s.ends, 0, nodes);
-    mark_ends(&s);
-    if (pack_store_values(g, live, s.count, s.ends, s.map)) root = s.map[results];
+    bool good = pass_constant_values_in_loops(&s.constants, g, live, s.count);
+    if (good) mark_ends(&s);
+    if (good && pack_store_values(g, live, s.count, s.ends, s.map)) root = s.map[results];
   }
   if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory storing what depends on constants alone");
   ir_free(g->mem, live, cap * sizeof *live);

@@ -11,17 +11,17 @@
 
 #include <string.h>
 
-static ir_ref permuted(ir_graph *g, ir_ref x, const uint32_t *order, uint32_t rank) {
+ir_ref pack_permuted(ir_graph *g, ir_ref x, const uint32_t *order, uint32_t rank) {
   ir_ref axes[IR_MAX_RANK];
   bool same = true;
   for (uint32_t i = 0; i < rank; i++) same &= order[i] == i, axes[i] = ir_index(g, order[i]);
   return !x || same ? x : op_permute(g, x, axes, rank);
 }
 
-static ir_ref permuted_back(ir_graph *g, ir_ref x, const uint32_t *order, uint32_t rank) {
+ir_ref pack_permuted_back(ir_graph *g, ir_ref x, const uint32_t *order, uint32_t rank) {
   uint32_t back[IR_MAX_RANK];
   for (uint32_t i = 0; i < rank; i++) back[order[i]] = i;
-  return permuted(g, x, back, rank);
+  return pack_permuted(g, x, back, rank);
 }
 
 ir_ref pack_unexpanded(const pass_contraction *c, const pass_operand *o) {
@@ -135,8 +135,8 @@ ir_ref pack_rows(const pass_contraction *c, const pass_operand *o) {
   ir_ref between = from.value ? rows_between(c, &from) : 0;
   if (between) return between;
   order_in_memory(c, UINT32_MAX, order);
-  ir_ref x = mark_stored(c->g, permuted(c->g, pack_unexpanded(c, &from), order, c->rank));
-  return expanded(c, o, permuted_back(c->g, x, order, c->rank));
+  ir_ref x = mark_stored(c->g, pack_permuted(c->g, pack_unexpanded(c, &from), order, c->rank));
+  return expanded(c, o, pack_permuted_back(c->g, x, order, c->rank));
 }
 
 ir_ref pack_in_rows(const pass_contraction *c, const pass_operand *o) {
@@ -144,8 +144,8 @@ ir_ref pack_in_rows(const pass_contraction *c, const pass_operand *o) {
   for (int kept = 0; kept < 2; kept++)
     for (uint32_t i = 0; i < c->rank; i++)
       if (pack_has_axis(c->reduced, i) == !kept) order[count++] = i;
-  ir_ref x = mark_stored(c->g, permuted(c->g, pack_unexpanded(c, o), order, c->rank));
-  return expanded(c, o, permuted_back(c->g, x, order, c->rank));
+  ir_ref x = mark_stored(c->g, pack_permuted(c->g, pack_unexpanded(c, o), order, c->rank));
+  return expanded(c, o, pack_permuted_back(c->g, x, order, c->rank));
 }
 
 ir_ref pack_columns(const pass_contraction *c, const pass_operand *o, uint32_t column) {
@@ -155,8 +155,8 @@ ir_ref pack_columns(const pass_contraction *c, const pass_operand *o, uint32_t c
       if (pack_has_axis(c->reduced, i) == (reduced == 1) && i != column) order[count++] = i;
   order[count] = column;
   pass_operand from = materialized(c, o);
-  ir_ref x = mark_stored(c->g, permuted(c->g, pack_unexpanded(c, &from), order, c->rank));
-  return expanded(c, o, permuted_back(c->g, x, order, c->rank));
+  ir_ref x = mark_stored(c->g, pack_permuted(c->g, pack_unexpanded(c, &from), order, c->rank));
+  return expanded(c, o, pack_permuted_back(c->g, x, order, c->rank));
 }
 
 ir_ref pack_reshaped(ir_graph *g, ir_ref x, uint32_t at, int64_t outer, int64_t inner, bool split) {
@@ -189,9 +189,9 @@ ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t co
   order[count] = col + 1;
   pass_operand from = materialized(c, o);
   ir_ref x = pack_reshaped(g, op_pad_known(g, pack_unexpanded(c, &from), edges, 0), col, panels, width, true);
-  x = permuted(g, x, order, rank);
+  x = pack_permuted(g, x, order, rank);
   x = x ? ir_make_tensor(g, IR_OP_STORED, c->dtype, ir_shape(g, x), PASS_PANELS, &x, 1) : 0;
-  x = permuted_back(g, x, order, rank);
+  x = pack_permuted_back(g, x, order, rank);
   x = pack_reshaped(g, x, col, panels, width, false);
   for (uint32_t i = 0; i < c->rank && x; i++) edges[2 * i] = zero, edges[2 * i + 1] = ir_dim(g, x, i);
   edges[2 * col + 1] = ir_index(g, size);
@@ -211,8 +211,8 @@ static ir_ref whole_in_order(const pass_contraction *c, const pass_operand *o) {
   for (uint32_t i = 0; i < c->rank; i++)
     if (i != last) order[count++] = i;
   order[count] = last;
-  ir_ref x = mark_stored(c->g, permuted(c->g, pack_unexpanded(c, o), order, c->rank));
-  return expanded(c, o, permuted_back(c->g, x, order, c->rank));
+  ir_ref x = mark_stored(c->g, pack_permuted(c->g, pack_unexpanded(c, o), order, c->rank));
+  return expanded(c, o, pack_permuted_back(c->g, x, order, c->rank));
 }
 
 /* The value that a copy of the base with its masks holds: the pad nearest to the base, whose views above it
@@ -325,6 +325,6 @@ ir_ref pack_transposed_sum(const pass_contraction *c, uint32_t column, ir_ref a,
     if (pack_has_axis(c->reduced, order[i])) reduced |= (uint32_t)1 << i;
     else kept[i] = place[order[i]]; /* kept axes come first */
   }
-  ir_ref product = pack_product(c, permuted(g, a, order, c->rank), permuted(g, b, order, c->rank));
-  return permuted_back(g, mark_stored(g, pack_sum(c, product, reduced)), kept, rank);
+  ir_ref product = pack_product(c, pack_permuted(g, a, order, c->rank), pack_permuted(g, b, order, c->rank));
+  return pack_permuted_back(g, mark_stored(g, pack_sum(c, product, reduced)), kept, rank);
 }

@@ -45,7 +45,8 @@ static interval interval_hull(interval a, interval b) {
 /* The interval of values of an integer of 32 bits, if all values that it is computed from are narrow. */
 static interval values_of(const ir_graph *g, ir_ref value, int depth) {
   const ir_node *n = ir_get(g, value);
-  bool view = ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK;
+  bool view = n->op == IR_OP_STORED ||
+              (ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK);
   if (n->op == IR_OP_CONST) return (interval){ir_const_value(g, value).i, ir_const_value(g, value).i};
   if (n->op == IR_OP_CAST) return of_dtype(ir_dtype_of(g, n->src[0]));
   if (depth == MAX_DEPTH || !(view || n->op == IR_OP_ADD || n->op == IR_OP_SUB || n->op == IR_OP_NEG))
@@ -61,43 +62,61 @@ static interval values_of(const ir_graph *g, ir_ref value, int depth) {
   }
 }
 
-/* The longest summed axis of known size along which both operands vary; false where it is shorter than
- * MIN_TERMS. */
-static bool choose_axis(const pass_contraction *c, uint32_t *axis) {
-  int64_t longest = MIN_TERMS - 1, size;
+bool pack_longest_axis(const pass_contraction *c, int64_t least, uint32_t *axis) {
+  int64_t longest = least - 1, size;
   for (uint32_t i = 0; i < c->rank; i++) {
     uint32_t both = c->reduced & c->operand[0].varies & c->operand[1].varies;
     if (!(both >> i & 1) || !ir_is_const(c->g, ir_dim(c->g, c->operand[0].value, i), &size)) continue;
     if (size > longest) longest = size, *axis = i;
   }
-  return longest >= MIN_TERMS;
+  return longest >= least;
 }
 
-/* Index `which`, 0 or 1, of the axis of size 2 behind `axis`, which is dropped. */
-static ir_ref half(const pass_contraction *c, ir_ref pairs, uint32_t axis, int64_t words, int which) {
+/* Part `which` of the axis behind `axis`, which is dropped. */
+static ir_ref part(const pass_contraction *c, ir_ref parts, uint32_t axis, int64_t words, int which) {
   ir_ref bounds[2 * (IR_MAX_RANK + 1)];
-  for (uint32_t i = 0; pairs && i < ir_rank(c->g, pairs); i++)
-    bounds[2 * i] = ir_index(c->g, 0), bounds[2 * i + 1] = ir_dim(c->g, pairs, i);
+  for (uint32_t i = 0; parts && i < ir_rank(c->g, parts); i++)
+    bounds[2 * i] = ir_index(c->g, 0), bounds[2 * i + 1] = ir_dim(c->g, parts, i);
   bounds[2 * axis + 2] = ir_index(c->g, which), bounds[2 * axis + 3] = ir_index(c->g, which + 1);
-  return pairs ? pack_reshaped(c->g, op_shrink_known(c->g, pairs, bounds), axis, words, 1, false) : 0;
+  return parts ? pack_reshaped(c->g, op_shrink_known(c->g, parts, bounds), axis, words, 1, false) : 0;
 }
 
-/* The operand with the terms along the axis in words of two; an odd last one gets a zero. */
-static ir_ref in_words(const pass_contraction *c, const pass_operand *o, uint32_t axis) {
+/* The axes of the operand as they lie in memory, the outermost first. *at: the place of `axis`. */
+static void order_in_memory(const pass_contraction *c, const pass_operand *o, uint32_t axis, uint32_t *order,
+                            uint32_t *at) {
+  int64_t stride[IR_MAX_RANK];
+  for (uint32_t i = 0; i < c->rank; i++) {
+    uint32_t k = i;
+    int64_t here = o->varies >> i & 1 ? pack_memory_stride(c, o, i) : INT64_MAX;
+    for (; k > 0 && stride[k - 1] < here; k--) stride[k] = stride[k - 1], order[k] = order[k - 1];
+    stride[k] = here, order[k] = i;
+  }
+  for (uint32_t i = 0; i < c->rank; i++)
+    if (order[i] == axis) *at = i;
+}
+
+ir_ref pack_words(const pass_contraction *c, const pass_operand *o, uint32_t axis, int parts) {
   ir_graph *g = c->g;
-  int64_t size = c->size[axis], words = (size + 1) / 2;
-  ir_ref edges[2 * IR_MAX_RANK], dims[IR_MAX_RANK], x = pack_unexpanded(c, o), low, high;
+  int64_t size = c->size[axis], words = (size + parts - 1) / parts;
+  int bits = 32 / parts;
+  uint32_t order[IR_MAX_RANK], at = axis;
+  ir_ref edges[2 * IR_MAX_RANK], dims[IR_MAX_RANK], word = 0;
+  order_in_memory(c, o, axis, order, &at);
+  ir_ref x = pack_permuted(g, pack_unexpanded(c, o), order, c->rank);
   for (uint32_t i = 0; i < 2 * c->rank; i++) edges[i] = ir_index(g, 0);
-  edges[2 * axis + 1] = ir_index(g, 2 * words - size);
-  if (x && size % 2) x = op_pad_known(g, x, edges, 0);
-  x = pack_reshaped(g, x, axis, words, 2, true);
-  if (!(low = half(c, x, axis, words, 0)) || !(high = half(c, x, axis, words, 1))) return 0;
-  low = ir_binary(g, IR_OP_AND, low, ir_int(g, c->dtype, UINT16_MAX));
-  high = ir_binary(g, IR_OP_SHL, high, ir_int(g, c->dtype, 16));
-  if (!low || !high) return 0;
+  edges[2 * at + 1] = ir_index(g, parts * words - size);
+  if (x && size % parts) x = op_pad_known(g, x, edges, 0);
+  x = pack_reshaped(g, x, at, words, parts, true);
+  for (int i = 0; i < parts; i++) {
+    ir_ref one = part(c, x, at, words, i);
+    if (one && i < parts - 1)
+      one = ir_binary(g, IR_OP_AND, one, ir_int(g, c->dtype, ((int64_t)1 << bits) - 1));
+    if (one && i) one = ir_binary(g, IR_OP_SHL, one, ir_int(g, c->dtype, i * bits));
+    word = i && one ? ir_binary(g, IR_OP_OR, word, one) : one;
+    if (!word) return 0;
+  }
   for (uint32_t i = 0; i < c->rank; i++) dims[i] = i == axis ? ir_index(g, words) : ir_dim(g, o->value, i);
-  ir_ref both = ir_binary(g, IR_OP_OR, low, high);
-  return both ? op_grow(g, both, dims, c->rank) : 0;
+  return op_grow(g, pack_permuted_back(g, word, order, c->rank), dims, c->rank);
 }
 
 ir_ref pack_pairs(const pass_contraction *c) {
@@ -105,8 +124,8 @@ ir_ref pack_pairs(const pass_contraction *c) {
   if ((c->dtype != IR_I32 && c->dtype != IR_U32) || c->term != IR_OP_MUL || c->rank == IR_MAX_RANK)
     return c->sum;
   if (!is_narrow(values_of(c->g, c->operand[0].value, 0)) ||
-      !is_narrow(values_of(c->g, c->operand[1].value, 0)) || !choose_axis(c, &axis))
+      !is_narrow(values_of(c->g, c->operand[1].value, 0)) || !pack_longest_axis(c, MIN_TERMS, &axis))
     return c->sum;
-  ir_ref a = in_words(c, &c->operand[0], axis), b = in_words(c, &c->operand[1], axis);
+  ir_ref a = pack_words(c, &c->operand[0], axis, 2), b = pack_words(c, &c->operand[1], axis, 2);
   return a && b ? pack_sum(c, ir_binary(c->g, IR_OP_DOT2, a, b), c->reduced) : 0;
 }

@@ -79,10 +79,14 @@ static pass_product product_of(const pack_choice *k) {
   return p;
 }
 
-/* Does a kernel that copies the operand, before it is expanded to sizes that may vary, run once? */
+/* Does a kernel that copies the operand, before it is expanded to sizes that may vary, run once, when the
+ * program is bound, or before a loop of many iterations? */
 static bool copies_once(packer *p, const pass_contraction *c, const pass_operand *o) {
   ir_ref value = o->value;
   while (ir_op_of(p->g, value) == IR_OP_EXPAND) value = ir_src(p->g, value, 0);
+  if (!pass_is_constant_value(&p->constants, p->g, value))
+    return pass_is_loop_invariant(&p->constants, p->g, value);
+  if (!p->target->hoists) return false;
   int64_t below = pass_constant_bytes(&p->constants, p->g, value) / ir_dtypes[c->dtype].bytes;
   return pass_contraction_size(c, o->varies) <= IR_MAX_HOISTED_GROWTH * below;
 }
@@ -119,6 +123,22 @@ static ir_ref packed_wide(packer *p, const pack_choice *k) {
   return packed_as(p, &made);
 }
 
+/* May several products of narrow integers be one term of the contraction? */
+static bool reads_narrow(packer *p, const pass_contraction *c) {
+  return p->strategy->panel_columns && pass_contraction_size(c, UINT32_MAX) >= MIN_PAIRED &&
+         least_reuse(c) >= PASS_REUSE_GATHERED && (p->target->has_dot2 || p->target->has_dot4) &&
+         pass_contraction_reuses(c) && !pack_is_window(c, &c->operand[0]) &&
+         !pack_is_window(c, &c->operand[1]);
+}
+
+/* The sum with four or two products in each term; *more: what is to be added to it, or 0. */
+static ir_ref narrowed(packer *p, const pass_contraction *c, ir_ref *more) {
+  bool constant[2];
+  for (int i = 0; i < 2; i++) constant[i] = copies_once(p, c, &c->operand[i]);
+  ir_ref made = p->target->has_dot4 ? pack_quads(c, constant, more) : c->sum;
+  return made == c->sum && p->target->has_dot2 ? pack_pairs(c) : made;
+}
+
 static ir_ref packed(packer *p, ir_ref sum) {
   ir_graph *g = p->g;
   pass_contraction c;
@@ -138,17 +158,18 @@ static ir_ref packed(packer *p, ir_ref sum) {
     ir_ref merged = pack_merge_axes(&c);
     if (merged != sum) return merged ? op_reshape_known(g, packed(p, merged), shape->src, shape->nsrc) : 0;
   }
-  int64_t all = pass_contraction_size(&c, UINT32_MAX);
-  if (p->strategy->panel_columns && all >= MIN_PAIRED && least_reuse(&c) >= PASS_REUSE_GATHERED &&
-      p->target->has_dot2 && pass_contraction_reuses(&c) && !pack_is_window(&c, &c.operand[0]) &&
-      !pack_is_window(&c, &c.operand[1])) {
-    ir_ref pairs = pack_pairs(&c);
+  if (reads_narrow(p, &c)) {
+    ir_ref more = 0, pairs = narrowed(p, &c, &more);
+    if (more) {
+      pairs = packed(p, pairs);
+      return pairs ? ir_binary(g, IR_OP_ADD, pairs, more) : 0;
+    }
     if (pairs != sum && (!(sum = pairs) || !pass_contraction_of(g, sum, &c))) return sum;
   }
   for (int i = 0; i < 2; i++)
     c.operand[i].epilogue = c.operand[i].base < p->ends_cap && p->ends_epilogue[c.operand[i].base];
   pack_choice k = {.c = &c};
-  for (int i = 0; i < 2 && p->target->hoists; i++) k.constant[i] = copies_once(p, &c, &c.operand[i]);
+  for (int i = 0; i < 2; i++) k.constant[i] = copies_once(p, &c, &c.operand[i]);
   if (!pass_contraction_reuses(&c)) {
     if (!p->strategy->panel_columns) return sum;
     bool streams =
@@ -203,9 +224,11 @@ ir_ref pass_pack_copies(ir_graph *g, ir_ref results, const ir_target *target, co
   size_t count = 0, cap = 0;
   if (map && epilogues && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) {
     pass_epilogues(g, live, count, NULL, 0, epilogues);
-    if (pack_all(&p, map, live, count, epilogues)) root = map[results];
+    if (pass_constant_values_in_loops(&p.constants, g, live, count) &&
+        pack_all(&p, map, live, count, epilogues))
+      root = map[results];
   }
-  if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory pack_choice the operands of a product");
+  if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory packing the operands of a product");
   ir_free(g->mem, live, cap * sizeof *live);
   ir_free(g->mem, map, map ? ((size_t)results + 1) * sizeof *map : 0);
   ir_free(g->mem, epilogues, epilogues ? (size_t)results + 1 : 0);

@@ -17,6 +17,8 @@
 /* Steps of the pipeline; they return the new TUPLE of results. */
 /* pack.c: copies operands of contractions into the order in which their tiles read them, where that pays. */
 ir_ref pass_pack_copies(ir_graph *g, ir_ref results, const ir_target *target, const pass_strategy *strategy);
+/* invariants.c: computes before a loop what its functions store of operands that no iteration changes. */
+ir_ref pass_hoist_invariants(ir_graph *g, ir_ref results);
 /* constants.c: stores what is computed from constants alone, where others read it. */
 ir_ref pass_store_constants(ir_graph *g, ir_ref results, const ir_target *target);
 /* reuse.c: where packing has stored a value as it is, all its users read it from memory; sums are stored
@@ -97,6 +99,17 @@ int64_t pack_elements(ir_graph *g, ir_ref tensor); /* at most; saturating */
 /* narrow_pairs.c: the same sum with two products in each term (DOT2), where both operands hold integers of 16
  * bits: an element is then a word of two of them. The sum as it is where they do not. */
 ir_ref pack_pairs(const pass_contraction *c);
+/* The longest summed axis of known size along which both operands vary; false where it is shorter than
+ * `least`. */
+bool pack_longest_axis(const pass_contraction *c, int64_t least, uint32_t *axis);
+/* The operand with `parts` terms along the axis in each word of 32 bits; those that are missing are 0. The
+ * words lie in the order in which the operand lies in memory. */
+ir_ref pack_words(const pass_contraction *c, const pass_operand *o, uint32_t axis, int parts);
+/* narrow_quads.c: a sum with four products in each term (DOT4), where both operands hold integers of 8 bits
+ * and what does not vary along the terms, such as zero points. *more: what has to be added to it, of its
+ * shape; 0: nothing. constant: by operand, does it depend on constants alone? The sum as it is where they do
+ * not. */
+ir_ref pack_quads(const pass_contraction *c, const bool constant[2], ir_ref *more);
 
 enum { PACK_TILE_COLUMNS = 64 }; /* four of the widest vectors of f32 */
 
@@ -118,6 +131,9 @@ ir_ref pack_narrow_result(const pass_contraction *c, uint32_t column, ir_ref wid
 /* The operand with size 1 along each axis that it does not vary along. */
 ir_ref pack_unexpanded(const pass_contraction *c, const pass_operand *o);
 /* Splits axis `at` of x into axes of sizes `outer` and `inner`, or merges two such axes at `at`. */
+/* Axis i of the result is axis order[i] of x; and what pack_permuted makes of it is x. */
+ir_ref pack_permuted(ir_graph *g, ir_ref x, const uint32_t *order, uint32_t rank);
+ir_ref pack_permuted_back(ir_graph *g, ir_ref x, const uint32_t *order, uint32_t rank);
 ir_ref pack_reshaped(ir_graph *g, ir_ref x, uint32_t at, int64_t outer, int64_t inner, bool split);
 
 /* The terms, and their sum over a set of axes. Terms of floats have one rounding each. */

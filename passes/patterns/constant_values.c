@@ -1,8 +1,17 @@
 #include "passes/patterns/constant_values.h"
 
-/* What a node depends on, the greatest of its sources: literals alone, constants as well, or inputs, sizes
- * that vary, calls and other devices. */
-enum { LITERALS, CONSTANTS, OTHERS };
+#include <string.h>
+
+/* What a node depends on, the greatest of its sources: literals alone, constants as well, values that no
+ * iteration of the loop around it changes, or inputs, sizes that vary, calls and other devices. */
+enum { LITERALS, CONSTANTS, INVARIANT, OTHERS };
+enum { MANY_ITERATIONS = 32 }; /* because to transpose an element takes as long as 20 multiplications */
+
+/* The operand that a loop gives for a parameter which no iteration changes; 0: none is known. */
+typedef struct pass_given {
+  ir_ref operand;
+  uint8_t kind; /* of the operand; INVARIANT: it is no constant, and the iterations are many */
+} pass_given;
 
 /* Bytes of a constant: its shape is constant. */
 static int64_t bytes_of(const ir_graph *g, ir_ref constant) {
@@ -18,6 +27,7 @@ static uint8_t kind_of(const pass_constant_values *v, const ir_graph *g, ir_ref 
   uint8_t kind = LITERALS;
   switch ((ir_op)n->op) {
   case IR_OP_RESOURCE: return CONSTANTS;
+  case IR_OP_BUFFER: return node < v->given_cap && v->given[node].operand ? v->given[node].kind : OTHERS;
   case IR_OP_CONST:
   case IR_OP_DATA:
   case IR_OP_IOTA:
@@ -47,7 +57,54 @@ bool pass_is_constant_value(pass_constant_values *v, const ir_graph *g, ir_ref n
 }
 
 bool pass_is_known_value(pass_constant_values *v, const ir_graph *g, ir_ref node) {
-  return found_kind(v, g, node) != OTHERS;
+  return found_kind(v, g, node) <= CONSTANTS;
+}
+
+bool pass_is_loop_invariant(pass_constant_values *v, const ir_graph *g, ir_ref node) {
+  uint8_t kind = found_kind(v, g, node);
+  return kind == CONSTANTS || kind == INVARIANT;
+}
+
+bool pass_runs_once(ir_graph *g, const ir_node *loop) {
+  return loop->op == IR_OP_SCAN && ir_bounds_of(g, loop->src[loop->nsrc - 1]).hi <= 1;
+}
+
+/* Notes what the loop gives for the parameters of one of its functions, from number `changing` on. False: it
+ * knows no more than before. */
+static bool note_given(pass_constant_values *v, const ir_graph *g, const ir_node *loop, ir_function f,
+                       uint32_t changing, bool many) {
+  bool more = false;
+  for (uint32_t i = changing; i < f.param_count; i++) {
+    pass_given *given = &v->given[f.params[i]];
+    uint8_t kind = found_kind(v, g, loop->src[i]);
+    if (given->operand ? given->operand != loop->src[i] || kind >= given->kind : kind == OTHERS && !many)
+      continue;
+    *given = (pass_given){loop->src[i], kind == OTHERS ? INVARIANT : kind};
+    more = true;
+  }
+  return more;
+}
+
+bool pass_constant_values_in_loops(pass_constant_values *v, ir_graph *g, const ir_ref *live, size_t count) {
+  bool more = true;
+  while (more) { /* once for each depth of nesting: outer loops come behind inner ones */
+    more = false;
+    for (size_t i = count; i-- > 0;) {
+      const ir_node *n = ir_get(g, live[i]);
+      if (n->op != IR_OP_SCAN && n->op != IR_OP_WHILE) continue;
+      if (pass_runs_once(g, n)) continue;
+      size_t cap = v->given_cap;
+      if (!IR_RESERVE(g->mem, v->given, v->given_cap, (size_t)live[count - 1] + 1)) return false;
+      memset(v->given + cap, 0, (v->given_cap - cap) * sizeof *v->given);
+      ir_scan_state state = n->op == IR_OP_SCAN ? ir_scan_of(n) : (ir_scan_state){0};
+      uint32_t changing = n->op == IR_OP_SCAN ? state.carries + state.sliced : (uint32_t)ir_arg_int(n);
+      bool many = n->op == IR_OP_SCAN && ir_bounds_of(g, n->src[n->nsrc - 1]).lo >= MANY_ITERATIONS;
+      for (uint32_t k = 0; k < ir_called_count(n); k++)
+        more |= note_given(v, g, n, ir_function_of(g, ir_called(g, live[i], k)), changing, many);
+    }
+    v->count = 0; /* what depends on these parameters is found again */
+  }
+  return true;
 }
 
 int64_t pass_constant_bytes(pass_constant_values *v, const ir_graph *g, ir_ref node) {
@@ -57,7 +114,10 @@ int64_t pass_constant_bytes(pass_constant_values *v, const ir_graph *g, ir_ref n
   if (!pass_is_constant_value(v, g, node)) return 0;
   if (ir_reachable(g, &node, 1, &nodes, &count, &cap) == IR_OK)
     for (size_t i = 0; i < count; i++) {
-      int64_t more = ir_op_of(g, nodes[i]) == IR_OP_RESOURCE ? bytes_of(g, nodes[i]) : 0;
+      ir_op op = ir_op_of(g, nodes[i]);
+      int64_t more = op == IR_OP_RESOURCE ? bytes_of(g, nodes[i])
+                     : op == IR_OP_BUFFER ? pass_constant_bytes(v, g, v->given[nodes[i]].operand)
+                                          : 0;
       sum = sum > INT64_MAX - more ? INT64_MAX : sum + more;
     }
   ir_free(g->mem, nodes, cap * sizeof *nodes);
@@ -72,5 +132,6 @@ bool pass_has_constants(const ir_graph *g, ir_ref last) {
 
 void pass_constant_values_free(pass_constant_values *v, const ir_graph *g) {
   ir_free(g->mem, v->kinds, v->cap);
+  ir_free(g->mem, v->given, v->given_cap * sizeof *v->given);
   *v = (pass_constant_values){0};
 }

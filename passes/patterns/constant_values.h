@@ -10,13 +10,26 @@
 typedef struct pass_constant_values {
   uint8_t *kinds; /* by node */
   size_t count, cap;
+  struct pass_given *given; /* by node: of a parameter of a loop's function, what is given for it */
+  size_t given_cap;
 } pass_constant_values;
+
+/* Looks through the parameters of loops' functions that no iteration changes, to the operands that are given
+ * for them: what a function computes of these alone may be computed before the loop
+ * (passes/pack/invariants.c). `live`: of ir_reachable_inside. False when memory is short. */
+bool pass_constant_values_in_loops(pass_constant_values *values, ir_graph *graph, const ir_ref *live,
+                                   size_t count);
 
 /* Does the node depend on at least one constant, and besides on literals alone? False also where memory is
  * short. */
 bool pass_is_constant_value(pass_constant_values *values, const ir_graph *graph, ir_ref node);
 /* Does it depend on literals and constants at most? */
 bool pass_is_known_value(pass_constant_values *values, const ir_graph *graph, ir_ref node);
+/* Does a loop run at most once? What a checkpoint computes again, as a scan of one iteration, is wanted
+ * there, and nothing is computed before such a loop in its place. */
+bool pass_runs_once(ir_graph *graph, const ir_node *loop);
+/* Is it the same in all iterations of a loop of many, and computed of operands of the loop, or constant? */
+bool pass_is_loop_invariant(pass_constant_values *values, const ir_graph *graph, ir_ref node);
 /* The bytes of all constants that such a node depends on, each counted once; 0 for other nodes, and where
  * memory is short. Takes time for each node below it. */
 int64_t pass_constant_bytes(pass_constant_values *values, const ir_graph *graph, ir_ref node);

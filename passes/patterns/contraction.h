@@ -27,7 +27,7 @@ typedef struct pass_contraction {
   ir_graph *g;
   ir_ref sum;
   ir_dtype dtype;
-  ir_op term;                /* of the terms: FMA with 0, MUL, or DOT2 */
+  ir_op term;                /* of the terms: FMA with 0, MUL, DOT2, or DOT4 */
   uint32_t rank;             /* of the product */
   uint32_t reduced;          /* its axes that are summed over, a set of bits */
   ir_ref range[IR_MAX_RANK]; /* one for each axis */
@@ -40,7 +40,7 @@ enum { PASS_PANELS = 1 }; /* arg of a STORED that is a copy in panels, whose sha
  * operand is copied whole, and weights in panels stay so. */
 enum { PASS_MAX_VIEWS = 64 };
 
-/* Is node a SUM of products, or of pairs of products (DOT2)? */
+/* Is node a SUM of products, or of two or four products at a time (DOT2, DOT4)? */
 bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out);
 /* Has each operand kept axes that the other does not vary along, so that its elements are reused? */
 bool pass_contraction_reuses(const pass_contraction *c);

@@ -29,9 +29,9 @@ enum { LEVELS = sizeof levels / sizeof *levels };
 
 /* The extensions of x86-64 that the text gains by, called alike by LLVM and compilers. */
 static bool is_option(const char *feature, size_t length) {
-  static const char *const known[] = {"sse3",    "ssse3",    "sse4.1",   "sse4.2",   "avx",     "avx2",
-                                      "fma",     "f16c",     "bmi",      "bmi2",     "lzcnt",   "popcnt",
-                                      "avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"};
+  static const char *const known[] = {
+      "sse3", "ssse3", "sse4.1", "sse4.2",  "avx",      "avx2",     "fma",      "f16c",     "bmi",
+      "bmi2", "lzcnt", "popcnt", "avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strlen(known[i]) == length && !memcmp(known[i], feature, length)) return true;
   return false;

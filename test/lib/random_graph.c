@@ -125,10 +125,10 @@ static void make_unary(random_graph *r) {
 static double aligned(const random_value *v, int scale) { return ldexp(v->numerator, scale - v->scale); }
 
 static void make_binary(random_graph *r) {
-  static const ir_op ops[] = {IR_OP_ADD, IR_OP_ADD, IR_OP_SUB,      IR_OP_MUL, IR_OP_MUL, IR_OP_MIN,
-                              IR_OP_MAX, IR_OP_DIV, IR_OP_FLOORDIV, IR_OP_MOD, IR_OP_POW, IR_OP_EQ,
-                              IR_OP_NE,  IR_OP_LT,  IR_OP_LE,       IR_OP_GT,  IR_OP_GE,  IR_OP_AND,
-                              IR_OP_OR,  IR_OP_XOR, IR_OP_SHL,      IR_OP_SHR, IR_OP_DOT2};
+  static const ir_op ops[] = {IR_OP_ADD, IR_OP_ADD, IR_OP_SUB,      IR_OP_MUL, IR_OP_MUL,  IR_OP_MIN,
+                              IR_OP_MAX, IR_OP_DIV, IR_OP_FLOORDIV, IR_OP_MOD, IR_OP_POW,  IR_OP_EQ,
+                              IR_OP_NE,  IR_OP_LT,  IR_OP_LE,       IR_OP_GT,  IR_OP_GE,   IR_OP_AND,
+                              IR_OP_OR,  IR_OP_XOR, IR_OP_SHL,      IR_OP_SHR, IR_OP_DOT2, IR_OP_DOT4};
   const random_value a = *any_value(r);
   random_value b = *any_value(r);
   ir_op op = ops[pick(r, 0, (int64_t)(sizeof ops / sizeof *ops) - 1)];

@@ -32,6 +32,7 @@ if [ "$level" = full ]; then
 else
   conform onnx_import onnx --only softmax
   conform numpy_oracle numpy --seed "$seed" --only dot2 --count 4
+  conform numpy_oracle numpy --seed "$seed" --only dot4 --count 4
   conform numpy_oracle numpy --seed "$seed" --only mod --count 4
   conform writes numpy --seed "$seed" --count 2 --device opencl
 fi

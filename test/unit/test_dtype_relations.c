@@ -33,7 +33,7 @@ static const struct {
           "asinh acosh "
           "atanh erfinv gelu_erf gelu_tanh floor ceil trunc round div fma mean"},
     {'b', "not and or xor"},
-    {'i', "shl shr dot2"},
+    {'i', "shl shr dot2 dot4"},
     {'c', "eq ne lt le gt ge"},
     {'w', "where"},
     {'v', "cast"},

@@ -176,6 +176,16 @@ static uint64_t model_half(int64_t a, int bits, int high) {
   return (uint64_t)(int64_t)(low >= m / 2 ? low - m : low);
 }
 
+/* Sums the products of the quarters of the bits, unsigned of a and signed of b, by floor division. */
+static uint64_t model_quarters(int64_t a, int64_t b, int bits) {
+  __int128 m = (__int128)1 << bits / 4, x = a, y = b, sum = 0;
+  for (int i = 0; i < 4; i++) {
+    __int128 u = (x % m + m) % m, v = (y % m + m) % m;
+    sum += u * (v >= m / 2 ? v - m : v), x = (x - u) / m, y = (y - v) / m;
+  }
+  return (uint64_t)sum;
+}
+
 static ir_value model_int(ir_op op, ir_dtype type, int64_t a, int64_t b, int64_t c) {
   bool is_unsigned = ir_dtypes[type].kind != IR_KIND_SIGNED,
        less = is_unsigned ? (uint64_t)a < (uint64_t)b : a < b;
@@ -198,6 +208,7 @@ static ir_value model_int(ir_op op, ir_dtype type, int64_t a, int64_t b, int64_t
   case IR_OP_DOT2:
     r = model_half(a, bits, 0) * model_half(b, bits, 0) + model_half(a, bits, 1) * model_half(b, bits, 1);
     break;
+  case IR_OP_DOT4: r = model_quarters(a, b, bits); break;
   case IR_OP_SHR:
     r = negative ? 0 : is_unsigned ? (wide ? 0 : x >> y) : (uint64_t)(a >> (wide ? 63 : b));
     break;
@@ -320,7 +331,8 @@ static bool has(ir_op op, ir_dtype type) {
   case IR_OP_NOT: return !is_float;
   case IR_OP_SHL:
   case IR_OP_SHR:
-  case IR_OP_DOT2: return !is_float && !is_bool;
+  case IR_OP_DOT2:
+  case IR_OP_DOT4: return !is_float && !is_bool;
   case IR_OP_DIV:
   case IR_OP_SQRT: return is_float;
   case IR_OP_SUB:
@@ -334,7 +346,7 @@ static void test_operations(void **state) {
                               IR_OP_ROUND,    IR_OP_NOT, IR_OP_ADD,  IR_OP_SUB,   IR_OP_MUL,  IR_OP_DIV,
                               IR_OP_FLOORDIV, IR_OP_MOD, IR_OP_MIN,  IR_OP_MAX,   IR_OP_EQ,   IR_OP_NE,
                               IR_OP_LT,       IR_OP_LE,  IR_OP_GT,   IR_OP_GE,    IR_OP_AND,  IR_OP_OR,
-                              IR_OP_XOR,      IR_OP_SHL, IR_OP_SHR,  IR_OP_FMA,   IR_OP_DOT2};
+                              IR_OP_XOR,      IR_OP_SHL, IR_OP_SHR,  IR_OP_FMA,   IR_OP_DOT2, IR_OP_DOT4};
   static batch b;
   for (int k = 0; k < 3; k++)
     if (!b.in[k]) b.in[k] = malloc(sizeof(column));

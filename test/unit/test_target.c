@@ -109,6 +109,7 @@ static void every_field_is_in_the_text(void **state) {
                                          "f16c=%d",
                                          "masks=%d",
                                          "dot2=%d",
+                                         "dot4=%d",
                                          "soft_f64=%d",
                                          "soft_division=%d",
                                          "l1=1",
@@ -129,6 +130,7 @@ static void every_field_is_in_the_text(void **state) {
                  !t.has_f16c,
                  !t.has_masks,
                  !t.has_dot2,
+                 !t.has_dot4,
                  !t.soft_f64,
                  !t.soft_division,
                  0,
@@ -173,11 +175,11 @@ static void bad_settings_are_refused(void **state) {
       {"triple=", "target: 'triple=': triple must be 1 to 63 characters"},
       {"fma=1 speed=9",
        "target: 'speed=9' is not a setting; use name=value with a name among triple, features, "
-       "vector_bytes, registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, read_ahead, lanes, "
+       "vector_bytes, registers, fma, f16c, masks, dot2, dot4, l1, l2, l3, read_past, read_ahead, lanes, "
        "together, matrix, local, arguments, sort, quick, parts; or first a processor: native, " PROCESSORS},
       {"fma",
        "target: 'fma' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-       "registers, fma, f16c, masks, dot2, l1, l2, l3, read_past, read_ahead, lanes, together, "
+       "registers, fma, f16c, masks, dot2, dot4, l1, l2, l3, read_past, read_ahead, lanes, together, "
        "matrix, local, arguments, sort, quick, parts; or first a processor: native, " PROCESSORS},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

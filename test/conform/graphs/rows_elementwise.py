@@ -3,7 +3,7 @@ import numpy as np
 
 from graphs.maker import Skip, broadcast
 from graphs.reference import UNKNOWN, Ref, cast, either, exact, fit, monotone, rounded, rounding, settled, work
-from oracle.elementwise import dot2, error_function, extremum, floor_divide, gelu_erf, gelu_tanh, sigmoid, wrapping
+from oracle.elementwise import dot2, dot4, error_function, extremum, floor_divide, gelu_erf, gelu_tanh, sigmoid, wrapping
 from oracle.functions import inverse_erf_of
 from oracle.rules import (ALL, BYTES, FLOATS, INTEGERS, NUMBERS, SIGNED, compute, float_of, promote)
 from binding import NUMPY, Typed, to_dtype
@@ -334,6 +334,7 @@ BINARY = {
     ("minimum", "min"): (extreme(False), ALL), ("and", "bitwise_and"): (bits(np.bitwise_and), ("bool",) + INTEGERS),
     ("or", "bitwise_or"): (bits(np.bitwise_or), ("bool",) + INTEGERS),
     ("xor", "bitwise_xor"): (bits(np.bitwise_xor), ("bool",) + INTEGERS), ("dot2",): (bits(wrapping(dot2)), INTEGERS),
+    ("dot4",): (bits(wrapping(dot4)), INTEGERS),
 }
 COMMON = (("add",), ("sub", "subtract"), ("mul", "multiply"))
 

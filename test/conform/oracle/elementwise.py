@@ -135,18 +135,29 @@ def wrapping(function):
     return wrapped
 
 
+def wrapped_as(values, dtype):
+    """Integers of any size modulo 2 to the number of bits, in the dtype's range."""
+    bits = 8 * dtype.itemsize
+    wrap = np.vectorize(lambda v: (int(v) + 2**(bits - 1)) % 2**bits - 2**(bits - 1)
+                        if dtype.kind == "i" else int(v) % 2**bits, otypes=[object])
+    return wrap(values).astype(dtype) if values.size else values.astype(dtype)
+
+
+def parts(x, count, signed):
+    """Each of so many equal parts of the bits, the lowest first."""
+    bits = 8 * x.dtype.itemsize // count
+    found = [np.array([(int(v) >> bits * i) % 2**bits for v in x.ravel()], object) for i in range(count)]
+    return [np.where(p >= 2**(bits - 1), p - 2**bits, p).reshape(x.shape) if signed else p.reshape(x.shape) for p in found]
+
+
 def dot2(a, b):
     """The sum of the products of both halves of the bits, as signed integers."""
-    half = 4 * a.dtype.itemsize
-    def halves(x):
-        low = np.array([int(v) % 2**half for v in x.ravel()], object)
-        high = np.array([(int(v) >> half) % 2**half for v in x.ravel()], object)
-        return [np.where(h >= 2**(half - 1), h - 2**half, h).reshape(x.shape) for h in (low, high)]
-    products = sum(x * y for x, y in zip(halves(a), halves(b)))
-    bits = 2 * half
-    wrap = np.vectorize(lambda v: (int(v) + 2**(bits - 1)) % 2**bits - 2**(bits - 1)
-                        if a.dtype.kind == "i" else int(v) % 2**bits, otypes=[object])
-    return wrap(products).astype(a.dtype) if products.size else products.astype(a.dtype)
+    return wrapped_as(sum(x * y for x, y in zip(parts(a, 2, True), parts(b, 2, True))), a.dtype)
+
+
+def dot4(a, b):
+    """The sum of the products of the four quarters of the bits, unsigned of a and signed of b."""
+    return wrapped_as(sum(x * y for x, y in zip(parts(a, 4, False), parts(b, 4, True))), a.dtype)
 
 
 def floor_divide(a, b):
@@ -328,5 +339,6 @@ ROWS = {
     "xor": binary(np.bitwise_xor, ("bool",) + INTEGERS),
     "logical_and": logical(np.logical_and), "logical_or": logical(np.logical_or),
     "logical_xor": logical(np.logical_xor),
-    "shl": shift(True), "shr": shift(False), "dot2": binary(wrapping(dot2), INTEGERS), "where": where, "fma": fma,
+    "shl": shift(True), "shr": shift(False), "dot2": binary(wrapping(dot2), INTEGERS),
+    "dot4": binary(wrapping(dot4), INTEGERS), "where": where, "fma": fma,
 }

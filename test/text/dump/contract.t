@@ -102,14 +102,25 @@ $ viewfold dump --graph narrow --stage=loops --target 'vector_bytes=64 registers
 ? 1
 
 == integers of at most 16 bits are multiplied two at a time, an odd last term padded with a zero; wider ones are not
-$ for g in bytes quantised wide; do viewfold dump --graph $g --stage=loops --target 'dot2=1' product.vf | grep -o 'dot2\|mul' | sort -u; done
+$ for g in bytes quantised wide; do viewfold dump --graph $g --stage=loops --target 'dot2=1 dot4=0' product.vf | grep -o 'dot2\|mul' | sort -u; done
 dot2
 dot2
 mul
-$ viewfold dump --graph bytes --stage=loops --target 'dot2=0' product.vf | grep -o 'dot2\|mul' | sort -u
+$ viewfold dump --graph bytes --stage=loops --target 'dot2=0 dot4=0' product.vf | grep -o 'dot2\|mul' | sort -u
 mul
-$ viewfold dump --graph bytes --print-after=pack --target 'dot2=1' product.vf | grep -o 'dot2.*'
+$ viewfold dump --graph bytes --print-after=pack --target 'dot2=1 dot4=0' product.vf | grep -o 'dot2.*'
 dot2 [..] : i32[128,100,65]
+
+== integers of 8 bits are multiplied four at a time, where the processor does; what was added to them to make them unsigned is added to the result
+$ for g in bytes quantised wide; do viewfold dump --graph $g --stage=loops --target 'dot4=1' product.vf | grep -o 'dot4\|dot2' | sort -u; done
+dot4
+dot4
+$ viewfold dump --graph quantised --print-after=copies --target 'dot4=1 vector_bytes=64' product.vf | grep 'dot4\|sum \|mul\|add'
+  %47 = sum %27 axes=[2] : i32[1,100]
+  %50 = mul %49, -128 : i32[128,100]
+  %66 = dot4 %65, %62 : i32[128,100,32]
+  %67 = sum %66 axes=[2] : i32[128,100]
+  %y = add %67, %50 : i32[128,100]
 
 == a product written out as a broadcast multiplication and a sum is the same contraction
 $ for g in transposed written; do viewfold dump --graph $g --stage=loops product.vf | sed -n '/_1(/,$p' | sed 's/@[a-z]*//'; done | sort | uniq -u

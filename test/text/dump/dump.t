@@ -123,6 +123,7 @@ $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after values
 \# after split
 \# after copies
+\# after invariants
 \# after pack
 \# after parts
 \# after schedule

@@ -235,7 +235,7 @@ $ viewfold run g.vf --in a=[true] --in b=[true,true,false,true,true,true,true]
 s: i32[] = 1
 t: i32[] = 6
 
-== dot2 of every width, in vectors and in remainder loops; products of narrow integers
+== dot2 and dot4 of every width, in vectors and in remainder loops; products of narrow integers
 <<< dot2.vf
 graph @dot2(%x: i64[37], %m: i8[256,67], %n: u8[67,80]) {
   %y = mul %x, 40503
@@ -252,8 +252,13 @@ graph @dot2(%x: i64[37], %m: i8[256,67], %n: u8[67,80]) {
   %k = dot2 %e, %f
   %l = dot2 %x, %y
   %u = dot2 %p, %q
+  %i4 = dot4 %a, %b
+  %j4 = dot4 %c, %d
+  %k4 = dot4 %e, %f
+  %l4 = dot4 %x, %y
+  %u4 = dot4 %p, %q
   %z = matmul %m, %n
-  return %i, %j, %k, %l, %u, %z
+  return %i, %j, %k, %l, %u, %i4, %j4, %k4, %l4, %u4, %z
 }
 >>>
 $ printf 'graph @data() {
@@ -276,6 +281,11 @@ check j: 37 elements, bit-equal
 check k: 37 elements, bit-equal
 check l: 37 elements, bit-equal
 check u: 37 elements, bit-equal
+check i4: 37 elements, bit-equal
+check j4: 37 elements, bit-equal
+check k4: 37 elements, bit-equal
+check l4: 37 elements, bit-equal
+check u4: 37 elements, bit-equal
 check z: 20480 elements, bit-equal
 
 == absolute values of integers that were just cast to a narrower type

@@ -1,0 +1,185 @@
+/* Products of integers of 8 bits, four at a time.
+ *
+ * Four consecutive terms of each operand fit in a word of 32 bits, and DOT4 of two words is the sum of their
+ * products, of unsigned bytes of one operand with signed bytes of the other. On targets that have the
+ * instruction, it does four times as many multiplications as one of 32 bits.
+ *
+ * An operand is u + p, where u holds bytes, and p does not vary along the terms: the zero point of a
+ * quantised tensor, and 128 where bytes are made unsigned, or signed, by subtracting or adding it. The sum
+ * over k is then
+ *
+ *   sum (u + p) (s + q)  =  sum u s  +  p sum s  +  q sum u  +  K p q
+ *
+ * in integers that wrap, in any order. Of a constant operand the sum of its bytes is computed once. */
+#include "pack.h"
+
+#include "passes/index/affine.h"
+#include "passes/index/index.h"
+#include "passes/ops/check.h"
+#include "passes/view/index_map.h"
+
+#include <string.h>
+
+enum {
+  MIN_TERMS = 16, /* of the summed axis: four words; making these costs about as much as multiplying fewer */
+  MAX_DEPTH = 16, /* operations between an operand and its conversion from 8 bits; below more, it is paired */
+  SHIFT = 128     /* between unsigned and signed bytes */
+};
+
+/* bytes + point, or bytes - point where it is subtracted. */
+typedef struct split {
+  ir_ref bytes; /* in 32 bits */
+  ir_ref point; /* of the shape of the bytes, or a CONST; 0: none */
+  bool subtracted, is_signed;
+} split;
+
+static bool is_zero(const ir_graph *g, ir_ref value) {
+  return ir_op_of(g, value) == IR_OP_CONST && ir_const_value(g, value).i == 0;
+}
+
+/* Applies a view to another operand than its own. */
+static ir_ref view_of(ir_graph *g, ir_ref view, ir_ref x) {
+  const ir_node *n = ir_get(g, view);
+  ir_ref src[2 * IR_MAX_RANK + 2];
+  if (!x) return 0;
+  memcpy(src, n->src, n->nsrc * sizeof *src);
+  src[0] = x;
+  return ir_remake(g, view, src, n->nsrc);
+}
+
+static bool split_value(ir_graph *g, ir_ref value, int depth, split *out) {
+  const ir_node *n = ir_get(g, value);
+  if (depth == MAX_DEPTH) return false;
+  if (n->op == IR_OP_STORED) return split_value(g, n->src[0], depth + 1, out);
+  if (n->op == IR_OP_CAST) {
+    ir_dtype from = ir_dtype_of(g, n->src[0]);
+    *out = (split){.bytes = value, .is_signed = from == IR_I8};
+    return from == IR_I8 || from == IR_U8 || from == IR_BOOL;
+  }
+  if (ir_ops[n->op].cls == IR_CLASS_VIEW) {
+    if (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK || n->op == IR_OP_PAD ||
+        !split_value(g, n->src[0], depth + 1, out))
+      return false;
+    out->bytes = view_of(g, value, out->bytes);
+    if (out->point && ir_op_of(g, out->point) != IR_OP_CONST) out->point = view_of(g, value, out->point);
+    return out->bytes != 0;
+  }
+  if (n->op != IR_OP_ADD && n->op != IR_OP_SUB) return false;
+  int point = 1;
+  if (!split_value(g, n->src[0], depth + 1, out)) {
+    if (n->op == IR_OP_SUB || !split_value(g, n->src[1], depth + 1, out)) return false;
+    point = 0;
+  }
+  if (is_zero(g, n->src[point])) return true;
+  if (out->point) return false;
+  out->point = n->src[point], out->subtracted = n->op == IR_OP_SUB;
+  return true;
+}
+
+/* Is the value the same for all terms? */
+static bool is_fixed(const pass_contraction *c, ir_ref value) {
+  ir_graph *g = c->g;
+  pass_point p = {.rank = c->rank};
+  for (uint32_t i = 0; i < c->rank; i++) p.at[i] = c->range[i];
+  for (;;) {
+    const ir_node *n = ir_get(g, value);
+    bool view = ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK;
+    if (!view && n->op != IR_OP_STORED) break;
+    if (view && !pass_view_index(g, &pass_canonical, value, &p)) return false;
+    value = n->src[0];
+  }
+  if (ir_op_of(g, value) == IR_OP_CONST) return true;
+  ir_ref index = pass_flatten(g, &pass_canonical, ir_shape(g, value), &p);
+  for (uint32_t i = 0; i < c->rank && index; i++)
+    if (c->reduced >> i & 1 && affine_depends(g, index, c->range[i])) return false;
+  return index != 0;
+}
+
+static bool split_operand(const pass_contraction *c, const pass_operand *o, split *out) {
+  return !(c->reduced & ~o->varies) && split_value(c->g, o->value, 0, out) &&
+         (!out->point || is_fixed(c, out->point));
+}
+
+static ir_ref grown(const pass_contraction *c, ir_ref x) {
+  const ir_node *shape = ir_get(c->g, ir_shape(c->g, c->sum));
+  return x ? op_grow(c->g, x, shape->src, shape->nsrc) : 0;
+}
+
+/* What is added to the bytes of an operand, of the shape of the sum, or one number: the point, and `shift`. 0
+ * where *any is false: nothing. */
+static ir_ref added(const pass_contraction *c, const split *s, int shift, bool *any) {
+  ir_graph *g = c->g;
+  ir_ref bounds[2 * IR_MAX_RANK], kept[IR_MAX_RANK], number = ir_int(g, c->dtype, shift);
+  uint32_t rank = 0;
+  *any = s->point || shift;
+  if (!s->point) return shift ? number : 0;
+  if (ir_op_of(g, s->point) == IR_OP_CONST) {
+    int64_t point = ir_const_value(g, s->point).i;
+    return ir_int(g, c->dtype, (s->subtracted ? -point : point) + shift);
+  }
+  for (uint32_t i = 0; i < c->rank; i++) {
+    ir_ref size = ir_dim(g, s->point, i);
+    bounds[2 * i] = ir_index(g, 0), bounds[2 * i + 1] = c->reduced >> i & 1 ? ir_index(g, 1) : size;
+    if (!(c->reduced >> i & 1)) kept[rank++] = size;
+  }
+  ir_ref x = op_shrink_known(g, s->point, bounds);
+  x = x ? op_reshape_known(g, x, kept, rank) : 0;
+  if (x && s->subtracted) x = ir_unary(g, IR_OP_NEG, x);
+  return x && shift ? ir_binary(g, IR_OP_ADD, x, number) : x;
+}
+
+/* The sum of an operand's bytes over the terms, stored, in the shape of the sum. */
+static ir_ref sum_of_bytes(const pass_contraction *c, const pass_operand *o) {
+  ir_ref x = pack_unexpanded(c, o), sum = x ? pack_sum(c, x, c->reduced) : 0;
+  return grown(c, sum ? ir_unary(c->g, IR_OP_STORED, sum) : 0);
+}
+
+/* Adds product times factor to *more. */
+static bool add_times(const pass_contraction *c, ir_ref *more, ir_ref product, ir_ref factor) {
+  ir_ref term = product && factor ? ir_binary(c->g, IR_OP_MUL, product, factor) : 0;
+  *more = term && *more ? ir_binary(c->g, IR_OP_ADD, *more, term) : term;
+  return *more != 0;
+}
+
+static bool terms_of(const pass_contraction *c, int64_t *terms) {
+  int64_t size;
+  *terms = 1;
+  for (uint32_t i = 0; i < c->rank; i++) {
+    if (!(c->reduced >> i & 1)) continue;
+    if (!ir_is_const(c->g, ir_dim(c->g, c->operand[0].value, i), &size) || *terms > INT32_MAX) return false;
+    *terms *= size;
+  }
+  return true;
+}
+
+ir_ref pack_quads(const pass_contraction *c, const bool constant[2], ir_ref *more) {
+  ir_graph *g = c->g;
+  split s[2];
+  uint32_t axis;
+  int64_t terms;
+  *more = 0;
+  if ((c->dtype != IR_I32 && c->dtype != IR_U32) || c->term != IR_OP_MUL || c->rank == IR_MAX_RANK ||
+      !terms_of(c, &terms) || !split_operand(c, &c->operand[0], &s[0]) ||
+      !split_operand(c, &c->operand[1], &s[1]) || !pack_longest_axis(c, MIN_TERMS, &axis))
+    return c->sum;
+  int u = s[0].is_signed != s[1].is_signed ? s[0].is_signed : constant[0]; /* the operand of unsigned bytes */
+  int shift[2] = {0, 0};
+  if (s[u].is_signed) shift[u] = -SHIFT;
+  if (!s[!u].is_signed) shift[!u] = SHIFT;
+  pass_operand o[2] = {c->operand[0], c->operand[1]};
+  ir_ref words[2], point[2];
+  bool any[2];
+  for (int i = 0; i < 2; i++) {
+    ir_ref moved = shift[i] ? ir_binary(g, IR_OP_SUB, s[i].bytes, ir_int(g, c->dtype, shift[i])) : s[i].bytes;
+    if (!(o[i].value = moved) || !(words[i] = pack_words(c, &o[i], axis, 4))) return 0;
+    point[i] = added(c, &s[i], shift[i], &any[i]);
+    if (any[i] && !point[i]) return 0;
+  }
+  for (int i = 0; i < 2; i++)
+    if (any[i] && !add_times(c, more, sum_of_bytes(c, &o[!i]), point[i])) return 0;
+  if (any[0] && any[1]) {
+    ir_ref both = ir_binary(g, IR_OP_MUL, point[0], point[1]);
+    if (!add_times(c, more, both, ir_int(g, c->dtype, terms))) return 0;
+  }
+  return pack_sum(c, ir_binary(g, IR_OP_DOT4, words[u], words[!u]), c->reduced);
+}
