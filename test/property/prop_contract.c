@@ -29,12 +29,13 @@ enum {
   PAIRING = 3,
   ENOUGH = 100
 }; /* the machine that has dot2 on every device; after so many cases some must have used dot2 */
-static const case_machine machines[CONTEXTS] = {{1, NULL},
-                                                {2, NULL},
-                                                {4, NULL},
-                                                {1, "vector_bytes=16 registers=16 l1=8192 l2=32768 dot2=1 dot4=0"},
-                                                {2, "vector_bytes=16 lanes=64 local=32768"},
-                                                {1, "vector_bytes=16 lanes=16 local=4096"}};
+static const case_machine machines[CONTEXTS] = {
+    {1, NULL},
+    {2, NULL},
+    {4, NULL},
+    {1, "vector_bytes=16 registers=16 l1=8192 l2=32768 dot2=1 dot4=0"},
+    {2, "vector_bytes=16 lanes=64 local=32768"},
+    {1, "vector_bytes=16 lanes=16 local=4096"}};
 
 static double work;
 static long in_pairs; /* contractions that multiply pairs of narrow integers (dot2) */
