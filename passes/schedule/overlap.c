@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MOST_IN_PROGRESS = 8 }; /* as many as a device keeps: RT_TRANSFERS of runtime/mesh.h */
+enum { MOST_IN_PROGRESS = 8 }; /* of which some go in pieces: a device keeps RT_TRANSFERS */
 
 /* What the steps that were put off do with a slot. */
 typedef enum use { UNUSED, READ, WRITTEN } use;
