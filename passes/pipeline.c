@@ -500,7 +500,7 @@ ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options
   bool done = results != 0 && pipeline_run_passes(&s, PASS_ON_GRAPH, -1) &&
               each_kernel(&s, "making loops", run_on_kernel);
   if (done && options->target->hoists) done = schedule_mark_run_once(g, plan);
-  if (done) done = schedule_overlap(g, plan, options->reference_count > 0, error) == IR_OK;
+  if (done) done = schedule_overlap(g, plan, options->reference_count > 0, options->link, error) == IR_OK;
   pass_state_free(&s);
   /* a pass that could not make a node may have left what it found: no such plan is handed on */
   if (done && ir_task_ends(g->task)) done = false, ir_cancelled(error);

@@ -40,6 +40,11 @@ static inline ir_link ir_link_between(const ir_mesh *mesh, int64_t from, int64_t
   return ir_link_make(latency, byte);
 }
 
+/* Between devices that differ along all axes. */
+static inline ir_link ir_link_slowest(const ir_mesh *mesh) {
+  return ir_link_between(mesh, 0, mesh->device_count - 1);
+}
+
 /* The link of a device as it is told of messages, one after the other, in nanoseconds: it is busy until
  * `free`, but for a gap before that. All 0: no message so far. */
 typedef struct ir_line {
