@@ -2,6 +2,7 @@
  * steps over a kernel once for each kernel step of the plan. */
 #include "passes/pipeline/state.h"
 
+#include "ir/regions.h"
 #include "passes/alternatives/alternatives.h"
 #include "passes/batch/batch.h"
 #include "passes/batch_stream/batch_stream.h"
@@ -150,7 +151,7 @@ static void loops(pass_state *s) {
       pass_loops(s->g, s->root, s->options->target, s->strategy, shaping);
   if (shaping) shaping->kernel++;
   if (!kernel) return;
-  s->step->count = ir_src(s->g, ir_src(s->g, loop_of_threads(s->g, kernel), 0), 0);
+  s->step->count = ir_src(s->g, ir_src(s->g, ir_thread_loop(s->g, kernel), 0), 0);
   s->step->magnitude = pass_index_magnitude(s->g, kernel);
   if (!s->step->magnitude) s->root = 0;
 }
