@@ -34,6 +34,13 @@ bool ir_is_loop(const ir_graph *g, ir_ref ref) {
 
 uint32_t ir_loop_carries(const ir_graph *g, ir_ref loop) { return (uint32_t)ir_arg_int(ir_get(g, loop)); }
 
+ir_ref ir_thread_loop(const ir_graph *g, ir_ref kernel) {
+  ir_ref at = ir_src(g, kernel, 0);
+  while (ir_op_of(g, at) == IR_OP_LOOP && ir_arg_mode(ir_get(g, at)) == IR_SERIAL && ir_get(g, at)->nsrc == 2)
+    at = ir_src(g, at, 1);
+  return ir_op_of(g, at) == IR_OP_LOOP && ir_arg_mode(ir_get(g, at)) == IR_THREAD ? at : 0;
+}
+
 ir_ref ir_loop_effect(const ir_graph *g, ir_ref loop) {
   const ir_node *n = ir_get(g, loop);
   uint32_t values = 2 * ir_loop_carries(g, loop);

@@ -37,6 +37,9 @@ uint32_t ir_loop_carries(const ir_graph *graph, ir_ref loop);
 /* The effect that each iteration has before its next values are computed; without carried values, the whole
  * body; 0: none */
 ir_ref ir_loop_effect(const ir_graph *graph, ir_ref loop);
+/* The LOOP over threads of a KERNEL: its outermost one, but for serial loops that run nothing else, whose
+ * iterations come one after the other for each thread by itself. 0: none. */
+ir_ref ir_thread_loop(const ir_graph *graph, ir_ref kernel);
 /* The loop whose body the node belongs to. */
 static inline ir_ref ir_region_of(const ir_regions *regions, ir_ref ref) { return regions->region[ref]; }
 

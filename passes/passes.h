@@ -9,6 +9,7 @@
 #ifndef VIEWFOLD_PASSES_PASSES_H
 #define VIEWFOLD_PASSES_PASSES_H
 
+#include "ir/mesh/link.h"
 #include "ir/plan.h"
 #include "ir/target.h"
 #include "ir/timer.h"
@@ -91,6 +92,7 @@ typedef struct pass_options {
   bool verify;           /* run the verifier after every step */
   pass_shaping *shaping; /* or NULL */
   const ir_timer *timer; /* may be NULL */
+  ir_link link;          /* of exchanges, which say when they are waited for; all 0: not known */
 } pass_options;
 
 /* A step that changes the program. Steps that follow one another may be of one pass; the last of these has

@@ -2,6 +2,7 @@
  * steps over a kernel once for each kernel step of the plan. */
 #include "passes/pipeline/state.h"
 
+#include "ir/regions.h"
 #include "passes/alternatives/alternatives.h"
 #include "passes/batch/batch.h"
 #include "passes/batch_stream/batch_stream.h"
@@ -152,7 +153,7 @@ static void loops(pass_state *s) {
       pass_loops(s->g, s->root, s->options->target, s->strategy, shaping);
   if (shaping) shaping->kernel++;
   if (!kernel) return;
-  s->step->count = ir_src(s->g, ir_src(s->g, loop_of_threads(s->g, kernel), 0), 0);
+  s->step->count = ir_src(s->g, ir_src(s->g, ir_thread_loop(s->g, kernel), 0), 0);
   s->step->magnitude = pass_index_magnitude(s->g, kernel);
   if (!s->step->magnitude) s->root = 0;
 }
@@ -504,7 +505,7 @@ ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options
   bool done = results != 0 && pipeline_run_passes(&s, PASS_ON_GRAPH, -1) &&
               each_kernel(&s, "making loops", run_on_kernel);
   if (done && options->target->hoists) done = schedule_mark_run_once(g, plan);
-  if (done) done = schedule_overlap(g, plan, options->reference_count > 0, error) == IR_OK;
+  if (done) done = schedule_overlap(g, plan, options->reference_count > 0, options->link, error) == IR_OK;
   pass_state_free(&s);
   /* a pass that could not make a node may have left what it found: no such plan is handed on */
   if (done && ir_task_ends(g->task)) done = false, ir_cancelled(error);

@@ -73,7 +73,7 @@ typedef struct rt_endpoint rt_endpoint;
 /* The functions of an engine. A device has at most RT_TRANSFERS in progress at a time, and those that it
  * starts follow one another in number: one starts when that RT_TRANSFERS before it is done. After a failure
  * the endpoint is cancelled. */
-enum { RT_TRANSFERS = 8, RT_EXCHANGE_WORDS = 160 /* bytes of what messages call an exchange */ };
+enum { RT_TRANSFERS = 16, RT_EXCHANGE_WORDS = 160 /* bytes of what messages call an exchange */ };
 typedef struct rt_engine {
   /* Begins: from now on the other devices may read the part, which does not change until the transfer is
    * done. */
@@ -113,6 +113,19 @@ struct rt_endpoint {
   rt_transfer transfers[RT_TRANSFERS];
   uint64_t started;
   uint32_t begun; /* pieces of the next exchange that have started */
+  /* the step whose transfer was waited for last, and until when its exchange has been counted */
+  uint32_t counted_step;
+  int64_t counted_ns;
 };
+
+/* From when on a transfer that is done counts as its exchange in progress: its start, or, where the piece
+ * before it was still on its way then, that one's arrival. */
+static inline int64_t rt_counts_from(rt_endpoint *e, const rt_transfer *t) {
+  bool follows = t->piece && e->counted_step == t->step && e->counted_ns > t->started_ns;
+  int64_t from = follows ? e->counted_ns : t->started_ns;
+  e->counted_step = t->step;
+  e->counted_ns = t->arrived_ns > from ? t->arrived_ns : from;
+  return from;
+}
 
 #endif

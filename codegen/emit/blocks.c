@@ -4,6 +4,8 @@
  * the other. */
 #include "codegen/emit/blocks.h"
 
+#include "ir/regions.h"
+
 #include <string.h>
 
 enum { MOST_EVALUATED = 1 << 16 }; /* because so many nodes take 0.2 ms, and making code several */
@@ -134,18 +136,6 @@ static void choose(const finder *f, cg_blocks *out) {
 
 /* the kernel */
 
-/* The range of the loop bound to threads, where that is all that the kernel does; 0: it is not. */
-static ir_ref threads_of(const ir_graph *g, ir_ref kernel) {
-  const ir_node *n = ir_get(g, kernel);
-  ir_ref effect = 0;
-  for (uint32_t i = 0; i < n->nsrc; i++) {
-    if (ir_dtype_of(g, n->src[i]) != IR_NONE) continue;
-    if (effect || ir_op_of(g, n->src[i]) != IR_OP_LOOP) return 0;
-    effect = n->src[i];
-  }
-  return effect && ir_arg_mode(ir_get(g, effect)) == IR_THREAD ? ir_src(g, effect, 0) : 0;
-}
-
 /* Does the node write p0? */
 static bool writes_first(const ir_graph *g, const ir_node *n) {
   if (n->op != IR_OP_STORE && n->op != IR_OP_UPDATE) return false;
@@ -186,7 +176,8 @@ static bool find_indices(finder *f, ir_ref kernel, ir_error *error) {
 }
 
 ir_status cg_blocks_find(ir_graph *g, ir_ref kernel, cg_blocks *out, ir_error *error) {
-  finder f = {.g = g, .threads = threads_of(g, kernel)};
+  ir_ref loop = ir_thread_loop(g, kernel);
+  finder f = {.g = g, .threads = loop ? ir_src(g, loop, 0) : 0};
   ir_error own = {0};
   *out = (cg_blocks){0};
   if (!f.threads || !ir_is_const(g, ir_src(g, f.threads, 0), &f.iterations) || f.iterations < 2) return IR_OK;

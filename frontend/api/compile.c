@@ -74,6 +74,8 @@ static void put_request(const fe_request *r, ir_text *out) {
     for (size_t i = 0; i < r->reference_count; i++)
       ir_textf(out, "reference %u %u\n", r->references[i].input, r->references[i].result);
     if (r->schedule) ir_textf(out, "schedule\n%s\n", r->schedule);
+    if (r->link.byte > 0)
+      ir_textf(out, "link %.17g %.17g %.17g\n", r->link.flight, r->link.work, r->link.byte);
   } else {
     out->failed = true;
   }
@@ -123,7 +125,8 @@ pass_options fe_pass_options(const fe_request *r, const ir_target *target) {
                           .inputs = r->inputs,
                           .input_count = r->input_count,
                           .references = r->references,
-                          .reference_count = r->reference_count};
+                          .reference_count = r->reference_count,
+                          .link = r->link};
 #ifdef IR_CHECK
   options.verify = true;
 #endif

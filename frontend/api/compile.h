@@ -26,6 +26,7 @@ typedef struct fe_request {
   uint32_t of_parts;     /* as in rt_program_bind */
   rt_context *constants; /* has constants that the context may lack, and outlives it; or NULL */
   pass_shaping *shaping; /* chooses the moves instead; the program is not cached; or NULL */
+  ir_link link;          /* as in pass_options; part of the key */
   bool causes;           /* a copy keeps the causes of nodes (ir/cause.h) */
   const struct fe_statements *statements; /* of the graph, for messages; or NULL; not part of the key */
 } fe_request;

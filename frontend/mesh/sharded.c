@@ -5,6 +5,7 @@
 
 #include "frontend/machine/agree.h"
 #include "frontend/machine/mesh_costs.h"
+#include "ir/mesh/link.h"
 #include "passes/batch/batch.h"
 #include "runtime/mesh/post.h"
 
@@ -140,17 +141,19 @@ static ir_status compile(fe_sharded *s, const fe_request *r, finding *f, rt_prog
   ir_ref *of_vars = list + s->input_count;
   for (size_t i = 0; i < s->var_count; i++) of_vars[i] = s->refs[1 + s->input_count + i];
   for (size_t i = 0; i < s->parts.variable_count; i++) of_vars[s->var_count + i] = s->parts.variables[i].var;
+  const ir_mesh *mesh = ir_graph_mesh(&s->graph);
   fe_request own = *r;
   own.graph = &s->graph;
   own.results = s->parts.root;
   own.inputs = list;
   own.vars = of_vars;
   own.var_count = vars;
+  if (!has_unlike_devices(mesh) && shard_mesh_is_calibrated(mesh)) own.link = ir_link_slowest(mesh);
   if (f->context != s->context) own.constants = s->context;
   if (s->parts.constant_count) {
     own.find = find_constants;
     own.find_user = f;
-    own.of_parts = ir_graph_mesh(&s->graph)->device_count;
+    own.of_parts = mesh->device_count;
   }
   ir_status status = fe_compile(f->context, &own, out, error);
   ir_free(mem, list, (s->input_count + vars) * sizeof *list);

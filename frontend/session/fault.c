@@ -28,17 +28,22 @@ static bool read_leaves(vf_context *c, const fe_walk *w, ir_binding_input *input
   return good;
 }
 
+bool fe_session_statements(vf_context *c, fe_walk *w, bool all, fe_statements *out) {
+  if (!map_all_nodes(c, w)) return false;
+  fe_statements_open(out, w->to);
+  ir_causes_copy(w->to, w->from, c->lazy.map, (uint32_t)w->from->count);
+  fe_statements_copy(out, w->to, &c->session->statements, &c->session->ir, c->lazy.map, all);
+  return true;
+}
+
 void fe_session_blame(vf_context *c, fe_walk *w, size_t root_count, ir_error *error) {
-  if (error->status != IR_ERR_RANGE || !map_all_nodes(c, w)) return;
+  if (error->status != IR_ERR_RANGE) return;
   fe_lazy *l = &c->lazy;
   fe_statements statements;
   ir_ref *roots = ir_alloc(w->mem, root_count * sizeof *roots);
   ir_binding_input *inputs = ir_alloc(w->mem, w->leaf_count * sizeof *inputs);
   for (size_t i = 0; roots && i < root_count; i++) roots[i] = l->map[l->roots[i]];
-  if (roots && inputs && read_leaves(c, w, inputs)) {
-    fe_statements_open(&statements, w->to);
-    ir_causes_copy(w->to, w->from, l->map, (uint32_t)w->from->count);
-    fe_statements_copy(&statements, w->to, &c->session->statements, &c->session->ir, l->map, false);
+  if (roots && inputs && read_leaves(c, w, inputs) && fe_session_statements(c, w, false, &statements)) {
     fe_blame_index(&(fe_blamed){.name = "session",
                                 .graph = w->to,
                                 .statements = &statements,

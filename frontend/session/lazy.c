@@ -350,6 +350,15 @@ typedef struct compiled {
   fe_sharded devices;
 } compiled;
 
+/* With the statements that exchanges are for, which messages name. */
+static void make_on_mesh(vf_context *c, fe_walk *w, fe_request *r, fe_sharded *out, ir_error *error) {
+  fe_statements statements;
+  bool known = fe_session_statements(c, w, true, &statements);
+  if (known) r->statements = &statements;
+  fe_sharded_make(c->runtime, r, false, out, error);
+  if (known) fe_statements_free(&statements, w->to);
+}
+
 /* Compile one program for all roots. Their copies are in l->roots behind them. */
 static ir_status compile_roots(vf_context *c, fe_walk *w, size_t root_count, compiled *out, ir_error *error) {
   fe_lazy *l = &c->lazy;
@@ -370,7 +379,7 @@ static ir_status compile_roots(vf_context *c, fe_walk *w, size_t root_count, com
                         .references = references,
                         .reference_count = references ? list_references(l, w, references) : 0,
                         .name = "session"};
-  if (!error->status && w->divided) fe_sharded_make(c->runtime, &request, false, &out->devices, error);
+  if (!error->status && w->divided) make_on_mesh(c, w, &request, &out->devices, error);
   else if (!error->status) fe_compile(c->runtime, &request, &out->program, error);
   ir_free(w->mem, references, l->written_count * sizeof *references);
   ir_free(w->mem, inputs, w->leaf_count * sizeof *inputs);

@@ -288,16 +288,6 @@ static bool verify_lists(kernel_verifier *k) {
                         (unsigned long long)params, (unsigned long long)vars);
 }
 
-/* Is the loop the kernel's outermost one, but for serial loops that run nothing else? */
-static bool is_outermost(const kernel_verifier *k, ir_ref loop) {
-  const ir_graph *g = k->graph;
-  ir_ref at = ir_src(g, k->v->root, 0);
-  while (at != loop && ir_op_of(g, at) == IR_OP_LOOP && ir_arg_mode(ir_get(g, at)) == IR_SERIAL &&
-         ir_get(g, at)->nsrc == 2)
-    at = ir_src(g, at, 1);
-  return at == loop;
-}
-
 static bool verify_binding(kernel_verifier *k) {
   const ir_graph *g = k->graph;
   for (size_t i = 0; i < k->count; i++) {
@@ -307,7 +297,8 @@ static bool verify_binding(kernel_verifier *k) {
       return ir_verify_fail(k->v, ref, "no loop binds it");
     if (n->op == IR_OP_RANGE && k->regions.shared[ref])
       return ir_verify_fail(k->v, k->regions.shared[ref], "another loop binds the same range");
-    if (n->op == IR_OP_LOOP && ir_arg_mode(n) == IR_THREAD && (!k->shaped || !is_outermost(k, ref)))
+    if (n->op == IR_OP_LOOP && ir_arg_mode(n) == IR_THREAD &&
+        (!k->shaped || ir_thread_loop(g, k->v->root) != ref))
       return ir_verify_fail(k->v, ref,
                             "only the outermost loop of a kernel, but for serial ones that run nothing else, "
                             "may be a thread loop");

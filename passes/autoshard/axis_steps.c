@@ -7,8 +7,10 @@
  *   from a dimension to another     (n - 1) b / n
  *   from pending to a dimension     (n - 1) b / n
  *   from pending to none            2 (n - 1) b / n
- * and as many latencies as n can be halved, or one. The order of axes within a dimension does not count. */
+ * and in flight once, or twice where pending ones end, with as many messages as n can be halved, or one
+ * (ir/mesh/link.h). The order of axes within a dimension does not count. */
 #include "impl.h"
+#include "ir/mesh/link.h"
 
 #include <math.h>
 #include <string.h>
@@ -65,8 +67,9 @@ static double step_time(const steps *s, uint32_t state, uint32_t i, uint32_t to)
   if (to == pending) return CHOICE_NEVER;
   if (from == none) return 0;
   double share = from == pending ? to == none ? 2 / n : 1 / n : to == none ? 1 : 1 / n;
-  return fmax(log2(n), 1) * auto_latency(a) * (from == pending && to == none ? 2 : 1) +
-         share * (n - 1) * held / auto_bandwidth(a);
+  ir_link l = ir_link_make(auto_latency(a), 1 / auto_bandwidth(a));
+  return (l.flight + fmax(log2(n), 1) * l.work) * (from == pending && to == none ? 2 : 1) +
+         share * (n - 1) * held * l.byte;
 }
 
 /* Dijkstra's, to all states, which are so few that the next one is looked for among all. */

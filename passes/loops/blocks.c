@@ -249,9 +249,3 @@ ir_ref loop_thread_blocks(loop_nest *base, loop_group *groups, uint32_t group_co
   while (ordered-- > 0) effect = loop_wrap(g, around[ordered], IR_SERIAL, effect);
   return effect;
 }
-
-ir_ref loop_of_threads(const ir_graph *g, ir_ref kernel) {
-  ir_ref loop = ir_src(g, kernel, 0);
-  while (ir_arg_mode(ir_get(g, loop)) != IR_THREAD) loop = ir_src(g, loop, 1);
-  return loop;
-}

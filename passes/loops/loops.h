@@ -121,8 +121,6 @@ bool loop_read_group(loop_nest *base, const ir_ref *stores, uint32_t count, loop
 ir_ref loop_place_group(loop_nest *base, loop_group *group, struct loop_place *p, uint32_t first);
 /* blocks.c: the loop over the thread blocks of all groups. */
 ir_ref loop_thread_blocks(loop_nest *base, loop_group *groups, uint32_t group_count);
-/* The loop over threads of a KERNEL that pass_loops made. */
-ir_ref loop_of_threads(const ir_graph *g, ir_ref kernel);
 
 /* repeated.c: sets `repeats` of the axes of n along which indices of the store repeat. */
 void loop_find_repeated(loop_nest *n, ir_ref store);

@@ -11,8 +11,9 @@
  *
  * Time. A device knows its own part; a message adds no more than the sender knows, so each message doubles,
  * at best, the number of parts of which it knows something. It needs parts of m other devices: ceil(log2(m +
- * 1)) messages. Where hops are even, the device that receives most bytes receives most messages, too, and
- * both times add up; elsewhere these may be different devices, and the longer time is what is sure. */
+ * 1)) messages, which may be in flight at once. Where hops are even, the device that receives most bytes
+ * receives most messages, too, and both times add up; elsewhere these may be different devices, and the
+ * longer time is what is sure. */
 #include "impl.h"
 
 static uint64_t elements(const reshard_problem *p) {
@@ -56,9 +57,10 @@ void reshard_bound(const reshard_problem *p, const reshard_layout *from, pass_re
     out->messages = messages;
   }
   uint64_t messages = doublings(out->messages), one = out->recv > 0;
-  double bytes = (double)out->recv * p->least_per_byte, doubled = (double)messages * p->least_latency;
-  double apart = (double)one * p->least_latency + bytes;
-  out->time = (uint64_t)(p->even ? doubled + bytes : apart > doubled ? apart : doubled);
+  double apart = reshard_least_time(p, one, out->recv), doubled = reshard_least_time(p, messages, 0);
+  out->time = (uint64_t)(p->even           ? reshard_least_time(p, messages, out->recv)
+                         : apart > doubled ? apart
+                                           : doubled);
   out->messages = messages;
   out->peak = 0;
 }

@@ -108,16 +108,19 @@ static void costs_of(const pass_reshard_ask *ask, reshard_problem *p, uint32_t s
   p->uniform = true;
   for (uint32_t a = 0; a < ask->mesh->axis_count; a++) {
     const ir_mesh_axis *axis = &ask->mesh->axes[a];
-    p->latency[a] = axis->latency > 0 ? axis->latency * picoseconds : LATENCY;
-    p->per_byte[a] = axis->bandwidth > 0 ? picoseconds / axis->bandwidth : PER_BYTE;
+    ir_link l = ir_link_make(axis->latency > 0 ? axis->latency : LATENCY / picoseconds,
+                             axis->bandwidth > 0 ? 1 / axis->bandwidth : PER_BYTE / picoseconds);
+    p->links[a] = (ir_link){l.flight * picoseconds, l.work * picoseconds, l.byte * picoseconds};
   }
   for (uint32_t k = 0; k < s->count; k++) {
     if (!(segments_used >> k & 1)) continue;
     int a = s->list[k].axis;
-    if (first < 0) first = a;
-    p->uniform &= p->latency[a] == p->latency[first] && p->per_byte[a] == p->per_byte[first];
-    if (a == first || p->latency[a] < p->least_latency) p->least_latency = p->latency[a];
-    if (a == first || p->per_byte[a] < p->least_per_byte) p->least_per_byte = p->per_byte[a];
+    if (first < 0) p->least = p->links[first = a];
+    const ir_link *l = &p->links[a], *one = &p->links[first];
+    p->uniform &= l->flight == one->flight && l->work == one->work && l->byte == one->byte;
+    if (l->flight < p->least.flight) p->least.flight = l->flight;
+    if (l->work < p->least.work) p->least.work = l->work;
+    if (l->byte < p->least.byte) p->least.byte = l->byte;
   }
 }
 

@@ -59,7 +59,7 @@ static bool compare(const reshard_problem *p, const reshard_layout *from, const 
 static uint64_t time_of(const reshard_problem *p, const evenly *e, uint64_t bytes) {
   uint64_t others[IR_MESH_AXES]; /* coordinates of gathered digits along an axis */
   uint32_t list[IR_MESH_AXES], n = 0;
-  double sum = 0;
+  reshard_clock clock = {.p = p};
   for (uint32_t a = 0; a < IR_MESH_AXES; a++) others[a] = 1;
   for (uint32_t k = 0; k < p->digit_count; k++)
     if (e->gathered >> k & 1) others[p->digits[k].axis] *= (uint64_t)p->digits[k].size;
@@ -68,17 +68,11 @@ static uint64_t time_of(const reshard_problem *p, const evenly *e, uint64_t byte
   for (uint32_t some = 0; some < 1u << n; some++) {
     uint32_t axes = e->axes;
     uint64_t messages = 1;
-    double latency = 0, per_byte = 0;
     for (uint32_t i = 0; i < n; i++)
       if (some >> i & 1) axes |= 1u << list[i], messages *= others[list[i]] - 1;
-    for (uint32_t a = 0; a < IR_MESH_AXES; a++) {
-      if (!(axes >> a & 1)) continue;
-      if (p->latency[a] > latency) latency = p->latency[a];
-      if (p->per_byte[a] > per_byte) per_byte = p->per_byte[a];
-    }
-    sum += (double)messages * (latency + (double)bytes * per_byte);
+    if (axes) reshard_clock_add(&clock, axes, messages, bytes);
   }
-  return (uint64_t)sum;
+  return (uint64_t)reshard_clock_end(&clock);
 }
 
 bool reshard_hop_evenly(const reshard_problem *p, const reshard_layout *from, const reshard_layout *to,

@@ -27,18 +27,11 @@ typedef struct walk {
   const reshard_view *v;
   uint32_t axes;
   uint64_t elements;
-  double time;
+  reshard_clock clock;
 } walk;
 
 static void add_message(walk *w) {
-  double latency = 0, per_byte = 0;
-  const reshard_problem *p = w->s->p;
-  for (uint32_t a = 0; a < IR_MESH_AXES; a++) {
-    if (!(w->axes >> a & 1)) continue;
-    if (p->latency[a] > latency) latency = p->latency[a];
-    if (p->per_byte[a] > per_byte) per_byte = p->per_byte[a];
-  }
-  if (w->axes) w->time += latency + (double)(w->elements * p->item) * per_byte;
+  if (w->axes) reshard_clock_add(&w->clock, w->axes, 1, w->elements * w->s->p->item);
 }
 
 /* The senders' coordinates of digits that pend, from digit k on. */
@@ -87,11 +80,10 @@ static void each_source(walk *w, uint32_t dim) {
 static uint64_t time_of(const sum *s, const reshard_view *v, uint64_t messages, uint64_t recv,
                         const uint32_t *at) {
   if (!messages) return 0;
-  if (s->p->uniform || s->at_least)
-    return (uint64_t)((double)messages * s->p->least_latency + (double)recv * s->p->least_per_byte);
-  walk w = {.s = s, .at = at, .v = v, .elements = 1};
+  if (s->p->uniform || s->at_least) return (uint64_t)reshard_least_time(s->p, messages, recv);
+  walk w = {.s = s, .at = at, .v = v, .elements = 1, .clock.p = s->p};
   each_source(&w, 0);
-  return (uint64_t)w.time;
+  return (uint64_t)reshard_clock_end(&w.clock);
 }
 
 static void most(uint64_t *out, uint64_t value) {
@@ -244,13 +236,15 @@ static void add_flat(void *user, const uint32_t *at) {
   uint64_t n = reshard_look(s->p, s->from, s->from, at).all.before, item = s->p->item;
   uint64_t c = n / s->summands + (n % s->summands != 0), chunks = n ? (n + c - 1) / c : 0;
   uint64_t recv = flat_received(n, s->summands, 0), messages = chunks ? s->summands - 1 + chunks - 1 : 0;
+  double rounds = (chunks > 0) + (chunks > 1);
   double time = 0;
   uint32_t reduced = s->from->pending & ~s->to->pending, axes = 0;
   for (uint32_t k = 0; k < s->p->digit_count; k++)
     if (reduced >> k & 1) axes |= 1u << s->p->digits[k].axis;
   for (uint32_t a = 0; a < IR_MESH_AXES; a++)
     if (axes >> a & 1) {
-      double t = (double)messages * s->p->latency[a] + (double)(recv * item) * s->p->per_byte[a];
+      const ir_link *l = &s->p->links[a];
+      double t = rounds * l->flight + (double)messages * l->work + (double)(recv * item) * l->byte;
       if (t > time) time = t;
     }
   most(&s->cost.recv, recv * item);

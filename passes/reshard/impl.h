@@ -2,6 +2,7 @@
 #ifndef VIEWFOLD_PASSES_RESHARD_IMPL_H
 #define VIEWFOLD_PASSES_RESHARD_IMPL_H
 
+#include "ir/mesh/link.h"
 #include "reshard.h"
 
 enum {
@@ -28,9 +29,9 @@ typedef struct reshard_problem {
   pass_reshard_mode mode;
   bool at_once;
   ir_subaxis digits[RESHARD_DIGITS];
-  double latency[IR_MESH_AXES], per_byte[IR_MESH_AXES]; /* picoseconds */
-  double least_latency, least_per_byte;                 /* of the axes of the digits */
-  bool uniform; /* all digits are of axes of the same latency and bandwidth */
+  ir_link links[IR_MESH_AXES]; /* of messages along one axis, in picoseconds */
+  ir_link least;               /* in all, of the axes of the digits */
+  bool uniform;                /* all digits are of axes of the same latency and bandwidth */
   const ir_mesh *mesh;
   bool weighted;        /* some digits are axes of weights, by which nothing divides evenly */
   bool prime;           /* all others have prime sizes */
@@ -50,6 +51,19 @@ bool reshard_equal(const reshard_layout *a, const reshard_layout *b); /* the sam
 void reshard_append(reshard_layout *layout, uint32_t rank, uint32_t dim, uint32_t digit);
 /* Removes the last `count` digits of the dimension. */
 void reshard_cut(reshard_layout *layout, uint32_t rank, uint32_t dim, uint32_t count);
+
+/* clock.c: when the last message of a hop has passed the link of a device. Messages of one latency follow one
+ * another, so their times are added up, by the axis whose latency it is. */
+typedef struct reshard_clock {
+  const reshard_problem *p;
+  double passes[IR_MESH_AXES]; /* of the link, picoseconds; 0: no message */
+} reshard_clock;
+/* So many messages, each of so many bytes, along axes of the mesh, as bits, of which there is one. */
+void reshard_clock_add(reshard_clock *c, uint32_t axes, uint64_t messages, uint64_t bytes);
+double reshard_clock_end(const reshard_clock *c);
+/* The least that so many messages take, of so many bytes together; all that they take where axes are equal.
+ */
+double reshard_least_time(const reshard_problem *p, uint64_t messages, uint64_t bytes);
 
 /* hop.c, evenly.c */
 /* An exchange from one layout to another; pending digits of `to` are pending in `from`. */

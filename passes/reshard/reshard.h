@@ -15,10 +15,9 @@
  * arrays: a reduce_scatter and an all_gather of chunks, whatever the sizes of the dimensions.
  *
  * Costs. In bytes: what a device receives at most. In time: a message is all that one device has from
- * another in a hop. It takes the latency and the time for its bytes, of the slowest among the axes along
- * which the two differ; a device takes its messages one after the other; a hop takes as long as for the
- * device that is last. So many digits in one hop are many messages and few bytes, one after the other the
- * contrary.
+ * another in a hop. All start at once, and arrive as ir/mesh/link.h says: in flight together, and one after
+ * the other at the device; a hop takes as long as for the device that is last. So many digits in one hop are
+ * many messages and few bytes, one after the other several times in flight.
  *
  * The bound. An element that a device needs and does not hold must come once; so must the sum of an element
  * of which summands are elsewhere. In bytes and without sums one exchange reaches it. */

@@ -4,13 +4,16 @@
 
 #include <string.h>
 
-enum { MOST_IN_PROGRESS = 8 }; /* as many as a device keeps: RT_TRANSFERS of runtime/mesh.h */
+enum { MOST_IN_PROGRESS = 8 }; /* of which some go in pieces: a device keeps RT_TRANSFERS */
+
+enum { WORK_PER_NS = 200 };         /* because steps of a small network took 150 to 250 a thread */
+enum { MOST_ELEMENTS = INT32_MAX }; /* because sizes may have no other bound; others arrive at no time */
 
 /* What the steps that were put off do with a slot. */
 typedef enum use { UNUSED, READ, WRITTEN } use;
 
 typedef struct overlapper {
-  const ir_graph *g;
+  ir_graph *g;
   ir_plan *plan;
   bool has_references;
   ir_step *steps; /* the new list */
@@ -19,6 +22,9 @@ typedef struct overlapper {
   bool input_put_off; /* a step that reads an input was put off */
   const ir_step *in_progress[MOST_IN_PROGRESS];
   uint32_t in_progress_count;
+  ir_link link;
+  int64_t now, arrives[MOST_IN_PROGRESS]; /* by the link and the work of kernels, ns; those in progress */
+  ir_line line;
   bool failed;
 } overlapper;
 
@@ -66,6 +72,24 @@ static void put_off(overlapper *o, const ir_step *s) {
         i < schedule_written_slots(s) ? READ | WRITTEN : READ; /* a kernel may read what it writes */
 }
 
+/* time */
+
+/* Nanoseconds that a kernel takes; 0: not known. */
+static int64_t time_of(const overlapper *o, const ir_step *s) {
+  int64_t work = 0;
+  if (s->work) ir_is_const(o->g, s->work, &work);
+  return work / WORK_PER_NS;
+}
+
+/* When an exchange has arrived that starts now: all that it results in is taken to come from elsewhere. */
+static int64_t arrival_of(overlapper *o, const ir_step *s) {
+  const ir_slot *slot = &o->plan->slots[s->slots[0]];
+  if (o->link.byte <= 0) return INT64_MAX;
+  int64_t elements = ir_bounds_of(o->g, slot->elements).hi;
+  if (elements > MOST_ELEMENTS) return INT64_MAX;
+  return ir_line_pass(&o->line, o->link, o->now, elements * ir_dtypes[ir_dtype_of(o->g, slot->value)].bytes);
+}
+
 /* the new list */
 
 static void append(overlapper *o, const ir_step *step) {
@@ -76,7 +100,9 @@ static void append(overlapper *o, const ir_step *step) {
 /* Adds the WAIT for the exchange that has been in progress longest. */
 static void add_wait(overlapper *o) {
   ir_step wait = *o->in_progress[0];
+  if (o->arrives[0] < INT64_MAX && o->arrives[0] > o->now) o->now = o->arrives[0];
   memmove(o->in_progress, o->in_progress + 1, --o->in_progress_count * sizeof *o->in_progress);
+  memmove(o->arrives, o->arrives + 1, o->in_progress_count * sizeof *o->arrives);
   wait.kind = IR_STEP_WAIT;
   wait.own_stored = NULL, wait.own_count = 0;
   uint32_t *slots = ir_alloc(o->plan->mem, 2 * sizeof *slots);
@@ -93,7 +119,9 @@ static void wait_for_all(overlapper *o) {
 
 static void copy_step(overlapper *o, const ir_step *s) {
   append(o, s);
+  if (s->kind == IR_STEP_KERNEL) o->now += time_of(o, s);
   if (s->kind != IR_STEP_EXCHANGE) return;
+  o->arrives[o->in_progress_count] = arrival_of(o, s);
   o->in_progress[o->in_progress_count++] = s;
   if (is_barrier(o, s)) wait_for_all(o);
 }
@@ -102,11 +130,17 @@ static void copy_step(overlapper *o, const ir_step *s) {
  * after the next WAIT; returns how many these are. */
 static size_t copy_ready(overlapper *o, const ir_step **list, size_t count) {
   size_t kept = 0;
+  bool wanted = false; /* does an exchange depend on one that is in progress? */
   memset(o->put_off, 0, o->plan->slot_count * sizeof *o->put_off);
   o->input_put_off = false;
   for (size_t i = 0; i < count && !o->failed; i++) {
-    bool full = list[i]->kind == IR_STEP_EXCHANGE && o->in_progress_count == MOST_IN_PROGRESS;
-    if (full || depends(o, list[i])) {
+    bool exchanges = list[i]->kind == IR_STEP_EXCHANGE;
+    if (wanted && !exchanges && o->in_progress_count && o->arrives[0] <= o->now) {
+      memmove(list + kept, list + i, (count - i) * sizeof *list);
+      return kept + count - i;
+    }
+    if ((exchanges && o->in_progress_count == MOST_IN_PROGRESS) || depends(o, list[i])) {
+      wanted |= exchanges;
       put_off(o, list[i]);
       list[kept++] = list[i];
     } else {
@@ -154,7 +188,7 @@ static void drop_copies(overlapper *o) {
   ir_free(o->plan->mem, o->steps, o->cap * sizeof *o->steps);
 }
 
-ir_status schedule_overlap(const ir_graph *g, ir_plan *plan, bool has_references, ir_error *error) {
+ir_status schedule_overlap(ir_graph *g, ir_plan *plan, bool has_references, ir_link link, ir_error *error) {
   size_t exchanges = 0, count = plan->step_count;
   for (size_t i = 0; i < count; i++) {
     plan->steps[i].made_as = (uint32_t)i;
@@ -171,6 +205,7 @@ ir_status schedule_overlap(const ir_graph *g, ir_plan *plan, bool has_references
   overlapper o = {.g = g,
                   .plan = plan,
                   .has_references = has_references,
+                  .link = link,
                   .put_off = ir_alloc(plan->mem, plan->slot_count)};
   o.failed = !list || !o.put_off;
   if (!o.failed) copy_function(&o, list, 0, count);

@@ -164,9 +164,16 @@ ir_ref shard_flat_reduce(shard_state *s, ir_ref x, const ir_ref *dims, const ir_
 ir_ref shard_move(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
                   ir_ref *exchange);
 
-/* Picoseconds that shard_move takes by the latency and bandwidth of the mesh's axes. False after failing. */
-bool shard_move_time(shard_state *s, ir_dtype dtype, const ir_ref *dims, const ir_spec *from,
-                     const ir_spec *to, uint64_t *out);
+/* What that takes on the mesh, in picoseconds: exchanges one after the other, of which each is so long in
+ * flight and so long passes the link of a device (ir/mesh/link.h); of more, the last is the rest. False after
+ * failing. */
+enum { SHARD_ROUNDS = 8 }; /* because plans of gradients have at most three */
+typedef struct shard_rounds {
+  uint64_t flight[SHARD_ROUNDS], passes[SHARD_ROUNDS], time;
+  uint32_t count;
+} shard_rounds;
+bool shard_move_rounds(shard_state *s, ir_dtype dtype, const ir_ref *dims, const ir_spec *from,
+                       const ir_spec *to, shard_rounds *out);
 /* pieces.c: as shard_move; a pending value that is known in pieces goes in pieces, where the last is there
  * earlier so. */
 ir_ref shard_move_pieces(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,

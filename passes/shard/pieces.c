@@ -3,24 +3,13 @@
  * Gradients of weights that are parts of one array are padded to its size and added up, or joined. The sum
  * over the devices of such an array could begin when the last of them is known; here it is cut where they
  * meet, and each piece is exchanged when it is known, while the others are computed. Messages that are ready
- * while a link is busy go together: each pays the latency (as in merged gradients, Shi et al. 2019). */
-#include "impl.h"
+ * while a link is busy go together (as in merged gradients, Shi et al. 2019): messages.c. */
+#include "messages.h"
 
 #include <string.h>
 
-enum { MOST_CUTS = 64 };            /* places where an array may be cut; of more, the first */
-enum { MOST_PIECES = 8 };           /* that are in progress: RT_TRANSFERS of runtime/mesh.h; others wait */
 enum { OPERATIONS_PER_US = 48000 }; /* a quarter of the peak: steps of a small network took 37000 */
 enum { MOST_VISITS = 4096 }; /* of nodes while cuts are looked for: shared sums are visited for each use */
-enum { WORTH = 16 };         /* the part of an exchange that pieces save at least, for each costs a kernel */
-
-/* An interval of the dimension that is cut, when the array is known there, in picoseconds, and with which
- * message it goes. */
-typedef struct piece {
-  int64_t lo, hi;
-  uint64_t ready;
-  uint32_t message;
-} piece;
 
 /* cutting */
 
@@ -34,14 +23,14 @@ static bool pad_before(const ir_graph *g, ir_ref x, uint32_t d, int64_t *out) {
 }
 
 typedef struct cuts {
-  int64_t at[MOST_CUTS];
+  int64_t at[SHARD_CUTS];
   uint32_t count, visits; /* visits above MOST_VISITS: nothing is cut */
 } cuts;
 
 static void add_cut(cuts *c, int64_t at, int64_t size) {
   uint32_t i = 0;
   while (i < c->count && c->at[i] < at) i++;
-  if (at <= 0 || at >= size || c->count == MOST_CUTS || (i < c->count && c->at[i] == at)) return;
+  if (at <= 0 || at >= size || c->count == SHARD_CUTS || (i < c->count && c->at[i] == at)) return;
   memmove(&c->at[i + 1], &c->at[i], (c->count - i) * sizeof *c->at);
   c->at[i] = at, c->count++;
 }
@@ -104,14 +93,14 @@ static ir_ref padded(ir_graph *g, ir_ref x, uint32_t d, int64_t lo, int64_t hi) 
 }
 
 static ir_ref joined(ir_graph *g, ir_ref x, uint32_t d, int64_t lo, int64_t hi) {
-  ir_ref parts[MOST_CUTS + 1];
+  ir_ref parts[SHARD_CUTS + 1];
   uint32_t count = 0, n = ir_get(g, x)->nsrc;
   int64_t from = 0, size;
   for (uint32_t i = 0; i < n; i++, from += size) {
     if (!size_of(g, ir_src(g, x, i), d, &size)) return cut(g, x, d, lo, hi);
     int64_t first = lo > from ? lo - from : 0, last = hi < from + size ? hi - from : size;
     if (first >= last) continue;
-    if (count > MOST_CUTS) return cut(g, x, d, lo, hi);
+    if (count > SHARD_CUTS) return cut(g, x, d, lo, hi);
     parts[count++] = of_interval(g, ir_src(g, x, i), d, first, last);
   }
   return op_concat(g, parts, count, d);
@@ -129,11 +118,11 @@ static ir_ref added(ir_graph *g, ir_ref a, ir_ref b) {
 /* Elements [lo, hi) of x along d, of no more than what they are computed from. It goes where find_cuts goes,
  * which bounds how much that is. */
 static ir_ref of_interval(ir_graph *g, ir_ref x, uint32_t d, int64_t lo, int64_t hi) {
-  ir_ref chain[MOST_CUTS], made;
+  ir_ref chain[SHARD_CUTS], made;
   uint32_t count = 0;
   int64_t size;
   if (!x || (size_of(g, x, d, &size) && lo == 0 && hi == size)) return x;
-  while (ir_op_of(g, x) == IR_OP_ADD && count < MOST_CUTS) chain[count++] = x, x = ir_src(g, x, 0);
+  while (ir_op_of(g, x) == IR_OP_ADD && count < SHARD_CUTS) chain[count++] = x, x = ir_src(g, x, 0);
   ir_op op = ir_op_of(g, x);
   if (op == IR_OP_PAD) made = padded(g, x, d, lo, hi);
   else if (op == IR_OP_CONCAT && (uint32_t)ir_arg_int(ir_get(g, x)) == d) made = joined(g, x, d, lo, hi);
@@ -171,7 +160,7 @@ static bool last_needed(ir_graph *g, ir_ref x, ir_ref before, ir_ref *out) {
   return good;
 }
 
-static bool find_times(ir_graph *g, ir_ref x, uint32_t d, piece *pieces, uint32_t count) {
+static bool find_times(ir_graph *g, ir_ref x, uint32_t d, shard_piece *pieces, uint32_t count) {
   ir_ref *live = NULL, before = g->count, last;
   size_t n = 0, cap = 0;
   bool good = ir_reachable(g, &x, 1, &live, &n, &cap) == IR_OK;
@@ -185,88 +174,8 @@ static bool find_times(ir_graph *g, ir_ref x, uint32_t d, piece *pieces, uint32_
 
 /* messages */
 
-/* What moves: x, the part under `from` of an array of sizes dims, cut along d. */
-typedef struct cutting {
-  shard_state *s;
-  ir_ref x;
-  const ir_ref *dims;
-  const ir_spec *from, *to;
-  uint32_t d, count, messages;
-  piece pieces[MOST_CUTS + 1];
-} cutting;
-
-static void sizes_of(const cutting *c, int64_t elements, ir_ref *dims) {
-  memcpy(dims, c->dims, c->to->rank * sizeof *dims);
-  dims[c->d] = ir_index(c->s->g, elements);
-}
-
-/* When messages [first, last] have arrived, as one, the link being free from then on. */
-static bool arrival(const cutting *c, uint32_t first, uint32_t last, uint64_t free, uint64_t *out) {
-  ir_ref dims[IR_MAX_RANK];
-  int64_t elements = 0;
-  uint64_t time;
-  for (uint32_t i = 0; i < c->count; i++) {
-    const piece *p = &c->pieces[i];
-    if (p->message < first || p->message > last) continue;
-    elements += p->hi - p->lo;
-    if (p->ready > free) free = p->ready;
-  }
-  sizes_of(c, elements, dims);
-  if (!shard_move_time(c->s, ir_dtype_of(c->s->g, c->x), dims, c->from, c->to, &time)) return false;
-  *out = free + time;
-  return true;
-}
-
-/* When each message has arrived, in ends[1..]: one after the other, as soon as all of it is known. */
-static bool find_arrivals(const cutting *c, uint64_t *ends) {
-  bool good = true;
-  ends[0] = 0;
-  for (uint32_t m = 0; m < c->messages && good; m++) good = arrival(c, m, m, ends[m], &ends[m + 1]);
-  return good;
-}
-
-/* Joins a message with the next. */
-static bool merge(cutting *c, uint32_t message, uint64_t *ends) {
-  for (uint32_t i = 0; i < c->count; i++)
-    if (c->pieces[i].message > message) c->pieces[i].message--;
-  c->messages--;
-  return find_arrivals(c, ends);
-}
-
-/* A message goes as soon as the link is free, with all that is known. */
-static bool send_early(cutting *c, uint64_t *ends) {
-  uint64_t at, free = 0;
-  for (uint32_t i = 0; i < c->count; i++) c->pieces[i].message = UINT32_MAX;
-  for (c->messages = 0;; c->messages++) {
-    at = UINT64_MAX;
-    for (uint32_t i = 0; i < c->count; i++)
-      if (c->pieces[i].message == UINT32_MAX && c->pieces[i].ready < at) at = c->pieces[i].ready;
-    if (at == UINT64_MAX) break;
-    if (at < free) at = free;
-    for (uint32_t i = 0; i < c->count; i++)
-      if (c->pieces[i].message == UINT32_MAX && c->pieces[i].ready <= at) c->pieces[i].message = c->messages;
-    if (!arrival(c, c->messages, c->messages, at, &free)) return false;
-  }
-  return find_arrivals(c, ends);
-}
-
-/* Two messages are one where that arrives before the second of them. *out: when all have arrived. */
-static bool choose_messages(cutting *c, uint64_t *out) {
-  uint64_t ends[MOST_CUTS + 2], together;
-  if (!send_early(c, ends)) return false;
-  for (uint32_t m = 0; m + 1 < c->messages;) {
-    if (!arrival(c, m, m + 1, ends[m], &together)) return false;
-    bool joins = together <= ends[m + 2] || (m == 0 && c->messages > MOST_PIECES);
-    if (!joins) m++;
-    else if (!merge(c, m, ends)) return false;
-    else m = 0;
-  }
-  *out = ends[c->messages];
-  return true;
-}
-
-static ir_ref operand_of(const cutting *c, uint32_t message, int64_t *elements) {
-  ir_ref parts[MOST_CUTS + 1];
+static ir_ref operand_of(const shard_cutting *c, uint32_t message, int64_t *elements) {
+  ir_ref parts[SHARD_CUTS + 1];
   uint32_t count = 0;
   *elements = 0;
   for (uint32_t i = 0; i < c->count; i++) {
@@ -280,13 +189,13 @@ static ir_ref operand_of(const cutting *c, uint32_t message, int64_t *elements) 
 }
 
 /* Each message by itself, and the results together again. */
-static ir_ref move_messages(const cutting *c, ir_ref *exchange) {
-  ir_ref made[MOST_PIECES], parts[MOST_CUTS + 1], dims[IR_MAX_RANK];
-  int64_t elements, at[MOST_PIECES] = {0};
+static ir_ref move_messages(const shard_cutting *c, ir_ref *exchange) {
+  ir_ref made[SHARD_MOST_MESSAGES], parts[SHARD_CUTS + 1], dims[IR_MAX_RANK];
+  int64_t elements, at[SHARD_MOST_MESSAGES] = {0};
   uint32_t count = 0;
   for (uint32_t m = 0; m < c->messages; m++) {
     ir_ref operand = operand_of(c, m, &elements);
-    sizes_of(c, elements, dims);
+    shard_sizes_of(c, elements, dims);
     made[m] = operand ? shard_move(c->s, operand, dims, c->from, c->to, exchange) : 0;
     if (!made[m]) return 0;
   }
@@ -301,7 +210,7 @@ static ir_ref move_messages(const cutting *c, ir_ref *exchange) {
 }
 
 /* The dimension that is whole before and after, and in which there are places to cut. */
-static bool find_dimension(cutting *c) {
+static bool find_dimension(shard_cutting *c) {
   const ir_graph *g = c->s->g;
   for (c->d = 0; c->d < c->to->rank; c->d++) {
     cuts found = {.count = 0};
@@ -313,7 +222,7 @@ static bool find_dimension(cutting *c) {
     c->count = 0;
     for (uint32_t i = 0; i <= found.count; i++)
       c->pieces[c->count++] =
-          (piece){.lo = i ? found.at[i - 1] : 0, .hi = i < found.count ? found.at[i] : size};
+          (shard_piece){.lo = i ? found.at[i - 1] : 0, .hi = i < found.count ? found.at[i] : size};
     if (found.count) return true;
   }
   return false;
@@ -321,8 +230,9 @@ static bool find_dimension(cutting *c) {
 
 ir_ref shard_move_pieces(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *from, const ir_spec *to,
                          ir_ref *exchange) {
-  cutting c = {.s = s, .x = x, .dims = dims, .from = from, .to = to};
-  uint64_t ready = 0, whole, time, ends;
+  shard_cutting c = {.s = s, .x = x, .dims = dims, .from = from, .to = to};
+  uint64_t ready = 0, whole, ends;
+  shard_rounds rounds;
   shard_pending p;
   shard_sort_pending(from, to, &p);
   if (!p.joined.count || !shard_mesh_is_calibrated(s->mesh) || !find_dimension(&c))
@@ -330,10 +240,11 @@ ir_ref shard_move_pieces(shard_state *s, ir_ref x, const ir_ref *dims, const ir_
   if (!find_times(s->g, x, c.d, c.pieces, c.count)) return 0;
   for (uint32_t i = 0; i < c.count; i++)
     if (c.pieces[i].ready > ready) ready = c.pieces[i].ready;
-  if (!shard_move_time(s, ir_dtype_of(s->g, x), dims, from, to, &time) || !choose_messages(&c, &ends))
+  if (!shard_move_rounds(s, ir_dtype_of(s->g, x), dims, from, to, &rounds) ||
+      !shard_choose_messages(&c, &ends))
     return 0;
-  whole = ready + time;
-  if (c.messages < 2 || ends >= whole || whole - ends < time / WORTH)
+  whole = ready + rounds.time;
+  if (c.messages < 2 || ends >= whole || whole - ends < rounds.time / SHARD_WORTH)
     return shard_move(s, x, dims, from, to, exchange);
   return move_messages(&c, exchange);
 }

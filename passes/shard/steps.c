@@ -1,5 +1,6 @@
 /* From one division of a value to another, in the steps that passes/reshard plans. */
 #include "impl.h"
+#include "ir/mesh/link.h"
 
 #include <string.h>
 
@@ -128,14 +129,33 @@ static void without_begun(const ir_spec *from, const ir_spec *to, ir_spec *out) 
   out->joined_by = p.kept.count ? from->joined_by : IR_OP_ADD;
 }
 
-bool shard_move_time(shard_state *s, ir_dtype dtype, const ir_ref *dims, const ir_spec *from,
-                     const ir_spec *to, uint64_t *out) {
+/* Of a step as a round; a flat all_reduce is two, of as many bytes. */
+static void add_rounds(const shard_state *s, const pass_reshard_step *step, shard_rounds *out) {
+  uint32_t axes, rounds = step->flat ? 2 : 1;
+  const ir_subaxis *on = ir_spec_axes(&step->on, 0, &axes);
+  double flight = 0;
+  if (!step->cost.time) return;
+  for (uint32_t i = 0; i < axes; i++) {
+    double own = ir_link_make(s->mesh->axes[on[i].axis].latency, 0).flight;
+    if (own > flight) flight = own;
+  }
+  uint64_t flies = (uint64_t)(flight * 1e12), all = rounds * flies, time = step->cost.time;
+  for (uint32_t i = 0; i < rounds; i++) {
+    uint32_t at = out->count < SHARD_ROUNDS ? out->count++ : SHARD_ROUNDS - 1;
+    out->flight[at] += flies;
+    out->passes[at] += time > all ? (time - all) / rounds : 0;
+  }
+  out->time += time;
+}
+
+bool shard_move_rounds(shard_state *s, ir_dtype dtype, const ir_ref *dims, const ir_spec *from,
+                       const ir_spec *to, shard_rounds *out) {
   pass_reshard_plan steps;
   ir_spec end;
-  *out = 0;
+  *out = (shard_rounds){0};
   without_begun(from, to, &end);
   if (!plan(s, dtype, dims, from, &end, &steps)) return false;
-  for (uint32_t i = 0; i < steps.count; i++) *out += steps.steps[i].cost.time;
+  for (uint32_t i = 0; i < steps.count; i++) add_rounds(s, &steps.steps[i], out);
   return true;
 }
 

@@ -1,39 +1,43 @@
 #include "runtime/mesh/pieces.h"
 
+#include "ir/mesh/link.h"
 #include "runtime/mesh/route.h"
 
-/* A piece's bytes take at least so many latencies: pieces cost less than an eighth, also where each message
- * takes a latency of its own, and what made them is hidden up to what the last one takes. */
-enum { LEAST_LATENCIES = 8 };
+enum { LEAST_WORKS = 16 }; /* of a message in a piece: these cost a 16th then, starts of kernels no more */
 
 void rt_pieces_free(const ir_mem *mem, rt_pieces *p) {
   for (uint32_t i = 0; i < p->count; i++) rt_routes_free(mem, &p->routes[i]);
   *p = (rt_pieces){0};
 }
 
-/* The largest latency and bandwidth of the axes; false where some are not known. */
-static bool costs_of(const ir_mesh *mesh, double *latency, double *bandwidth) {
-  *latency = *bandwidth = 0;
+/* The largest work with a message, and the largest bandwidth, of the axes; false where some are not known. */
+static bool costs_of(const ir_mesh *mesh, double *work, double *bandwidth) {
+  *work = *bandwidth = 0;
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
     const ir_mesh_axis *axis = &mesh->axes[a];
     if (axis->size < 2) continue;
     if (axis->latency <= 0 || axis->bandwidth <= 0) return false;
-    if (axis->latency > *latency) *latency = axis->latency;
+    double own = ir_link_make(axis->latency, 0).work;
+    if (own > *work) *work = own;
     if (axis->bandwidth > *bandwidth) *bandwidth = axis->bandwidth;
   }
-  return *latency > 0;
+  return *work > 0;
 }
 
-/* The most bytes that a device receives. */
-static double most_received(const rt_route *all, uint32_t devices, size_t bytes) {
+/* The most elements that a device receives, and in how many messages. The same on all processes. */
+static int64_t most_received(const rt_route *all, uint32_t devices, uint32_t *messages) {
   int64_t most = 0;
+  uint32_t at = 0;
+  ir_box both;
   for (uint32_t d = 0; d < devices; d++) {
-    ir_box both;
     int64_t count = ir_box_elements(&all[d].needed);
     if (ir_box_meet(&all[d].needed, &all[d].own, &both)) count -= ir_box_elements(&both);
-    if (count > most) most = count;
+    if (count > most) most = count, at = d;
   }
-  return (double)most * (double)bytes;
+  *messages = 0;
+  for (uint32_t d = 0; d < devices; d++)
+    *messages += d != at && ir_box_meet(&all[at].needed, &all[d].own, &both);
+  return most;
 }
 
 /* The first axis along which some device has more than one position, and how many at most. */
@@ -51,13 +55,14 @@ static int64_t outermost(const rt_route *all, uint32_t devices, uint32_t rank, u
 
 ir_status rt_pieces_make(const ir_mem *mem, const ir_mesh *mesh, const rt_routes *whole, size_t bytes,
                          const rt_route *all, rt_pieces *out, ir_error *error) {
-  double latency, bandwidth;
-  uint32_t axis;
+  double work, bandwidth;
+  uint32_t axis, messages;
   rt_pieces_free(mem, out);
   int64_t positions = outermost(all, whole->devices, whole->rank, &axis);
-  if (!bytes || positions < RT_PIECES || !costs_of(mesh, &latency, &bandwidth)) return IR_OK;
-  double count = most_received(all, whole->devices, bytes) / bandwidth / (latency * LEAST_LATENCIES);
-  if (count < 2) return IR_OK;
+  if (!bytes || positions < RT_PIECES || !costs_of(mesh, &work, &bandwidth)) return IR_OK;
+  double takes = (double)most_received(all, whole->devices, &messages) * (double)bytes / bandwidth;
+  double count = takes / (work * LEAST_WORKS * messages);
+  if (!messages || count < 2) return IR_OK;
   uint32_t pieces = count < RT_PIECES ? (uint32_t)count : RT_PIECES;
   ir_status status = IR_OK;
   out->axis = axis;

@@ -70,17 +70,10 @@ static ir_status fail_apart(const device *d, const rt_transfer *transfer, const 
 
 /* the wire */
 
-/* Nanoseconds that a message takes. */
-static int64_t delay_of(const rt_threads *t, uint32_t from, uint32_t to, int64_t bytes) {
-  double latency = 0, bandwidth = 0;
-  for (uint32_t a = 0; a < t->mesh->axis_count; a++) {
-    const ir_mesh_axis *axis = &t->mesh->axes[a];
-    if (ir_mesh_coordinate(t->mesh, from, a) == ir_mesh_coordinate(t->mesh, to, a)) continue;
-    if (axis->latency > latency) latency = axis->latency;
-    if (axis->bandwidth > 0 && (bandwidth == 0 || axis->bandwidth < bandwidth)) bandwidth = axis->bandwidth;
-  }
-  double seconds = latency + (bandwidth > 0 ? (double)bytes / bandwidth : 0);
-  return seconds < 1e9 ? (int64_t)(seconds * 1e9) : INT64_MAX / 4;
+/* When a message has arrived; *line: the device's link afterwards. */
+static int64_t arrival_of(const device *d, const rt_message *m, int64_t sent_ns, ir_line *line) {
+  *line = d->line;
+  return ir_line_pass(line, ir_link_between(d->all->mesh, m->peer, d->endpoint.device), sent_ns, m->bytes);
 }
 
 /* exchanging */
@@ -179,10 +172,11 @@ static bool take(device *d, rt_transfer *transfer, const rt_message *m, want *wa
   device *from = &t->devices[m->peer];
   published_part *part = part_of(from, transfer);
   if (t->slow) {
-    int64_t sent = later(part->published_ns, transfer->started_ns);
-    int64_t at = later(sent, d->arrived_ns) + delay_of(t, m->peer, d->endpoint.device, m->bytes);
+    ir_line line;
+    int64_t at = arrival_of(d, m, part->published_ns, &line);
     if (ir_now_ns() < at) return want->until_ns = at, false;
-    transfer->arrived_ns = d->arrived_ns = at;
+    d->line = line;
+    transfer->arrived_ns = later(transfer->arrived_ns, at);
   }
   atomic_fetch_add(&from->pins, 1); /* seen by a device that fails, or sees that it has */
   if (!atomic_load(&t->cancelled))

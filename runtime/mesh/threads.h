@@ -9,9 +9,8 @@ typedef struct rt_threads rt_threads;
 extern const rt_engine rt_thread_engine;
 
 /* The engine for the devices of a mesh, at most RT_THREAD_DEVICES; the mesh must outlive it. slow: messages
- * arrive as late as latency and bandwidth of the mesh's axes say. One takes the largest latency among the
- * axes in which the coordinates of both devices differ, and the time of its bytes at the least bandwidth
- * among them; a device receives one message after the other. IR_ERR_UNSUPPORTED: too many devices. */
+ * arrive as late as latency and bandwidth of the mesh's axes say (ir/mesh/link.h). IR_ERR_UNSUPPORTED: too
+ * many devices. */
 enum { RT_THREAD_DEVICES = 256 };
 ir_status rt_threads_make(const ir_mem *mem, const ir_mesh *mesh, bool slow, rt_threads **out,
                           ir_error *error);

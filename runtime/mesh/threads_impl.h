@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "ir/mesh/link.h"
 #include "runtime/mesh/bell.h"
 #include "runtime/mesh/team.h"
 #include "runtime/mesh/threads.h"
@@ -26,7 +27,7 @@ typedef struct thread_device {
   rt_endpoint endpoint; /* first: an endpoint is its device */
   rt_threads *all;
   uint64_t number;                    /* transfers that it has started */
-  int64_t arrived_ns;                 /* when the last message arrived that it has received; slow */
+  ir_line line;                       /* by which it has received; slow */
   published_part parts[RT_TRANSFERS]; /* that of transfer n is at n % RT_TRANSFERS */
   atomic_uint pins;                   /* devices that are reading some */
   atomic_bool ended;                  /* it has run to its end */

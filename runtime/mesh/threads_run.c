@@ -93,7 +93,7 @@ ir_status rt_threads_run(rt_threads *t, rt_device_work work, void *user, ir_erro
       atomic_store(&d->parts[k].stamp, 0);
       atomic_store(&d->parts[k].readers, 0);
     }
-    d->arrived_ns = 0;
+    d->line = (ir_line){0};
     atomic_store(&d->ended, false);
   }
   ir_status status = rt_team_run(t->team, run_device, t, error);

@@ -81,7 +81,8 @@ static ir_status finish(const rt_run_context *r, rt_transfer *t) {
   ir_status status = endpoint->engine->wait(endpoint, t, &own);
   t->routes = NULL;
   if (status) return ir_fail(r->error, status, "graph @%s: %s", rt_program_name(r->program), own.text);
-  int64_t comm = t->arrived_ns - t->started_ns, beside = before - t->started_ns;
+  int64_t from = rt_counts_from(endpoint, t), comm = t->arrived_ns - from;
+  int64_t beside = before > from ? before - from : 0;
   rt_traffic *traffic = &endpoint->traffic[t->exchange];
   traffic->comm_ns += comm > 0 ? comm : 0;
   traffic->hidden_ns += comm <= 0 ? 0 : comm < beside ? comm : beside;
@@ -142,8 +143,8 @@ static ir_status start(const rt_run_context *r, const rt_step *s, const char *ki
 ir_status rt_run_wait(const rt_run_context *r, const rt_step *s) {
   uint32_t exchange = (uint32_t)r->program->plan.steps[s->number].attributes;
   ir_status status = IR_OK;
-  for (uint32_t i = 0; r->endpoint && i < RT_TRANSFERS && !status; i++) {
-    rt_transfer *t = &r->endpoint->transfers[i];
+  for (uint64_t i = 1; r->endpoint && i <= RT_TRANSFERS && !status; i++) { /* in their order */
+    rt_transfer *t = &r->endpoint->transfers[(r->endpoint->started + i) % RT_TRANSFERS];
     if (t->routes && t->step == exchange) status = finish(r, t);
   }
   return status;

@@ -132,10 +132,10 @@ static bool try_orders(const network *n, long orders) {
 }
 
 /* Times against the larger of what the last device computes and what a link moves. */
-static bool try_scaling(const char *what, int64_t devices, int64_t examples) {
+static bool try_scaling(const char *what, const char *link, int64_t devices, int64_t examples) {
   char mesh[128];
   vf_error error = {0};
-  snprintf(mesh, sizeof mesh, "[x=%lld] latency=[1e-5] bandwidth=[1e10]", (long long)devices);
+  snprintf(mesh, sizeof mesh, "[x=%lld] %s", (long long)devices, link);
   network n = {examples, 512, mesh, false};
   arrays a;
   make(&a, &n);
@@ -144,9 +144,9 @@ static bool try_scaling(const char *what, int64_t devices, int64_t examples) {
   bool good = p && run(p, &a, &error);
   int64_t bound = machine.compute_ns > machine.link_ns ? machine.compute_ns : machine.link_ns;
   if (good)
-    printf("%s %lld: %.3f ms, computing %.3f, a link %.3f; %.3f of the larger\n", what, (long long)devices,
-           (double)machine.end_ns * 1e-6, (double)machine.compute_ns * 1e-6, (double)machine.link_ns * 1e-6,
-           (double)machine.end_ns / (double)bound);
+    printf("%s %lld, %s: %.3f ms, computing %.3f, a link %.3f; %.3f of the larger\n", what,
+           (long long)devices, link, (double)machine.end_ns * 1e-6, (double)machine.compute_ns * 1e-6,
+           (double)machine.link_ns * 1e-6, (double)machine.end_ns / (double)bound);
   if (!good) failed(what, &n, error.message);
   vf_program_destroy(p);
   drop(&a);
@@ -204,8 +204,11 @@ int main(int argc, char **argv) {
     network n = {2 * side * side, 2 * side, mesh, true};
     good = try_orders(&n, side * 4 > 4 * devices ? 0 : orders);
   }
-  for (long d = 1; d <= 8 && scaling; d *= 2) good &= try_scaling("strong", d, 4096);
-  for (long d = 1; d <= 64 && scaling; d *= 2) good &= try_scaling("weak", d, 512 * d);
+  static const char *const links[] = {"latency=[1e-5] bandwidth=[1e10]", "latency=[1e-4] bandwidth=[1e9]"};
+  for (int i = 0; i < 2 && scaling; i++) {
+    for (long d = 1; d <= 8; d *= 2) good &= try_scaling("strong", links[i], d, 4096);
+    for (long d = 1; d <= 64; d *= 2) good &= try_scaling("weak", links[i], d, 512 * d);
+  }
   vf_context_destroy(context);
   printf("mesh_simulated: %s\n", good ? "0 failed" : "failed");
   return !good;

@@ -22,6 +22,7 @@ WEIGHTED = [[(3, 1)], [(1, 2, 4)], [(2, 1), 2], [2, (1, 3)], [4, (1, 2)], [(1, 2
 MESHES = [[2], [3], [4], [5], [6], [7], [8], [2, 2], [2, 3], [3, 2], [2, 4], [4, 2], [2, 2, 2]]
 ITEM = {"f32": 4, "i8": 1, "f64": 8}
 NEVER = 1 << 62
+WORK = 1e6  # picoseconds of a latency, at most, in which a device takes no other message
 
 
 def primes(n):
@@ -100,7 +101,7 @@ class Case:
         self.mode = "time" if draw.random() < 0.5 else "bytes"
         axes = len(self.sizes)
         same = draw.random() < 0.5
-        self.latency = [float(draw.choice([1e-9, 1e-8, 1e-7, 1e-6])) for _ in range(axes)]
+        self.latency = [float(draw.choice([1e-8, 1e-7, 1e-6, 1e-5, 1e-4])) for _ in range(axes)]
         self.bandwidth = [float(draw.choice([1e8, 1e9, 1e10])) for _ in range(axes)]
         if same:
             self.latency, self.bandwidth = [self.latency[0]] * axes, [self.bandwidth[0]] * axes
@@ -226,7 +227,11 @@ class Space:
                 sends = ~differ[:, :, others].any(-1) & differ.any(-1)
                 moved = meet[goes] * sends
                 received = moved.sum(-1)
-                clock = ((latency + moved * per_byte) * (moved > 0)).sum(-1)
+                work = np.minimum(latency, WORK)
+                flight, clock = latency - work, np.zeros(received.shape)
+                for f in np.unique(flight):  # those that come first pass the link first
+                    passes = ((work + moved * per_byte) * ((moved > 0) & (flight == f))).sum(-1)
+                    clock = np.where(passes > 0, np.maximum(clock, f) + passes, clock)
                 recv[goes], total[goes], each[goes] = received.max(-1), received.sum(-1), received
                 time[goes] = np.floor(clock.max(-1))
                 stack = summands * after[goes] if summed else 0 * after[goes]
@@ -239,16 +244,19 @@ class Space:
     def flat(self, b, summed, summands, sizes, arrays):
         """The all_reduce of chunks of flat parts, where it is better than summands of whole parts."""
         case, item = self.case, ITEM[self.case.dtype]
-        recv = total = messages = peak = 0
+        recv = total = messages = peak = rounds = 0
         for n in map(int, sizes):
             chunk = -(-n // summands)
             lengths = [max(0, min(chunk, n - i * chunk)) for i in range(summands)]
             total += sum((summands - 1) * m + n - m for m in lengths) / summands
             recv = max(recv, max((summands - 1) * m + n - m for m in lengths))
             messages = max(messages, summands - 1 + sum(m > 0 for m in lengths) - 1 if n else 0)
+            rounds = max(rounds, (n > 0) + (sum(m > 0 for m in lengths) > 1))
             peak = max(peak, n + summands * chunk)
         axes = {self.digits[k][0] for k in summed}
-        time = max(messages * case.latency[i] * 1e12 + recv * item * 1e12 / case.bandwidth[i] for i in axes)
+        latency = {i: case.latency[i] * 1e12 for i in axes}
+        time = max(rounds * (latency[i] - min(latency[i], WORK)) + messages * min(latency[i], WORK)
+                   + recv * item * 1e12 / case.bandwidth[i] for i in axes)
         new = (recv * item, round(total) * item, int(time), peak * item)
         old = tuple(int(x[b]) for x in arrays)
         order = (lambda c: (c[2], c[1])) if case.mode == "time" else (lambda c: (c[0], c[1]))

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "ir/mesh/link.h"
 #include "runtime/mesh/box.h"
 #include "runtime/mesh/route.h"
 #include "runtime/mesh/threads.h"
@@ -33,7 +34,8 @@ typedef struct device {
   ucontext_t context;
   void *stack;
   state state;
-  int64_t now_ns, link_ns; /* its clock; when its link is free */
+  int64_t now_ns; /* its clock */
+  ir_line line;
   int64_t busy_ns, compute_ns, comm_ns, exposed_ns;
   uint64_t number;
   uint32_t next_step; /* of the plan: those before it have been counted */
@@ -165,19 +167,6 @@ static uint32_t wait_of(const device *d, uint32_t exchange) {
 
 /* messages */
 
-static double latency_of(const world *w, uint32_t from, uint32_t to, double *bandwidth) {
-  double latency = 0;
-  *bandwidth = 0;
-  for (uint32_t a = 0; a < w->mesh->axis_count; a++) {
-    const ir_mesh_axis *axis = &w->mesh->axes[a];
-    if (ir_mesh_coordinate(w->mesh, from, a) == ir_mesh_coordinate(w->mesh, to, a)) continue;
-    if (axis->latency > latency) latency = axis->latency;
-    if (axis->bandwidth > 0 && (*bandwidth == 0 || axis->bandwidth < *bandwidth))
-      *bandwidth = axis->bandwidth;
-  }
-  return latency;
-}
-
 static void arrive(world *w, packet *p) {
   device *to = &w->devices[p->to];
   p->next = NULL;
@@ -190,12 +179,9 @@ static void arrive(world *w, packet *p) {
 
 static void send(world *w, device *d, packet *p) {
   device *to = &w->devices[p->to];
-  double bandwidth, latency = latency_of(w, p->from, p->to, &bandwidth);
-  int64_t first = d->now_ns + (int64_t)(latency * 1e9);
-  int64_t takes = bandwidth > 0 ? (int64_t)((double)p->bytes / bandwidth * 1e9) : 0;
-  p->due_ns = (first > to->link_ns ? first : to->link_ns) + takes;
-  to->link_ns = p->due_ns;
-  to->busy_ns += takes;
+  ir_link link = ir_link_between(w->mesh, p->from, p->to);
+  p->due_ns = ir_line_pass(&to->line, link, d->now_ns, (int64_t)p->bytes);
+  to->busy_ns += ir_link_ns(link.work + (double)p->bytes * link.byte);
   w->s->messages++;
   w->s->message_bytes += (int64_t)p->bytes;
   if (!w->s->any_order) {
@@ -301,7 +287,8 @@ static ir_status wait_until_done(rt_endpoint *endpoint, rt_transfer *t, ir_error
     d->state = BLOCKED;
     yield(d);
   }
-  d->comm_ns += t->arrived_ns - t->started_ns;
+  int64_t from = rt_counts_from(endpoint, t);
+  d->comm_ns += t->arrived_ns > from ? t->arrived_ns - from : 0;
   if (t->arrived_ns > d->now_ns) {
     d->exposed_ns += t->arrived_ns - d->now_ns;
     d->now_ns = t->arrived_ns;

@@ -44,6 +44,18 @@ static void rows(void **state) {
       0); /* no threads */
 }
 
+/* A loop in whose order elements are stored, around that over threads. */
+static void ordered(void **state) {
+  (void)state;
+  const char *around = "for ridx2 in 0..8 {\nfor ridx0 in 0..64 thread {\n%%a = load p1[ridx2] : f32\n"
+                       "store p0[ridx0*64+%s] = %%a\n}\n}\n";
+  char body[512];
+  snprintf(body, sizeof body, around, "ridx2*8");
+  are(body, 64, 1, 64, 0);
+  snprintf(body, sizeof body, around, "ridx2*16");
+  are(body, 0, 0, 0, 0);
+}
+
 /* Sixteen blocks of rows, in each of four blocks of columns. */
 #define TILES(index)                                                                                         \
   "for ridx0 in 0..64 thread {\nfor ridx1 in 0..4 {\nfor ridx2 in 0..16 {\n%a = load p1[ridx1] : f32\n"      \
@@ -82,4 +94,4 @@ static void last_overlaps(void **state) {
       128, 1, 4, 1);
 }
 
-UNIT_TESTS(last_overlaps, rows, tiles, several_stores)
+UNIT_TESTS(last_overlaps, rows, ordered, tiles, several_stores)

@@ -33,13 +33,17 @@ static ir_plan make(const char *text) {
   return p;
 }
 
-static void becomes_as(bool has_references, const char *before, const char *after) {
+static void becomes_on(ir_link link, int64_t work, bool has_references, const char *before,
+                       const char *after) {
   ir_plan p = make(before);
   ir_error error = {0};
   char text[256] = "", *at = text;
   ir_graph g;
   assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &error), IR_OK);
-  assert_int_equal(schedule_overlap(&g, &p, has_references, &error), IR_OK);
+  for (uint32_t i = 0; i < p.slot_count; i++)
+    p.slots[i].elements = ir_index(&g, 1000), p.slots[i].value = ir_float(&g, IR_F32, 0);
+  for (size_t i = 0; i < p.step_count; i++) p.steps[i].work = ir_index(&g, work);
+  assert_int_equal(schedule_overlap(&g, &p, has_references, link, &error), IR_OK);
   ir_graph_free(&g);
   for (size_t i = 0; i < p.step_count; i++) {
     const ir_step *s = &p.steps[i];
@@ -56,6 +60,9 @@ static void becomes_as(bool has_references, const char *before, const char *afte
   ir_plan_free(&p);
 }
 
+static void becomes_as(bool has_references, const char *before, const char *after) {
+  becomes_on((ir_link){0}, 0, has_references, before, after);
+}
 static void becomes(const char *before, const char *after) { becomes_as(false, before, after); }
 
 static void test_order(void **state) {
@@ -99,6 +106,19 @@ static void test_barriers(void **state) {
   becomes("K10 X28 K30", "K10 X28 W28 K30");
 }
 
+/* What another exchange needs is waited for when it should be there: by the link after 10 + 1 + 4 us. */
+static void test_rounds(void **state) {
+  (void)state;
+  const ir_link link = {1e-5, 1e-6, 1e-9};
+  const char rounds[] = "K10 X21 K32 X43 K50 K60 K70", late[] = "K10 X21 K50 K60 K70 W21 K32 X43 W43";
+  becomes(rounds, late);
+  becomes_on(link, 0, false, rounds, late);
+  becomes_on(link, 1 << 21, false, rounds, "K10 X21 K50 K60 W21 K32 X43 K70 W43"); /* of 10 us each */
+  becomes_on(link, 1 << 22, false, rounds, "K10 X21 K50 W21 K32 X43 K60 K70 W43");
+  /* where nothing but kernels needs it, there is nothing to gain */
+  becomes_on(link, 1 << 22, false, "K10 X21 K32 K50 K60", "K10 X21 K50 K60 W21 K32");
+}
+
 /* Few are in progress at a time. */
 static void test_limit(void **state) {
   (void)state;
@@ -106,4 +126,4 @@ static void test_limit(void **state) {
           "X10 X20 X30 X40 X50 X60 X70 X:0 K<0 W10 X;0 W20 W30 W40 W50 W60 W70 W:0 W;0");
 }
 
-UNIT_TESTS(test_order, test_early, test_references, test_barriers, test_limit)
+UNIT_TESTS(test_order, test_early, test_references, test_barriers, test_rounds, test_limit)

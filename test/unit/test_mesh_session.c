@@ -80,4 +80,26 @@ static void test_reference(void **state) {
   vf_tensor_release(now), vf_tensor_release(ones), vf_ref_release(r);
 }
 
-UNIT_TESTS(test_tensors, test_reference)
+/* What a device waited for is told by the statement that asks for it. */
+static void test_failure(void **state) {
+  (void)state;
+  vf_context *c = api_context();
+  vf_mesh *mesh = vf_mesh_create(c, "x=2", &error);
+  assert_int_equal(vf_graph_set_mesh(vf_session(c, &error), mesh, &error), VF_OK);
+  vf_mesh_destroy(mesh);
+  const float elements[] = {1, 2, 3, 4};
+  const int32_t numbers[] = {0, 0, 9, 0};
+  vf_tensor *x = vf_tensor_create(c, VF_F32, 1, (int64_t[]){4}, elements, &error);
+  vf_tensor *i = vf_tensor_create(c, VF_I32, 1, (int64_t[]){4}, numbers, &error);
+  vf_value part = vf_shard(vf_tensor_value(i), "[x]");
+  vf_value whole = vf_shard(vf_gather(vf_tensor_value(x), part, 0, VF_GATHER_CHECK), "[-]");
+  vf_tensor *y = keep(vf_sum(vf_mul(whole, whole), VF_ALL, false));
+  assert_null(vf_tensor_data(y, &error));
+  assert_int_equal(error.status, VF_ERR_RANGE);
+  if (!strstr(error.message,
+              "; device 0 (x=0) waited for device 1 (x=1) in exchange 1 (all_gather for shard f32[4])"))
+    fail_msg("%s", error.message);
+  vf_tensor_release(x), vf_tensor_release(i), vf_tensor_release(y);
+}
+
+UNIT_TESTS(test_tensors, test_reference, test_failure)
