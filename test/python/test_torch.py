@@ -544,6 +544,44 @@ class Compiled(Case):
         self.assertEqual(len(report.programs), 2)
         self.assertIn("run in torch", str(report))
 
+    def test_compiles_beside_torch(self):
+        """With one thread and two: the first calls, of several threads, and what turns out not to compile."""
+        import threading
+        from unittest import mock
+
+        from viewfold.torch.program import Program
+
+        x, = _tensors((4, 6))
+        for threads in ("1", "2"):
+            with self.subTest(threads=threads), mock.patch.dict("os.environ", VIEWFOLD_THREADS=threads), torch.no_grad():
+                torch._dynamo.reset()
+                layer = nn.Linear(6, 3)
+                step, made = self.compiled(layer), []
+                self.assertEqual(step(x).shape, (4, 3))
+                beside = self.vt.explain()[-1].programs[0].beside
+                self.assertEqual(beside is not None, threads == "2")
+                calls = [threading.Thread(target=lambda: made.append(step(x))) for _ in range(4)]
+                for c in calls:
+                    c.start()
+                for c in calls:
+                    c.join()
+                for y in made:
+                    self.same(y, layer(x))
+                self.assertEqual(len(self.vt.explain()[-1].programs), 1)
+                graph = mock.Mock(compile=mock.Mock(side_effect=ValueError("no code is made for this")))
+                begin = Program.begin
+
+                def without_code(self):
+                    self.graph = graph
+                    return begin(self)
+
+                torch._dynamo.reset()
+                with mock.patch.object(Program, "begin", without_code):
+                    self.same(self.compiled(lambda x: x * 2)(x), x * 2)
+                report = self.vt.explain()[-1]
+                self.assertEqual(report.programs, [])
+                self.assertIn("no code is made for this", report.eager[0][1])
+
     def test_options(self):
         with self.assertRaisesRegex(Exception, "no option 'fast'; it takes 'freeze'"):
             self.compiled(lambda x: x + 1, options={"fast": True})(torch.ones(2))
