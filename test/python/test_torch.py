@@ -299,7 +299,7 @@ class Compiled(Case):
         calls = {"products": lambda x: (x @ x.t()).softmax(-1).sum(0), "ends behind the axis": lambda x: x[:100] + x[0:50:1],
                  "indices": lambda x: x[i, i], "pools": lambda x: F.max_pool2d(x[None], 3, 2, 1, return_indices=True)[1],
                  "pools of what is there": lambda x: F.avg_pool2d(x[None], 3, 2, 1, count_include_pad=False),
-                 "medians": lambda x: x.median(0).values}
+                 "parts of arguments": lambda x: F.linear(x[:, 1:], x[:2, :3]), "medians": lambda x: x.median(0).values}
         for name, f in calls.items():
             torch._dynamo.reset()
             self.vt.forget()
@@ -385,6 +385,16 @@ class Compiled(Case):
             y, expected = self.compiled(f)(x), f(x)
             self.same(y, expected)
             self.assertEqual([a.stride() for a in y], [a.stride() for a in expected])
+
+    def test_parts_of_arrays_that_vary(self):
+        """Arguments that are parts of others, of sizes that vary: one program, for other strides of them, too."""
+        step = self.compiled(lambda x, y: (x * 2 + y, x[1:]), dynamic=True)
+        for n, width in ((5, 7), (6, 7), (9, 11)):
+            x, y = torch.randn(n, width)[:, :3], torch.randn(n, 1).expand(n, 3)
+            made, expected = step(x, y), (x * 2 + y, x[1:])
+            self.same(made, expected)
+            self.assertEqual(made[1].data_ptr(), expected[1].data_ptr())
+        self.assertEqual(sum(len(r.programs) for r in self.vt.explain()), 1)
 
     def test_results_share_memory(self):
         """Results that are views of one another do, as torch's; copies do not."""

@@ -95,6 +95,7 @@ class Program:
         self.others: Program | None = None  # for arguments that lie in another way
         self.plain: list[Any] | None = None  # shape, strides and dtype of results, where all is known before a call
         self.inputs: list[int] = []  # numbers of the arguments that runs are given
+        self.copied: list[int] = []  # places among these of parts of arrays, whose sizes vary
         self.outputs: list[Result] = []
         self.returned: list[Any] = []  # of each result: the number of the output, or what it is
         env: dict[fx.Node, Any] = {}
@@ -145,17 +146,18 @@ class Program:
             steps = list(self.strides.get(number) or [self.recording.size(s) for s in val.stride()])
         except Unsupported as e:
             raise CannotTake(node, str(e)) from None
+        base = [1 if step == 0 else s for s, step in zip(shape, steps)]  # an axis of stride 0 repeats one element
+        order = memory_order(base, self.strides.get(number) or val.stride(), val.shape)
+        if order is None and any(isinstance(s, Size) for s in base + steps):  # programs have no such inputs: a run copies it
+            self.copied.append(len(self.inputs))
+            base, steps, order = shape, [-1] * len(shape), list(range(len(shape)))
         self.inputs.append(number)
         for numbers in (shape, steps):
             self.layouts.extend([len(shape)] * (numbers is shape) + [s if isinstance(s, int) else -1 for s in numbers])
-        base = [1 if step == 0 else s for s, step in zip(shape, steps)]  # an axis of stride 0 repeats one element
-        order = memory_order(base, self.strides.get(number) or val.stride(), val.shape)
         if order is not None:
             x = self.graph.input(node.name, code, tuple(_text(base[a]) for a in order))
             if order != list(range(len(order))):
                 x = apply("permute", (x,), "order=" + text_list(order.index(a) for a in range(len(order))))
-        elif any(isinstance(s, Size) for s in base + steps):
-            raise CannotTake(node, "strides of a part of an array, with sizes that vary")
         else:
             x = self.graph.input(node.name, code, tuple(base), tuple(steps) if shape else None)
         return x if base == shape else apply("expand", (x,), "shape=" + text_list(shape))
@@ -314,6 +316,8 @@ class Program:
             if _native.run_into(self.program, inputs, (), made, self.layout) is None:
                 return made
             return self._lying_as(arguments)(arguments)
+        for place in self.copied:
+            inputs[place] = inputs[place].contiguous()
         if self.recording.draws_numbers:
             inputs.append(torch.randint(-(1 << 62), 1 << 62, ()))
         symbols = self.recording.symbols
