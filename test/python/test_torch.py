@@ -309,6 +309,12 @@ class Compiled(Case):
                     x, = _tensors((n, 4))
                     self.same(step(x), f(x))
             self.assertEqual(sum(len(r.programs) for r in self.vt.explain()), 1, name)
+        step = self.compiled(lambda x: x * x.shape[0]**0.5, dynamic=True)
+        for x in _tensors((5,), (7,)):
+            self.same(step(x), x * x.shape[0]**0.5)
+        report = self.vt.explain()[-1]
+        self.assertEqual(len(report.programs), 2)
+        self.assertIn("a program for each size, for aten.scalar_tensor.default: a scalar of a size", str(report))
         step = self.compiled(lambda x: x + 1, dynamic=True)
         for x in _tensors((5,), ((1 << 20) + 3,), (6,)):  # the second is longer than variables are
             self.same(step(x), x + 1)

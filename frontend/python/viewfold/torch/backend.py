@@ -45,11 +45,13 @@ class Report:
     def __init__(self) -> None:
         self.programs: list[Program] = []
         self.eager: list[tuple[str, str]] = []  # operation, reason
+        self.by_size: list[tuple[str, str]] = []  # where sizes are numbers, with a program for each: operation, reason
 
     def __str__(self) -> str:
         taken = sum(sum(n.op == "call_function" for n in p.module.graph.nodes) for p in self.programs)
         lines = [f"{len(self.programs)} programs of {taken} operations; {len(self.eager)} operations run in torch"]
         lines += [f"  {name}: {reason}" for name, reason in self.eager]
+        lines += [f"  a program for each size, for {name}: {reason}" for name, reason in self.by_size]
         return "\n".join(lines)
 
 
@@ -85,6 +87,8 @@ class Compiled:
         except CannotTake as e:
             if not self.varies or _has_no_row(e.node):
                 raise
+            if (why := (str(e.node.target), e.reason)) not in self.report.by_size:
+                self.report.by_size.append(why)
             return None
 
     def _begin(self, weights: dict[int, torch.Tensor]) -> Program | None:
