@@ -180,6 +180,19 @@ class OfJax(Case):
                 for have, want in zip(jax.tree.leaves(made), jax.tree.leaves(wanted)):
                     compared(self, have, want, name)
 
+    def test_arguments_that_nothing_uses(self):
+        """jax.export leaves them out of the text; the function takes them as JAX's does."""
+        x = np.arange(3, dtype="f")
+        for function in (lambda a, b: b["y"] * 2, lambda a, b: {"z": a}, lambda a, b: 3):
+            exported = jax.export.export(jax.jit(function))(x, {"y": x + 1, "n": x})
+            loaded = stablehlo.load(exported)
+            made, wanted = loaded(x, {"y": x + 1, "n": x}), exported.call(x, {"y": x + 1, "n": x})
+            self.assertEqual(jax.tree.structure(made), jax.tree.structure(wanted))
+            for have, want in zip(jax.tree.leaves(made), jax.tree.leaves(wanted)):
+                compared(self, have, want, "")
+            with self.assertRaisesRegex(vf.InvalidError, "arguments have the form"):
+                loaded(x)
+
     def test_gradients(self):
         """Of what was loaded, where JAX has them."""
         from stablehlo_functions import FUNCTIONS

@@ -299,7 +299,7 @@ class Compiled(Case):
         calls = {"products": lambda x: (x @ x.t()).softmax(-1).sum(0), "ends behind the axis": lambda x: x[:100] + x[0:50:1],
                  "indices": lambda x: x[i, i], "pools": lambda x: F.max_pool2d(x[None], 3, 2, 1, return_indices=True)[1],
                  "pools of what is there": lambda x: F.avg_pool2d(x[None], 3, 2, 1, count_include_pad=False),
-                 "medians": lambda x: x.median(0).values}
+                 "parts of arguments": lambda x: F.linear(x[:, 1:], x[:2, :3]), "medians": lambda x: x.median(0).values}
         for name, f in calls.items():
             torch._dynamo.reset()
             self.vt.forget()
@@ -309,6 +309,12 @@ class Compiled(Case):
                     x, = _tensors((n, 4))
                     self.same(step(x), f(x))
             self.assertEqual(sum(len(r.programs) for r in self.vt.explain()), 1, name)
+        step = self.compiled(lambda x: x * x.shape[0]**0.5, dynamic=True)
+        for x in _tensors((5,), (7,)):
+            self.same(step(x), x * x.shape[0]**0.5)
+        report = self.vt.explain()[-1]
+        self.assertEqual(len(report.programs), 2)
+        self.assertIn("a program for each size, for aten.scalar_tensor.default: a scalar of a size", str(report))
         step = self.compiled(lambda x: x + 1, dynamic=True)
         for x in _tensors((5,), ((1 << 20) + 3,), (6,)):  # the second is longer than variables are
             self.same(step(x), x + 1)
@@ -385,6 +391,16 @@ class Compiled(Case):
             y, expected = self.compiled(f)(x), f(x)
             self.same(y, expected)
             self.assertEqual([a.stride() for a in y], [a.stride() for a in expected])
+
+    def test_parts_of_arrays_that_vary(self):
+        """Arguments that are parts of others, of sizes that vary: one program, for other strides of them, too."""
+        step = self.compiled(lambda x, y: (x * 2 + y, x[1:]), dynamic=True)
+        for n, width in ((5, 7), (6, 7), (9, 11)):
+            x, y = torch.randn(n, width)[:, :3], torch.randn(n, 1).expand(n, 3)
+            made, expected = step(x, y), (x * 2 + y, x[1:])
+            self.same(made, expected)
+            self.assertEqual(made[1].data_ptr(), expected[1].data_ptr())
+        self.assertEqual(sum(len(r.programs) for r in self.vt.explain()), 1)
 
     def test_results_share_memory(self):
         """Results that are views of one another do, as torch's; copies do not."""
@@ -543,6 +559,44 @@ class Compiled(Case):
         self.assertIn("linalg_inv", report.eager[0][0])
         self.assertEqual(len(report.programs), 2)
         self.assertIn("run in torch", str(report))
+
+    def test_compiles_beside_torch(self):
+        """With one thread and two: the first calls, of several threads, and what turns out not to compile."""
+        import threading
+        from unittest import mock
+
+        from viewfold.torch.program import Program
+
+        x, = _tensors((4, 6))
+        for threads in ("1", "2"):
+            with self.subTest(threads=threads), mock.patch.dict("os.environ", VIEWFOLD_THREADS=threads), torch.no_grad():
+                torch._dynamo.reset()
+                layer = nn.Linear(6, 3)
+                step, made = self.compiled(layer), []
+                self.assertEqual(step(x).shape, (4, 3))
+                beside = self.vt.explain()[-1].programs[0].beside
+                self.assertEqual(beside is not None, threads == "2")
+                calls = [threading.Thread(target=lambda: made.append(step(x))) for _ in range(4)]
+                for c in calls:
+                    c.start()
+                for c in calls:
+                    c.join()
+                for y in made:
+                    self.same(y, layer(x))
+                self.assertEqual(len(self.vt.explain()[-1].programs), 1)
+                graph = mock.Mock(compile=mock.Mock(side_effect=ValueError("no code is made for this")))
+                begin = Program.begin
+
+                def without_code(self):
+                    self.graph = graph
+                    return begin(self)
+
+                torch._dynamo.reset()
+                with mock.patch.object(Program, "begin", without_code):
+                    self.same(self.compiled(lambda x: x * 2)(x), x * 2)
+                report = self.vt.explain()[-1]
+                self.assertEqual(report.programs, [])
+                self.assertIn("no code is made for this", report.eager[0][1])
 
     def test_options(self):
         with self.assertRaisesRegex(Exception, "no option 'fast'; it takes 'freeze'"):

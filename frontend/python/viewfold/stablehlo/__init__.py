@@ -24,9 +24,10 @@ __all__ = ["Loaded", "load"]
 class Loaded:
     """The function `main` of a module: called with arrays, inside and outside of what is traced."""
 
-    def __init__(self, functions: dict[str, Function], trees: Any = None) -> None:
-        """trees: JAX's forms of arguments and results, where they are known."""
-        self._functions, self._trees = functions, trees
+    def __init__(self, functions: dict[str, Function], trees: Any = None, kept: tuple[int, ...] = ()) -> None:
+        """trees: JAX's forms of arguments and results, where they are known; kept: the numbers of the arguments, flat, that
+        something uses, which are the program's."""
+        self._functions, self._trees, self._kept = functions, trees, kept
         main = functions["main"]
         self._types = [t for _, t, _ in main.parameters]
         names = [re.sub(r"\W+", "_", name).strip("_") or f"x{n}" for n, (_, _, name) in enumerate(main.parameters)]
@@ -53,6 +54,7 @@ class Loaded:
             leaves, form = jax.tree.flatten((arguments, named))
             if form != self._trees[0]:
                 raise InvalidError(f"stablehlo: arguments have the form {form}; the program takes {self._trees[0]}")
+            leaves = [leaves[n] for n in self._kept]
         elif named:
             leaves += [named[n] for n in self.inputs[len(leaves):] if n in named]
         if len(leaves) != len(self.inputs):
@@ -79,16 +81,15 @@ def load(given: Any) -> Loaded:
     InvalidError: the text is none, or its types do not fit; UnsupportedError: an operation,
     or a form of it, that is not covered. Both name the line and the operation.
     """
-    trees = None
+    trees, kept = None, ()
     text = given
     if not isinstance(given, str):
         if not hasattr(given, "mlir_module"):
             raise TypeError("load takes the text of a module of StableHLO, or what jax.export.export(f)(x) gives, and got "
                             f"{type(given).__name__}")
         text = given.mlir_module()
-        if len(given.module_kept_var_idx) == len(given.in_avals):  # no argument is left out as one that nothing uses
-            trees = (given.in_tree, given.out_tree)
+        trees, kept = (given.in_tree, given.out_tree), tuple(given.module_kept_var_idx)
     functions = Parser(text).module()
     if "main" not in functions:
         raise InvalidError(f"stablehlo: there is no function main; there are {', '.join(functions) or 'none'}")
-    return Loaded(functions, trees)
+    return Loaded(functions, trees, kept)

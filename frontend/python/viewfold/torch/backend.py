@@ -13,6 +13,7 @@ import torch
 from torch import fx
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
@@ -44,32 +45,40 @@ class Report:
     def __init__(self) -> None:
         self.programs: list[Program] = []
         self.eager: list[tuple[str, str]] = []  # operation, reason
+        self.by_size: list[tuple[str, str]] = []  # where sizes are numbers, with a program for each: operation, reason
 
     def __str__(self) -> str:
         taken = sum(sum(n.op == "call_function" for n in p.module.graph.nodes) for p in self.programs)
         lines = [f"{len(self.programs)} programs of {taken} operations; {len(self.eager)} operations run in torch"]
         lines += [f"  {name}: {reason}" for name, reason in self.eager]
+        lines += [f"  a program for each size, for {name}: {reason}" for name, reason in self.by_size]
         return "\n".join(lines)
 
 
 class Compiled:
     """A graph that is taken whole: programs for its sizes, and for weights that stay as they are.
 
-    constants: numbers of the arguments whose elements may be constants. CannotTake: something has no row.
+    constants: numbers of the arguments whose elements may be constants; given: those arguments by number, as the first call has
+    them, or nothing where they are not known yet. now: what cannot be compiled is told at once, and not by the first call.
+    CannotTake: something has no row.
     """
 
-    def __init__(self, module: fx.GraphModule, report: Report, constants: tuple[int, ...] = ()) -> None:
+    def __init__(self, module: fx.GraphModule, report: Report, constants: tuple[int, ...] = (),
+                 given: dict[int, torch.Tensor] | None = None, now: bool = False) -> None:
         self.module, self.report, self.constants = module, report, constants
         self.weights: list[tuple[int, torch.Tensor, int, int]] = []  # argument, tensor, version, address
         self.by_sizes: dict[Any, Callable[[Any], Any]] = {}
         self.instead: Callable[[Any], Any] | None = None  # where a call finds out that something cannot be taken
         self.program: Program | None = None
+        self.begun: Program | None = None  # which compiles, until the first call needs it
         self.varies = any(isinstance(s, VARYING) for n in placeholders(module) for s in (
             value(n).shape if isinstance(value(n), torch.Tensor) else [value(n)]))
-        if constants:
+        if constants and not given:
             self._record({})  # can it be taken? The weights come with the first call
-        else:
+        elif now:
             self.program = self._made({})
+        else:
+            self._freeze(given or {})
 
     def _record(self, weights: dict[int, torch.Tensor]) -> Program | None:
         """None: sizes that vary are numbers, with a program for each."""
@@ -78,19 +87,32 @@ class Compiled:
         except CannotTake as e:
             if not self.varies or _has_no_row(e.node):
                 raise
+            if (why := (str(e.node.target), e.reason)) not in self.report.by_size:
+                self.report.by_size.append(why)
             return None
 
-    def _made(self, weights: dict[int, torch.Tensor]) -> Program | None:
+    def _begin(self, weights: dict[int, torch.Tensor]) -> Program | None:
         with _uncollected():
             made = self._record(weights)
             if made is not None:
-                self.report.programs.append(made.compile())
+                self.report.programs.append(made.begin())
         return made
 
-    def _freeze(self, arguments: Any) -> None:
-        given = {n: arguments[n] for n in self.constants}
+    def _compiled(self, begun: Program) -> Program:
+        try:
+            with _uncollected():
+                return begun.compile()
+        except CannotTake:
+            self.report.programs.remove(begun)
+            raise
+
+    def _made(self, weights: dict[int, torch.Tensor]) -> Program | None:
+        begun = self._begin(weights)
+        return begun if begun is None else self._compiled(begun)
+
+    def _freeze(self, given: dict[int, torch.Tensor]) -> None:
         self.weights = [(n, t, t._version, t.data_ptr()) for n, t in given.items()]
-        self.program = self._made(given)
+        self.begun = self._begin(given)
 
     def _changed(self, arguments: Any) -> bool:
         for n, tensor, version, address in self.weights:
@@ -112,10 +134,12 @@ class Compiled:
     def _of(self, arguments: Any) -> Callable[[Any], Any]:
         if self.constants:
             if not self.weights:
-                self._freeze(arguments)
+                self._freeze({n: arguments[n] for n in self.constants})
             elif self._changed(arguments):  # weights are arguments from now on
                 self.constants, self.weights, self.by_sizes = (), [], {}
-                self.program = self._made({})
+                self.begun, self.program = None, self._made({})
+        if self.begun is not None:
+            self.program, self.begun = self._compiled(self.begun), None
         if self.program is not None and self.program.recording.symbols.fit(arguments):
             return self.program
         return self._of_sizes(arguments)
@@ -195,7 +219,7 @@ def _in_parts(module: fx.GraphModule, report: Report, error: CannotTake) -> Call
         try:
             for name, part in list(split.named_children()):
                 if name.startswith("fused_") and isinstance(part, fx.GraphModule):
-                    made[name] = Compiled(part, parts, ())
+                    made[name] = Compiled(part, parts, now=True)
         except CannotTake as e:
             if e.node.name in refused or e.node.op == "placeholder":
                 _log.warning("a graph runs in torch: %s", e)
@@ -224,10 +248,11 @@ class _Part(torch.nn.Module):
         return made[0] if self.single else made
 
 
-def compile_graph(module: fx.GraphModule, report: Report, constants: tuple[int, ...] = ()) -> Callable[[Any], Any]:
-    """A function of a list of arguments, which does what the graph does."""
+def compile_graph(module: fx.GraphModule, report: Report, constants: tuple[int, ...] = (),
+                  given: dict[int, torch.Tensor] | None = None) -> Callable[[Any], Any]:
+    """A function of a list of arguments, which does what the graph does. constants, given: as of Compiled."""
     try:
-        return Compiled(module, report, constants)
+        return Compiled(module, report, constants, given)
     except CannotTake as e:
         return _spread(_in_parts(module, report, e))
 
@@ -290,7 +315,11 @@ def backend(module: fx.GraphModule, examples: Any, *, options: dict[str, Any] | 
     with _uncollected():
         alone = inference.recorded(module, examples, decompositions())
     if alone is not None:
-        return _plain(compile_graph(alone.graph, report, alone.weights if freeze else ()), alone.held, report)
+        weights = alone.weights if freeze else ()
+        arguments = (*alone.held, *examples)
+        given = {n: arguments[n] for n in weights}
+        known = not any(isinstance(t, FakeTensor) for t in given.values())
+        return _plain(compile_graph(alone.graph, report, weights, given if known else None), alone.held, report)
     compiler = aot_autograd(fw_compiler=with_gradients, bw_compiler=with_gradients, inference_compiler=without,
                             decompositions=decompositions(), partition_fn=min_cut_rematerialization_partition,
                             keep_inference_input_mutations=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import os
+import threading
 from array import array
 from typing import Any, Callable
 
@@ -58,6 +60,12 @@ def value(node: Any) -> Any:
     return node.meta.get("val") if isinstance(node, fx.Node) else node
 
 
+def _threads() -> int:
+    """How many threads a program may use."""
+    told = os.environ.get("VIEWFOLD_THREADS", "")
+    return int(told) if told.isdigit() and int(told) else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+
+
 def placeholders(module: fx.GraphModule) -> list[fx.Node]:
     return [n for n in module.graph.nodes if n.op == "placeholder"]
 
@@ -83,9 +91,11 @@ class Program:
         self.made_with = (weights, fixed)
         self.strides = strides or {}
         self.layouts = array("q")  # of the inputs: rank, sizes, strides; -1 for what varies
+        self.layout: Any = None  # those, once compiled
         self.others: Program | None = None  # for arguments that lie in another way
         self.plain: list[Any] | None = None  # shape, strides and dtype of results, where all is known before a call
         self.inputs: list[int] = []  # numbers of the arguments that runs are given
+        self.copied: list[int] = []  # places among these of parts of arrays, whose sizes vary
         self.outputs: list[Result] = []
         self.returned: list[Any] = []  # of each result: the number of the output, or what it is
         env: dict[fx.Node, Any] = {}
@@ -104,6 +114,9 @@ class Program:
                 elif node.op != "placeholder":
                     env[node] = self._record(module, node, env)
         self.program: Any = None
+        self.lock = threading.Lock()
+        self.beside: threading.Thread | None = None  # which compiles, since `begin`
+        self.failed: Exception | None = None  # there
 
     def _constant(self, number: int) -> Array | None:
         """The elements of an argument that is a constant; None: it is given in runs."""
@@ -133,17 +146,18 @@ class Program:
             steps = list(self.strides.get(number) or [self.recording.size(s) for s in val.stride()])
         except Unsupported as e:
             raise CannotTake(node, str(e)) from None
+        base = [1 if step == 0 else s for s, step in zip(shape, steps)]  # an axis of stride 0 repeats one element
+        order = memory_order(base, self.strides.get(number) or val.stride(), val.shape)
+        if order is None and any(isinstance(s, Size) for s in base + steps):  # programs have no such inputs: a run copies it
+            self.copied.append(len(self.inputs))
+            base, steps, order = shape, [-1] * len(shape), list(range(len(shape)))
         self.inputs.append(number)
         for numbers in (shape, steps):
             self.layouts.extend([len(shape)] * (numbers is shape) + [s if isinstance(s, int) else -1 for s in numbers])
-        base = [1 if step == 0 else s for s, step in zip(shape, steps)]  # an axis of stride 0 repeats one element
-        order = memory_order(base, self.strides.get(number) or val.stride(), val.shape)
         if order is not None:
             x = self.graph.input(node.name, code, tuple(_text(base[a]) for a in order))
             if order != list(range(len(order))):
                 x = apply("permute", (x,), "order=" + text_list(order.index(a) for a in range(len(order))))
-        elif any(isinstance(s, Size) for s in base + steps):
-            raise CannotTake(node, "strides of a part of an array, with sizes that vary")
         else:
             x = self.graph.input(node.name, code, tuple(base), tuple(steps) if shape else None)
         return x if base == shape else apply("expand", (x,), "shape=" + text_list(shape))
@@ -247,18 +261,42 @@ class Program:
         self.graph.output(f"y{len(self.outputs)}", made)
         self.outputs.append(Result(dtype, shape, order))
 
-    def compile(self) -> "Program":
-        if self.outputs and self.program is None:
-            if self.recording.draws_numbers:
-                self.layouts.append(0)
-            self.layout = self.layouts.tobytes()
-            try:
-                self.program = self.graph.compile()
-            except Exception as e:
-                raise CannotTake(next(n for n in self.module.graph.nodes if n.op == "output"), str(e)) from e
-            if not self.recording.draws_numbers and not self.recording.symbols.sources and self.returned == self.outputs:
-                self.plain = [(*r.fixed, r.dtype) for r in self.outputs if r.fixed is not None]
+    def _compile_beside(self) -> None:
+        try:
+            self.program = self.graph.compile()
+        except Exception as e:  # `compile` raises it
+            self.failed = e
+
+    def begin(self) -> "Program":
+        """Compiles: where programs may use two threads, in one beside torch, which goes on with what it makes of the graph, and
+        `compile` waits for it."""
+        if _threads() == 1 or not self.outputs:
+            return self.compile()
+        self.beside = threading.Thread(target=self._compile_beside, name="viewfold compiles")
+        self.beside.start()
         return self
+
+    def compile(self) -> "Program":
+        if self.beside is not None:
+            self.beside.join()
+        with self.lock:
+            if self.outputs and self.layout is None:
+                self._finish()
+        return self
+
+    def _finish(self) -> None:
+        if self.recording.draws_numbers:
+            self.layouts.append(0)
+        try:
+            if self.failed is not None:
+                raise self.failed
+            if self.program is None:
+                self.program = self.graph.compile()
+        except Exception as e:
+            raise CannotTake(next(n for n in self.module.graph.nodes if n.op == "output"), str(e)) from e
+        if not self.recording.draws_numbers and not self.recording.symbols.sources and self.returned == self.outputs:
+            self.plain = [(*r.fixed, r.dtype) for r in self.outputs if r.fixed is not None]
+        self.layout = self.layouts.tobytes()
 
     def _lying_as(self, arguments: Any) -> "Program":
         """A program for arguments with other strides: of what was computed before, torch may know other ones."""
@@ -278,6 +316,8 @@ class Program:
             if _native.run_into(self.program, inputs, (), made, self.layout) is None:
                 return made
             return self._lying_as(arguments)(arguments)
+        for place in self.copied:
+            inputs[place] = inputs[place].contiguous()
         if self.recording.draws_numbers:
             inputs.append(torch.randint(-(1 << 62), 1 << 62, ()))
         symbols = self.recording.symbols
