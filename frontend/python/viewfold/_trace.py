@@ -80,10 +80,8 @@ def _leaf(x: Any) -> Any:
         return x
     if isinstance(x, (bool, int, float)):
         return asarray(x)
-    if not getattr(getattr(x, "flags", None), "aligned", True):
-        return asarray(x, copy=True)
     try:
-        memoryview(_native.check_plain(x))
+        memoryview(_native.check_aligned(x))
         return x
     except (TypeError, ValueError, BufferError):
         return asarray(x)
