@@ -197,6 +197,10 @@ def check(browser, folder):
     walk(browser, page)
     check_crowds(browser, folder)
     browser.open(page)
+    unparted = browser.evaluate("GRAPHS[0].network.refold('nothing'), GRAPHS[0].network.picture.boxes.size")
+    if unparted > 60:
+        raise Failure(f"1,900 operations, folded by nothing: {unparted} boxes at once")
+    browser.open(page)
     boxes = browser.evaluate("document.querySelectorAll('.picture .box').length")
     if boxes > 130 or os.path.getsize(page) > 3 << 20:
         raise Failure(f"1,900 operations: {boxes} boxes at first, {os.path.getsize(page)} bytes")

@@ -1,5 +1,6 @@
 /* The graph of a picture: operations as the listing has them, and the boxes that hold them. */
 
+const MOST_BOXES = 400;   // more at once are neither laid out in time nor looked at
 const RUN = 4;         // neighbouring parts of one class that become a box of their own
 const INLINE = 22;     // characters of what a box says about its weights
 
@@ -104,7 +105,7 @@ class Model {
     this.fillBlock(this.root, this.data.blocks.length - 1);
     this.placeLeaves();
     this.returned = [...new Set(this.results)].map(o => Object.assign(new Box("result", `return ${o.name}`, this.root), { source: o }));
-    if (how !== "nothing") foldCrowds(this, this.root);
+    if (how !== "nothing" || this.root.children.length > MOST_BOXES) foldCrowds(this, this.root);
   }
 
   fillBlock(box, number) {

@@ -3,6 +3,8 @@
 
 const HITS = 40;   // rows of a search that are listed
 
+const significant = x => x >= 1000 ? digits(Math.round(x)) : x.toPrecision(3);
+
 /* "f32[64] ×12, f32[64,64] ×4, …" */
 function byType(values) {
   const times = new Map();
@@ -113,11 +115,10 @@ class Network {
     this.picture?.boxes.get(box)?.element.focus({ preventScroll: true });
   }
   foldAll(open) {
-    const most = 400;   // boxes: more at once are neither laid out in time nor looked at
     let shown = this.model.root.children.length;
     for (const row = [...this.model.root.children]; row.length;) {
       const box = row.shift();
-      box.open = open && box.foldable && box.gathers !== "leaf" && box.gathers !== "result" && shown + box.children.length <= most;
+      box.open = open && box.foldable && box.gathers !== "leaf" && box.gathers !== "result" && shown + box.children.length <= MOST_BOXES;
       if (box.open) shown += box.children.length;
       box.laid = null;
       row.push(...box.children);
@@ -156,7 +157,7 @@ class Network {
     for (let b; (b = all.pop()); all.push(...b.children)) {
       const amount = this.total ? this.amountOf(b) : 0;
       b.share = this.total ? amount / this.total : null;
-      const said = this.colour === "time" ? `${(amount / 1e6).toPrecision(3)} ms` : `${(amount / 1e6).toPrecision(3)} MB`;
+      const said = `${significant(amount / 1e6)} ${this.colour === "time" ? "ms" : "MB"}`;
       b.note = b.share ? `${said}, ${Math.round(b.share * 100)} %` : undefined;
       b.laid = null;
     }
