@@ -431,9 +431,9 @@ VF_API void vf_program_destroy(vf_program *program); /* after the last run has r
 /* Run. inputs, outputs and variables are in order of declaration (vf_port_name); each buffer has the bytes
  * that vf_port_bytes says, is aligned as its elements are, and outputs overlap nothing. Lists without entries
  * may be NULL. References (vf_ref_input) are inputs that the run changes. VF_ERR_INVALID: a variable's value
- * is outside its declared range, sizes are too large, an output overlaps another output or an input that is
- * read, or a reference that is written overlaps anything; VF_ERR_RANGE: an index was out of range; the
- * outputs are then unspecified, and a reference holds what was written before, at positions in range. */
+ * is outside its range, sizes are too large, a buffer is NULL or not aligned, an output overlaps another one
+ * or an input that is read, or a reference that is written overlaps anything; VF_ERR_RANGE: an index was out
+ * of range; the outputs are then unspecified, a reference has what was written before, where in range. */
 VF_API vf_status vf_program_run(const vf_program *program, const void *const *inputs, void *const *outputs,
                                 const int64_t *variables, vf_error *error);
 

@@ -72,6 +72,22 @@ static bool meet_any(const extent *list, size_t count, const void *const *buffer
   return met;
 }
 
+/* Certainly none, as the outputs' addresses ascend, and every input is before or behind all of them: so do
+ * buffers that are allocated one after the other. */
+static bool in_order(const void *const *inputs, size_t input_count, void *const *outputs, size_t output_count,
+                     const size_t *bytes) {
+  const size_t *output_bytes = bytes + input_count;
+  uintptr_t low = (uintptr_t)outputs[0], end = low;
+  bool wrong = false;
+  for (size_t k = 0; k < output_count; k++) {
+    uintptr_t at = (uintptr_t)outputs[k];
+    wrong |= at < end || at + output_bytes[k] < at;
+    end = at + output_bytes[k];
+  }
+  for (size_t i = 0; i < input_count; i++) wrong |= overlap(low, end - low, (uintptr_t)inputs[i], bytes[i]);
+  return !wrong;
+}
+
 enum { MANY_PAIRS = 8 }; /* because fewer are compared in less time than sorting takes */
 
 /* Certainly none: the outputs, SORTED at a time, are sorted, and each other buffer is looked up among them.
@@ -97,15 +113,14 @@ static bool all_apart(const void *const *inputs, size_t input_count, void *const
 bool fe_overlap_find(const void *const *inputs, size_t input_count, void *const *outputs, size_t output_count,
                      const size_t *bytes, fe_overlap_pair *out) {
   bool many = input_count * output_count >= MANY_PAIRS;
+  if (!output_count || in_order(inputs, input_count, outputs, output_count, bytes)) return false;
   return !(many && all_apart(inputs, input_count, outputs, output_count, bytes)) &&
          find_pair(inputs, input_count, outputs, output_count, bytes, out);
 }
 
 /* lists that were good */
 
-enum {
-  NOTED = 4
-}; /* misses for each one that is noted: where each run has other buffers, noting is in vain */
+enum { NOTED = 16 }; /* misses for each list noted; because others each time cost 15 % more with 4 */
 
 static size_t size_of(size_t count) {
   return sizeof(fe_good_lists) + FE_GOOD_LISTS * count * sizeof(_Atomic uintptr_t);
@@ -121,7 +136,7 @@ void fe_good_lists_free(fe_good_lists *good, const ir_mem *mem, size_t count) {
   ir_free(mem, good, size_of(count));
 }
 
-void fe_good_lists_note(fe_good_lists *good, const fe_run_list *list) {
+void fe_good_lists_note(fe_good_lists *good, fe_run_list list) {
   uint32_t missed = atomic_load_explicit(&good->missed, memory_order_relaxed);
   atomic_store_explicit(&good->missed, missed + 1, memory_order_relaxed); /* about as many */
   if (missed % NOTED) return;
@@ -129,13 +144,13 @@ void fe_good_lists_note(fe_good_lists *good, const fe_run_list *list) {
   if (version & 1 || !atomic_compare_exchange_strong_explicit(&good->version, &version, version + 1,
                                                               memory_order_acquire, memory_order_relaxed))
     return;
-  size_t count = list->input_count + list->output_count + list->value_count;
+  size_t count = list.input_count + list.output_count + list.value_count;
   _Atomic uintptr_t *to = good->buffers + version / 2 % FE_GOOD_LISTS * count;
-  for (size_t i = 0; i < list->input_count; i++)
-    atomic_store_explicit(to++, (uintptr_t)list->inputs[i], memory_order_release);
-  for (size_t i = 0; i < list->output_count; i++)
-    atomic_store_explicit(to++, (uintptr_t)list->outputs[i], memory_order_release);
-  for (size_t i = 0; i < list->value_count; i++)
-    atomic_store_explicit(to++, (uintptr_t)list->values[i], memory_order_release);
+  for (size_t i = 0; i < list.input_count; i++)
+    atomic_store_explicit(to++, (uintptr_t)list.inputs[i], memory_order_release);
+  for (size_t i = 0; i < list.output_count; i++)
+    atomic_store_explicit(to++, (uintptr_t)list.outputs[i], memory_order_release);
+  for (size_t i = 0; i < list.value_count; i++)
+    atomic_store_explicit(to++, (uintptr_t)list.values[i], memory_order_release);
   atomic_store_explicit(&good->version, version + 2, memory_order_release);
 }

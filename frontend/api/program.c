@@ -80,7 +80,9 @@ static bool add_ports(vf_program *p, const vf_graph *g, uint32_t *number_of, cha
     const ir_named *named = i < g->input_count ? &g->inputs[i] : &g->outputs[i - g->input_count];
     ir_ref sizes[2 * IR_MAX_RANK];
     uint32_t rank = ir_physical(&g->ir, named->ref, sizes);
-    p->ports[i] = (fe_port){keep_name(names, named), ir_dtype_of(&g->ir, named->ref), rank, dim, false};
+    ir_dtype dtype = ir_dtype_of(&g->ir, named->ref);
+    p->ports[i] =
+        (fe_port){keep_name(names, named), dtype, rank, dim, false, (uint8_t)(ir_dtypes[dtype].bytes - 1)};
     if (rank && rt_values_append(&p->sizes, &g->ir, sizes, rank, number_of, error) != IR_OK) return false;
     for (uint32_t k = 0; k < rank; k++) p->dims[dim++] = number_of[sizes[k]] - 1;
   }
@@ -359,20 +361,34 @@ static ir_status run_in_order(const vf_program *p, run_way way, const void *cons
   return error->status;
 }
 
-static bool any_null(const void *const *list, size_t count) {
+/* Is a buffer NULL, or not aligned as the port's elements? Such a one may be good all the same. */
+static inline bool doubtful(const fe_port *port, const void *buffer) {
+  return !buffer | (((uintptr_t)buffer & port->below) != 0);
+}
+static bool any_doubtful(const fe_port *ports, const void *const *list, size_t count) {
   bool found = false;
-  for (size_t i = 0; i < count; i++) found |= list[i] == NULL;
+  for (size_t i = 0; i < count; i++) found |= doubtful(&ports[i], list[i]);
   return found;
 }
 
-/* A buffer may be NULL only for a port of no bytes, or for an input that no result depends on. */
+/* A buffer may be NULL, or at any address, only for a port of no bytes, or for an input that no result
+ * depends on. */
 static bool check_buffer(const vf_program *p, vf_port which, size_t i, const void *buffer,
                          const int64_t *variables, ir_error *error) {
-  const fe_port *described = fe_find_port(p, which, (int)i);
-  if (buffer || !described->used || vf_port_bytes(p, which, (int)i, variables, NULL) == 0) return true;
-  ir_fail(error, IR_ERR_INVALID, "program @%.60s: the buffer of %s %.60s is NULL",
-          rt_program_name(p->program), which == VF_INPUT ? "input" : "output",
-          vf_port_name(p, which, (int)i));
+  const fe_port *port = &p->ports[which * p->counts[VF_INPUT] + i];
+  if (!doubtful(port, buffer) || !port->used || vf_port_bytes(p, which, (int)i, variables, NULL) == 0)
+    return true;
+  const char *what = which == VF_INPUT ? "input" : "output";
+  if (!buffer)
+    ir_fail(error, IR_ERR_INVALID, "program @%.60s: the buffer of %s %.60s is NULL",
+            rt_program_name(p->program), what, port->name);
+  else
+    ir_fail(
+        error, IR_ERR_INVALID,
+        "program @%.60s: the buffer of %s %.60s is at address 0x%llx; elements of %s lie at multiples of %d "
+        "bytes, as in memory of malloc: copy them there",
+        rt_program_name(p->program), what, port->name, (unsigned long long)(uintptr_t)buffer,
+        ir_dtypes[port->dtype].name, port->below + 1);
   return false;
 }
 
@@ -409,8 +425,7 @@ static bool check_references(const vf_program *p, const void *const *inputs, con
     if (i == p->counts[VF_INPUT]) continue;
     ir_fail(error, IR_ERR_INVALID,
             "program @%.60s: input %.60s overlaps the reference %.60s in memory, which the run changes; give "
-            "each "
-            "memory of its own",
+            "each memory of its own",
             rt_program_name(p->program), p->ports[i].name, p->ports[own].name);
     return false;
   }
@@ -502,17 +517,28 @@ ir_status fe_program_run_placed(const vf_program *p, const void *const *inputs, 
   return error->status;
 }
 
+bool fe_check_buffers(const vf_program *p, const void *const *inputs, void *const *outputs, ir_error *error) {
+  return !any_doubtful(p->ports, inputs, p->counts[VF_INPUT]) &&
+         !any_doubtful(p->ports + p->counts[VF_INPUT], (const void *const *)outputs, p->counts[VF_OUTPUT]) &&
+         check_overlaps(p, inputs, outputs, p->bytes, error);
+}
+
+static inline fe_run_list list_of(const vf_program *p, const void *const *inputs, void *const *outputs,
+                                  const int64_t *variables) {
+  return (fe_run_list){inputs,           outputs, variables, p->counts[VF_INPUT], p->counts[VF_OUTPUT],
+                       p->variable_count};
+}
+
 /* A run with a list that is not known to be good, and is noted if it is. */
-static void run_direct(const vf_program *p, const fe_run_list *list, ir_error *error) {
-  if (!p->variable_count && !any_null(list->inputs, list->input_count) &&
-      !any_null((const void *const *)list->outputs, list->output_count)) {
-    if (!check_overlaps(p, list->inputs, list->outputs, p->bytes, error)) return;
-    fe_good_lists_note(p->good, list);
-    rt_program_run(p->program, (void *const *)(uintptr_t)list->inputs, list->outputs, NULL, error);
-    return;
+static void run_direct(const vf_program *p, const void *const *inputs, void *const *outputs,
+                       const int64_t *variables, ir_error *error) {
+  if (!p->variable_count && fe_check_buffers(p, inputs, outputs, error)) {
+    fe_good_lists_note(p->good, list_of(p, inputs, outputs, NULL));
+    rt_program_run(p->program, (void *const *)(uintptr_t)inputs, outputs, NULL, error);
+  } else if (!error->status) {
+    run_checked(p, (run_way){0}, inputs, outputs, variables, error);
+    if (!error->status) fe_good_lists_note(p->good, list_of(p, inputs, outputs, variables));
   }
-  run_checked(p, (run_way){0}, list->inputs, list->outputs, list->values, error);
-  if (!error->status) fe_good_lists_note(p->good, list);
 }
 
 vf_status vf_program_run(const vf_program *p, const void *const *inputs, void *const *outputs,
@@ -522,11 +548,9 @@ vf_status vf_program_run(const vf_program *p, const void *const *inputs, void *c
   bool direct =
       p && p->kind == FE_PROGRAM && p->direct && inputs && outputs && (variables || !p->variable_count);
   if (direct) {
-    const fe_run_list list = {inputs,           outputs, variables, p->counts[VF_INPUT], p->counts[VF_OUTPUT],
-                              p->variable_count};
-    if (fe_good_lists_know(p->good, &list))
+    if (fe_good_lists_know(p->good, list_of(p, inputs, outputs, variables)))
       rt_program_run(p->program, (void *const *)(uintptr_t)inputs, outputs, variables, &failure);
-    else run_direct(p, &list, &failure);
+    else run_direct(p, inputs, outputs, variables, &failure);
     if (failure.status == IR_ERR_RANGE && p->witness)
       fe_witness_blame(p->witness, inputs, variables, &failure);
   } else run_any(p, (run_way){0}, inputs, outputs, variables, &failure);

@@ -15,6 +15,7 @@ typedef struct fe_port {
   ir_dtype dtype;
   uint32_t rank, dims; /* dims: index of its first size in vf_program.dims */
   bool used;           /* an output, or an input that an output depends on */
+  uint8_t below;       /* its elements' alignment - 1: of a buffer's address these bits are 0 */
 } fe_port;
 
 struct vf_program {
@@ -59,5 +60,8 @@ const fe_port *fe_find_port(const vf_program *p, vf_port which, int number);
 void fe_refuse_port(const vf_program *p, const char *who, vf_port which, int number, ir_error *error);
 /* Are the values of the variables as declared? False after failing. */
 bool fe_check_values(const vf_program *p, const int64_t *variables, ir_error *error);
+/* Of a program without variables: are buffers that are all given aligned, and overlap nothing? False without
+ * an error: one is not aligned, or NULL. */
+bool fe_check_buffers(const vf_program *p, const void *const *inputs, void *const *outputs, ir_error *error);
 
 #endif

@@ -52,6 +52,7 @@ static const struct {
     {"dump", "--out", "it prints to standard output, as in: viewfold dump --stage=loops FILE.vf > loops.txt"},
     {"dump", "--threads", "VIEWFOLD_THREADS says how many"},
     {"build", "--threads", "VIEWFOLD_THREADS says how many"},
+    {"build", "--size", "sizes that vary are arguments of the function, in the order that the header tells"},
     {"run", "-o", "--out NAME=FILE.npy writes the value %NAME to a file"},
     {"run", "--output", "--out NAME=FILE.npy writes the value %NAME to a file"},
     {"run", "--seed", "inputs are given by --in; `viewfold check` makes them of seeds"},
@@ -136,15 +137,20 @@ static int read_option(const cli_syntax *s, int argc, char **argv, size_t words,
   return fail_unknown_option(s, command, word, length);
 }
 
-/* A word too many; the option before it may have been meant to take it. */
+static bool takes_no_value(const cli_syntax *s, const char *name) {
+  for (size_t i = 0; i < s->option_count; i++)
+    if (!s->options[i].value && strcmp(s->options[i].name, name) == 0) return true;
+  return false;
+}
+
+/* A word too many; the option before it, or before the word before it, may have been meant to take it. */
 static int fail_more(const cli_syntax *s, char **argv, int at) {
-  const char *before = argv[at - 1];
   char more[128];
-  for (size_t i = 0; i < s->option_count; i++) {
-    if (s->options[i].value || strcmp(s->options[i].name, before) != 0) continue;
-    snprintf(more, sizeof more, "%s; %s takes no value", s->more, before);
-    return cli_usage(argv[0], more, argv[at]);
-  }
+  for (int before = at - 1; before > 0 && before >= at - 2; before--)
+    if (takes_no_value(s, argv[before])) {
+      snprintf(more, sizeof more, "%s; %s takes no value", s->more, argv[before]);
+      return cli_usage(argv[0], more, argv[at]);
+    }
   return cli_usage(argv[0], s->more, argv[at]);
 }
 

@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define PICKLE                                                                                               \
+  "a pickle of Python, as of torch.save of old; torch.onnx.export writes models, numpy.save arrays"
+
 static const struct {
   const char *begin;
   size_t length;
@@ -22,6 +25,10 @@ static const struct {
     {"\xff\xfe", 2, NULL, "text in UTF-16, not UTF-8; save it as UTF-8"},
     {"\xfe\xff", 2, NULL, "text in UTF-16, not UTF-8; save it as UTF-8"},
     {"\xef\xbb\xbf", 3, NULL, "text that begins with a byte order mark; save it as UTF-8 without one"},
+    {"\x80\x02", 2, PICKLE, PICKLE},
+    {"\x80\x03", 2, PICKLE, PICKLE},
+    {"\x80\x04", 2, PICKLE, PICKLE},
+    {"\x80\x05", 2, PICKLE, PICKLE},
     {"\x7f"
      "ELF",
      4, "an object file or a program",

@@ -148,8 +148,11 @@ static bool apply_operator(ir_parser *p, const ir_operator *o, uint32_t n) {
   if (wrong) {
     const char *dtype = ir_dtypes[ir_dtype_of(p->graph, src[0])].name;
     bool array = ir_dtype_of(p->graph, src[0]) != IR_INDEX && ir_dtype_of(p->graph, src[0]) != IR_BOOL;
-    return ir_lex_fail_at(&p->lex, o->line, o->column, "bad operands of %s, found %s first, %s%s",
-                          ir_ops[o->op].text, dtype, wrong, array ? ir_parse_own_line : "");
+    if (array)
+      return ir_lex_fail_at(&p->lex, o->line, o->column, "%s of an array of %s within a statement%s",
+                            ir_ops[o->op].text, dtype, ir_parse_own_line);
+    return ir_lex_fail_at(&p->lex, o->line, o->column, "bad operands of %s, found %s first, %s",
+                          ir_ops[o->op].text, dtype, wrong);
   }
   ir_ref ref = make_expr(p, o->op, src, n);
   if (!ref) return ir_lex_prefix_error(&p->lex, o->line, o->column);

@@ -68,6 +68,8 @@ bool ir_parse_refuse_no_operation(ir_parser *p, const ir_token *op, const ir_tok
  * stands where a graph ends: words of messages. */
 const char *ir_parse_new_name(const ir_parser *p, const ir_symbol *s);
 const char *ir_parse_behind_return(const ir_parser *p);
+/* What is expected behind a parameter. */
+const char *ir_parse_behind_parameter(const ir_parser *p);
 /* Fails at `at`: the statement of the operation (empty: of a value) has another number of names than of
  * results. Attributes tell which graph they are of. */
 typedef struct ir_name_count {

@@ -510,7 +510,7 @@ static bool parse_graph(ir_parser *p, ir_parsed_graph *out) {
   bool ok = ir_lex_expect(&p->lex, '(', "missing parameters"), first = true;
   for (; ok && !ir_lex_is(&p->lex, ')'); first = false)
     ok = (first || ir_lex_accept(&p->lex, ',') ||
-          ir_lex_fail(&p->lex, "bad parameters", "',' and another one, or ')'")) &&
+          ir_lex_fail(&p->lex, "bad parameters", ir_parse_behind_parameter(p))) &&
          parse_param(p, out);
   ok = ok && ir_lex_expect(&p->lex, ')', "bad parameters");
   if (ok && ir_lex_is(&p->lex, '-'))

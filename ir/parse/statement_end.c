@@ -302,3 +302,8 @@ const char *ir_parse_new_name(const ir_parser *p, const ir_symbol *s) {
 const char *ir_parse_behind_return(const ir_parser *p) {
   return p->lex.token.kind == IR_TOKEN_END ? "a graph without an end" : "unexpected text after return";
 }
+
+const char *ir_parse_behind_parameter(const ir_parser *p) {
+  return ir_lex_is(&p->lex, '=') ? "',' or ')'; a parameter is given when the graph runs, as in --in x=0"
+                                 : "',' and another one, or ')'";
+}

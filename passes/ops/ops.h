@@ -333,6 +333,8 @@ const char *op_name_at(size_t number, ir_op *op);
 /* Appends lines about that name: how many operands it takes, its attributes and what each accepts. False:
  * there is no such name. */
 bool op_describe(const char *name, ir_text *out);
+/* The operations of a row of defaults.def; NULL behind the last row. */
+const char *op_default_row(size_t number, const char **attribute, const char **value, const char **written);
 /* Appends the names of its attributes, "none" where it takes none; nothing of a name that is not known. */
 void op_put_attributes(const char *name, size_t length, ir_text *out);
 /* What the results of an operation are called in examples, as in "%values, %indices"; NULL: any names do. */

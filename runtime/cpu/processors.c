@@ -1,6 +1,7 @@
 /* Processors by name. */
 #include "runtime/cpu/processors.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +48,25 @@ bool rt_processor_find(const char *name, size_t length, ir_target *out) {
     return true;
   }
   return false;
+}
+
+static size_t next_letter(const char *name, size_t length, size_t at) {
+  while (at < length && !isalnum((unsigned char)name[at])) at++;
+  return at;
+}
+
+const char *rt_processor_meant(const char *name, size_t length) {
+  for (int i = 0; i < PROCESSORS; i++) {
+    const char *own = processors[i].name;
+    size_t own_length = strlen(own), a = next_letter(name, length, 0), b = next_letter(own, own_length, 0);
+    while (a < length && b < own_length &&
+           tolower((unsigned char)name[a]) == tolower((unsigned char)own[b])) {
+      a = next_letter(name, length, a + 1);
+      b = next_letter(own, own_length, b + 1);
+    }
+    if (a == length && b == own_length) return own;
+  }
+  return NULL;
 }
 
 /* Architectures that begin alike and are others. */

@@ -111,6 +111,10 @@ static bool set_field(ir_target *target, const field *f, const char *value, size
 
 /* Not a setting, and no processor's name. */
 static ir_status refuse_word(const char *at, size_t length, ir_error *error) {
+  const char *meant = rt_processor_meant(at, length);
+  if (meant)
+    return ir_fail(error, IR_ERR_INVALID, "target: '%.*s' is no processor; did you mean %s?",
+                   (int)(length < 80 ? length : 80), at, meant);
   ir_text names;
   ir_text_init(&names, &ir_mem_libc);
   rt_processor_names(&names);

@@ -119,6 +119,7 @@ class Counts(Case):
         for given in (mixed["b"], odd):
             for _ in range(2):
                 self.same(double(given), given * 2)
+                self.same(double(memoryview(odd.view("u1")).cast("f")), odd * 2)
 
     def test_shapes(self):
         """A shape of traced numbers says how they become known."""

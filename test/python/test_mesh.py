@@ -41,7 +41,7 @@ class Meshes(Case):
         h, w = np.arange(48.0).reshape(6, 8) % 7, np.arange(32.0).reshape(8, 4) % 5
         want = np.maximum(h @ w - 40, 0).sum(1)
         for mesh in MESHES:
-            for specs in (None, (vf.P("x"),), (vf.P(None, "x"), vf.P("x")), (None, vf.P(None, "x"))):
+            for specs in (None, (vf.P("x"), None), (vf.P(None, "x"), vf.P("x")), (None, vf.P(None, "x"))):
                 f = vf.jit(lambda a, b: vf.nn.relu(a @ b - 40).sum(1), mesh=mesh, in_specs=specs)
                 self.same(f(h, w), want)
                 self.same(f(np.asfortranarray(h), w), want)
@@ -164,7 +164,7 @@ class Meshes(Case):
         """Two processes with two devices each, which also end as they should."""
         program = ("import numpy as np, viewfold as vf\n"
                    "count, number = vf.processes(10)\n"
-                   "f = vf.jit(lambda a, b: (a @ b).sum(0), mesh=vf.Mesh(x=4), in_specs=(vf.P('x'),))\n"
+                   "f = vf.jit(lambda a, b: (a @ b).sum(0), mesh=vf.Mesh(x=4), in_specs=(vf.P('x'), None))\n"
                    "a, b = np.arange(24.0).reshape(8, 3), np.ones((3, 5))\n"
                    "assert count == 2 and np.array_equal(np.asarray(f(a, b)), (a @ b).sum(0)), (count, f(a, b))\n")
         run = subprocess.run(["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-n",
@@ -185,6 +185,7 @@ class Meshes(Case):
             (lambda: vf.jit(lambda x: x, mesh="x=2"), TypeError, "got str"),
             (lambda: vf.jit(lambda x: x, mesh=mesh, in_specs=vf.P("x")), TypeError, "in_specs is a tuple"),
             (lambda: vf.jit(lambda x: x, mesh=mesh, in_specs=(None, None))(vf.ones(2)), ValueError, "2 specs for 1"),
+            (lambda: vf.jit(lambda x, y: x, mesh=mesh, in_specs=(None,))(vf.ones(2), vf.ones(2)), ValueError, "None leaves one to"),
             (lambda: vf.jit(lambda x: x["a"], mesh=mesh, in_specs=((None, None),))({"a": vf.ones(2)}), TypeError, "for dict"),
             (lambda: mesh.coordinates(2), IndexError, "no device 2"),
             (lambda: vf.all_reduce, AttributeError, "viewfold.collectives.all_reduce"),

@@ -319,8 +319,12 @@ ROWS = (
     (lambda: vf.compile("net.vf"), ValueError, r"'net\.vf' is the name of a file, which vf\.load_program reads"),
     (lambda: vf.collectives.ppermute(X, "x", [(0, 1)]), TypeError, r"it is ppermute\(x, over, axis, pairs"),
     (lambda: X[[0, 1], [0, 1, 2]], IndexError, r"index arrays of the shapes \(2,\), \(3,\) do not broadcast; sizes must be equal or 1"),
-    (lambda: vf.grad(lambda p: p["w"].sum())({"w": X, "n": 3}), TypeError, r"\['n'\] of what is derived by is int32; .* argument that argnums does not name"),
-    (lambda: vf.grad(lambda x: x.sum())(vf.array([1])), TypeError, "array 0 of what is derived by is int32"),
+    (lambda: vf.grad(lambda p: p["w"].sum())({"w": X, "n": 3}), TypeError, r"by \['n'\], which is int32; .* argument that argnums does not name"),
+    (lambda: vf.matmul(X, X.T, out=X), TypeError, "matmul has no option out; the result is a new array"),
+    (lambda: vf.exp(X, axis=0), TypeError, "exp has no option axis; it is elementwise"),
+    (lambda: vf.add(X, X, foo=0), TypeError, "add has no option foo; it has none"),
+    (lambda: vf.jit(lambda x, mode: x)(X, "sum"), TypeError, "^function: an argument is 'sum': str is no array"),
+    (lambda: vf.grad(lambda x: x.sum())(vf.array([1])), TypeError, "function: a derivative by array 0 of its arguments, which is int32"),
     (lambda: _raise(vf._hints.missing("viewfold", "jax")), AttributeError, "import viewfold.jax"),
 )
 

@@ -402,6 +402,15 @@ class Compiled(Case):
             self.assertEqual(made[1].data_ptr(), expected[1].data_ptr())
         self.assertEqual(sum(len(r.programs) for r in self.vt.explain()), 1)
 
+    def test_addresses(self):
+        """Tensors at addresses that are no multiples of their elements' bytes."""
+        odd = torch.frombuffer(bytearray(41), dtype=torch.float32, count=8, offset=1)
+        odd.copy_(torch.arange(8.0))
+        f = lambda a, b: a * 2 + b  # noqa: E731
+        for x in (odd, odd[:3], odd.reshape(2, 4).t()):
+            for y in (x, x.clone()):
+                self.same(self.compiled(f)(y, x), f(y, x))
+
     def test_results_share_memory(self):
         """Results that are views of one another do, as torch's; copies do not."""
         def f(x):

@@ -102,7 +102,8 @@ def check_picture(browser, graph):
         while (!model.childOf(scope, from)) scope = scope.parent;
         const a = model.childOf(scope, from), b = model.childOf(scope, to);
         const direct = edges.has(`${model.idOf(a)} ${model.idOf(b)}`);
-        const port = to.parent === scope || edges.has(`p${i} ${model.idOf(model.childOf(to.parent, to))}`);
+        const outside = model.edges(to.parent).find(e => e.from.port && e.to === to && e.values.has(model.operations[i]));
+        const port = to.parent === scope || edges.has(`${model.idOf(outside.from)} ${model.idOf(to)}`);
         if (!direct || !port || !boxes.has(model.idOf(to))) lost.push(`${model.operations[i].name} ${o.name}`);
       }
       return lost;
@@ -194,10 +195,62 @@ def check(browser, folder):
         file.write(transformer(100))
     viewfold("show", path, "-o", page)
     walk(browser, page)
+    check_crowds(browser, folder)
+    browser.open(page)
+    unparted = browser.evaluate("GRAPHS[0].network.refold('nothing'), GRAPHS[0].network.picture.boxes.size")
+    if unparted > 60:
+        raise Failure(f"1,900 operations, folded by nothing: {unparted} boxes at once")
+    browser.open(page)
     boxes = browser.evaluate("document.querySelectorAll('.picture .box').length")
     if boxes > 130 or os.path.getsize(page) > 3 << 20:
         raise Failure(f"1,900 operations: {boxes} boxes at first, {os.path.getsize(page)} bytes")
     return len(graph)
+
+
+def training(layers):
+    """A step of training: each layer's weight and its mean are read, and the next ones are results."""
+    names = [f"{kind}{i}" for i in range(layers) for kind in "wm"]
+    lines = [f"  %x{i + 1} = tanh %t{i}\n".join((f"  %t{i} = matmul %x{i}, %w{i}\n", "")) for i in range(layers)]
+    lines += [f"  %n{i} = add %m{i}, %x{layers}\n  %v{i} = sub %w{i}, %n{i}\n" for i in range(layers)]
+    return (f"graph @step(%x0: f32[8,8], {', '.join(f'%{n}: f32[8,8]' for n in names)}) {{\n{''.join(lines)}"
+            f"  return {', '.join(f'%n{i}, %v{i}' for i in range(layers))}\n}}\n")
+
+
+FIRST = """(() => {
+  const n = GRAPHS[0].network, r = document.querySelector(".picture").getBoundingClientRect();
+  const all = [...document.querySelectorAll(".picture .box > .shell")].map(b => b.getBoundingClientRect());
+  const texts = [...document.querySelectorAll(".picture .shape")].map(t => t.getBoundingClientRect());
+  const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  return { boxes: all.length, scale: n.picture.scale, outside: all.filter(b => b.left < r.left - 1 || b.right > r.right + 1).length,
+    covered: texts.filter(t => all.some(b => meet(b, t)) || texts.some(u => u !== t && meet(u, t))).length };
+})()"""
+
+
+def check_crowds(browser, folder):
+    """Many parameters and results: few boxes at first, legible, none out of sight; a search opens the one that it is in."""
+    path, page = os.path.join(folder, "step.vf"), os.path.join(folder, "step.html")
+    wide = ", ".join(f"%p{i}: f32[4]" for i in range(300))
+    for text in (training(60), training(5),
+                 f"graph @one({wide}) {{\n  %c = concat {', '.join(f'%p{i}' for i in range(300))} axis=0\n  return %c\n}}\n",
+                 f"graph @many({wide}) {{\n{''.join(f'  %r{i} = exp %p{i}' + chr(10) for i in range(300))}"
+                 f"  return {', '.join(f'%r{i}' for i in range(300))}\n}}\n",
+                 "graph @sized(%x: f32[N=1..65536,4], %w: f32[4,4], %v: f32[4,4]) {\n  %a = matmul %x, %w\n"
+                 "  %b = matmul %x, %v\n  %c = mul %a, %b\n  %d = exp %x\n  %e = add %c, %d\n  return %e\n}\n"):
+        with open(path, "w") as file:
+            file.write(text)
+        viewfold("show", path, "-o", page)
+        browser.resize(1280, 800)
+        browser.open(page)
+        first = browser.evaluate(FIRST)
+        if first["boxes"] > 30 or first["scale"] < 0.6 or first["outside"] or first["covered"]:
+            raise Failure(f"the first picture of {text.split('(')[0]}: {first}")
+        name = re.findall(r"%\w+", text)[-1]
+        browser.evaluate("document.querySelector('.search input').focus()")
+        browser.type(name)
+        browser.press("Enter")
+        if not browser.evaluate(STATE)["seen"]:
+            raise Failure(f"{name} is found, not shown")
+    browser.resize(1400, 1000)
 
 
 MESHED = """mesh @m [x=%s,y=4]

@@ -1334,6 +1334,21 @@ $ viewfold build good.vf -o good.exe
 $ viewfold build good.vf -o good.o --target skylake-x
 ! viewfold build: target: 'skylake-x' is not a setting; use name=value with a name among [..]
 ? 2
+$ viewfold build good.vf -o good.o --target x86_64_V3
+! viewfold build: target: 'x86_64_V3' is no processor; did you mean x86-64-v3?
+? 2
+
+== a value where an option takes none, before the file
+$ viewfold explain --mesh 2 good.vf
+! viewfold explain: one file at a time, found 'good.vf' as well; --mesh takes no value
+! Try 'viewfold explain --help'.
+? 2
+
+== sizes of an object
+$ viewfold build good.vf -o good.o --size n=8
+! viewfold build: unknown option '--size'; sizes that vary are arguments of the function, in the order that the header tells
+! Try 'viewfold build --help'.
+? 2
 
 == a workload that is none
 $ viewfold bench M9

@@ -118,4 +118,37 @@ static void test_many(void **state) {
   assert_true(pair.with_input && pair.output == OUT - 1);
 }
 
-UNIT_TESTS(test_pairs, test_sizes, test_again, test_find, test_many)
+static void refuses_address(const vf_program *p, const void *a, const void *b, void *y, const int64_t *n,
+                            const void *at, const char *port, const char *dtype, int multiple) {
+  char wanted[256];
+  snprintf(
+      wanted, sizeof wanted,
+      "program @g: the buffer of %s is at address 0x%llx; elements of %s lie at multiples of %d bytes, as "
+      "in memory of malloc: copy them there",
+      port, (unsigned long long)(uintptr_t)at, dtype, multiple);
+  runs(p, a, b, y, NULL, n, wanted);
+}
+
+/* Addresses that are no multiples of an element's bytes. */
+static void test_aligned(void **state) {
+  vf_context *c = api_context();
+  for (int variable = 0; variable < 2; variable++) {
+    vf_graph *g = api_graph(c, "g");
+    vf_value n = variable ? vf_variable(g, "n", 0, 4, 1) : (vf_value){0};
+    vf_value a = variable ? vf_input_sized(g, "a", VF_F64, 1, &n) : vf_input(g, "a", VF_F64, VF_LIST(4));
+    vf_value b = variable ? vf_input_sized(g, "b", VF_I8, 1, &n) : vf_input(g, "b", VF_I8, VF_LIST(4));
+    vf_output(g, "y", vf_add(vf_cast(a, VF_F16), vf_cast(b, VF_F16)));
+    vf_program *p = api_compile(g);
+    double space[16] = {1, 2, 3, 4};
+    char *m = (char *)space;
+    const int64_t four[] = {4}, none[] = {0}, *count = variable ? four : NULL;
+    for (int i = 0; i < 12; i++) {
+      runs(p, m, m + 65, m + 82, NULL, count, "");
+      refuses_address(p, m + 4, m + 65, m + 82, count, m + 4, "input a", "f64", 8);
+      refuses_address(p, m, m + 65, m + 81, count, m + 81, "output y", "f16", 2);
+    }
+    if (variable) runs(p, m + 1, m + 1, m + 1, NULL, none, "");
+  }
+}
+
+UNIT_TESTS(test_pairs, test_sizes, test_again, test_find, test_many, test_aligned)

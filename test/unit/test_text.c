@@ -48,12 +48,13 @@ static bench *bench_begin(void) {
   return unit_keep(b, bench_end);
 }
 
+static const char head[] =
+    "graph @g(%x: f32[4,4], %y: f32[4,4], %b: f32[4], %p: bool[4,4], %i: i32[2], %j: i32[4,4],"
+    " %u: f32[2,4], %v: f32[1], %image: f32[1,3,8,8], %kernel: f32[4,3,3,3], %q: f32[1,2,4,8],"
+    " %k: f32[1,2,4,8], %w: f32[1,2,4,8], %seed: i32[]) {\n";
+
 /* Each row of foreign.def is written so that it is read, and names nothing that is a name here. */
 static void test_foreign_names(void **state) {
-  static const char head[] =
-      "graph @g(%x: f32[4,4], %y: f32[4,4], %b: f32[4], %p: bool[4,4], %i: i32[2], %j: i32[4,4],"
-      " %u: f32[2,4], %v: f32[1], %image: f32[1,3,8,8], %kernel: f32[4,3,3,3], %q: f32[1,2,4,8],"
-      " %k: f32[1,2,4,8], %w: f32[1,2,4,8], %seed: i32[]) {\n";
   const char *names, *written, *instead;
   for (size_t row = 0; (names = op_foreign_row(row, &written, &instead)); row++) {
     assert_true(!written != !instead);
@@ -75,6 +76,28 @@ static void test_foreign_names(void **state) {
     fe_parse_graphs(&b->g, "t.vf", text, strlen(text), &b->module);
     if (b->error.status) fail_msg("%s: %s", names, b->error.text);
   }
+}
+
+/* An attribute that is left out is what defaults.def says. */
+static void test_defaults(void **state) {
+  const char *operations, *attribute, *value, *written;
+  for (size_t row = 0; (operations = op_default_row(row, &attribute, &value, &written)); row++)
+    for (const char *at = operations; *at; at += strspn(at, " ")) {
+      int length = (int)strcspn(at, " ");
+      char printed[2][2000];
+      for (int given = 0; given < 2; given++) {
+        bench *b = bench_begin();
+        char text[2000];
+        snprintf(text, sizeof text, "%s  %%z = %.*s %s %s%s%s\n  return %%z\n}\n", head, length, at, written,
+                 given ? attribute : "", given ? "=" : "", given ? value : "");
+        fe_parse_graphs(&b->g, "t.vf", text, strlen(text), &b->module);
+        if (b->error.status) fail_msg("%s", b->error.text);
+        ir_print_parsed(&b->g, &b->module.graphs[b->module.count - 1], &b->text);
+        snprintf(printed[given], sizeof printed[given], "%s", ir_text_get(&b->text));
+      }
+      assert_string_equal(printed[0], printed[1]);
+      at += length;
+    }
 }
 
 static ir_status read_text(bench *b, const char *text, size_t length) {
@@ -736,7 +759,7 @@ static void test_damage(void **state) {
   }
 }
 
-UNIT_TESTS(test_foreign_names, test_graphs, test_constants, test_modules, test_kernels, test_placement,
-           test_expressions, test_expression_errors, test_graph_errors, test_literal_errors,
+UNIT_TESTS(test_foreign_names, test_defaults, test_graphs, test_constants, test_modules, test_kernels,
+           test_placement, test_expressions, test_expression_errors, test_graph_errors, test_literal_errors,
            test_verify_kernels, test_verify_locals, test_verify_load_attributes, test_verify_tensors,
            test_deep, test_shared, test_short_memory, test_damage)

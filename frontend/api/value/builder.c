@@ -66,7 +66,8 @@ static const char *bring_in(const vf_graph *from, const vf_graph *to) {
          "writes";
 }
 
-bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
+/* Apart, so that checking values saves no registers for it. */
+__attribute__((noinline)) static bool refuse_value(fe_call *c, const char *what, size_t number, vf_value x) {
   if (!x.graph)
     return fe_refuse(
         c, "%s %zu is no value; a value is what a builder returned, one that was given operands of a graph%s",
@@ -87,20 +88,29 @@ bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
         what, number);
   if (x.id == 0 || x.id >= c->ir->count)
     return fe_refuse(c, "%s %zu is the error value of a failure that was cleared", what, number);
-  if (fe_vmap_has_ended(c->graph, x.id))
-    return fe_refuse(
-        c,
-        "%s %zu is a value of the function of a vf_vmap, which has ended, where another is being "
-        "recorded; it is one value for each index there: make it a result of that function, and "
-        "use the result of vf_vmap",
-        what, number);
-  if (c->given_count++ < FE_FEW_GIVEN) c->given[c->given_count - 1] = x.id;
+  return fe_refuse(c,
+                   "%s %zu is a value of the function of a vf_vmap, which has ended, where another is being "
+                   "recorded; it is one value for each index there: make it a result of that function, and "
+                   "use the result of vf_vmap",
+                   what, number);
+}
+
+static inline bool is_value(fe_call *c, const char *what, size_t number, const vf_value *x) {
+  bool good =
+      x->graph && x->graph == c->graph && x->epoch == c->graph->epoch && x->id && x->id < c->ir->count;
+  if (!good || (c->ir->batches_cap && fe_vmap_has_ended(c->graph, x->id)))
+    return refuse_value(c, what, number, *x);
+  if (c->given_count++ < FE_FEW_GIVEN) c->given[c->given_count - 1] = x->id;
   return true;
+}
+
+bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
+  return is_value(c, what, number, &x);
 }
 
 bool fe_operands(fe_call *c, const vf_value *x, size_t count) {
   for (size_t i = 0; i < count; i++)
-    if (!fe_is_value(c, "operand", i + 1, x[i])) return false;
+    if (!is_value(c, "operand", i + 1, &x[i])) return false;
   return true;
 }
 

@@ -29,9 +29,9 @@ static void put_json(ir_text *out, const json_t *data) {
 }
 
 /* In the order in which they need one another. */
-static const char *const scripts[] = {show_expression_js, show_step_js,   show_stages_js,
-                                      show_model_js,      show_layout_js, show_picture_js,
-                                      show_network_js,    show_mesh_js,   show_js};
+static const char *const scripts[] = {show_expression_js, show_step_js,   show_stages_js,  show_model_js,
+                                      show_crowd_js,      show_layout_js, show_picture_js, show_network_js,
+                                      show_mesh_js,       show_js};
 
 bool show_page(const char *title, const json_t *data, ir_text *out) {
   const char *at = show_html;

@@ -1,5 +1,6 @@
 /* The graph of a picture: operations as the listing has them, and the boxes that hold them. */
 
+const MOST_BOXES = 400;   // more at once are neither laid out in time nor looked at
 const RUN = 4;         // neighbouring parts of one class that become a box of their own
 const INLINE = 22;     // characters of what a box says about its weights
 
@@ -22,8 +23,8 @@ class Operation {
   get title() { return this.isParameter ? this.name : this.word; }
 }
 
-/* A box: a part, a run of parts, a function, a kernel in a part, or one operation (that calls functions, if it has
-   children). */
+/* A box: a part, a run of parts, a function, a kernel in a part, a crowd of boxes side by side, or one operation (that calls
+   functions, if it has children). */
 class Box {
   constructor(kind, title, parent) {
     Object.assign(this, { kind, title, parent, children: [], open: false, operation: null, sub: "", hidden: false });
@@ -38,6 +39,7 @@ class Box {
   /* The operations inside, in order; leaves last. */
   get operations() { return this.list ??= [...this.inside()]; }
   get size() { return this.operations.filter(o => !o.leaf).length; }
+  get holds() { return this.size ? `${count(this.size, "operation")}, ${this.sub}` : this.sub; }
   get name() { return this.operation?.name ?? this.title; }
 }
 
@@ -102,10 +104,8 @@ class Model {
     this.root.open = true;
     this.fillBlock(this.root, this.data.blocks.length - 1);
     this.placeLeaves();
-    for (const o of new Set(this.results)) {
-      const b = new Box("result", `return ${o.name}`, this.root);
-      b.source = o;
-    }
+    this.returned = [...new Set(this.results)].map(o => Object.assign(new Box("result", `return ${o.name}`, this.root), { source: o }));
+    if (how !== "nothing" || this.root.children.length > MOST_BOXES) foldCrowds(this, this.root);
   }
 
   fillBlock(box, number) {
@@ -265,11 +265,11 @@ class Model {
         else if (!from && scope.parent) add({ port: value }, to, value);
       }
     }
-    for (const b of scope.children) {
-      const from = b.kind === "result" && this.childOf(scope, this.boxOf.get(b.source));
-      if (from) add(from, b, b.source);
+    for (const b of scope === this.root ? this.returned : []) {
+      const from = this.childOf(scope, this.boxOf.get(b.source));
+      if (from) add(from, this.childOf(scope, b), b.source);
     }
-    return scope.edgeList = [...known.values()];
+    return scope.edgeList = foldPorts(this, [...known.values()]);
   }
   idOf(end) { return end.port ? `p${end.port.number}` : (end.id ??= `b${this.ids = (this.ids ?? 0) + 1}`); }
 

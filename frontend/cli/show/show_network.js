@@ -3,6 +3,16 @@
 
 const HITS = 40;   // rows of a search that are listed
 
+const significant = x => x >= 1000 ? digits(Math.round(x)) : x.toPrecision(3);
+
+/* "f32[64] ×12, f32[64,64] ×4, …" */
+function byType(values) {
+  const times = new Map();
+  for (const { type } of values) times.set(type, (times.get(type) ?? 0) + 1);
+  const types = [...times].sort((a, b) => b[1] - a[1]), shown = types.slice(0, 4).map(([t, n]) => n > 1 ? `${t} ×${n}` : t).join(", ");
+  return shown + (types.length > 4 ? ", …" : "");
+}
+
 class Network {
   constructor(graph, data, prefix) {
     this.graph = graph, this.data = data, this.prefix = prefix;
@@ -105,11 +115,10 @@ class Network {
     this.picture?.boxes.get(box)?.element.focus({ preventScroll: true });
   }
   foldAll(open) {
-    const most = 400;   // boxes: more at once are neither laid out in time nor looked at
     let shown = this.model.root.children.length;
     for (const row = [...this.model.root.children]; row.length;) {
       const box = row.shift();
-      box.open = open && box.foldable && shown + box.children.length <= most;
+      box.open = open && box.foldable && box.gathers !== "leaf" && box.gathers !== "result" && shown + box.children.length <= MOST_BOXES;
       if (box.open) shown += box.children.length;
       box.laid = null;
       row.push(...box.children);
@@ -148,7 +157,7 @@ class Network {
     for (let b; (b = all.pop()); all.push(...b.children)) {
       const amount = this.total ? this.amountOf(b) : 0;
       b.share = this.total ? amount / this.total : null;
-      const said = this.colour === "time" ? `${(amount / 1e6).toPrecision(3)} ms` : `${(amount / 1e6).toPrecision(3)} MB`;
+      const said = `${significant(amount / 1e6)} ${this.colour === "time" ? "ms" : "MB"}`;
       b.note = b.share ? `${said}, ${Math.round(b.share * 100)} %` : undefined;
       b.laid = null;
     }
@@ -271,12 +280,16 @@ class Network {
         this.row("look at", [1, 2, 3, 4, 5].map(i => [stage(i), " "]))));
   }
   describeBox(box) {
-    const alike = [], all = [this.model.root];
+    const alike = [], all = [this.model.root], { gathers } = box, leaves = gathers === "leaf";
     for (let b; (b = all.pop()); all.push(...b.children)) if (box.class >= 0 && b.class === box.class && b !== box) alike.unshift(b);
-    this.fill(box.title || "part", paragraph("sub", `${count(box.size, "operation")}: ${box.sub}`),
+    const holds = gathers === "result" ? box.children.map(b => b.source) : box.operations.filter(o => leaves || !o.leaf);
+    this.fill(box.title || "part", paragraph("sub", box.size ? `${count(box.size, "operation")}: ${box.sub}` : byType(holds)),
       make("dl", {}, box.note && this.row(this.colour, box.note), alike.length > 0 && this.row("like it", this.links(alike, b => this.link(b.title, () => this.chooseBox(b)), 20)),
-        this.row("holds", this.links(box.operations.filter(o => !o.leaf), this.linkTo, 40))),
+        this.row("holds", this.links(holds, this.linkTo, 40))),
       box.foldable && make("button", { type: "button", onclick: () => this.toggle(box) }, box.open ? "fold" : "unfold"));
+  }
+  describePorts(values) {
+    this.fill(count(values.length, "value"), paragraph("sub", byType(values)), make("dl", {}, this.row("from outside", this.links(values, this.linkTo, 40))));
   }
   lookAt(name) {
     this.stages.select(DATA.stages.findIndex(s => s[0] === name));
@@ -290,7 +303,7 @@ class Network {
   items(box, level) { return box.children.filter(c => !c.hidden).map(c => this.item(c, level)); }
   item(box, level) {
     const o = box.operation, li = make("li", { role: "treeitem", tabindex: -1, "aria-level": level, "aria-expanded": box.foldable ? "false" : null,
-      "aria-label": o ? `${o.title} ${o.name}, ${o.type}` : `${box.title}, ${count(box.size, "operation")}, ${box.sub}` });
+      "aria-label": o ? `${o.title} ${o.name}, ${o.type}` : `${box.title}, ${box.holds}` });
     const name = make("span", { class: "item", onclick: e => { e.stopPropagation(), this.chooseBox(box); } }, box.title, " ", make("small", {}, o && !o.isParameter ? o.name : o ? o.type : box.sub));
     const sign = box.foldable && make("span", { class: "fold", "aria-hidden": "true", onclick: e => { e.stopPropagation(), this.unroll(li, level); } }, "▸");
     li.append(make("div", {}, sign || make("span", { class: "fold" }), name));

@@ -20,7 +20,7 @@ const KINDS = [   // of operations, by their words
 ];
 const kindOf = o => o.leaf ? "leaf" : KINDS.find(([, words]) => words.test(o.word))?.[0] ?? "plain";
 
-const MOST_SCALE = 3, LEAST_SCALE = 0.02;
+const MOST_SCALE = 3, LEAST_SCALE = 0.02, LEGIBLE = 0.5;
 
 class Picture {
   constructor(view) {
@@ -51,24 +51,25 @@ class Picture {
     path.dataset.from = this.model.idOf(e.from), path.dataset.to = this.model.idOf(e.to);
     return path;
   }
-  /* The shapes on edges: once for each value that leaves a box, at the first edge that carries it. */
+  /* The shapes on edges: once for each value that leaves a box, at the first edge that carries it and has a place beside it
+     where no box and no other shape is. */
   labels(laid) {
-    const said = new Set();
+    const said = new Set(), taken = laid.placed.map(p => ({ ...p }));
     return laid.lines.map(e => {
       const [value] = e.values, from = e.from.port ? null : this.model.idOf(e.from);
       const text = e.values.size > 1 ? count(e.values.size, "value") : value.sizes;
       if (!from || said.has(from + text)) return null;
-      said.add(from + text);
-      const p = e.points[0], next = e.points[1] ?? p;
-      return draw("text", { class: "shape", x: p.x + (next.x < p.x ? -4 : 4), y: p.y + 12,
-        "text-anchor": next.x < p.x ? "end" : "start" }, text);
+      const place = placeBeside(e.points, text.length * CHAR * 0.86, taken, laid.width);
+      if (!place) return null;
+      said.add(from + text), taken.push(place);
+      return draw("text", { class: "shape", x: place.x, y: place.y + SHAPE_HEIGHT - 2 }, text);
     });
   }
-  port({ x, y, width, height, port, label }) {
+  port({ x, y, width, height, port, ports, label }) {
     const g = draw("g", { class: "port", transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` },
       draw("rect", { width, height, rx: height / 2 }),
       draw("text", { x: width / 2, y: height / 2 + 4, "text-anchor": "middle" }, label));
-    g.addEventListener("click", event => { event.stopPropagation(), this.view.choose(port); });
+    g.addEventListener("click", event => { event.stopPropagation(), ports ? this.view.describePorts(ports) : this.view.choose(port); });
     return g;
   }
   box(p) {
@@ -104,7 +105,7 @@ class Picture {
   }
   spoken(box) {
     const o = box.operation;
-    const what = o ? `${o.name}, ${o.statement || "parameter"}, ${o.type}` : `${box.title}: ${count(box.size, "operation")}, ${box.sub}`;
+    const what = o ? `${o.name}, ${o.statement || "parameter"}, ${o.type}` : `${box.title}: ${box.holds}`;
     return box.note ? `${what}; ${box.note}` : what;
   }
 
@@ -137,7 +138,7 @@ class Picture {
   fit(whole) {
     const { width, height } = this.svg.getBoundingClientRect();
     const both = Math.min(width / this.size.width, height / this.size.height, 1.15);
-    this.scale = whole ? Math.max(both, LEAST_SCALE) : Math.max(both, Math.min(0.75, width / this.size.width));
+    this.scale = whole ? Math.max(both, LEAST_SCALE) : Math.max(both, Math.min(0.75, Math.max(LEGIBLE, width / this.size.width)));
     this.x = (width - this.size.width * this.scale) / 2;
     this.y = Math.max(0, (height - this.size.height * this.scale) / 2);
     if (!whole && this.size.width * this.scale > width) {   // the first box in the middle

@@ -174,7 +174,7 @@ static inline bool read_exchange(const exchanging *e, PyObject *object, py_argum
   a->dtype = py_dtype_of_dlpack(&t, &item);
   if (t.device_type != 1 || a->dtype == VF_NONE || t.ndim > PY_RANK) return false;
   a->data = (const char *)t.data + t.byte_offset;
-  if ((uintptr_t)a->data & (item - 1)) return false;
+  if ((a->odd = ((uintptr_t)a->data & (item - 1)) != 0)) return false;
   a->rank = t.ndim;
   a->shape = t.shape;
   a->strides = NULL;
@@ -255,14 +255,25 @@ static bool read_buffer(PyObject *object, py_argument *a, py_access access) {
   a->rank = b->ndim;
   a->shape = (const int64_t *)b->shape;
   a->strides = b->strides;
-  return (a->dtype = py_dtype_of_format(b->format, b->itemsize)) != VF_NONE && a->rank <= PY_RANK &&
-         (uintptr_t)b->buf % (size_t)b->itemsize == 0;
+  a->dtype = py_dtype_of_format(b->format, b->itemsize);
+  a->odd = a->dtype != VF_NONE && (uintptr_t)b->buf % (size_t)b->itemsize != 0;
+  return a->dtype != VF_NONE && a->rank <= PY_RANK && !a->odd;
+}
+
+PyObject *py_check_aligned(PyObject *module, PyObject *object) {
+  (void)module;
+  py_argument a = {.odd = false};
+  if (!numpy_type) find_numpy();
+  if (PyObject_CheckBuffer(object)) read_buffer(object, &a, PY_LOOK);
+  py_arguments_release(&a, 1);
+  if (!PyErr_Occurred() && a.odd) PyErr_SetString(PyExc_BufferError, "its elements are not aligned");
+  return PyErr_Occurred() ? NULL : Py_NewRef(object);
 }
 
 /* The types that are usual are told by their address. */
 bool py_argument_read(PyObject *object, py_argument *a, py_access access) {
   PyTypeObject *type = Py_TYPE(object);
-  a->held = false;
+  a->held = a->odd = false;
   if ((PyObject *)type == py.array_class) return read_array((py_array *)object, a, access);
   if (!numpy_type) find_numpy();
   if (type == numpy_type) return read_numpy((const numpy_array *)object, a, access);

@@ -288,8 +288,9 @@ static PyMethodDef functions[] = {
     PY_METHOD("from_buffer", py_from_buffer, METH_VARARGS, "from_buffer(object, copy): its elements."),
     PY_METHOD("from_bytes", py_from_bytes, METH_VARARGS, "from_bytes(bytes, dtype, shape): a copy."),
     PY_METHOD("exchange_table", py_exchange_table, METH_NOARGS, "DLPack's table for arrays."),
-    PY_METHOD("check_plain", py_check_plain, METH_O,
-              "The array of NumPy, which is no matrix and has no mask."),
+    PY_METHOD(
+        "check_aligned", py_check_aligned, METH_O,
+        "The object, which is no matrix and has no mask; a BufferError where its elements are not aligned."),
     PY_METHOD("from_dlpack", py_from_dlpack, METH_O, "The array of a capsule of DLPack, which is consumed."),
     PY_METHOD("tap", py_tap, METH_VARARGS, "tap(array, name or None, text or None): shown in runs."),
     PY_METHOD("callback", py_callback, METH_VARARGS,

@@ -246,6 +246,7 @@ typedef struct py_argument {
   Py_ssize_t bytes[PY_RANK]; /* room for strides */
   Py_buffer buffer;
   bool held; /* the buffer is */
+  bool odd;  /* its elements are not aligned */
 } py_argument;
 /* PY_LOOK: whoever asks records derivatives by itself. */
 typedef enum py_access { PY_LOOK, PY_READ, PY_WRITE } py_access;
@@ -256,6 +257,8 @@ bool py_argument_read(PyObject *object, py_argument *argument, py_access access)
 bool py_buffer_is_plain(PyObject *object);
 /* A function of the module: the object, if it is. */
 PyObject *py_check_plain(PyObject *module, PyObject *object);
+/* The same, where its elements are aligned, too. */
+PyObject *py_check_aligned(PyObject *module, PyObject *object);
 /* Where its elements begin, as runs take them: the lowest address, of one with negative strides. */
 const void *py_argument_lowest(const py_argument *argument);
 static inline void py_arguments_release(py_argument *arguments, Py_ssize_t count) {

@@ -178,10 +178,11 @@ static Py_ssize_t read_ports(const port_list *list, const int64_t *layouts, py_a
     PyObject *item = PySequence_GetItem(list->items, i);
     bool good = item && py_argument_read(item, &arguments[i], list->access);
     Py_XDECREF(item); /* the list holds it */
+    if (!good && arguments[i].odd && layouts) return i;
     if (!good) {
       if (!PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "%s %d has no elements in memory here",
-                     list->access == PY_WRITE ? "output" : "input", (int)i);
+        PyErr_Format(PyExc_TypeError, "%s %d has no %s here", list->access == PY_WRITE ? "output" : "input",
+                     (int)i, arguments[i].odd ? "aligned elements" : "elements in memory");
       return -2;
     }
     if (layouts && !lies_as(&arguments[i], layouts)) return i;
@@ -193,7 +194,7 @@ static Py_ssize_t read_ports(const port_list *list, const int64_t *layouts, py_a
 
 /* run_into(program, inputs, sizes, outputs, layouts): lists of arrays, of which the outputs are writable and
  * as the program makes them; layouts: bytes, of each input its rank, sizes and strides as 64 bits each. The
- * number of the first input that does not lie so, and nothing was run; or None. */
+ * number of the first input that does not lie so, or is not aligned, and nothing was run; or None. */
 PyObject *py_run_into(PyObject *module, PyObject *const *args, Py_ssize_t count) {
   (void)module;
   if (count != 5 || Py_TYPE(args[0]) != py.program || !PyBytes_Check(args[4])) {

@@ -162,7 +162,8 @@ class Array(_native.Array):
     def __setattr__(self, name: str, value: Any) -> None:
         from ._hints import of_setting
 
-        if hasattr(self, "__dict__"):  # of a class derived from this one
+        own = type(self).__mro__[:type(self).__mro__.index(Array)]  # what classes derived from this one have
+        if hasattr(self, "__dict__") or any(hasattr(c.__dict__.get(name), "__set__") for c in own):
             object.__setattr__(self, name, value)
             return
         raise AttributeError(of_setting(name), name=name, obj=self)

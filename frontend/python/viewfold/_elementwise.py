@@ -8,23 +8,24 @@ from ._array import Array, apply
 from ._creation import asarray, astype
 from ._dtypes import float64, int64, uint64
 from ._dtypes import dtype as to_dtype
+from ._hints import refuse_options, takes_none
 
 def _unary(name: str, operation: str) -> Callable[[Any], Array]:
-    def function(x: Any, /) -> Array:
-        return apply(operation, (x,))
+    def function(x: Any, /, **options: NoReturn) -> Array:
+        return apply(operation, (x,)) if not options else refuse_options(name, options)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The operation `{operation}` of each element."
-    return function
+    return takes_none(function)
 
 
 def _binary(name: str, operation: str) -> Callable[[Any, Any], Array]:
-    def function(x1: Any, x2: Any, /) -> Array:
-        return apply(operation, (x1, x2))
+    def function(x1: Any, x2: Any, /, **options: NoReturn) -> Array:
+        return apply(operation, (x1, x2)) if not options else refuse_options(name, options)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The operation `{operation}` of each pair of elements; shapes broadcast."
-    return function
+    return takes_none(function)
 
 
 # a name here, and that of the operation in graphs

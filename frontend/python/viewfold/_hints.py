@@ -6,7 +6,7 @@ import functools
 import inspect
 import re
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from ._imports import imports_from
 from ._names import NAMES, WITHOUT
@@ -198,9 +198,26 @@ def of_option(function: Any, error: TypeError, given: Any) -> TypeError | None:
     ours, lacks = option_of(option, known), _LACKS.get((name, option))
     if ours and not lacks:
         return TypeError(f"{name}: {option} is called {ours} here, as in {name}(x, {ours}=...)")
-    instead = lacks or WITHOUT.get(option)
-    return TypeError(f"{name} has no option {option}; " + (f"{instead}; " if instead else "") +
-                     (f"its options are {', '.join(known)}" if known else "it has none"))
+    return _no_option(name, option, known)
+
+
+def refuse_options(name: str, given: Any) -> NoReturn:
+    """Of a function that has none, but takes any in order to say so."""
+    raise _no_option(name, next(iter(given)), ())
+
+
+def takes_none(function: Any) -> Any:
+    """Such a function, whose signature is as it is described: without options."""
+    signature = inspect.signature(function)
+    function.__signature__ = signature.replace(
+        parameters=[p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD])
+    return function
+
+
+def _no_option(name: str, option: str, known: Any) -> TypeError:
+    instead = _LACKS.get((name, option)) or WITHOUT.get(option)
+    listed = f"its options are {', '.join(known)}" if known else "" if instead else "it has none"
+    return TypeError(f"{name} has no option {option}; {instead or ''}{'; ' if instead and listed else ''}{listed}")
 
 
 def of_count(function: Any, error: TypeError) -> TypeError | None:

@@ -10,7 +10,7 @@ from typing import Any
 from . import _mesh, _native, _reference, _tree
 from ._array import Array
 from ._creation import asarray
-from ._trace import Dim, _Annotated, _check_function, _describe, _Function, _leaf, _name, _own, _trace, _Traced, tracing
+from ._trace import Dim, _Annotated, _check_function, _describe, _Function, _leaf, _name, _own, _said, _trace, _Traced, tracing
 
 
 class _Jit:
@@ -103,7 +103,7 @@ class _Jit:
             if hasattr(type(x), self.name) and 0 not in self.static:
                 raise TypeError(f"{self.name}: the object of a method, {type(x).__name__}, is no array; it is given as it is "
                                 "by vf.jit(static_argnums=0), and its arrays are then constants") from None
-            raise TypeError(f"{self.name}: an argument is {x!r:.60}: {error}. What is no array is given as it is where it is "
+            raise TypeError(f"{self.name}: an argument is {_said(x, error)}. What is no array is given as it is where it is "
                             "static: jit(f, static_argnames='mode')") from None
 
     def prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Traced, list[Any], tuple[int, ...]]:

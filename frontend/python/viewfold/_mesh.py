@@ -181,9 +181,9 @@ class Placed:
     def divide(self, args: Any) -> Any:
         if self.specs is None:
             return args
-        if len(self.specs) > len(args):
-            raise ValueError(f"in_specs has {len(self.specs)} specs for {len(args)} arguments")
-        return [_divided(x, spec, f"in_specs[{i}]") for i, (x, spec) in enumerate(zip(args, self.specs))] + list(args[len(self.specs):])
+        if len(self.specs) != len(args):
+            raise ValueError(f"in_specs has {len(self.specs)} specs for {len(args)} arguments; None leaves one to the compiler")
+        return [_divided(x, spec, f"in_specs[{i}]") for i, (x, spec) in enumerate(zip(args, self.specs))]
 
 
 def _divided(x: Any, spec: Any, place: str) -> Any:

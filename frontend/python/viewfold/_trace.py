@@ -74,16 +74,19 @@ def _check_function(function: Any, who: str) -> None:
         raise TypeError(f"{who} takes a function, as in {who}(f)(x), and got {type(function).__name__}")
 
 
+def _said(x: Any, error: TypeError) -> str:
+    """What is wrong with an argument, which the message may begin with."""
+    return str(error) if str(error).startswith(f"{x!r:.40}") else f"{x!r:.60}: {error}"
+
+
 def _leaf(x: Any) -> Any:
     """An argument as an array of ours, or as it is where it has a buffer."""
     if isinstance(x, Array):
         return x
     if isinstance(x, (bool, int, float)):
         return asarray(x)
-    if not getattr(getattr(x, "flags", None), "aligned", True):
-        return asarray(x, copy=True)
     try:
-        memoryview(_native.check_plain(x))
+        memoryview(_native.check_aligned(x))
         return x
     except (TypeError, ValueError, BufferError):
         return asarray(x)
@@ -194,7 +197,7 @@ def _argument(x: Any, who: str) -> Any:
     try:
         return _leaf(x)
     except TypeError as error:
-        raise TypeError(f"{who}: an argument is {x!r:.60}: {error}. What is no array comes from the surroundings: lambda x: f(x, 'mode')"
+        raise TypeError(f"{who}: an argument is {_said(x, error)}. What is no array comes from the surroundings: lambda x: f(x, 'mode')"
                         ) from None
 
 

@@ -26,10 +26,10 @@ def _floats(leaves: list[Any], who: str, form: _tree.Form | None = None) -> list
             what = x.dtype.name if isinstance(x, Array) else type(x).__name__
             path = _tree.paths(form, "[{!r}]")[n].partition("]")[2] if form else ""
             if path:
-                raise TypeError(f"{who}: {path} of what is derived by is {what}; derivatives are by floats, so convert it with "
+                raise TypeError(f"{who}: a derivative by {path}, which is {what}; derivatives are by floats: convert it with "
                                 ".astype(vf.float32), or give it by an argument that argnums does not name")
-            raise TypeError(f"{who}: array {n} of what is derived by is {what}; derivatives are by floats, so "
-                            "convert it with .astype(vf.float32), or give argnums")
+            raise TypeError(f"{who}: a derivative by array {n} of its arguments, which is {what}; derivatives are by floats: "
+                            "convert it with .astype(vf.float32), or name other arguments by argnums")
     return leaves
 
 

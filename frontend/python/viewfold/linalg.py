@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, NoReturn, Sequence
 
 from ._array import Array, apply
 from ._creation import asarray, eye
@@ -11,7 +11,7 @@ from ._reductions import max as _max
 from ._reductions import min as _min
 from ._reductions import sum as _sum
 from ._shapes import matrix_transpose, moveaxis
-from ._hints import missing
+from ._hints import missing, refuse_options, takes_none
 
 __all__ = ["matmul", "einsum", "tensordot", "vecdot", "outer", "cross", "matrix_transpose", "diagonal", "trace",
            "vector_norm", "matrix_norm", "matrix_power"]
@@ -22,9 +22,10 @@ def _in_common(made: Array, *operands: Any) -> Array:
     return made.astype(result_type(*operands))
 
 
-def matmul(x1: Any, x2: Any, /) -> Array:
+@takes_none
+def matmul(x1: Any, x2: Any, /, **options: NoReturn) -> Array:
     """The product of matrices in the last two axes; those before broadcast."""
-    return apply("matmul", (x1, x2))
+    return apply("matmul", (x1, x2)) if not options else refuse_options("matmul", options)
 
 
 def einsum(equation: str, *operands: Any) -> Array:

@@ -70,6 +70,38 @@ static void put_takes(const name_row *row, ir_text *out) {
   }
 }
 
+typedef struct default_row {
+  const char *operations;
+  int attribute;
+  const char *value, *written;
+} default_row;
+static const default_row defaults[] = {
+#define DEFAULT(operations, attribute, value, written) {operations, OP_ATTR_##attribute, value, written},
+#include "passes/ops/defaults.def"
+#undef DEFAULT
+};
+
+const char *op_default_row(size_t number, const char **attribute, const char **value, const char **written) {
+  if (number >= sizeof defaults / sizeof *defaults) return NULL;
+  *attribute = op_attr_name(defaults[number].attribute);
+  *value = defaults[number].value;
+  *written = defaults[number].written;
+  return defaults[number].operations;
+}
+
+/* What an attribute is that is left out; NULL: there is no row. */
+static const char *default_of(const name_row *row, int attribute) {
+  size_t length = strlen(row->text);
+  for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
+    if (defaults[i].attribute != attribute) continue;
+    for (const char *at = defaults[i].operations; *at; at += strspn(at, " ")) {
+      if (strcspn(at, " ") == length && !memcmp(at, row->text, length)) return defaults[i].value;
+      at += strcspn(at, " ");
+    }
+  }
+  return NULL;
+}
+
 bool op_describe(const char *name, ir_text *out) {
   const name_row *row = look_up(name, strlen(name));
   if (!row) return false;
@@ -80,8 +112,11 @@ bool op_describe(const char *name, ir_text *out) {
   const char *title = "attributes";
   for (int k = 0; k < OP_ATTR_COUNT; k++) {
     if (!op_attr_in(&accepted, k)) continue;
-    ir_textf(out, "%-11s %s%s: %s\n", title, op_attr_name(k),
-             op_attr_in(&required, k) ? "" : " (may be left out)", op_attr_takes(k));
+    const char *left_out = default_of(row, k);
+    ir_textf(out, "%-11s %s", title, op_attr_name(k));
+    if (left_out) ir_textf(out, " (%s if left out)", left_out);
+    else if (!op_attr_in(&required, k)) ir_text_str(out, " (may be left out)");
+    ir_textf(out, ": %s\n", op_attr_takes(k));
     title = "";
   }
   return true;

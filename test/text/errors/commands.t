@@ -59,6 +59,9 @@ $ printf '\223NUMPY\001\000v\000' > x.npy; viewfold import x.npy -o g.vf
 $ printf 'PK\003\004' > x.pt; viewfold import x.pt -o g.vf
 ! x.pt: error: no ONNX model, but an archive, as of .npz and of torch.save; torch.onnx.export writes models
 ? 2
+$ printf '\200\002}q' > y.onnx; viewfold run y.onnx
+! y.onnx: error: no ONNX model, but a pickle of Python, as of torch.save of old; torch.onnx.export writes models, numpy.save arrays
+? 2
 $ printf '\211HDF\r\n' > x.h5; viewfold import x.h5 -o g.vf; viewfold run x.h5
 ! x.h5: error: no ONNX model, but an HDF5 file, as of Keras
 ! x.h5: error: it is an HDF5 file, not a text of graphs; graphs are given arrays, as in --in x=FILE.npy

@@ -65,6 +65,30 @@ $ viewfold dump --stage=graph a.vf
 ! a.vf:2:9: error: bad literal, found '%', expected a number; what is -%x elsewhere is neg %x
 ? 2
 
+== a default of a parameter, a kernel's size, heads
+<<< a.vf
+graph @f(%x: f32[2,8]=0) {
+  return %x
+}
+>>>
+<<< b.vf
+graph @f(%x: f32[1,3,8,8], %w: f32[4,3,3,3]) {
+  %z = conv %x, %w kernel_size=3
+  return %z
+}
+>>>
+<<< c.vf
+graph @f(%x: f32[2,8,8]) {
+  %z = attention %x, %x, %x num_heads=2
+  return %z
+}
+>>>
+$ viewfold run a.vf; viewfold run b.vf; viewfold run c.vf
+! a.vf:1:22: error: bad parameters, found '=', expected ',' or ')'; a parameter is given when the graph runs, as in --in x=0
+! b.vf:2:3: error: conv: there is no attribute kernel_size; attributes: stride, padding, dilation, groups; here that is the shape of the second operand: windows of 3 by 3 are of %w: f32[8,4,3,3]
+! c.vf:2:3: error: attention: there is no attribute num_heads; attributes: scale, causal; here that is an axis of %q, %k and %v: f32[batch,heads,n,d]
+? 2
+
 == an operation in parentheses
 <<< a.vf
 graph @f(%x: f32[2,8]) {
@@ -84,7 +108,7 @@ graph @f(%x: f32[2,8]) {
 }
 >>>
 $ viewfold dump --stage=graph a.vf
-! a.vf:2:13: error: bad operands of neg, found f32 first, expected index numbers or truth values; an operation on arrays has a line of its own, as in %t = neg %x
+! a.vf:2:13: error: neg of an array of f32 within a statement; an operation on arrays has a line of its own, as in %t = neg %x
 ? 2
 
 == a function that is no elementwise operation

@@ -216,6 +216,8 @@ def recorded(module: fx.GraphModule, examples: Any, table: dict[Any, Callable[..
     table: what operations without a row are made of."""
     try:
         return _recorded(module, examples, table)
-    except Exception as e:  # AOTAutograd meets it again, and tells
-        _log.debug("a graph goes through AOTAutograd: %s: %s", type(e).__name__, e)
-        return None
+    except _Left as e:
+        _log.debug("a graph goes through AOTAutograd: %s", e)
+    except Exception as e:  # of torch's operations on tensors without elements, too: AOTAutograd meets it again, and tells
+        _log.warning("a graph goes through AOTAutograd, which takes longer to compile: %s: %s", type(e).__name__, e)
+    return None

@@ -298,6 +298,13 @@ class Program:
             self.plain = [(*r.fixed, r.dtype) for r in self.outputs if r.fixed is not None]
         self.layout = self.layouts.tobytes()
 
+    def _otherwise(self, arguments: Any) -> list[Any]:
+        """What arguments give that do not lie as those that this is compiled for, or whose addresses are not aligned."""
+        odd = [n for n in self.inputs if arguments[n].data_ptr() % arguments[n].element_size()]
+        if not odd:
+            return self._lying_as(arguments)(arguments)
+        return self([a.clone() if n in odd else a for n, a in enumerate(arguments)])
+
     def _lying_as(self, arguments: Any) -> "Program":
         """A program for arguments with other strides: of what was computed before, torch may know other ones."""
         strides = {n: arguments[n].stride() for n in self.inputs}
@@ -315,7 +322,7 @@ class Program:
             made = [torch.empty_strided(shape, strides, dtype=dtype) for shape, strides, dtype in self.plain]
             if _native.run_into(self.program, inputs, (), made, self.layout) is None:
                 return made
-            return self._lying_as(arguments)(arguments)
+            return self._otherwise(arguments)
         for place in self.copied:
             inputs[place] = inputs[place].contiguous()
         if self.recording.draws_numbers:
@@ -325,7 +332,7 @@ class Program:
         values = dict(zip(symbols.names, sizes))
         made = [r.make(values) for r in self.outputs]
         if self.program is not None and _native.run_into(self.program, inputs, sizes, made, self.layout) is not None:
-            return self._lying_as(arguments)(arguments)
+            return self._otherwise(arguments)
         if self.returned == self.outputs:
             return made
         by_result = dict(zip(self.outputs, made))
