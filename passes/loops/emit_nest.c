@@ -34,18 +34,22 @@ ir_ref loop_place_steps(loop_place *p, uint32_t d, ir_ref count, ir_ref start, i
   return loop_wrap(g, range, IR_SERIAL, effect);
 }
 
+/* Lanes of `size` elements each, that of the range from `at` on. */
+static ir_ref place_lanes_at(loop_place *p, uint32_t d, ir_ref range, ir_ref at, int64_t size, int binding) {
+  p->lanes[p->lane_count] = range;
+  p->bindings[p->lane_count++] = binding;
+  ir_ref effect = loop_place_inside(p, d, at, ir_index(p->n->g, size));
+  p->lane_count--;
+  return effect;
+}
+
 ir_ref loop_place_lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int64_t step, int64_t size,
                         int binding) {
   ir_graph *g = p->n->g;
   if (count == 1) return loop_place_inside(p, d, start, ir_index(g, size));
   ir_ref range = loop_fresh_range(p->n, ir_index(g, count));
-  if (!range) return 0;
-  p->lanes[p->lane_count] = range;
-  p->bindings[p->lane_count++] = binding;
-  ir_ref effect =
-      loop_place_inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, size));
-  p->lane_count--;
-  return effect;
+  return range ? place_lanes_at(p, d, range, pass_add(g, start, pass_mul_int(g, range, step)), size, binding)
+               : 0;
 }
 
 /* Where a step of `length` elements begins that has those from start on, and further back than that if the
@@ -87,8 +91,9 @@ static ir_ref place_overlapped_steps(loop_place *p, uint32_t d, ir_ref start, ir
   return loop_wrap(g, range, IR_SERIAL, loop_place_inside(p, d, at, ir_index(g, step)));
 }
 
-/* Overlapped vectors: unrolled vectors at equal distances of less than a vector, as one tile for a number of
- * elements that no whole vectors fill. 0 where that is not possible. */
+/* Overlapped vectors: unrolled vectors at equal distances of less than a vector, or the last one less far
+ * than the others, as one tile for a number of elements that no whole vectors fill. 0 where that is not
+ * possible. */
 static ir_ref place_overlapped_vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   loop_level level = p->n->levels[d];
   const loop_axis *axis = &p->n->axes[level.axis];
@@ -97,8 +102,11 @@ static ir_ref place_overlapped_vectors(loop_place *p, uint32_t d, ir_ref start, 
       !ir_is_const(p->n->g, left, &elements) || elements <= step || elements % step == 0)
     return 0;
   int64_t gaps = elements / step, apart = (elements - step) / gaps;
-  if (apart * gaps != elements - step) return 0;
-  return loop_place_lanes(p, d, gaps + 1, start, apart, step, IR_UNROLL);
+  if (apart * gaps == elements - step) return loop_place_lanes(p, d, gaps + 1, start, apart, step, IR_UNROLL);
+  ir_graph *g = p->n->g;
+  ir_ref range = loop_fresh_range(p->n, ir_index(g, gaps + 1));
+  ir_ref at = range ? pass_min(g, pass_mul_int(g, range, step), ir_index(g, elements - step)) : 0;
+  return at ? place_lanes_at(p, d, range, pass_add(g, start, at), step, IR_UNROLL) : 0;
 }
 
 /* Blocks, the last of which has fewer steps of the next level: one body serves all. 0 where the remainder is

@@ -49,7 +49,10 @@ enum {
   LOOP_MAX_NODES = 512,
   /* loads below one value that are looked at one by one [6]: of more, no reduction is masked, jammed, staged
    * or shared among work-items, and those past the limit are not prefetched */
-  LOOP_MAX_LOADS = 64
+  LOOP_MAX_LOADS = 64,
+  /* registers besides those of sums that stay in registers: an element that all share, and what is loaded or
+   * computed next. Of more sums each is loaded and stored once for several terms */
+  LOOP_SPARE_REGISTERS = 4
 };
 
 /* One output axis, and the step of its lanes: unroll * lanes elements, counted from element `head` on. If

@@ -119,7 +119,7 @@ static int64_t operations_of(const reduction *r) {
 static int64_t terms_together(const reduction *r) {
   int64_t accumulators = 1;
   for (uint32_t a = 0; a < r->n->axis_count; a++) accumulators *= r->n->axes[a].unroll;
-  bool spills = !r->n->lanes_in_reduction && accumulators > r->n->target->registers;
+  bool spills = !r->n->lanes_in_reduction && accumulators > r->n->target->registers - LOOP_SPARE_REGISTERS;
   return spills ? r->n->strategy->spilled_terms : 1;
 }
 

@@ -16,6 +16,7 @@
 
 #include "passes/ops/compose/impl.h"
 #include "passes/patterns/contraction.h"
+#include "passes/patterns/epilogue.h"
 #include "passes/patterns/identity.h"
 
 enum {
@@ -228,6 +229,50 @@ static bool is_tiled(ir_graph *g, ir_ref sum) {
   return pass_contraction_of(g, sum, &c) && pass_contraction_reuses(&c);
 }
 
+/* Is x made element by element of arrays in whose axes those numbered by axis[0], axis[1], ... of x follow
+ * one another, and of scalars? At most `depth` operations, one inside another, are looked at. */
+static bool follow_in_memory(ir_graph *g, ir_ref x, const uint32_t *axis, uint32_t count, int depth) {
+  const ir_node *n = ir_get(g, x);
+  uint32_t below[IR_MAX_RANK];
+  bool follow = n->op == IR_OP_STORED || (ir_ops[n->op].cls == IR_CLASS_LEAF && n->op != IR_OP_IOTA);
+  if (ir_rank(g, x) == 0) return true;
+  for (uint32_t i = 1; i < count; i++) follow = follow && axis[i] == axis[i - 1] + 1;
+  if (follow || depth == 0) return follow;
+  for (uint32_t i = 0; i < count; i++)
+    below[i] = n->op == IR_OP_PERMUTE ? (uint32_t)ir_get(g, n->src[1 + axis[i]])->arg : axis[i];
+  follow = n->op == IR_OP_PERMUTE || pass_is_elementwise(n);
+  for (uint32_t k = 0; follow && k < ir_operand_count(n); k++)
+    follow = follow_in_memory(g, n->src[k], below, count, depth - 1);
+  return follow;
+}
+
+/* A reduction over one axis in place of all, where these follow one another in memory: it has more even
+ * chunks, each of which is read in sequence. The sum of all of 59 x 13 x 512 takes 0.016 ms in place of
+ * 0.036, since of its axes the last one alone has 32. 0: there is none. */
+static ir_ref over_one_axis(ir_graph *g, ir_ref one, const sizes *s) {
+  enum { MAX_DEPTH = 8 }; /* of expressions that are looked at: each operand is visited again from each use */
+  const ir_node *n = ir_get(g, one);
+  ir_ref dims[IR_MAX_RANK], order[IR_MAX_RANK], all = ir_index(g, 1), x = n->src[0];
+  uint32_t rank = ir_rank(g, x), kept = 0;
+  if (s->count + 1 != n->nsrc || !follow_in_memory(g, x, s->reduced, s->count, MAX_DEPTH)) return 0;
+  bool is_reduced[IR_MAX_RANK] = {false};
+  for (uint32_t i = 0; i < s->count; i++) is_reduced[s->reduced[i]] = true;
+  for (uint32_t i = 0; i < rank; i++) {
+    if (is_reduced[i]) continue;
+    dims[kept] = ir_dim(g, x, i);
+    order[kept++] = ir_index(g, i);
+  }
+  ir_ref axis = ir_index(g, kept);
+  for (uint32_t i = 0; i < s->count; i++) {
+    all = pass_mul(g, all, ir_dim(g, x, s->reduced[i]));
+    order[kept + i] = ir_index(g, s->reduced[i]);
+  }
+  dims[kept] = all;
+  ir_ref flat = op_permute(g, x, order, rank);
+  flat = flat ? op_reshape_known(g, flat, dims, kept + 1) : 0;
+  return flat ? op_reduce(g, (ir_op)n->op, flat, &axis, 1, false) : 0;
+}
+
 /* The reduction of x in two steps, of the shape of `one`, the reduction in one step; that where this will do.
  */
 static ir_ref split(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one) {
@@ -247,6 +292,12 @@ static ir_ref split(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one) {
     if (s.size[p.chunked] % p.chunks) return one; /* padded products are no contraction */
   }
   if (p.chunks == 1 && p.folds == 1) return one;
+  bool apart = p.chunks > 1 && p.chunked != s.reduced[0] && !is_index_reduction;
+  ir_ref together = apart ? over_one_axis(g, one, &s) : 0;
+  if (together) {
+    made = split(g, wanted, together);
+    return made ? op_reshape_known(g, made, ir_get(g, shape)->src, ir_get(g, shape)->nsrc) : 0;
+  }
   uint32_t then, reduced_first;
   ir_ref chunked = in_chunks(g, x, is_reduced, &p, fill_of(g, op, ir_dtype_of(g, x)), &then, &reduced_first);
   if (!chunked) return 0;

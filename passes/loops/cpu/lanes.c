@@ -54,65 +54,6 @@ static usual_work work_of(loop_nest *n, const ir_ref *roots, uint32_t root_count
   return work;
 }
 
-/* Unrolls a reduction that reads its terms once: as many adjacent vectors as make long contiguous accesses,
- * with the accumulators in registers. */
-static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_count, bool is_index_reduction) {
-  int columns =
-      n->target->registers / (is_index_reduction ? 4 : 2) / (int)(reduce_count > 4 ? 4 : reduce_count);
-  while (columns > 1 && (int64_t)vector->lanes * columns > ir_bounds_of(n->g, vector->extent).hi)
-    columns /= 2;
-  vector->unroll = columns;
-}
-
-/* The only load along the columns of the nest's only reduction, if it reads rows of a large parameter in
- * sequence, each in pages of its own; 0: there is none. *row: elements from a row to the next. */
-static ir_ref load_of_far_rows(loop_nest *n, const loop_axis *columns, ir_ref reduce, int64_t *row) {
-  ir_graph *g = n->g;
-  ir_ref loads[LOOP_MAX_NODES];
-  const ir_node *r = ir_get(g, reduce);
-  uint32_t count = affine_find_range(g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_NODES), along = 0;
-  for (uint32_t i = 0; i < count; i++)
-    if (affine_depends(g, loads[i], columns->range)) loads[along++] = loads[i];
-  if (along != 1 || count == LOOP_MAX_NODES) return 0;
-  const ir_node *l = ir_get(g, loads[0]);
-  int64_t column, bytes = ir_dtypes[l->dtype].bytes;
-  bool far_rows = affine_stride(g, l->src[1], columns->range, &column) && column == 1 &&
-                  pass_about_stride(g, l->src[1], r->src[r->nsrc - 1], row) &&
-                  *row * bytes >= IR_PAGE_BYTES && ir_op_of(g, l->src[0]) == IR_OP_PARAM && l->arg == 0 &&
-                  ir_bounds_of(g, ir_src(g, l->src[0], 0)).lo > n->target->l2_bytes / bytes;
-  return far_rows ? loads[0] : 0;
-}
-
-/* Columns of far rows: those of a page, since hardware prefetchers fetch on to its end, and what they fetch
- * should be used before it is evicted. Computing must take less time than memory does. Sums that do not fit
- * in registers are in the L1 cache, each for as many terms as rows are read together, and the rows that are
- * read next are prefetched: for 8192 rows of 8192 f32 on Sapphire Rapids 24 ms with the sums in registers,
- * 20.6 with a row at a time, 16.9 with eight, 15.9 with prefetches. A vector times 4096 x 4096 f32 takes 2.0
- * ms in place of 4.7 with 256 sums in registers, times 3335 x 3768 1.8 in place of 3.3 (Zen 4). Columns that
- * are no more than registers hold stay there. */
-static void widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
-  enum {
-    MIN_BLOCKS = 4,          /* one for each of four threads */
-    MAX_COLUMN_VECTORS = 64, /* a page of the widest: code grows with them */
-    MOST_OFF = 4             /* prefetched columns may be a quarter of a block off: the others are read */
-  };
-  int bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
-  int64_t others = 1, most = ir_bounds_of(n->g, vector->extent).hi, row;
-  for (uint32_t a = 0; a < n->axis_count && others < MIN_BLOCKS; a++)
-    if (&n->axes[a] != vector) others *= ir_bounds_of(n->g, n->axes[a].extent).lo;
-  if (others < MIN_BLOCKS) most /= others > 1 ? (MIN_BLOCKS + others - 1) / others : MIN_BLOCKS;
-  ir_ref load = load_of_far_rows(n, vector, reduce, &row);
-  if (!load) return;
-  int64_t page = IR_PAGE_BYTES / bytes, wide = (most < page ? most : page) / vector->lanes;
-  if (wide > MAX_COLUMN_VECTORS) wide = MAX_COLUMN_VECTORS;
-  if (wide <= n->target->registers) return;
-  vector->unroll = (int)wide;
-  ir_bounds size = ir_bounds_of(n->g, vector->extent); /* of one that varies, rows are about so far apart */
-  if ((size.hi - size.lo) * n->strategy->spilled_terms > vector->unroll * vector->lanes / MOST_OFF) return;
-  ir_ref ahead = loop_load_ahead(n->g, load, row * n->strategy->spilled_terms, IR_NO_STREAM);
-  n->store = ahead ? pass_substitute(n->g, n->store, &load, &ahead, 1) : 0;
-}
-
 static bool may_vectorize(loop_nest *n, uint32_t axis) {
   return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
 }
@@ -129,18 +70,43 @@ static ir_ref only_swept(loop_nest *n, ir_ref term, ir_ref range) {
   return count < LOOP_MAX_NODES ? swept : 0;
 }
 
-/* Rows of a large parameter, each of a page or more, whose terms have the lanes: two are read together, in
- * two streams of hardware prefetchers, and where that was measured to gain, what memory delivers during its
+/* Do all rows share a load of the terms, as of a vector that all are multiplied with? */
+static bool share_terms(loop_nest *n, ir_ref term, ir_ref range, const loop_axis *rows) {
+  ir_ref loads[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(n->g, term, IR_OP_LOAD, loads, LOOP_MAX_NODES);
+  bool shared = false;
+  for (uint32_t i = 0; i < count; i++)
+    shared |= affine_depends(n->g, loads[i], range) && !affine_depends(n->g, loads[i], rows->range);
+  return shared;
+}
+
+/* How many rows of so many bytes are read together, each in a stream of hardware prefetchers of its own.
+ * Short rows are best read one after the other, since a stream has to begin anew with each row that does not
+ * follow the one before in memory: sums of 20000 rows of 1500 f32 take 3.6 ms, in pairs 6.9, maxima of 3816
+ * rows of 2656 0.9 and 2.1 (Zen 4, one thread); from 64 KiB on pairs are as fast, and were faster on others,
+ * as choose_streams says. But a vector that all rows are multiplied with is loaded once for several. Where
+ * the L1 cache has no room for it beside what streams through, four rows take 4.8 ms in place of 5.1 of pairs
+ * and 6.6 of single ones (6000 x 6000), 5.9 in place of 7.0 and 8.0 (4096 x 9216). Of 16 KB single rows take
+ * 5.1 ms, four 5.5. */
+static int rows_together(const loop_nest *n, int64_t row_bytes, bool shared) {
+  enum {
+    LONG_ROW = 64 << 10,   /* from which on pairs are read, as measured above */
+    REGISTERS_OF_A_ROW = 8 /* four vectors of sums, and what they are computed from */
+  };
+  if (shared) return row_bytes > n->target->l1_bytes / 4 * 3 ? n->target->registers / REGISTERS_OF_A_ROW : 1;
+  return row_bytes >= LONG_ROW ? 2 : 1;
+}
+
+/* Rows of a large parameter whose terms have the lanes: where they are long, several are read together, in as
+ * many streams of hardware prefetchers, and where that was measured to gain, what memory delivers during its
  * latency is prefetched. Sums of 256 MiB, one thread: on Sapphire Rapids 17.0 ms, with two streams 16.3, with
  * prefetches 16.4, with both 15.4; with four streams 15.9, and prefetches make that 16.3. On Zen
- * 3 12.8, 11.0, 16.8, 14.1. Other terms, as of a vector that all rows are multiplied with, are then loaded
- * once for both: a matrix of 64 MiB times a vector takes 2.5 ms in place of 3.2 there. Chains of operations
- * leave no registers to a second row. tiled: it is decided which rows are read together. */
+ * 3 12.8, 11.0, 16.8, 14.1. Chains of operations leave no registers to a second row. tiled: it is decided
+ * which rows are read together. */
 static void choose_streams(loop_nest *n, ir_ref reduce, bool tiled) {
   enum {
-    STREAMS = 2,   /* rows that are read together, as measured above */
-    MIN_PAIRS = 16 /* pairs of rows: one for each of sixteen threads, 32 streams */
-  };
+    MIN_STEPS = 4
+  }; /* of the loop over rows: one for each of four threads, which fill memory's bandwidth */
   ir_graph *g = n->g;
   const ir_node *r = ir_get(g, reduce);
   ir_ref range = r->src[r->nsrc - 1];
@@ -151,9 +117,12 @@ static void choose_streams(loop_nest *n, ir_ref reduce, bool tiled) {
   if (!load) return;
   loop_axis *rows = &n->axes[n->axis_count - 1];
   if (!tiled && affine_stride(g, ir_src(g, load, 1), rows->range, &row) &&
-      row * ir_dtypes[ir_dtype_of(g, load)].bytes >= IR_PAGE_BYTES && may_vectorize(n, n->axis_count - 1) &&
-      ir_bounds_of(g, rows->extent).lo >= MIN_PAIRS * STREAMS && work_of(n, r->src, 1).operations < MIN_AHEAD)
-    rows->unroll = STREAMS;
+      may_vectorize(n, n->axis_count - 1) && work_of(n, r->src, 1).operations < MIN_AHEAD) {
+    int together =
+        rows_together(n, row * ir_dtypes[ir_dtype_of(g, load)].bytes, share_terms(n, r->src[0], range, rows));
+    while (together > 1 && ir_bounds_of(g, rows->extent).lo < MIN_STEPS * together) together /= 2;
+    rows->unroll = together;
+  }
   if (n->target->reads_ahead) n->store = loop_sweep_ahead(n, n->store, range);
 }
 
@@ -398,9 +367,9 @@ void loop_choose_vectors(loop_nest *n) {
   } else if (triangle || !product || !loop_choose_tile(n, last, reduces[0])) {
     bool single = reduce_count == 1 && !triangle && !is_index_reduction;
     if (single && unroll_prefixes(n, last, reduces[0])) return;
-    if (!triangle) choose_columns(n, last, reduce_count, is_index_reduction);
+    if (!triangle) loop_choose_columns(n, last, reduce_count, is_index_reduction);
     if (single) loop_choose_window(n, last, reduces[0]);
-    if (single && work.operations < MIN_AHEAD) widen_columns(n, last, reduces[0]);
+    if (single && work.operations < MIN_AHEAD) loop_widen_columns(n, last, reduces[0]);
     choose_order(n, last, terms[0]);
   }
 }

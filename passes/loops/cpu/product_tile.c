@@ -251,17 +251,20 @@ static void move_columns_out(loop_nest *n, uint32_t vector, const loop_axis *row
 }
 
 /* The terms of the innermost range, if they are written out and the rows' operand is a window that slides
- * along the axis; otherwise 0. */
+ * along the axis, in steps of *apart terms; otherwise 0. */
 static int64_t window_along(loop_nest *n, const loop_axis *row, ir_ref reduce, const ir_ref *loads,
-                            uint32_t count) {
+                            uint32_t count, int64_t *apart) {
   const ir_node *r = ir_get(n->g, reduce);
   int64_t size, step, other;
   if (!ir_is_const(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0), &size) || size > LOOP_INNER_TERMS) return 0;
   for (uint32_t i = 0; i < count; i++) {
     ir_ref index = ir_src(n->g, loads[i], 1);
     if (affine_stride(n->g, index, row->range, &step) && step != 0 &&
-        affine_stride(n->g, index, r->src[r->nsrc - 1], &other) && other == step)
+        affine_stride(n->g, index, r->src[r->nsrc - 1], &other) && other != 0 && step % other == 0 &&
+        step / other > 0 && step / other < size) {
+      *apart = step / other;
       return size;
+    }
   }
   return 0;
 }
@@ -494,7 +497,8 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   loop_axis *row = loop_row_axis_of(n, vector, loads, count),
             *window = row ? NULL : loop_window_axis(n, vector, reduce, loads, count);
   if (!row && !window) return false;
-  if (row) whole.window = window_along(n, row, reduce, loads, count);
+  int64_t apart = 0, slides = row ? window_along(n, row, reduce, loads, count, &apart) : 0;
+  if (apart == 1) whole.window = slides;
   int sums = whole.rows * whole.columns, columns = whole.columns;
   bool repeatable = loop_is_repeatable(n), strides = has_strides(n, vector, loads, count);
   vector->overlaps = repeatable && strides;
@@ -519,6 +523,6 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   bool blocks = row && panel && is_box(n) && block_rows(n, vector, row, bytes, whole.terms);
   if (row && is_box(n) && !blocks)
     move_columns_out(n, (uint32_t)(vector - n->axes), row, reduce, loads, count);
-  n->store = whole.window ? fetch_windows(n, row, ahead, lane, loads, count) : ahead;
+  n->store = slides ? fetch_windows(n, row, ahead, lane, loads, count) : ahead;
   return true;
 }

@@ -57,3 +57,44 @@ $ for n in 77 n=70..77 n=1..4096; do sed "s/n=70..77/$n/" apart.vf | viewfold du
 graph @g: 4 kernels, 3 temporaries
 graph @g: 4 kernels, 3 temporaries
 graph @g: 3 kernels, 2 temporaries
+
+== a sum of columns that registers hold has them all in one loop over the rows, the last vector overlapping: 17 columns are two vectors
+<<< few.vf
+graph @few(%x: f32[1,1024], %w: f32[1024,17]) {
+  %y = matmul %x, %w
+  return %y
+}
+graph @odd(%x: f32[1,1024], %w: f32[1024,41]) {
+  %y = matmul %x, %w
+  return %y
+}
+graph @make() {
+  %i = iota axis=0 shape=[41984] dtype=f32
+  %w1 = sin %i
+  %w = reshape %w1 shape=[1024,41]
+  %x1 = shrink %w1 bounds=[[0,1024]]
+  %x = reshape %x1 shape=[1,1024]
+  return %x, %w
+}
+>>>
+$ for g in few odd; do viewfold dump --stage=loops --graph $g --target 'vector_bytes=64 registers=32' few.vf | grep -o -e 'in 0.*unroll' -e 'load p[12]'; done
+in 0..2 unroll
+load p2
+load p1
+in 0..3 unroll
+load p2
+load p1
+$ viewfold run --graph make few.vf --out x=x.npy --out w=w.npy >/dev/null
+$ for t in 'vector_bytes=64 registers=32' 'vector_bytes=32 registers=16' 'vector_bytes=16 registers=16'; do
+> viewfold run --graph odd few.vf --target "$t" --in x=x.npy --in w=w.npy --out y=$(echo $t | tr -d ' ').npy >/dev/null; done
+$ cmp vector_bytes=64registers=32.npy vector_bytes=32registers=16.npy
+$ cmp vector_bytes=64registers=32.npy vector_bytes=16registers=16.npy
+
+== columns of a large matrix are one block where its rows are a page or less, or blocks of more than half a page
+$ for n in 400 1000 1024 1600 4096; do printf 'graph @m(%%x: f32[1,4096], %%w: f32[4096,%d]) {\n  %%y = matmul %%x, %%w\n  return %%y\n}\n' $n >m.vf
+> viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' m.vf | grep -o 'split a0 [0-9]*' | head -1; done
+split a0 400
+split a0 1008
+split a0 1024
+split a0 800
+split a0 1024

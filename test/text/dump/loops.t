@@ -94,3 +94,23 @@ $ viewfold dump --stage=loops --target 'l1=1024 l2=2048 l3=65536' 'f32[1,4096].e
 $ grep -o 'stream.*' most.vf | sort -u
 stream most
 $ grep -v '^#' most.vf > kernel.vf; viewfold dump --stage=graph kernel.vf | cmp - kernel.vf
+
+== a long sum of all axes, of which the last alone has even chunks, is over one axis, whose chunks are read in sequence, permuted or not
+<<< all.vf
+graph @all(%x: f32[59,13,512]) {
+  %d = mul %x, %x
+  %y = sum %d axes=[0,1,2]
+  return %y
+}
+graph @permuted(%x: f32[59,13,512]) {
+  %v = permute %x order=[2,0,1]
+  %d = mul %v, %v
+  %y = sum %d axes=[0,1,2]
+  return %y
+}
+>>>
+$ for g in all permuted; do viewfold dump --stage=loops --graph $g --target 'vector_bytes=64 registers=32' all.vf | grep -o -e 'in 0..32 thread' -e 'ridx[0-9]*.12272'; done
+in 0..32 thread
+ridx3*12272
+in 0..32 thread
+ridx3*12272

@@ -78,10 +78,28 @@ $ viewfold dump --stage=loops --target 'registers=32 l2=2097152 l3=65536 read_pa
 ? 1
 0
 
-== rows of a large matrix, alone or times a vector, are read two at a time, and prefetched where that was measured to be faster
+== rows of a large matrix are read two at a time from 64 KiB on, shorter ones singly, and prefetched where that was measured to be faster
 <<< rows_of.vf
+graph @long(%a: f32[64,16384]) {
+  %y = sum %a axes=[1]
+  return %y
+}
 graph @sum(%a: f32[64,4096]) {
   %y = sum %a axes=[1]
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --graph long --target 'l2=524288 read_ahead=1' rows_of.vf | grep -o -e 'split.*' -e 'load.*'
+split a0 2; unroll a0.1; thread a0.0
+load p1[[..]] ahead 512 : f32
+$ viewfold dump --stage=loops --graph sum --target 'l2=524288 read_ahead=1' rows_of.vf | grep -o -e 'nest.*' -e 'load.*'
+nest 0: thread a0
+load p1[[..]] ahead 512 : f32
+
+== rows times a vector that has no room in the L1 cache beside them are read four at a time, so that it is loaded once for all
+<<< rows_by.vf
+graph @long(%a: f32[64,8192], %x: f32[8192]) {
+  %y = matmul %a, %x
   return %y
 }
 graph @vector(%a: f32[64,4096], %x: f32[4096]) {
@@ -89,13 +107,12 @@ graph @vector(%a: f32[64,4096], %x: f32[4096]) {
   return %y
 }
 >>>
-$ viewfold dump --stage=loops --graph sum --target 'l2=524288 read_ahead=1' rows_of.vf | grep -o -e 'split.*' -e 'load.*'
-split a0 2; unroll a0.1; thread a0.0
-load p1[[..]] ahead 512 : f32
-$ viewfold dump --stage=loops --graph vector --target 'l2=524288' rows_of.vf | grep -o -e 'split.*' -e 'load.*'
-split a0 2; unroll a0.1; thread a0.0
+$ viewfold dump --stage=loops --graph long --target 'l1=32768 l2=524288 registers=32' rows_by.vf | grep -o -e 'split.*' -e 'load.*'
+split a0 4; unroll a0.1; thread a0.0
 load p2[[..]] : f32
 load p1[[..]] : f32
+$ viewfold dump --stage=loops --graph vector --target 'l1=32768 l2=524288 registers=32' rows_by.vf | grep -o 'nest.*'
+nest 0: thread a0
 
 == no non-temporal prefetch where rows are so short that the sums themselves are stored non-temporally
 <<< short.vf

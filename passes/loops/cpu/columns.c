@@ -1,0 +1,90 @@
+/* Reductions whose lanes run along the elements of the result, the columns, and that read their terms once:
+ * how many columns are computed together. */
+#include "cpu.h"
+
+#include "passes/index/index.h"
+
+/* Vectors of sums that registers hold. */
+static int64_t held_vectors(const loop_nest *n) { return n->target->registers - LOOP_SPARE_REGISTERS; }
+
+void loop_choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_count, bool is_index_reduction) {
+  int columns =
+      n->target->registers / (is_index_reduction ? 4 : 2) / (int)(reduce_count > 4 ? 4 : reduce_count);
+  while (columns > 1 && (int64_t)vector->lanes * columns > ir_bounds_of(n->g, vector->extent).hi)
+    columns /= 2;
+  vector->unroll = columns;
+}
+
+/* Vectors that hold all columns, whose number is known, if these are contiguous in all that is read, and the
+ * last vector may overlap the one before; else 0. */
+static int64_t vectors_of_all(loop_nest *n, const loop_axis *vector, ir_ref reduce) {
+  ir_ref loads[LOOP_MAX_NODES];
+  int64_t size, step;
+  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, LOOP_MAX_NODES);
+  if (!ir_is_const(n->g, vector->extent, &size) || count == LOOP_MAX_NODES) return 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (!affine_stride(n->g, ir_src(n->g, loads[i], 1), vector->range, &step) || (step != 0 && step != 1))
+      return 0;
+  if (size % vector->lanes && !loop_is_repeatable(n)) return 0;
+  return (size + vector->lanes - 1) / vector->lanes;
+}
+
+/* The only load along the columns of the nest's only reduction, if it reads rows of a large parameter in
+ * sequence; 0: there is none. *row: elements from a row to the next. */
+static ir_ref load_of_rows(loop_nest *n, const loop_axis *columns, ir_ref reduce, int64_t *row) {
+  ir_graph *g = n->g;
+  ir_ref loads[LOOP_MAX_NODES];
+  const ir_node *r = ir_get(g, reduce);
+  uint32_t count = affine_find_range(g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_NODES), along = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (affine_depends(g, loads[i], columns->range)) loads[along++] = loads[i];
+  if (along != 1 || count == LOOP_MAX_NODES) return 0;
+  const ir_node *l = ir_get(g, loads[0]);
+  int64_t column, bytes = ir_dtypes[l->dtype].bytes;
+  bool rows = affine_stride(g, l->src[1], columns->range, &column) && column == 1 &&
+              pass_about_stride(g, l->src[1], r->src[r->nsrc - 1], row) &&
+              ir_op_of(g, l->src[0]) == IR_OP_PARAM && l->arg == 0 &&
+              ir_bounds_of(g, ir_src(g, l->src[0], 0)).lo > n->target->l2_bytes / bytes;
+  return rows ? loads[0] : 0;
+}
+
+/* Blocks of the columns, for threads: MIN_BLOCKS with the other axes, or fewer, if they were no more than
+ * registers hold, or than half a page. */
+static int64_t blocks_of(const loop_nest *n, const loop_axis *vector, int bytes) {
+  enum { MIN_BLOCKS = 4 }; /* one for each of four threads */
+  int64_t others = 1, columns = ir_bounds_of(n->g, vector->extent).hi;
+  for (uint32_t a = 0; a < n->axis_count && others < MIN_BLOCKS; a++)
+    if (&n->axes[a] != vector) others *= ir_bounds_of(n->g, n->axes[a].extent).lo;
+  int64_t blocks = others > 1 ? (MIN_BLOCKS + others - 1) / others : MIN_BLOCKS;
+  while (blocks > 1 && (columns / blocks / vector->lanes <= held_vectors(n) ||
+                        columns / blocks * bytes <= IR_PAGE_BYTES / 2))
+    blocks /= 2;
+  return blocks;
+}
+
+void loop_widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
+  enum {
+    MAX_COLUMN_VECTORS = 64, /* a page of the widest: code grows with them */
+    MOST_OFF = 4             /* prefetched columns may be a quarter of a block off: the others are read */
+  };
+  int bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
+  int64_t row, all = vectors_of_all(n, vector, reduce), held = held_vectors(n),
+               blocks = blocks_of(n, vector, bytes), most = ir_bounds_of(n->g, vector->extent).hi / blocks,
+               page = IR_PAGE_BYTES / bytes;
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (&n->axes[a] != vector && n->axes[a].unroll > 1) return; /* windows share what they load */
+  ir_ref load = load_of_rows(n, vector, reduce, &row);
+  if (all > 1 && all <= (load ? held : n->target->registers / 2)) {
+    vector->unroll = (int)all, vector->overlaps = true;
+    return;
+  }
+  int64_t wide = (most < page ? most : page) / vector->lanes;
+  if (blocks == 1 && all == wide + 1) wide = all;
+  if (wide > MAX_COLUMN_VECTORS) wide = MAX_COLUMN_VECTORS;
+  if (!load || wide <= held) return;
+  vector->unroll = (int)wide, vector->overlaps = wide == all;
+  ir_bounds size = ir_bounds_of(n->g, vector->extent); /* of one that varies, rows are about so far apart */
+  if ((size.hi - size.lo) * n->strategy->spilled_terms > vector->unroll * vector->lanes / MOST_OFF) return;
+  ir_ref ahead = loop_load_ahead(n->g, load, row * n->strategy->spilled_terms, IR_NO_STREAM);
+  n->store = ahead ? pass_substitute(n->g, n->store, &load, &ahead, 1) : 0;
+}
