@@ -233,7 +233,7 @@ $(O)/runtime/cache/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/sour
   -DVIEWFOLD_LLVM_ID=\"$$(LC_ALL=C readelf -n "$$(cat $(LLVM_FILE))" 2>/dev/null | sed -n 's/.*Build ID: //p')\"
 $(O)/frontend/cli/bench/oracle%.o $(O)/frontend/cli/bench/stream.o: EXTRA = -O3
 # Recording and folding a chain: 9.8 us, and 10.9 with -O2.
-$(addprefix $(O)/,ir/bounds.o ir/graph.o ir/order.o passes/index/%.o passes/fold/%.o passes/view/%.o): EXTRA = $(if $(SAN),,-O3)
+$(addprefix $(O)/,ir/bounds.o ir/graph.o ir/order.o ir/reach.o passes/index/%.o passes/fold/%.o passes/view/%.o): EXTRA = $(if $(SAN),,-O3)
 $(O)/test/%.o: EXTRA = -Wno-unused-parameter
 TEST_OBJ = $(addprefix $(O)/test/,unit/%.o property/%.o campaign/%.o prove/%.o)
 # Under a sanitizer, where optimization takes longest, also what is called seldom.

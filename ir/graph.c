@@ -128,17 +128,8 @@ void ir_graph_free(ir_graph *g) {
   ir_sharding_forget(g);
   ir_free(g->mem, g->bounds, g->bounds_cap * sizeof *g->bounds);
   ir_free(g->mem, g->bounds_known, g->bounds_cap);
+  ir_walk_free(g);
   *g = (ir_graph){.mem = g->mem, .error = g->error};
-}
-
-static unsigned lowest_bit(uint64_t bits) {
-#if defined(__GNUC__)
-  return (unsigned)__builtin_ctzll(bits);
-#else
-  unsigned at = 0;
-  for (; !(bits & 1); bits >>= 1) at++;
-  return at;
-#endif
 }
 
 static inline bool is_equal(const ir_node *a, const ir_node *b) {
@@ -148,6 +139,13 @@ static inline bool is_equal(const ir_node *a, const ir_node *b) {
   uint32_t i = 0;
   while (i < a->nsrc && a->src[i] == b->src[i]) i++;
   return i == a->nsrc;
+}
+
+/* ir_node.holds of a node with these sources. */
+static uint8_t holds_of(const ir_graph *g, ir_op op, const ir_ref *src, uint32_t nsrc) {
+  uint8_t holds = ir_holds_bit(op);
+  for (uint32_t i = 0; i < nsrc && op != IR_OP_FUNC; i++) holds |= ir_get(g, src[i])->holds;
+  return holds;
 }
 
 /* Adds the node, which the graph does not have yet. */
@@ -164,6 +162,7 @@ static ir_ref add_node(ir_graph *g, const ir_node *like) {
   *node = *like;
   node->src = copy;
   node->order = ir_order_of(g, (ir_op)like->op, like->arg, copy, like->nsrc);
+  node->holds = holds_of(g, (ir_op)like->op, copy, like->nsrc);
   if (g->causes) *ir_cause_at(g, ref) = g->causes->current;
   return ref;
 }
@@ -174,7 +173,7 @@ static ir_ref intern(ir_graph *g, const ir_node *like) {
   for (uint32_t at = like->hash & g->table_mask;; at = (at + 1) & g->table_mask) {
     const struct ir_table_line *line = &g->table[at];
     for (uint32_t like_it = ir_table_like(line, tag); like_it; like_it &= like_it - 1) {
-      ir_ref ref = line->refs[lowest_bit(like_it)];
+      ir_ref ref = line->refs[ir_lowest_bit(like_it)];
       if (is_equal(ir_get(g, ref), like)) return ref;
     }
     if (line->used < IR_LINE_NODES) return add_node(g, like);
@@ -319,135 +318,7 @@ size_t ir_name_length(const ir_graph *g, int64_t name) {
   return name >= 0 && (size_t)name < g->name_count ? g->names[name]->length : 0;
 }
 
-/* walking and copying */
-
-/* A bitmap over refs, in time proportional to what is marked. The bitmap is divided into lines of eight words
- * (one cache line); a bit in `lines` says that the line has been cleared, which happens at its first mark. */
-enum { LINE_WORDS = 8, LINE_BITS = 9 }; /* 2^9 refs */
-
-typedef struct marks {
-  uint64_t *lines, *words;
-} marks;
-
-static bool is_marked(const marks *m, ir_ref ref) {
-  size_t line = ref >> LINE_BITS;
-  return m->lines && m->lines[line >> 6] >> (line & 63) & 1 && m->words[ref >> 6] >> (ref & 63) & 1;
-}
-
-/* False if it was marked before. */
-static inline bool set_mark(const marks *m, ir_ref ref) {
-  size_t line = ref >> LINE_BITS;
-  uint64_t *lines = &m->lines[line >> 6], *word = &m->words[ref >> 6], bit = (uint64_t)1 << (ref & 63);
-  if (!(*lines >> (line & 63) & 1)) {
-    *lines |= (uint64_t)1 << (line & 63);
-    memset(m->words + line * LINE_WORDS, 0, LINE_WORDS * sizeof *word);
-  } else if (*word & bit) {
-    return false;
-  }
-  *word |= bit;
-  return true;
-}
-
-/* Words for refs up to `top`: those of `lines`, then the bitmap. */
-static size_t mark_lines(ir_ref top) { return ((size_t)top >> LINE_BITS >> 6) + 1; }
-static size_t mark_words(ir_ref top) {
-  return mark_lines(top) + (((size_t)top >> LINE_BITS) + 1) * LINE_WORDS;
-}
-
-static bool marks_open(const ir_graph *g, ir_ref top, marks *out) {
-  out->lines = ir_alloc(g->mem, mark_words(top) * sizeof *out->lines);
-  if (!out->lines) return false;
-  out->words = out->lines + mark_lines(top);
-  memset(out->lines, 0, mark_lines(top) * sizeof *out->lines);
-  return true;
-}
-
-static void marks_close(const ir_graph *g, ir_ref top, marks *m) {
-  ir_free(g->mem, m->lines, mark_words(top) * sizeof *m->lines);
-}
-
-/* Marks ref and appends it to the list, unless it is marked. */
-static bool mark_node(const ir_graph *g, ir_ref ref, const marks *seen, ir_ref **list, size_t *count,
-                      size_t *cap) {
-  if (!set_mark(seen, ref)) return true;
-  if (!ir_reserve(g->mem, (void **)list, cap, *count + 1, sizeof **list)) return false;
-  (*list)[(*count)++] = ref;
-  return true;
-}
-
-typedef struct reach {
-  const ir_graph *g;
-  bool inside;  /* enter functions */
-  ir_ref floor; /* sources of older nodes are not followed */
-  marks seen, stops;
-} reach;
-
-/* The marked refs, ascending. */
-static void list_marked(const marks *m, ir_ref top, ir_ref *out) {
-  for (size_t p = 0; p < mark_lines(top); p++)
-    for (uint64_t lines = m->lines[p]; lines; lines &= lines - 1) {
-      size_t first = (p * 64 + lowest_bit(lines)) * LINE_WORDS;
-      for (size_t w = first; w < first + LINE_WORDS; w++)
-        for (uint64_t left = m->words[w]; left; left &= left - 1)
-          *out++ = (ir_ref)(w * 64 + lowest_bit(left));
-    }
-}
-
-static bool list_reachable(const reach *r, ir_ref top, const ir_ref *roots, size_t n, ir_ref **out,
-                           size_t *count, size_t *cap) {
-  bool done = true;
-  for (size_t i = 0; i < n && done; i++)
-    if (roots[i]) done = mark_node(r->g, roots[i], &r->seen, out, count, cap);
-  for (size_t i = 0; i < *count && done; i++) {
-    ir_ref ref = (*out)[i];
-    const ir_node *node = ir_get(r->g, ref);
-    bool closed = (node->op == IR_OP_FUNC && !r->inside) || ref < r->floor || is_marked(&r->stops, ref);
-    for (uint32_t k = 0; k < (closed ? 0 : node->nsrc) && done; k++)
-      done = mark_node(r->g, node->src[k], &r->seen, out, count, cap);
-  }
-  if (done) list_marked(&r->seen, top, *out);
-  return done;
-}
-
-static ir_status reach_all(reach r, const ir_ref *roots, size_t n, const ir_ref *stops, size_t stop_count,
-                           ir_ref **out, size_t *count, size_t *cap) {
-  *count = 0;
-  ir_ref top = 0;
-  for (size_t i = 0; i < n; i++) top = roots[i] > top ? roots[i] : top;
-  bool done = marks_open(r.g, top, &r.seen) && (!stop_count || marks_open(r.g, top, &r.stops));
-  for (size_t i = 0; i < stop_count && done; i++)
-    if (stops[i] <= top) set_mark(&r.stops, stops[i]);
-  done = done && list_reachable(&r, top, roots, n, out, count, cap);
-  marks_close(r.g, top, &r.seen);
-  marks_close(r.g, top, &r.stops);
-  return done ? IR_OK : ir_fail(r.g->error, IR_ERR_MEMORY, "out of memory traversing a graph");
-}
-
-ir_status ir_reachable(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
-                       size_t *cap) {
-  return reach_all((reach){.g = g}, roots, n, NULL, 0, out, count, cap);
-}
-
-ir_status ir_reachable_inside(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
-                              size_t *cap) {
-  return reach_all((reach){.g = g, .inside = true}, roots, n, NULL, 0, out, count, cap);
-}
-
-ir_status ir_reachable_above(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref floor,
-                             const ir_ref *stops, size_t stop_count, ir_ref **out, size_t *count,
-                             size_t *cap) {
-  return reach_all((reach){.g = g, .floor = floor}, roots, n, stops, stop_count, out, count, cap);
-}
-
-size_t ir_find_ref(const ir_ref *ascending, size_t count, ir_ref ref) {
-  size_t lo = 0, hi = count;
-  while (lo < hi) {
-    size_t middle = lo + (hi - lo) / 2;
-    if (ascending[middle] < ref) lo = middle + 1;
-    else hi = middle;
-  }
-  return lo;
-}
+/* copying */
 
 static bool arg_is_name(ir_op op) {
   return op == IR_OP_INPUT || op == IR_OP_VAR || op == IR_OP_DATA || op == IR_OP_RESOURCE ||

@@ -67,7 +67,8 @@ typedef struct ir_node {
   uint8_t op;    /* ir_op */
   uint8_t dtype; /* ir_dtype */
   uint8_t weak;  /* an untyped constant, which takes the other operand's dtype */
-  uint8_t reserved;
+  uint8_t holds; /* the bits of ir_holds_bit of the node and of all nodes that it is made of; those in a
+                    function do not count */
   uint32_t nsrc;
   const ir_ref *src;
   int64_t arg;
@@ -95,6 +96,13 @@ typedef struct ir_observer {
   bool validities; /* build a node for `given` where the condition is no node yet; if false, `given` may be 0
                       there as well */
 } ir_observer;
+
+/* Which nodes a walk has met (reach.c): by ref, the number of the last walk that met it. */
+typedef struct ir_walk {
+  uint32_t *met, number;
+  struct ir_visit *stack;
+  size_t cap, stack_cap;
+} ir_walk;
 
 /* Folding the corpus asks for a constant index 199 times a chain, of which 173 are found in 32 places. */
 enum { IR_RECENT = 32 };
@@ -129,6 +137,7 @@ typedef struct ir_graph {
   struct ir_sharding *sharding;     /* mesh and specs of values (mesh/sharding.h); NULL: there is no mesh */
   struct ir_causes *causes;         /* which statements nodes are for (cause.h); NULL: nobody asks */
   ir_task *task;                    /* once it ends, no node can be made; NULL: nobody can end it */
+  ir_walk walk;                     /* what a walk over nodes works on */
   ir_ref indices[IR_RECENT]; /* constants of dtype index made last, by the low bits of their values; or 0 */
 } ir_graph;
 
@@ -168,6 +177,32 @@ static inline ir_dtype ir_dtype_of(const ir_graph *graph, ir_ref ref) {
 }
 static inline ir_ref ir_src(const ir_graph *graph, ir_ref ref, uint32_t i) {
   return ir_get(graph, ref)->src[i];
+}
+
+/* A bit for each of some groups of operations that passes look for in kernels, and one for all others. */
+enum {
+  IR_HOLDS_RANGE = 1,
+  IR_HOLDS_LOAD = 2,
+  IR_HOLDS_REDUCE = 4,
+  IR_HOLDS_DIVISION = 8, /* FLOORDIV, MOD */
+  IR_HOLDS_COMPARE = 16,
+  IR_HOLDS_LIMIT = 32, /* MIN, BOUND, LOCAL */
+  IR_HOLDS_VAR = 64,
+  IR_HOLDS_OTHER = 128
+};
+static inline uint8_t ir_holds_bit(ir_op op) {
+  switch ((int)op) {
+  case IR_OP_RANGE: return IR_HOLDS_RANGE;
+  case IR_OP_LOAD: return IR_HOLDS_LOAD;
+  case IR_OP_REDUCE: return IR_HOLDS_REDUCE;
+  case IR_OP_FLOORDIV:
+  case IR_OP_MOD: return IR_HOLDS_DIVISION;
+  case IR_OP_MIN:
+  case IR_OP_BOUND:
+  case IR_OP_LOCAL: return IR_HOLDS_LIMIT;
+  case IR_OP_VAR: return IR_HOLDS_VAR;
+  default: return ir_ops[op].cls == IR_CLASS_COMPARE ? IR_HOLDS_COMPARE : IR_HOLDS_OTHER;
+  }
 }
 
 /* order.c: an order of nodes that does not depend on the order in which they were made. Sources come before
@@ -288,6 +323,7 @@ void ir_print_type(const ir_graph *graph, ir_ref ref, ir_text *out); /* "f32[480
 /* ir/verify/verify.c: checks every node reachable from root against its level's rules */
 ir_status ir_verify(ir_graph *graph, ir_ref root, int level, ir_error *error);
 
+/* reach.c */
 /* The refs reachable from roots, in ascending order, which is a topological order. *out is allocated from
  * graph->mem with capacity *cap. ir_reachable lists a FUNC but not what is inside it; ir_reachable_inside
  * enters functions. */
@@ -310,6 +346,14 @@ size_t ir_find_ref(const ir_ref *ascending, size_t count, ir_ref ref);
 ir_status ir_reachable_above(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref floor,
                              const ir_ref *stops, size_t stop_count, ir_ref **out, size_t *count,
                              size_t *cap);
+
+/* The nodes that root is made of, itself included, whose operation is `op` or, for IR_OP_COUNT, one with a
+ * bit of `holds`, which has the bit of op: at most `room` of them, in the order of ir_reachable_in_order.
+ * Only what holds such operations is visited. None when memory is short. */
+uint32_t ir_find_below(ir_graph *graph, ir_ref root, uint8_t holds, ir_op op, ir_ref *out, uint32_t room);
+/* Is the node one of those that root is made of, or root? */
+bool ir_is_below(ir_graph *graph, ir_ref root, ir_ref node);
+void ir_walk_free(ir_graph *graph);
 
 /* function.c: functions and the nodes that call them. A function consists of values that depend on its
  * parameters and on constants (CONST, DATA, IOTA, VAR); whatever else it needs is passed to it. Several

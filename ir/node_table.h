@@ -19,6 +19,17 @@ struct ir_table_line {
   ir_ref refs[IR_LINE_NODES];
 };
 
+/* The number of the lowest bit that is set. */
+static inline unsigned ir_lowest_bit(uint64_t bits) {
+#if defined(__GNUC__)
+  return (unsigned)__builtin_ctzll(bits);
+#else
+  unsigned at = 0;
+  for (; !(bits & 1); bits >>= 1) at++;
+  return at;
+#endif
+}
+
 /* The byte of a hash that is kept in the line. */
 static inline uint8_t ir_table_tag(uint32_t hash) { return (uint8_t)(hash >> 24); }
 

@@ -110,7 +110,6 @@ void alternatives_free_piece(pass_alternatives *a, alternatives_piece *p) {
 static void note_order(void *user, pass_sum_order sum) { alternatives_order_add(user, sum); }
 
 bool alternatives_shape(pass_alternatives *a, size_t number, alternatives_piece *p) {
-  pass_kernel_time time;
   pass_shaping shaping = {.user = &p->order, .ordered = note_order};
   p->ns = -1;
   p->order.count = 0;
@@ -118,8 +117,14 @@ bool alternatives_shape(pass_alternatives *a, size_t number, alternatives_piece 
   alternatives_show_own(a, &p->step, true);
   bool good = a->lower(a->user, &p->shaped, number, &shaping);
   alternatives_show_own(a, &p->step, false);
-  if (good && pass_kernel_time_of(a->g, p->shaped.kernel, a->target, &time)) p->ns = time.ns;
   return good;
+}
+
+bool alternatives_time(pass_alternatives *a, alternatives_piece *p) {
+  pass_kernel_time time;
+  if (p->ns < 0 && p->shaped.kernel && pass_kernel_time_of(a->g, p->shaped.kernel, a->target, &time))
+    p->ns = time.ns;
+  return p->ns >= 0;
 }
 
 /* trials */
@@ -144,34 +149,6 @@ static bool made_before(const pass_alternatives *a, const ir_step *reader, ir_st
   return false;
 }
 
-/* Stores the value for trial. False where that cannot be compared, or changes the order of a sum. */
-static bool try_value(pass_alternatives *a, size_t number, const alternatives_piece *fused, ir_ref value,
-                      trial *t) {
-  *t = (trial){.value = {value, (uint32_t)a->plan->slot_count}};
-  t->made = made_before(a, &fused->step, &t->value);
-  if (!alternatives_reader_of(a, &fused->step, &t->value, &t->reader.step) ||
-      !alternatives_shape(a, number, &t->reader))
-    return false;
-  t->ns = t->reader.ns;
-  if (t->reader.ns < 0 || (t->reader.ns > fused->ns && !a->always)) return false;
-  if (!t->made) {
-    if (!alternatives_step_of(a, &fused->step, t->value, true, &t->below.step) ||
-        !alternatives_shape(a, number, &t->below))
-      return false;
-    t->ns += t->below.ns;
-  }
-  return (t->made || t->below.ns >= 0) && alternatives_order_keeps(&fused->order, &t->reader.order) &&
-         alternatives_order_keeps(&fused->order, &t->below.order);
-}
-
-bool alternatives_list(pass_alternatives *a, const alternatives_piece *fused) {
-  alternatives_show_own(a, &fused->step, true);
-  bool listed = alternatives_find_fused(a, &fused->step);
-  alternatives_show_own(a, &fused->step, false);
-  bool far = fused->ns > FAR * a->fused.least_ns && fused->ns - a->fused.least_ns > MIN_NS;
-  return listed && (far || a->always);
-}
-
 /* Does the trial take less time, or, as times are estimates, about as much with less memory? */
 static bool is_better(pass_alternatives *a, const trial *t, const trial *best) {
   const ir_graph *g = a->g;
@@ -181,15 +158,55 @@ static bool is_better(pass_alternatives *a, const trial *t, const trial *best) {
   return t->ns * (bytes < others ? 1 : ALIKE) < best->ns * (bytes > others ? 1 : ALIKE);
 }
 
+/* Stores the value for trial. False where that cannot be compared, changes the order of a sum, or is no
+ * better than `best`: of two kernels, the one that reads the value is made first, and tells it alone for
+ * most.
+ */
+static bool try_value(pass_alternatives *a, size_t number, const alternatives_piece *fused, ir_ref value,
+                      const trial *best, trial *t) {
+  *t = (trial){.value = {value, (uint32_t)a->plan->slot_count}};
+  t->made = made_before(a, &fused->step, &t->value);
+  if (!alternatives_reader_of(a, &fused->step, &t->value, &t->reader.step) ||
+      !alternatives_shape(a, number, &t->reader))
+    return false;
+  if (!alternatives_order_keeps(&fused->order, &t->reader.order) || !alternatives_time(a, &t->reader))
+    return false;
+  t->ns = t->reader.ns;
+  if ((t->ns > fused->ns && !a->always) || (best->value.node && !is_better(a, t, best))) return false;
+  if (t->made) return true;
+  if (!alternatives_step_of(a, &fused->step, t->value, true, &t->below.step) ||
+      !alternatives_shape(a, number, &t->below) ||
+      !alternatives_order_keeps(&fused->order, &t->below.order) || !alternatives_time(a, &t->below))
+    return false;
+  t->ns += t->below.ns;
+  return !best->value.node || is_better(a, t, best);
+}
+
+bool alternatives_list(pass_alternatives *a, const alternatives_piece *fused) {
+  alternatives_show_own(a, &fused->step, true);
+  bool listed = alternatives_find_fused(a, &fused->step);
+  alternatives_show_own(a, &fused->step, false);
+  return listed;
+}
+
+bool alternatives_is_far(pass_alternatives *a, alternatives_piece *fused) {
+  if (!alternatives_time(a, fused)) return false;
+  double least = a->fused.least_ns;
+  return a->always || (fused->ns > FAR * least && fused->ns - least > MIN_NS);
+}
+
 /* The best of the values that promise most; none: value.node is 0. */
-static void best_trial(pass_alternatives *a, size_t number, const alternatives_piece *fused, trial *best) {
+static void best_trial(pass_alternatives *a, size_t number, alternatives_piece *fused, trial *best) {
   ir_ref values[ALTERNATIVES_TRIED];
+  bool promise;
   *best = (trial){0};
-  bool listed = alternatives_list(a, fused), very_far = fused->ns > VERY_FAR * a->fused.least_ns;
-  uint32_t count = listed ? alternatives_candidates(a, very_far, values, ALTERNATIVES_TRIED) : 0;
+  if (!alternatives_list(a, fused)) return;
+  uint32_t count = alternatives_candidates(a, values, ALTERNATIVES_TRIED, &promise);
+  if (!count || !alternatives_is_far(a, fused)) return;
+  if (!promise && !a->always && fused->ns <= VERY_FAR * a->fused.least_ns) return;
   for (uint32_t i = 0; i < count && !a->g->error->status; i++) {
     trial t;
-    if (try_value(a, number, fused, values[i], &t) && (!best->value.node || is_better(a, &t, best))) {
+    if (try_value(a, number, fused, values[i], best, &t)) {
       free_trial(a, best);
       *best = t;
     } else {
@@ -257,7 +274,7 @@ bool pass_alternatives_compare(pass_alternatives *a, size_t number) {
   while (good && count) {
     alternatives_piece *last = &pieces[count - 1];
     trial t = {0};
-    if (stored < ALTERNATIVES_STORED && last->ns >= 0) best_trial(a, number, last, &t);
+    if (stored < ALTERNATIVES_STORED) best_trial(a, number, last, &t);
     if (t.value.node && alternatives_gain(a, last, t.ns)) {
       stored++;
       good = take_trial(a, pieces, &count, &t);

@@ -64,7 +64,7 @@ typedef struct alternatives_order {
 typedef struct alternatives_piece {
   ir_step step;   /* as the plan has it */
   ir_step shaped; /* with its loops */
-  double ns;      /* below 0: not known */
+  double ns;      /* predicted; below 0: not known, or not yet */
   alternatives_order order;
 } alternatives_piece;
 
@@ -104,11 +104,15 @@ bool alternatives_copy_step(pass_alternatives *a, const ir_step *from, const ir_
 bool alternatives_step_of(pass_alternatives *a, const ir_step *from, ir_stored value, bool own, ir_step *to);
 /* Sets or clears slot_of for what is in memory for the step alone. */
 void alternatives_show_own(pass_alternatives *a, const ir_step *step, bool stored);
-/* Makes the loops of p->step and predicts their time. False where no loops can be made of it. */
+/* Makes the loops of p->step. False where no loops can be made of it. */
 bool alternatives_shape(pass_alternatives *a, size_t number, alternatives_piece *p);
+/* Sets p->ns where the loops are made and it is not known yet; false where it cannot be predicted. */
+bool alternatives_time(pass_alternatives *a, alternatives_piece *p);
 void alternatives_free_piece(pass_alternatives *a, alternatives_piece *p);
-/* Lists what is fused into the piece. Is it predicted to take so long that alternatives are looked at? */
+/* Lists what is fused into the piece; false where nothing is to be compared. */
 bool alternatives_list(pass_alternatives *a, const alternatives_piece *fused);
+/* Is the piece, which was listed, predicted to take so long that alternatives are looked at? */
+bool alternatives_is_far(pass_alternatives *a, alternatives_piece *fused);
 /* Are kernels that take so long better by a margin? */
 bool alternatives_gain(const pass_alternatives *a, const alternatives_piece *fused, double ns);
 bool alternatives_add_slot(pass_alternatives *a, ir_ref value); /* false when memory is short */
@@ -120,9 +124,9 @@ bool alternatives_apart(pass_alternatives *a, size_t number, alternatives_piece 
 /* candidates.c */
 /* Lists what is fused into the step; false where nothing is to be compared. */
 bool alternatives_find_fused(pass_alternatives *a, const ir_step *step);
-/* The values that promise most, best first; returns how many. very_far: of those that promise nothing, if all
- * do. */
-uint32_t alternatives_candidates(pass_alternatives *a, bool very_far, ir_ref *values, uint32_t room);
+/* The values that promise most, best first; returns how many. *promise: they promise something; none does
+ * otherwise. */
+uint32_t alternatives_candidates(pass_alternatives *a, ir_ref *values, uint32_t room, bool *promise);
 
 /* reader.c */
 /* The step, which is the one that was listed, with the value in memory: without those values of a row group

@@ -15,7 +15,8 @@ static uint32_t list_values(const ir_row_group *row_group, const ir_fused_value 
 }
 
 /* Makes a kernel of each value, those that only a local held in slots that the plan does not have yet.
- * Returns the time of all; below 0: they cannot be compared, or add up a sum in another order. */
+ * Returns the time of all; below 0: they cannot be compared, add up a sum in another order, or gain nothing.
+ */
 static double make_apart(pass_alternatives *a, size_t number, const alternatives_piece *group,
                          const ir_fused_value **values, uint32_t count, alternatives_piece *made) {
   uint32_t fresh = (uint32_t)a->plan->slot_count;
@@ -25,10 +26,11 @@ static double make_apart(pass_alternatives *a, size_t number, const alternatives
     bool local = values[i]->slot == UINT32_MAX;
     ir_stored value = {values[i]->value, local ? fresh++ : values[i]->slot};
     alternatives_piece *p = &made[i];
-    if (!alternatives_step_of(a, from, value, local, &p->step) || !alternatives_shape(a, number, p))
+    if (!alternatives_step_of(a, from, value, local, &p->step) || !alternatives_shape(a, number, p) ||
+        !alternatives_order_keeps(&group->order, &p->order) || !alternatives_time(a, p))
       return -1;
-    if (p->ns < 0 || !alternatives_order_keeps(&group->order, &p->order)) return -1;
     ns += p->ns;
+    if (!alternatives_gain(a, group, ns)) return -1;
     from = &p->step;
   }
   return ns;
@@ -38,7 +40,7 @@ bool alternatives_apart(pass_alternatives *a, size_t number, alternatives_piece 
   alternatives_piece made[ALTERNATIVES_APART], *group = &pieces[0];
   const ir_fused_value *values[ALTERNATIVES_APART];
   uint32_t members = list_values(&group->step.row_group, values, ALTERNATIVES_APART);
-  if (members < 2 || group->ns < 0 || !alternatives_list(a, group)) return true;
+  if (members < 2 || !alternatives_list(a, group) || !alternatives_is_far(a, group)) return true;
   for (uint32_t i = 0; i < members; i++) made[i] = (alternatives_piece){.ns = -1};
   double ns = make_apart(a, number, group, values, members, made);
   bool good = !a->g->error->status;

@@ -351,7 +351,7 @@ static ir_ref best_beside(const pass_alternatives *a, const ir_ref *values, uint
   return best;
 }
 
-uint32_t alternatives_candidates(pass_alternatives *a, bool very_far, ir_ref *values, uint32_t room) {
+uint32_t alternatives_candidates(pass_alternatives *a, ir_ref *values, uint32_t room, bool *promise) {
   double all = 0, bytes = moved_bytes(a);
   uint32_t count = 0;
   bool reduces = has_reduction(a), irregular = false,
@@ -368,7 +368,8 @@ uint32_t alternatives_candidates(pass_alternatives *a, bool very_far, ir_ref *va
     any |= f->tried && f->promise > 0;
   }
   for (uint32_t i = 0; i < a->fused.count; i++)
-    a->fused.nodes[i].tried &= a->always || (any ? a->fused.nodes[i].promise > 0 : very_far);
+    a->fused.nodes[i].tried &= a->always || !any || a->fused.nodes[i].promise > 0;
+  *promise = any;
   for (ir_ref best; count < room && (best = best_beside(a, values, count)) != 0;) values[count++] = best;
   return count;
 }

@@ -4,14 +4,7 @@
 #include <string.h>
 
 uint32_t affine_find_range(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint32_t room) {
-  ir_ref *live = NULL;
-  size_t count = 0, cap = 0;
-  uint32_t found = 0;
-  if (ir_reachable_in_order(g, &root, 1, &live, &count, &cap) == IR_OK)
-    for (size_t i = 0; i < count && found < room; i++)
-      if (ir_op_of(g, live[i]) == op) out[found++] = live[i];
-  ir_free(g->mem, live, cap * sizeof *live);
-  return found;
+  return ir_find_below(g, root, ir_holds_bit(op), op, out, room);
 }
 
 bool *affine_always_needed(ir_graph *g, const ir_ref *roots, uint32_t root_count, const ir_ref *live,
@@ -28,16 +21,7 @@ bool *affine_always_needed(ir_graph *g, const ir_ref *roots, uint32_t root_count
   return usual;
 }
 
-bool affine_depends(ir_graph *g, ir_ref root, ir_ref range) {
-  if (root <= range) return root == range; /* sources are older */
-  ir_ref *live = NULL;
-  size_t count = 0, cap = 0;
-  bool known = ir_reachable_above(g, &root, 1, range, NULL, 0, &live, &count, &cap) == IR_OK;
-  size_t at = known ? ir_find_ref(live, count, range) : 0;
-  bool depends = known && at < count && live[at] == range;
-  ir_free(g->mem, live, cap * sizeof *live);
-  return depends;
-}
+bool affine_depends(ir_graph *g, ir_ref root, ir_ref range) { return ir_is_below(g, root, range); }
 
 bool affine_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *stride) {
   const ir_node *n = ir_get(g, index);

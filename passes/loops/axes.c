@@ -1,6 +1,7 @@
 /* Axes of a kernel: finding them, and collapsing those that every access traverses as one. */
 #include "loops.h"
 
+#include "ir/arith.h"
 #include "passes/index/index.h"
 
 #include <string.h>
@@ -104,9 +105,15 @@ static int64_t division_cost(ir_graph *g, ir_ref r) {
 
 /* Over all that the root is made of. */
 static int64_t sum_over(ir_graph *g, ir_ref root, int64_t (*of)(ir_graph *, ir_ref)) {
-  ir_ref *live = NULL;
+  enum { COSTLY = IR_HOLDS_DIVISION | IR_HOLDS_COMPARE };
+  ir_ref *live = NULL, some[LOOP_MAX_NODES];
   size_t count = 0, cap = 0;
   int64_t sum = 0;
+  if (!(ir_get(g, root)->holds & COSTLY)) return 0;
+  count = ir_find_below(g, root, COSTLY, IR_OP_COUNT, some, LOOP_MAX_NODES);
+  for (size_t i = 0; i < count; i++) sum += of(g, some[i]);
+  if (count < LOOP_MAX_NODES) return sum;
+  sum = 0;
   if (ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK)
     for (size_t i = 0; i < count; i++) sum += of(g, live[i]);
   ir_free(g->mem, live, cap * sizeof *live);
@@ -122,6 +129,41 @@ static ir_ref merged_root(ir_graph *g, ir_ref root, ir_ref outer, ir_ref inner, 
   *merged = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_get(g, outer)->arg, &extent, 1);
   ir_ref now[] = {pass_div(g, *merged, size), pass_mod(g, *merged, size)};
   return *merged && now[0] && now[1] ? pass_substitute(g, root, (ir_ref[]){outer, inner}, now, 2) : 0;
+}
+
+/* Does no division below root depend on the two ranges, so that all are left when these are merged? */
+static bool keeps_divisions(ir_graph *g, ir_ref root, ir_ref outer, ir_ref inner) {
+  ir_ref found[LOOP_MAX_NODES];
+  uint32_t count = ir_find_below(g, root, IR_HOLDS_DIVISION, IR_OP_COUNT, found, LOOP_MAX_NODES);
+  bool keeps = count < LOOP_MAX_NODES;
+  for (uint32_t i = 0; i < count && keeps; i++)
+    keeps = !affine_depends(g, found[i], outer) && !affine_depends(g, found[i], inner);
+  return keeps;
+}
+
+/* Is a quotient of the merged range left in an index that moves by a along outer and by b along inner, of
+ * `size` elements? Along range r it moves by b*r + (a - b*size)*(r//size). */
+static bool divides_index(ir_graph *g, ir_ref index, ir_ref outer, ir_ref inner, int64_t size) {
+  int64_t a, b, row;
+  return affine_stride(g, index, outer, &a) && affine_stride(g, index, inner, &b) &&
+         ir_mul_ok(b, size, &row) && a != row;
+}
+
+/* Is it certain, before the two ranges are merged, that divisions cost more afterwards? A quotient that is
+ * left costs more than all conditions that might be rounded less. */
+static bool costs_more_merged(ir_graph *g, ir_ref root, ir_ref outer, ir_ref inner) {
+  ir_ref found[LOOP_MAX_NODES];
+  int64_t rows, size;
+  if (!ir_is_const(g, ir_src(g, outer, 0), &rows) || !ir_is_const(g, ir_src(g, inner, 0), &size) ||
+      rows < 2 || size < 2 || !keeps_divisions(g, root, outer, inner) ||
+      ir_find_below(g, root, IR_HOLDS_COMPARE, IR_OP_COUNT, found, LOOP_MAX_NODES) == LOOP_MAX_NODES)
+    return false;
+  if (ir_op_of(g, root) == IR_OP_STORE && divides_index(g, ir_src(g, root, 1), outer, inner, size))
+    return true;
+  uint32_t count = affine_find_range(g, root, IR_OP_LOAD, found, LOOP_MAX_NODES);
+  for (uint32_t i = 0; i < count; i++)
+    if (divides_index(g, ir_src(g, found[i], 1), outer, inner, size)) return true;
+  return false;
 }
 
 /* Has every load below root that moves along a or b a smaller stride along `a` than along `b`, and not 0? */
@@ -196,13 +238,15 @@ static bool order_ranges(ir_graph *g, ir_ref *src, uint32_t *count) {
 
 static bool merge_ranges(ir_graph *g, ir_ref *src, uint32_t *count) {
   uint32_t before = *count;
+  int64_t least = loop_division_cost(g, src[0]), cost;
   for (uint32_t i = 1; i + 1 < *count;) {
-    ir_ref merged, body = merged_root(g, src[0], src[i], src[i + 1], &merged);
-    if (!body || loop_division_cost(g, body) > loop_division_cost(g, src[0])) {
+    bool apart = costs_more_merged(g, src[0], src[i], src[i + 1]);
+    ir_ref merged, body = apart ? 0 : merged_root(g, src[0], src[i], src[i + 1], &merged);
+    if (!body || (cost = loop_division_cost(g, body)) > least) {
       i++;
       continue;
     }
-    src[0] = body, src[i] = merged;
+    src[0] = body, src[i] = merged, least = cost;
     memmove(src + i + 1, src + i + 2, (--*count - i - 1) * sizeof *src);
   }
   return *count != before;
@@ -231,11 +275,18 @@ bool loop_merge_pair(loop_nest *n, uint32_t axis) {
 
 void loop_merge_axes(loop_nest *n, bool tiled) {
   int64_t (*cost)(ir_graph *, ir_ref) = tiled ? one_division : division_cost;
+  int64_t least = n->axis_count > 1 ? sum_over(n->g, n->store, cost) : 0, merged;
   for (uint32_t i = 0; i + 1 < n->axis_count;) {
-    loop_nest before = *n;
-    if (loop_is_ordered(n, i) == loop_is_ordered(n, i + 1) && loop_merge_pair(n, i) &&
-        sum_over(n->g, n->store, cost) <= sum_over(n->g, before.store, cost))
+    if (loop_is_ordered(n, i) != loop_is_ordered(n, i + 1) ||
+        costs_more_merged(n->g, n->store, n->axes[i].range, n->axes[i + 1].range)) {
+      i++;
       continue;
+    }
+    loop_nest before = *n;
+    if (loop_merge_pair(n, i) && (merged = sum_over(n->g, n->store, cost)) <= least) {
+      least = merged;
+      continue;
+    }
     *n = before;
     i++;
   }

@@ -273,17 +273,16 @@ static bool loses_sequence(ir_graph *g, ir_ref sum, ir_ref reordered_sum) {
  * other one of 3072 columns of bytes take 2.9 times as long as the product and a copy. */
 static bool gathers_columns(ir_graph *g, ir_ref sum, ir_ref reordered_sum) {
   pass_contraction own, other;
-  if (!pass_contraction_of(g, sum, &own) || !pass_contraction_in_sequence(&own) ||
-      !pass_contraction_of(g, reordered_sum, &other) || pass_contraction_in_sequence(&other))
+  double all = pass_elements(g, ir_src(g, sum, 0)), wanted = pass_elements(g, ir_src(g, reordered_sum, 0));
+  if (all + PASS_TRANSPOSE_COST * pass_elements(g, reordered_sum) >= PASS_GATHERED_COST * wanted ||
+      !pass_contraction_of(g, sum, &own) || !pass_contraction_in_sequence(&own))
     return false;
   uint32_t axis = own.rank;
   while (axis-- > 0 && (own.reduced >> axis & 1 || own.size[axis] == 1)) {}
   const pass_operand *columns = &own.operand[own.operand[1].varies >> axis & 1];
   int64_t rows = pass_contraction_size(&own, ~own.reduced & ~columns->varies);
-  double all = (double)pass_contraction_size(&own, UINT32_MAX),
-         wanted = (double)pass_contraction_size(&other, UINT32_MAX);
-  return rows < PASS_REUSE_GATHERED &&
-         all + PASS_TRANSPOSE_COST * pass_elements(g, reordered_sum) < PASS_GATHERED_COST * wanted;
+  return rows < PASS_REUSE_GATHERED && pass_contraction_of(g, reordered_sum, &other) &&
+         !pass_contraction_in_sequence(&other);
 }
 
 /* The first node of the path, with its views before the sum or, where these would join rows and columns or

@@ -2,10 +2,11 @@
 """The same bits for any number of threads and every description of a machine, on every workload.
 
     same_bits.py [--viewfold CMD] [--threads 1,2,4] [--targets] [ID ...]
+    same_bits.py --graphs N [--seed N] [--build build] [--threads 1,2,4] [--targets]
 
-Runs each graph of frontend/workloads on the same random inputs with each number of threads, and with --targets compiled
-for each description of TARGETS as well, with the numbers of threads in turn. Compares the bytes of all results. Exit
-status 1 when some differ.
+Runs each graph of frontend/workloads, or so many of the graphs that stored.py draws, on the same random inputs with each
+number of threads, and with --targets compiled for each description of TARGETS as well, with the numbers of threads in
+turn. Compares the bytes of all results. Exit status 1 when some differ.
 """
 import argparse
 import glob
@@ -20,7 +21,14 @@ import tempfile
 
 import numpy as np
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "conform")]
+
+from binding import Context, Refused  # noqa: E402
+from storing.maker import draw_graph  # noqa: E402
+from storing.measure import Program, draw  # noqa: E402
+from storing.rows import ROWS, STARTS  # noqa: E402
 
 SSE = "vector_bytes=16 registers=16 masks=0"
 AVX2 = "vector_bytes=32 registers=16"
@@ -56,11 +64,45 @@ def result(command, threads, target, name, folder):
         return f.read()
 
 
+def results_of(context, graph, types, inputs):
+    program = Program(context, graph.text(), types, graph.outputs, inputs)
+    try:
+        program.run()
+        return [a.tobytes() for a in program.arrays]
+    finally:
+        program.close()
+
+
+def drawn(options, runs):
+    """Status 1 where a graph has other bits in a run of [(threads, arguments)] than in the first one."""
+    contexts = [Context(options.build, threads=threads, target=target[1] if target else None) for threads, target in runs]
+    differ = refused = 0
+    for seed in range(options.seed, options.seed + options.graphs):
+        try:
+            graph = draw_graph(contexts[0], seed, ROWS, STARTS)
+            types = graph.types(contexts[0])
+            inputs = [draw(n, *types[n], k) for k, n in enumerate(graph.params)]
+            first, *others = [results_of(c, graph, types, inputs) for c in contexts]
+        except Refused as why:
+            refused += 1
+            print(f"seed {seed}: refused: {why}", flush=True)
+            continue
+        wrong = [run for run, made in zip(runs[1:], others) if made != first]
+        differ += bool(wrong)
+        if wrong:
+            print(f"seed {seed}: other bits {wrong}", flush=True)
+    print(f"{options.graphs - refused} graphs with {options.threads} threads and for {len(runs)} runs each, {refused} refused: {differ} differ")
+    return 1 if differ else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--viewfold", default=f"{ROOT}/build/viewfold")
     parser.add_argument("--threads", default="1,2,4")
     parser.add_argument("--targets", action="store_true")
+    parser.add_argument("--graphs", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--build", default=f"{ROOT}/build")
     parser.add_argument("ids", nargs="*", metavar="ID")
     options = parser.parse_args()
     threads = [int(t) for t in options.threads.split(",")]
@@ -68,6 +110,8 @@ def main():
     runs = [(t, []) for t in threads]
     if options.targets:
         runs += [(threads[i % len(threads)], ["--target", text]) for i, text in enumerate(TARGETS)]
+    if options.graphs:
+        return drawn(options, runs)
     differ = []
     for name in names:
         with tempfile.TemporaryDirectory(prefix="viewfold-bits-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:

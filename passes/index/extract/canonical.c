@@ -167,7 +167,7 @@ static bool proves_quotient(pass_build *b, ir_ref q, int64_t by, pass_linear *sm
   pass_linear apart = *smaller;
   if (of != ALL) {
     if (!pass_linear_term(b->g, &apart, q, -by)) return false;
-    in = cheapest_bounds(b, &apart);
+    in = cheapest_bounds(b, &apart, CHEAPEST_NONE_TAKEN, by);
   }
   if (in.lo < -CHEAPEST_LARGEST || in.hi > CHEAPEST_LARGEST || in.hi - in.lo >= by) return false;
   int64_t least = -in.lo, most = by - 1 - in.hi;
@@ -190,7 +190,7 @@ static bool step_at_multiple(pass_build *b, pass_linear *n, int64_t d, int64_t *
   if ((k % d == 0 && g == 1) || g < 1) return false;
   plain.constant = 0;
   for (uint32_t i = 0; i < plain.count; i++) plain.term[i].coef /= g;
-  pass_interval in = cheapest_bounds(b, &plain);
+  pass_interval in = cheapest_bounds(b, &plain, CHEAPEST_NONE_TAKEN, INT64_MAX);
   if (in.lo < -CHEAPEST_LARGEST || in.hi > CHEAPEST_LARGEST) return false;
   int64_t low = ir_floor_div(g * in.lo + k, d), step = -ir_floor_div(k - d * (low + 1), g);
   if (ir_floor_div(g * in.hi + k, d) != low + 1 || step < 1) return false;

@@ -1,6 +1,8 @@
 /* The cheapest form of an access: index and validity together. */
 #include "cheapest.h"
 
+#include "ir/arith.h"
+
 enum {
   /* quotients of which loops find axes in any form; of more, the form that is printed has to lead back to the
    * canonical one, or is that one */
@@ -86,13 +88,24 @@ bool cheapest_offer(cheapest_search *s, ir_ref index, ir_ref valid) {
   return cheapest_keep(s, roots[0], roots[1]);
 }
 
-pass_interval cheapest_bounds(pass_build *b, const pass_linear *form) {
+/* Do the ends differ by `most` or more, even if moved inwards by so many values? */
+static bool is_wide(pass_interval r, int64_t moved, int64_t most) {
+  int64_t apart;
+  return ir_sub_ok(r.hi, r.lo, &apart) && apart - moved >= most;
+}
+
+pass_interval cheapest_bounds(pass_build *b, const pass_linear *form, pass_interval taken, int64_t most) {
   pass_interval r;
   if (cheapest_every_point(b, form, &r)) return r;
   r = pass_linear_bounds(b, form);
-  if (!b->facts || r.lo == INT64_MIN || r.hi == INT64_MAX) return r;
-  for (int k = 0; k < TIGHTEN && r.lo < r.hi && pass_linear_never(b, form, r.lo, r.lo); k++) r.lo++;
-  for (int k = 0; k < TIGHTEN && r.lo < r.hi && pass_linear_never(b, form, r.hi, r.hi); k++) r.hi--;
+  if (!b->facts || r.lo == INT64_MIN || r.hi == INT64_MAX || is_wide(r, 2 * TIGHTEN, most)) return r;
+  for (int k = 0; k < TIGHTEN && r.lo < r.hi && r.lo != taken.lo && pass_linear_never(b, form, r.lo, r.lo);
+       k++)
+    r.lo++;
+  if (is_wide(r, TIGHTEN, most)) return r;
+  for (int k = 0; k < TIGHTEN && r.lo < r.hi && r.hi != taken.hi && pass_linear_never(b, form, r.hi, r.hi);
+       k++)
+    r.hi--;
   return r;
 }
 

@@ -8,6 +8,8 @@
 
 /* Coefficients, divisors and bounds of forms that are rewritten: products of two fit an int64_t. */
 enum { CHEAPEST_LARGEST = 1 << 30 /* squared: 2^60 */ };
+/* No value is known to be taken. */
+#define CHEAPEST_NONE_TAKEN ((pass_interval){INT64_MAX, INT64_MIN})
 enum { CHEAPEST_NEAR = 4 };    /* divisors on either side of one that are tried for it [1 in tests] */
 enum { CHEAPEST_CLAUSES = 8 }; /* of a validity that gets others [5 in tests] */
 
@@ -79,13 +81,13 @@ bool cheapest_same_quotient(pass_build *b, const pass_linear *n, int64_t d, cons
  * mean that it is not known. */
 bool cheapest_is_canonical(ir_graph *g, ir_ref valid, ir_ref canonical);
 /* cheapest.c: the interval of a form's values under b's facts, its ends moved inwards as far as few proofs
- * show. */
-pass_interval cheapest_bounds(pass_build *b, const pass_linear *form);
+ * show. taken: an interval of which the form takes both ends where the facts hold, or CHEAPEST_NONE_TAKEN.
+ * Ends that differ by `most` or more whatever is shown stay where they are. */
+pass_interval cheapest_bounds(pass_build *b, const pass_linear *form, pass_interval taken, int64_t most);
 
-/* known.c: replaces index and validity by what the table has for them; false where that is nothing. A NULL
- * table has nothing. */
-bool access_known(pass_known_access *table, ir_ref *index, ir_ref *valid);
+/* known.c: replaces index and validity by what the table has for them; false where that is nothing. */
+bool access_known(const pass_access_table *table, ir_ref *index, ir_ref *valid);
 /* Keeps an answer until another takes its place; none is kept where memory is short. */
-void access_keep(const ir_mem *mem, pass_known_access **table, pass_known_access access);
+void access_keep(const ir_mem *mem, pass_access_table *table, pass_known_access access);
 
 #endif

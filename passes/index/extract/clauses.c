@@ -103,14 +103,15 @@ static bool add_bounds(cheapest_search *s, const pass_linear *form, const clause
   pass_facts facts;
   pass_linear plain = *form;
   plain.constant = 0;
-  pass_interval all = pass_linear_bounds(&b, &plain), in;
+  pass_interval all = pass_linear_bounds(&b, &plain), taken, in;
   ir_ref given = clauses_join(g, from), node = pass_linear_plain(g, &plain);
   if (!given || !node || s->proofs == 0 || plain.count == 0) return false;
   s->proofs--;
   pass_facts_read(&b, given, &facts);
   if (facts.never) return false;
   b.facts = &facts;
-  in = cheapest_bounds(&b, &plain);
+  cheapest_sampled_interval(s->samples, &plain, sampled_valid(s, from, from->count), &taken);
+  in = cheapest_bounds(&b, &plain, taken, INT64_MAX);
   *to = *from;
   if (in.lo == INT64_MIN || in.hi >= INT64_MAX - 1) return false;
   ir_op first = in.lo == in.hi && in.lo > all.lo && in.hi < all.hi ? IR_OP_EQ : IR_OP_GE;

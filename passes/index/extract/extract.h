@@ -39,8 +39,12 @@ bool pass_canonical_access(ir_graph *g, ir_ref *index, ir_ref *valid);
 typedef struct pass_known_access {
   ir_ref index, valid, index_to, valid_to; /* index 0: none */
 } pass_known_access;
+typedef struct pass_access_table {
+  pass_known_access *entries;
+  uint32_t cap, kept; /* kept: how often an answer was */
+} pass_access_table;
 typedef struct pass_known_accesses {
-  pass_known_access *extracted, *canonical; /* hash tables; NULL before the first one */
+  pass_access_table extracted, canonical;
 } pass_known_accesses;
 void pass_known_accesses_free(const ir_mem *mem, pass_known_accesses *known);
 

@@ -86,7 +86,7 @@ static void keep_canonical_validity(ir_graph *g, pass_known_accesses *known, ir_
 
 static bool extract_access(ir_graph *g, pass_known_accesses *known, ir_ref *index, ir_ref *valid) {
   pass_known_access access = {.index = *index, .valid = *valid};
-  if (access_known(known->extracted, index, valid)) return true;
+  if (access_known(&known->extracted, index, valid)) return true;
   if (!pass_extract_access(g, index, valid)) return false;
   access.index_to = *index, access.valid_to = *valid;
   access_keep(g->mem, &known->extracted, access);
@@ -97,8 +97,8 @@ static bool extract_access(ir_graph *g, pass_known_accesses *known, ir_ref *inde
 static bool canonical_access(ir_graph *g, pass_known_accesses *known, ir_ref *index, ir_ref *valid) {
   pass_known_access access = {.index = *index, .valid = *valid};
   ir_ref same = *valid;
-  if (access_known(known->canonical, index, valid)) return true;
-  if (!access_known(known->canonical, &same, valid)) *valid = cheapest_canonical_validity(g, *valid);
+  if (access_known(&known->canonical, index, valid)) return true;
+  if (!access_known(&known->canonical, &same, valid)) *valid = cheapest_canonical_validity(g, *valid);
   *index = *valid ? cheapest_canonical_index(g, *index, *valid) : 0;
   access.index_to = *index, access.valid_to = *valid;
   if (*index) access_keep(g->mem, &known->canonical, access);

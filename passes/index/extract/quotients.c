@@ -130,7 +130,7 @@ static bool offer_remainder(cheapest_search *s, pass_build *b, const pass_linear
   bool sampled = cheapest_sampled_interval(s->samples, &w, s->sampled_valid, &in);
   if (s->proofs == 0 || (sampled && in.hi - in.lo >= by)) return true;
   s->proofs--;
-  in = cheapest_bounds(b, &w);
+  in = cheapest_bounds(b, &w, in, by);
   if (in.lo < -CHEAPEST_LARGEST || in.hi > CHEAPEST_LARGEST || in.hi - in.lo >= by) return true;
   return offer_shifts(s, &u, &r, by, sign, in) &&
          (pass_linear_same(&u, &positive) || offer_shifts(s, &positive, &r, by, sign, in));
