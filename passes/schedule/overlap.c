@@ -6,7 +6,8 @@
 
 enum { MOST_IN_PROGRESS = 8 }; /* of which some go in pieces: a device keeps RT_TRANSFERS */
 
-enum { WORK_PER_NS = 200 };         /* because steps of a small network took 150 to 250 a thread */
+enum { WORK_PER_NS = 200 }; /* because steps of a small network took 150 to 250 a thread */
+enum { PATIENCE = 2 };      /* so many times as long more, because other devices may be late: 1 waited more */
 enum { MOST_ELEMENTS = INT32_MAX }; /* because sizes may have no other bound; others arrive at no time */
 
 /* What the steps that were put off do with a slot. */
@@ -23,7 +24,8 @@ typedef struct overlapper {
   const ir_step *in_progress[MOST_IN_PROGRESS];
   uint32_t in_progress_count;
   ir_link link;
-  int64_t now, arrives[MOST_IN_PROGRESS]; /* by the link and the work of kernels, ns; those in progress */
+  /* by the link and the work of kernels, ns: when those in progress arrive, and when they surely have */
+  int64_t now, arrives[MOST_IN_PROGRESS], is_there[MOST_IN_PROGRESS];
   ir_line line;
   bool failed;
 } overlapper;
@@ -103,6 +105,7 @@ static void add_wait(overlapper *o) {
   if (o->arrives[0] < INT64_MAX && o->arrives[0] > o->now) o->now = o->arrives[0];
   memmove(o->in_progress, o->in_progress + 1, --o->in_progress_count * sizeof *o->in_progress);
   memmove(o->arrives, o->arrives + 1, o->in_progress_count * sizeof *o->arrives);
+  memmove(o->is_there, o->is_there + 1, o->in_progress_count * sizeof *o->is_there);
   wait.kind = IR_STEP_WAIT;
   wait.own_stored = NULL, wait.own_count = 0;
   uint32_t *slots = ir_alloc(o->plan->mem, 2 * sizeof *slots);
@@ -121,7 +124,9 @@ static void copy_step(overlapper *o, const ir_step *s) {
   append(o, s);
   if (s->kind == IR_STEP_KERNEL) o->now += time_of(o, s);
   if (s->kind != IR_STEP_EXCHANGE) return;
-  o->arrives[o->in_progress_count] = arrival_of(o, s);
+  int64_t at = arrival_of(o, s);
+  o->arrives[o->in_progress_count] = at;
+  o->is_there[o->in_progress_count] = at < INT64_MAX ? at + PATIENCE * (at - o->now) : at;
   o->in_progress[o->in_progress_count++] = s;
   if (is_barrier(o, s)) wait_for_all(o);
 }
@@ -135,7 +140,7 @@ static size_t copy_ready(overlapper *o, const ir_step **list, size_t count) {
   o->input_put_off = false;
   for (size_t i = 0; i < count && !o->failed; i++) {
     bool exchanges = list[i]->kind == IR_STEP_EXCHANGE;
-    if (wanted && !exchanges && o->in_progress_count && o->arrives[0] <= o->now) {
+    if (wanted && !exchanges && o->in_progress_count && o->is_there[0] <= o->now) {
       memmove(list + kept, list + i, (count - i) * sizeof *list);
       return kept + count - i;
     }

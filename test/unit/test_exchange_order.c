@@ -106,17 +106,17 @@ static void test_barriers(void **state) {
   becomes("K10 X28 K30", "K10 X28 W28 K30");
 }
 
-/* What another exchange needs is waited for when it should be there: by the link after 10 + 1 + 4 us. */
+/* What another exchange needs is waited for after three times what it takes by the link, 10 + 1 + 4 us. */
 static void test_rounds(void **state) {
   (void)state;
   const ir_link link = {1e-5, 1e-6, 1e-9};
   const char rounds[] = "K10 X21 K32 X43 K50 K60 K70", late[] = "K10 X21 K50 K60 K70 W21 K32 X43 W43";
   becomes(rounds, late);
   becomes_on(link, 0, false, rounds, late);
-  becomes_on(link, 1 << 21, false, rounds, "K10 X21 K50 K60 W21 K32 X43 K70 W43"); /* of 10 us each */
-  becomes_on(link, 1 << 22, false, rounds, "K10 X21 K50 W21 K32 X43 K60 K70 W43");
+  becomes_on(link, 1 << 23, false, rounds, "K10 X21 K50 K60 W21 K32 X43 K70 W43"); /* of 42 us each */
+  becomes_on(link, 1 << 24, false, rounds, "K10 X21 K50 W21 K32 X43 K60 K70 W43");
   /* where nothing but kernels needs it, there is nothing to gain */
-  becomes_on(link, 1 << 22, false, "K10 X21 K32 K50 K60", "K10 X21 K50 K60 W21 K32");
+  becomes_on(link, 1 << 24, false, "K10 X21 K32 K50 K60", "K10 X21 K50 K60 W21 K32");
 }
 
 /* Few are in progress at a time. */
