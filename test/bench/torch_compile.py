@@ -17,7 +17,8 @@ transformers.
 Compiling is the first call: what dynamo and AOTAutograd trace, then what the back end makes of it; of viewfold, the second
 number is its own part. Gradients are compared with those of float64, relative to the largest. Where viewfold's are further
 than 1e-4, as where an input of a ReLU is within rounding of 0 and its slope the other one, it is said how far eager ones are;
-those of float64 whose layers' results are rounded to float32, once each, which says how far one rounding moves them; and viewfold's in float64.
+those of float64 but for convolutions and linear layers, which torch computes in float32; those of float64 whose layers' results
+are rounded to float32, once each, as sums without error would be; and viewfold's in float64.
 --seed: of weights and arguments.
 """
 
@@ -38,7 +39,9 @@ import torch
 import torchvision
 import transformers as hf
 from torch import nn
+from torch.nn.utils.stateless import _reparametrize_module
 
+PRODUCTS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.ConvTranspose2d)
 TURN_SECONDS, GROUP_SECONDS, FAR = 0.02, 0.0005, 1e-4
 
 
@@ -105,6 +108,20 @@ def rounded(module, given, made):
         return made + (made.detach().float().double() - made.detach())
 
 
+def in_float32(module, given, made):
+    """The layer's result as torch computes it in float32, with its slopes."""
+    with _reparametrize_module(module, {name: p.float() for name, p in module.named_parameters()}):
+        return module.forward(*(x.float() for x in given)).double()
+
+
+def hooked(model, kinds, hook):
+    """The model, whose layers of these kinds have the hook."""
+    for layer in model.modules():
+        if isinstance(layer, kinds) and not list(layer.children()):
+            layer.register_forward_hook(hook)
+    return model
+
+
 def differences(found, eager, compiled, model, arguments):
     """From the gradients of float64. compiled: of a model, a function."""
     wide = copy.deepcopy(model).double()
@@ -113,11 +130,10 @@ def differences(found, eager, compiled, model, arguments):
     if ours <= FAR:
         return f"{ours:.1e}"
     in_float64 = worst(float64_step(wide, arguments, compiled(wide)), exact)
-    for layer in wide.modules():
-        if not list(layer.children()):
-            layer.register_forward_hook(rounded)
-    best = worst(float64_step(wide, arguments), exact)
-    return f"{ours:.1e} (eager {worst(eager, exact):.1e}, layers rounded {best:.1e}, in float64 {in_float64:.1e})"
+    moved = {name: worst(float64_step(hooked(copy.deepcopy(wide), kinds, hook), arguments), exact) for name, kinds, hook in
+             (("products in float32", PRODUCTS, in_float32), ("layers rounded", nn.Module, rounded))}
+    return (f"{ours:.1e} (eager {worst(eager, exact):.1e}, " + ", ".join(f"{name} {far:.1e}" for name, far in moved.items()) +
+            f", in float64 {in_float64:.1e})")
 
 
 def without_dropout(model):
