@@ -64,9 +64,10 @@ void cc_prune(tx_emitter *e, ir_text *text) {
   const char *begin = ir_text_get(text), *end = begin + text->len;
   names n = {.cap = 16};
   while (n.cap < 2 * count_names(begin) + 2) n.cap *= 2;
-  char *kept = ir_alloc(e->nest->mem, text->len + 1), *to = kept + text->len;
+  char *kept = ir_alloc(e->nest->mem, text->len + 1);
   n.at = ir_alloc(e->nest->mem, n.cap * sizeof *n.at);
   if (kept && n.at && !text->failed) {
+    char *to = kept + text->len;
     memset(n.at, 0, n.cap * sizeof *n.at);
     for (const char *next = end, *line; next > begin; next = line) {
       for (line = next - 1; line > begin && line[-1] != '\n';) line--;

@@ -108,7 +108,8 @@ static const char *storage_text(tx_emitter *e, ir_ref ref, ir_dtype dtype) {
 /* The number of the variable of `count` elements whose element k is `text`; -1 if `text` is no such
  * element. */
 static int64_t variable_of(const char *text, uint32_t count, uint32_t k) {
-  unsigned of, number, element, end = 0;
+  unsigned of, number, element;
+  int end = 0;
   int read = sscanf(text, "as_ushort%u(v%u).s%u%n", &of, &number, &element, &end);
   return read == 3 && of == count && element == k && !text[end] ? (int64_t)number : -1;
 }

@@ -22,7 +22,9 @@
  * predicted times are within a factor of 1.5 of those measured for nearly all kernels. */
 static const double FAR = 1.6;
 /* The same where values are tried though none promises anything: what a kernel loses then is not told from
- * the graph, such as lanes. */
+ * the graph, such as lanes. Of the workloads and 120 random graphs of 20 to 200 operations, 2 in its place
+ * changes seven, to 0.89 to 1.00 of the time (Zen 4, one thread), but the passes take 3 to 10 % longer;
+ * without such trials seven change, one of them to 1.48 times. */
 static const double VERY_FAR = 4;
 /* How many times an alternative's time: what was predicted to gain 1.13 and 1.16 times gained 1.3 and 1.8. */
 static const double MIN_GAIN = 1.1;

@@ -42,7 +42,10 @@ enum {
 };
 /* Elements that a register tile makes of one that it loads: it has 4 rows at least (docs/contractions.md). */
 static const double TILE_REUSE = 4;
-static const double MIN_GAIN = 1.25; /* costs are estimates */
+/* Costs are estimates. Of the workloads and 120 random graphs of 20 to 200 operations 1.0 in its place
+ * changes 44, 1.6 51; of 24 of them that were measured (Zen 4, one thread) 16 take as long within 3 %, and
+ * neither number is better for the others. */
+static const double MIN_GAIN = 1.25;
 /* Evaluations of each element from which on a value is stored here, if it is no epilogue of a reduction.
  * Where two kernels read it, scheduling decides: they may become one (passes/fuse/stored.c, row_group.c). */
 static const double MIN_TIMES = 3;

@@ -262,6 +262,8 @@ def pictures(browser, folder, out):
 
 def main(arguments):
     browser, compared = Chromium(), 0
+    tried = CHAINS[::2] if os.environ.get("TEST_LEVEL") == "test" else CHAINS
+    least = 40 * len(tried)
     try:
         if arguments == ["--probe"]:
             return 0
@@ -269,7 +271,7 @@ def main(arguments):
             chain = "photo.vf"
             try:
                 check_graph_chains(browser, folder)
-                for chain, sizes in CHAINS:
+                for chain, sizes in tried:
                     compared += check_chain(browser, chain, sizes, folder)
             except (Failure, ValueError) as failure:
                 print(f"{chain}: {failure}")
@@ -283,8 +285,8 @@ def main(arguments):
         print(f"the page asked for {url}")
     for error in dict.fromkeys(browser.errors):
         print(f"an error in the page: {error}")
-    print(f"{len(CHAINS)} chains, {compared} elements compared" if compared >= 500 else f"only {compared} elements")
-    return 1 if fetched or browser.errors or compared < 500 else 0
+    print(f"{len(tried)} chains, {compared} elements compared" if compared >= least else f"only {compared} elements")
+    return 1 if fetched or browser.errors or compared < least else 0
 
 
 if __name__ == "__main__":

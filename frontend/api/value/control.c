@@ -132,8 +132,9 @@ static bool call_function(control *k, int number, vf_function f, void *user, con
                           size_t result_count, ir_ref *out) {
   vf_graph *g = k->c.graph;
   size_t room = k->count + result_count, first = first_reference(k);
-  vf_value *values = ir_alloc(k->mem, room * sizeof *values), *results = values + k->count;
+  vf_value *values = ir_alloc(k->mem, room * sizeof *values);
   if (!values) return no_memory(k);
+  vf_value *results = values + k->count;
   for (size_t i = 0; i < k->count; i++)
     if (i < first || i >= k->carry_count)
       values[i < first ? i : i - k->references] = fe_vmap_value(g, params[i]);

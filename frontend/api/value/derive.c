@@ -101,11 +101,12 @@ static bool grad_leaves(fe_call *c, vf_value output, const fe_leaves *from, cons
         c, "the tree of gradients has %zu leaves, that of parameters %zu; both must have the same form",
         to->count, from->count);
   size_t room = 2 * from->count * sizeof(vf_value);
-  vf_value *values = ir_alloc(c->ir->mem, room), *gradients = values + from->count;
+  vf_value *values = ir_alloc(c->ir->mem, room);
   if (!values) {
     ir_fail(&c->graph->error, IR_ERR_MEMORY, "grad: out of memory for the leaves of a tree");
     return false;
   }
+  vf_value *gradients = values + from->count;
   for (size_t i = 0; i < from->count; i++) values[i] = *from->items[i].value;
   vf_grad(output, (int)from->count, values, gradients);
   for (size_t i = 0; i < to->count; i++) *to->items[i].value = gradients[i];
