@@ -1,8 +1,6 @@
 /* Nodes, strides and extents of index expressions. */
 #include "affine.h"
 
-#include <string.h>
-
 uint32_t affine_find_range(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint32_t room) {
   return ir_find_below(g, root, ir_holds_bit(op), op, out, room);
 }
@@ -11,7 +9,7 @@ bool *affine_always_needed(ir_graph *g, const ir_ref *roots, uint32_t root_count
                            size_t count) {
   bool *usual = ir_alloc(g->mem, g->count);
   if (!usual) return NULL;
-  memset(usual, 0, g->count);
+  for (size_t i = 0; i < count; i++) usual[live[i]] = false;
   for (uint32_t i = 0; i < root_count; i++) usual[roots[i]] = true;
   for (size_t i = count; i-- > 0;) {
     const ir_node *n = ir_get(g, live[i]);

@@ -13,8 +13,8 @@ bool affine_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *stride);
 /* Nodes of op reachable from root, ascending, at most `room` of them. */
 uint32_t affine_find_range(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint32_t room);
 /* Array of g->count flags, by ref: the nodes that the roots need if no IR_OP_RARE takes its rare value
- * (source 1). `live`: the nodes reachable from the roots, in topological order. The caller frees the array;
- * NULL when memory is short. */
+ * (source 1). `live`: the nodes reachable from the roots, in topological order; of others nothing is said.
+ * The caller frees the array; NULL when memory is short. */
 bool *affine_always_needed(ir_graph *g, const ir_ref *roots, uint32_t root_count, const ir_ref *live,
                            size_t count);
 

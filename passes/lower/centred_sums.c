@@ -85,16 +85,16 @@ static int64_t block_divisor(int64_t size, int64_t inner, int64_t terms) {
   return 1;
 }
 
-/* Chooses blocks of the last axes, all of which are reduced; only the outermost of these may be split. False
- * where there are no good blocks. */
-static bool choose_blocks(const ir_graph *g, lower_centred *c) {
+/* Chooses blocks of the last axes, all of which are reduced; only the outermost of these may be split.
+ * Returns the bytes of a row; 0: there are no good blocks. */
+static int64_t choose_blocks(const ir_graph *g, lower_centred *c) {
   ir_ref x = c->x;
   uint32_t a = ir_rank(g, x), place[IR_MAX_RANK];
   int64_t size[IR_MAX_RANK], terms = 1, block = 1;
-  if (a + 1 > IR_MAX_RANK) return false;
+  if (a + 1 > IR_MAX_RANK) return 0;
   lower_places(g, x, place);
   for (uint32_t i = 0; i < a; i++) {
-    if (place[i] != i || !ir_is_const(g, ir_dim(g, x, i), &size[i]) || size[i] < 1) return false;
+    if (place[i] != i || !ir_is_const(g, ir_dim(g, x, i), &size[i]) || size[i] < 1) return 0;
     if (c->axes >> i & 1) terms *= size[i];
   }
   while (a > 0 && c->axes >> (a - 1) & 1) {
@@ -102,9 +102,9 @@ static bool choose_blocks(const ir_graph *g, lower_centred *c) {
     block *= block_size;
     if (block_size != size[a]) break;
   }
-  if (block < MIN_BLOCK || terms == block) return false;
+  if (block < MIN_BLOCK || terms == block) return 0;
   c->elements = block;
-  return terms * ir_dtypes[ir_dtype_of(g, x)].bytes > (c->wanted ? PASS_GROUP_BYTES : LONG_ROW_BYTES);
+  return terms * ir_dtypes[ir_dtype_of(g, x)].bytes;
 }
 
 /* Has x other uses than these sums and the deviations, or have the deviations other uses than the squares? */
@@ -141,10 +141,12 @@ void pass_find_centred(ir_graph *g, const ir_ref *live, size_t count, lower_cent
     lower_centred c = {.x = ir_src(g, off, 0), .off = off, .mean = m, .axes = axes_of(g, live[i])};
     bool summed = false;
     if (is_known(out, &c) || !is_of_results(g, m, c.x, c.axes)) continue;
+    int64_t row = choose_blocks(g, &c);
+    if (row <= LONG_ROW_BYTES && row <= PASS_GROUP_BYTES) continue; /* before all nodes are looked at */
     for (size_t k = 0; k < count && !summed; k++) summed = is_sum_of(g, live[k], c.x, c.axes);
     if (!summed) continue;
     c.wanted = is_wanted(g, live, count, &c);
-    if (choose_blocks(g, &c)) out->found[out->count++] = c;
+    if (row > (c.wanted ? PASS_GROUP_BYTES : LONG_ROW_BYTES)) out->found[out->count++] = c;
   }
 }
 

@@ -216,11 +216,9 @@ static ir_ref reordered_sum(ir_graph *g, const path *p) {
               : 0;
 }
 
-/* Elements along the kept axes of both operands of a contraction; 0: it is none. */
-static int64_t batch_of(ir_graph *g, ir_ref sum) {
-  pass_contraction c;
-  if (!pass_contraction_of(g, sum, &c)) return 0;
-  return pass_contraction_size(&c, ~c.reduced & c.operand[0].varies & c.operand[1].varies);
+/* Elements along the kept axes of both operands. */
+static int64_t batch_of(const pass_contraction *c) {
+  return pass_contraction_size(c, ~c->reduced & c->operand[0].varies & c->operand[1].varies);
 }
 
 /* Does the view make one axis of several, or several of one? Axes of one element do not count. */
@@ -238,12 +236,13 @@ static bool regroups_axes(ir_graph *g, ir_ref view) {
 
 /* Do the path's views make one axis of a row and a column, as those that interleave the phases of a
  * transposed convolution do? Then tiles would use elements less often, or only once. */
-static bool joins_row_and_column(ir_graph *g, const path *p, ir_ref reordered_sum) {
+static bool joins_row_and_column(const pass_contraction *own, const path *p, ir_ref reordered_sum) {
+  ir_graph *g = own->g;
+  pass_contraction other;
   bool regroups = false;
   for (uint32_t i = 0; i < p->count && !regroups; i++)
     regroups = !pass_is_elementwise(ir_get(g, p->node[i])) && regroups_axes(g, p->node[i]);
-  int64_t batch = regroups ? batch_of(g, p->sum) : 0;
-  return batch && batch_of(g, reordered_sum) > batch;
+  return regroups && pass_contraction_of(g, reordered_sum, &other) && batch_of(&other) > batch_of(own);
 }
 
 /* The first node of the path, with the sum stored. */
@@ -261,28 +260,38 @@ static ir_ref stored_below(ir_graph *g, const path *p) {
 /* Do its results have no rows and columns, so that no tile can have lanes along either, as of a depthwise
  * convolution, and is an operand read in sequence along the innermost axis of the sum, but of the reordered
  * sum none? */
-static bool loses_sequence(ir_graph *g, ir_ref sum, ir_ref reordered_sum) {
-  pass_contraction own, other;
-  return pass_contraction_of(g, sum, &own) && !pass_contraction_reuses(&own) &&
-         pass_contraction_in_sequence(&own) && pass_contraction_of(g, reordered_sum, &other) &&
-         !pass_contraction_in_sequence(&other);
+static bool loses_sequence(const pass_contraction *own, ir_ref reordered_sum) {
+  pass_contraction other;
+  return !pass_contraction_reuses(own) && pass_contraction_in_sequence(own) &&
+         pass_contraction_of(own->g, reordered_sum, &other) && !pass_contraction_in_sequence(&other);
 }
 
 /* Would few rows, for which packing copies no columns, gather single columns that are contiguous in the sum,
  * and does it take less to compute all of these and copy those that are wanted? 3 rows of 17 terms by every
  * other one of 3072 columns of bytes take 2.9 times as long as the product and a copy. */
-static bool gathers_columns(ir_graph *g, ir_ref sum, ir_ref reordered_sum) {
-  pass_contraction own, other;
-  double all = pass_elements(g, ir_src(g, sum, 0)), wanted = pass_elements(g, ir_src(g, reordered_sum, 0));
+static bool gathers_columns(const pass_contraction *own, ir_ref reordered_sum) {
+  ir_graph *g = own->g;
+  pass_contraction other;
+  double all = (double)pass_contraction_size(own, UINT32_MAX),
+         wanted = pass_elements(g, ir_src(g, reordered_sum, 0));
   if (all + PASS_TRANSPOSE_COST * pass_elements(g, reordered_sum) >= PASS_GATHERED_COST * wanted ||
-      !pass_contraction_of(g, sum, &own) || !pass_contraction_in_sequence(&own))
+      !pass_contraction_in_sequence(own))
     return false;
-  uint32_t axis = own.rank;
-  while (axis-- > 0 && (own.reduced >> axis & 1 || own.size[axis] == 1)) {}
-  const pass_operand *columns = &own.operand[own.operand[1].varies >> axis & 1];
-  int64_t rows = pass_contraction_size(&own, ~own.reduced & ~columns->varies);
+  uint32_t axis = own->rank;
+  while (axis-- > 0 && (own->reduced >> axis & 1 || own->size[axis] == 1)) {}
+  const pass_operand *columns = &own->operand[own->operand[1].varies >> axis & 1];
+  int64_t rows = pass_contraction_size(own, ~own->reduced & ~columns->varies);
   return rows < PASS_REUSE_GATHERED && pass_contraction_of(g, reordered_sum, &other) &&
          !pass_contraction_in_sequence(&other);
+}
+
+static bool is_slower(ir_graph *g, const path *p, ir_ref reordered_sum) {
+  pass_contraction own;
+  bool product = pass_contraction_of(g, p->sum, &own);
+  if (product && (joins_row_and_column(&own, p, reordered_sum) || gathers_columns(&own, reordered_sum)))
+    return true;
+  return !p->cut &&
+         ((product && loses_sequence(&own, reordered_sum)) || loses_lanes(g, p->sum, reordered_sum));
 }
 
 /* The first node of the path, with its views before the sum or, where these would join rows and columns or
@@ -290,9 +299,7 @@ static bool gathers_columns(ir_graph *g, ir_ref sum, ir_ref reordered_sum) {
 static ir_ref reordered(ir_graph *g, const path *p) {
   ir_cause before = ir_cause_enter(g, p->sum);
   ir_ref made = ir_cause_leave(g, before, p->sum, reordered_sum(g, p));
-  bool slower = made && (joins_row_and_column(g, p, made) || gathers_columns(g, p->sum, made) ||
-                         (!p->cut && (loses_sequence(g, p->sum, made) || loses_lanes(g, p->sum, made))));
-  if (slower) return stored_below(g, p);
+  if (made && is_slower(g, p, made)) return stored_below(g, p);
   for (uint32_t i = p->count; i-- > 0 && made;) {
     const ir_node *n = ir_get(g, p->node[i]);
     ir_ref src[3];
