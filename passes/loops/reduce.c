@@ -32,7 +32,7 @@ enum {
    * Channel by channel 192 channels of 28 x 28 take 0.187 ms in place of 0.275, with the channels last 384 of
    * 14 x 14 0.132 in place of 0.173, 768 of 7 x 7 0.134 and 0.129 (Zen 4, one thread) */
   MAX_WINDOW_OPERATIONS = 640,
-  WINDOW_TERMS = 49,
+  WINDOW_TERMS = 49, /* because 7 x 7 is the largest window measured for MAX_WINDOW_OPERATIONS */
   /* the same of the terms of an innermost loop in a tile: seven terms of 24 products of two loads */
   MAX_INNER_OPERATIONS = 512,
   /* terms from which on keys of floats pay for their making: maxima of windows of 2 x 2 take 0.86 of the time

@@ -104,9 +104,7 @@ static int rows_together(const loop_nest *n, int64_t row_bytes, bool shared) {
  * 3 12.8, 11.0, 16.8, 14.1. Chains of operations leave no registers to a second row. tiled: it is decided
  * which rows are read together. */
 static void choose_streams(loop_nest *n, ir_ref reduce, bool tiled) {
-  enum {
-    MIN_STEPS = 4
-  }; /* of the loop over rows: one for each of four threads, which fill memory's bandwidth */
+  enum { MIN_STEPS = 4 }; /* because of threads: four of them fill memory's bandwidth [as MIN_BLOCKS] */
   ir_graph *g = n->g;
   const ir_node *r = ir_get(g, reduce);
   ir_ref range = r->src[r->nsrc - 1];
