@@ -156,6 +156,16 @@ static ir_ref place_spread_lanes(loop_place *p, uint32_t d, ir_ref start, ir_ref
   return loop_place_lanes(p, d, elements / step, start, step, step, IR_VECTOR);
 }
 
+/* A vector of which the first lanes alone are stored, as many as there are elements. */
+static ir_ref place_masked_vector(loop_place *p, uint32_t d, ir_ref start, int64_t elements) {
+  uint32_t a = p->n->levels[d].axis;
+  ir_ref outer_end = p->end[a];
+  p->end[a] = pass_add_int(p->n->g, start, elements);
+  ir_ref effect = loop_place_lanes(p, d, p->n->axes[a].lanes, start, 1, 1, IR_VECTOR);
+  p->end[a] = outer_end;
+  return effect;
+}
+
 /* A vector level: a vector, then ever narrower ones for the remainder, or a vector that overlaps the one
  * before. */
 static ir_ref place_narrowing_vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
@@ -170,6 +180,7 @@ static ir_ref place_narrowing_vectors(loop_place *p, uint32_t d, ir_ref start, i
     ir_ref partial = loop_place_partial(p, d, start, left);
     return partial ? partial : p->n->strategy->place_uncounted(p, d, start, left);
   }
+  if (elements < axis->lanes && axis->masked) return place_masked_vector(p, d, start, elements);
   if (axis->overlaps && elements > 1 &&
       (back = overlapped_start(p, p->n->levels[d].axis, start, axis->lanes)))
     return loop_place_lanes(p, d, axis->lanes, back, 1, 1, IR_VECTOR);

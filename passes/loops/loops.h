@@ -63,6 +63,7 @@ typedef struct loop_axis {
   int unroll, lanes;
   int contiguous_elements; /* contiguous width of a work-item's unrolled elements; 0: they are not adjacent */
   int head, block;
+  bool masked;   /* it is shorter than its lanes, of which the others store nothing */
   bool overlaps; /* a step may overlap the one before, and store elements twice */
   /* Of each so many indices the last one stores elements that the one before it stores too; 0: of none. */
   int64_t repeats;

@@ -63,6 +63,9 @@ loop_axis *loop_window_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce
 /* For a reduction of a few terms without a tile, whose lanes are chosen: unrolls such an axis in place of the
  * lanes', and lets vectors overlap where that makes fewer of them. */
 void loop_choose_window(loop_nest *n, loop_axis *vector, ir_ref reduce);
+/* Gives the axis, which is shorter than the widest vectors, a vector that holds it, whose other lanes store
+ * nothing, where two would overlap: 8 lanes for rows of 7, 16 for those of 14. */
+void loop_mask_short(loop_nest *n, loop_axis *vector, ir_ref reduce);
 
 /* dot_tile.c: chooses which results of a product whose lanes run along the terms are computed together, and
  * the order of the loops over them; false where no two share a load. */

@@ -85,6 +85,19 @@ static ir_ref fetch_next(loop_nest *n, const loop_axis *vector, const loop_axis 
   return used ? pass_substitute(g, n->store, from, to, used) : n->store;
 }
 
+void loop_mask_short(loop_nest *n, loop_axis *vector, ir_ref reduce) {
+  ir_ref loads[LOOP_MAX_TERM_LOADS];
+  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS);
+  int64_t size, step, widest = n->target->vector_bytes / ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
+  for (uint32_t i = 0; i < count; i++)
+    if (!affine_stride(n->g, ir_src(n->g, loads[i], 1), vector->range, &step) || (step != 0 && step != 1))
+      return;
+  if (!ir_is_const(n->g, vector->extent, &size) || size <= vector->lanes || size >= 2 * vector->lanes ||
+      2 * vector->lanes > widest || !loop_masks_lanes(n, vector))
+    return;
+  vector->lanes *= 2, vector->masked = true;
+}
+
 void loop_choose_window(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   ir_ref loads[LOOP_MAX_TERM_LOADS];
   uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS);
@@ -98,5 +111,6 @@ void loop_choose_window(loop_nest *n, loop_axis *vector, ir_ref reduce) {
     rows->overlaps = repeatable, vector->unroll = 1;
     n->store = fetch_next(n, vector, rows, loads, count);
   }
+  if (rows) loop_mask_short(n, vector, reduce);
   vector->overlaps = repeatable && overlap_saves(n, vector);
 }

@@ -221,3 +221,17 @@ $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' depthwise.vf
 kernel 0 -> temporary 0 of %z i32[1,64,11,11]
 kernel 1 -> temporary 1 of %y i32[1,64,1,7,7]
 kernel 2 -> %y i32[1,64,7,7]
+
+== rows of seven are one vector of eight lanes, of which the last stores nothing, and windows of 7 x 7 are written out
+<<< rows.vf
+graph @rows(%x: f32[1,8,7,7], %w: f32[8,1,7,7]) {
+  %y = conv %x, %w padding=3 groups=8
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'triple=x86_64-unknown-linux-gnu features=+avx512f,+avx512vl vector_bytes=64 registers=32' rows.vf |
+> grep -o -e 'in 0..8 vector' -e 'update' -e 'if (ridx[0-9]*<7)$' -e 'load p1.*+48)' | sed 's/ridx[0-9]*//' | sort -u
+if (<7)
+in 0..8 vector
+load p1[[..]+48)
+update
