@@ -155,12 +155,12 @@ static loop_axis *contiguous_store_axis(loop_nest *n, ir_ref index, bool reduces
 }
 
 /* Score of terms along an axis. A load that is not contiguous takes an access for each lane, 16 of f32 in the
- * widest vectors: no few contiguous ones in a term outweigh it. Of few terms fewer lanes are filled, and to
- * combine these costs as much. */
+ * widest vectors, and any other load takes one: no number of contiguous loads in a term outweighs one that is
+ * not. Of few terms fewer lanes are filled, and to combine these costs as much. */
 static int score_along(loop_nest *n, ir_ref reduce, ir_ref range, int64_t block) {
   enum {
-    APART = -16,      /* of 16 lanes */
-    APART_OF_FEW = -4 /* of a quarter of them */
+    APART = -4096,    /* below the scores of LOOP_MAX_NODES contiguous loads together */
+    APART_OF_FEW = -4 /* of a quarter of the lanes, as much as one contiguous load gains */
   };
   const ir_node *r = ir_get(n->g, reduce);
   bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < MIN_LANE_TERMS;
@@ -315,7 +315,6 @@ void loop_choose_vectors(loop_nest *n) {
   uint32_t reduce_count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, LOOP_MAX_NODES);
   loop_axis *last = contiguous_store_axis(n, target, reduce_count > 0);
   if (reduce_count) last = contiguous_reduction_axis(n, last, reduces, reduce_count);
-  int best = last ? -1000 : -100000;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
     int output_score = last ? score_of(n, reduces[k], last->range) : -100000;
@@ -324,7 +323,6 @@ void loop_choose_vectors(loop_nest *n) {
     int64_t fresh = n->next_range, lanes = n->strategy->lanes_of_terms(n, bytes ? bytes : 1);
     int term_score = score_along(n, reduces[k], r->src[r->nsrc - 1], lanes);
     n->next_range = fresh; /* ranges made for scoring are not used later */
-    if (output_score > best) best = output_score;
     if (has_few_terms(n, reduces[k], last, output_score) ||
         (last && loop_is_triangle(n->g, reduces[k], last->range)))
       continue;
