@@ -165,8 +165,8 @@ ir_ref shard_move(shard_state *s, ir_ref x, const ir_ref *dims, const ir_spec *f
                   ir_ref *exchange);
 
 /* What that takes on the mesh, in picoseconds: exchanges one after the other, of which each is so long in
- * flight and so long passes the link of a device (ir/mesh/link.h); of more, the last is the rest. False after
- * failing. */
+ * flight and so long passes the link of a device (ir/mesh/link.h); of more than
+ * SHARD_ROUNDS, the last entry has those that are left. False after failing. */
 enum { SHARD_ROUNDS = 8 }; /* because plans of gradients have at most three */
 typedef struct shard_rounds {
   uint64_t flight[SHARD_ROUNDS], passes[SHARD_ROUNDS], time;

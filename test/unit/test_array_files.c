@@ -437,7 +437,7 @@ static void test_written(void **state) {
   test_folder_remove(folder);
 }
 
-/* Names whose sum is more than a reader takes; each is the rest of one text, and begins otherwise. */
+/* Names whose sum is more than a reader takes; each is a text from another place on. */
 static void test_long_header(void **state) {
   (void)state;
   enum { LENGTH = 65531, COUNT = 1600 };

@@ -1,4 +1,4 @@
-/* Boxes that stand side by side in great number, folded into one: parameters that the same boxes read, results that one
+/* Boxes that stand beside one another in great number, folded into one: parameters that the same boxes read, results that one
    box makes, operations that read and are read by the same; and what else would be a band rather than a picture. */
 
 const MANY = 8;        // small boxes beside one another: about as many as are legible in a frame of 600 pixels
@@ -64,7 +64,7 @@ function foldTwins(model, scope) {
   for (const g of crowds(scope.children.filter(isPart), [key], MANY, MANY))
     gather(scope, "operation", g, crowdTitle(g), summary(g.flatMap(b => b.operations)));
 }
-/* How many boxes there are at most side by side, if each stands as high as its edges allow. */
+/* How many boxes there are at most beside one another, if each stands as high as its edges allow. */
 function mostBeside(parts, sources) {
   const depth = new Map(), beside = new Map();
   for (const b of parts) {
@@ -85,7 +85,7 @@ function cutsOf(parts, near) {
   }
   return [...cuts, parts.length];
 }
-/* Where more than MANY are side by side, or more than TALL in all, neighbours in the list, in which operands come first,
+/* Where more than MANY are beside one another, or more than TALL in all, neighbours in the list, in which operands come first,
    become one. */
 function foldStretches(model, scope) {
   const parts = scope.children.filter(isPart), near = new Map(parts.map(b => [b, { from: [], to: [] }]));

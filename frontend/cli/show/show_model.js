@@ -23,7 +23,7 @@ class Operation {
   get title() { return this.isParameter ? this.name : this.word; }
 }
 
-/* A box: a part, a run of parts, a function, a kernel in a part, a crowd of boxes side by side, or one operation (that calls
+/* A box: a part, a run of parts, a function, a kernel in a part, a crowd of boxes beside one another, or one operation (that calls
    functions, if it has children). */
 class Box {
   constructor(kind, title, parent) {
