@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "frontend/report/dump_pass.h"
 
 #include "frontend/report/dump_graph.h"
@@ -10,6 +12,7 @@ static ir_block_kind takes(const pass_info *step) {
 
 typedef struct printer {
   const ir_parsed_graph *block;
+  const char *step;
   fe_copy copy;
   ir_plan plan;
   ir_text *out;
@@ -17,7 +20,7 @@ typedef struct printer {
 
 static void put_left(void *user, const char *step, ir_graph *g, ir_ref root, int kernel) {
   printer *p = user;
-  (void)step;
+  if (strcmp(step, p->step) != 0) return; /* run again by this one, as schedule is by in_place */
   if (p->out->len) ir_text_str(p->out, "\n");
   if (kernel >= 0) {
     fe_put_place(&p->plan, (size_t)kernel, p->out);
@@ -29,7 +32,7 @@ static void put_left(void *user, const char *step, ir_graph *g, ir_ref root, int
 
 static void run_step(const fe_request *request, const ir_parsed_graph *block, const pass_info *step,
                      const ir_target *target, ir_text *out, ir_error *error) {
-  printer p = {.block = block, .out = out};
+  printer p = {.block = block, .step = step->name, .out = out};
   if (fe_request_copy(request, &p.copy, error) != IR_OK) return;
   pass_options options = fe_pass_options(&p.copy.request, target);
   options.verify = true;

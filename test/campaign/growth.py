@@ -275,7 +275,7 @@ def every_pair():
 # counted (None: all).
 TEST = [
     ("div_add", "dump --stage=graph", 500, None),
-    ("params_unused", "run --in", 100, "cli_buffers_open"),
+    ("params_unused", "run --in", 200, "cli_buffers_open"),
     ("outputs_apart", "explain --no-run", 50, None),
 ]
 

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MACHINES = 4, MAX_ROWS = 32, MAX_RESULTS = 3, GRAPHS_PER_BOUND = 2000 };
+enum { MACHINES = 4, MAX_ROWS = 64, MAX_RESULTS = 3, GRAPHS_PER_BOUND = 2000 };
 static const char *const machines[MACHINES] = {
     "vector_bytes=16 registers=16 lanes=0 masks=0 dot2=0 l1=8192 l3=65536",
     "vector_bytes=32 registers=16 lanes=0 masks=0", "vector_bytes=16 lanes=32 local=65536",

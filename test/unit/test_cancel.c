@@ -171,7 +171,7 @@ static void test_profiling(void **state) {
 static void test_session(void **state) {
   (void)state;
   trigger t;
-  int cancelled = 0, step = level_step(401);
+  int cancelled = 0, step = level_step(97);
   for (long at = 1, used = at; used >= at; at += step) {
     vf_context *c = triggered(&t, 1, VF_COMPILE_DEFAULT);
     vf_tensor *in = vf_tensor_create(c, VF_F32, VF_LIST(8, 4), a, &error);
