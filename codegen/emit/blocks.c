@@ -8,9 +8,12 @@
 
 #include <string.h>
 
-enum { MOST_EVALUATED = 1 << 16 }; /* because so many nodes take 0.2 ms, and making code several */
-enum { MOST_STORES = 16 };  /* because kernels of the workloads have stores in 14 boxes of blocks at most */
-enum { MOST_DIVISORS = 8 }; /* because each pair of them is tried as a digit: 64 */
+/* Limits. Beyond one of them no blocks are known, and what the kernel stores is sent when all of it is there.
+ * Measured: 745 kernels of the workloads and of seven models (MiniLM, ViT, ResNet-18, MobileNetV2, GoogLeNet,
+ * U-Net, LSTM). */
+enum { MOST_EVALUATED = 1 << 16 }; /* because nodes take 3 ns each: 0.2 ms [6 of them have more] */
+enum { MOST_STORES = 16 };         /* because 11 are the most that were measured */
+enum { MOST_DIVISORS = 8 }; /* because 4 are the most that were measured, and 64 pairs are tried of 8 */
 
 typedef struct interval {
   int64_t lo, hi;
