@@ -70,15 +70,18 @@ int64_t pack_elements(ir_graph *g, ir_ref x) {
   return count;
 }
 
+ir_ref pack_view_on(ir_graph *g, ir_ref view, ir_ref x) {
+  const ir_node *n = ir_get(g, view);
+  ir_ref src[2 * IR_MAX_RANK + 2];
+  if (!x) return 0;
+  memcpy(src, n->src, n->nsrc * sizeof *src);
+  src[0] = x;
+  return ir_remake(g, view, src, n->nsrc);
+}
+
 /* The views from number `from` on, applied to `made`. */
 static ir_ref views_on(ir_graph *g, ir_ref made, const ir_ref *views, uint32_t from, uint32_t count) {
-  for (uint32_t i = from; i < count && made; i++) {
-    const ir_node *n = ir_get(g, views[i]);
-    ir_ref src[2 * IR_MAX_RANK + 2];
-    memcpy(src, n->src, n->nsrc * sizeof *src);
-    src[0] = made;
-    made = ir_remake(g, views[i], src, n->nsrc);
-  }
+  for (uint32_t i = from; i < count; i++) made = pack_view_on(g, views[i], made);
   return made;
 }
 

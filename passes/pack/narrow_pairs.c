@@ -82,8 +82,8 @@ static ir_ref part(const pass_contraction *c, ir_ref parts, uint32_t axis, int64
 }
 
 /* The axes of the operand as they lie in memory, the outermost first. *at: the place of `axis`. */
-static void order_in_memory(const pass_contraction *c, const pass_operand *o, uint32_t axis, uint32_t *order,
-                            uint32_t *at) {
+static void sort_by_stride(const pass_contraction *c, const pass_operand *o, uint32_t axis, uint32_t *order,
+                           uint32_t *at) {
   int64_t stride[IR_MAX_RANK];
   for (uint32_t i = 0; i < c->rank; i++) {
     uint32_t k = i;
@@ -101,7 +101,7 @@ ir_ref pack_words(const pass_contraction *c, const pass_operand *o, uint32_t axi
   int bits = 32 / parts;
   uint32_t order[IR_MAX_RANK], at = axis;
   ir_ref edges[2 * IR_MAX_RANK], dims[IR_MAX_RANK], word = 0;
-  order_in_memory(c, o, axis, order, &at);
+  sort_by_stride(c, o, axis, order, &at);
   ir_ref x = pack_permuted(g, pack_unexpanded(c, o), order, c->rank);
   for (uint32_t i = 0; i < 2 * c->rank; i++) edges[i] = ir_index(g, 0);
   edges[2 * at + 1] = ir_index(g, parts * words - size);

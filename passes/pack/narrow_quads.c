@@ -18,8 +18,6 @@
 #include "passes/ops/check.h"
 #include "passes/view/index_map.h"
 
-#include <string.h>
-
 enum {
   MIN_TERMS = 16, /* of the summed axis: four words; making these costs about as much as multiplying fewer */
   MAX_DEPTH = 16, /* operations between an operand and its conversion from 8 bits; below more, it is paired */
@@ -37,16 +35,6 @@ static bool is_zero(const ir_graph *g, ir_ref value) {
   return ir_op_of(g, value) == IR_OP_CONST && ir_const_value(g, value).i == 0;
 }
 
-/* Applies a view to another operand than its own. */
-static ir_ref view_of(ir_graph *g, ir_ref view, ir_ref x) {
-  const ir_node *n = ir_get(g, view);
-  ir_ref src[2 * IR_MAX_RANK + 2];
-  if (!x) return 0;
-  memcpy(src, n->src, n->nsrc * sizeof *src);
-  src[0] = x;
-  return ir_remake(g, view, src, n->nsrc);
-}
-
 static bool split_value(ir_graph *g, ir_ref value, int depth, split *out) {
   const ir_node *n = ir_get(g, value);
   if (depth == MAX_DEPTH) return false;
@@ -60,8 +48,8 @@ static bool split_value(ir_graph *g, ir_ref value, int depth, split *out) {
     if (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK || n->op == IR_OP_PAD ||
         !split_value(g, n->src[0], depth + 1, out))
       return false;
-    out->bytes = view_of(g, value, out->bytes);
-    if (out->point && ir_op_of(g, out->point) != IR_OP_CONST) out->point = view_of(g, value, out->point);
+    out->bytes = pack_view_on(g, value, out->bytes);
+    if (out->point && ir_op_of(g, out->point) != IR_OP_CONST) out->point = pack_view_on(g, value, out->point);
     return out->bytes != 0;
   }
   if (n->op != IR_OP_ADD && n->op != IR_OP_SUB) return false;

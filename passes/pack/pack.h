@@ -131,6 +131,8 @@ ir_ref pack_narrow_result(const pass_contraction *c, uint32_t column, ir_ref wid
 /* The operand with size 1 along each axis that it does not vary along. */
 ir_ref pack_unexpanded(const pass_contraction *c, const pass_operand *o);
 /* Splits axis `at` of x into axes of sizes `outer` and `inner`, or merges two such axes at `at`. */
+/* The view, of another operand than its own; 0 of 0. */
+ir_ref pack_view_on(ir_graph *g, ir_ref view, ir_ref x);
 /* Axis i of the result is axis order[i] of x; and what pack_permuted makes of it is x. */
 ir_ref pack_permuted(ir_graph *g, ir_ref x, const uint32_t *order, uint32_t rank);
 ir_ref pack_permuted_back(ir_graph *g, ir_ref x, const uint32_t *order, uint32_t rank);
