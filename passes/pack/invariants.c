@@ -218,8 +218,7 @@ static ir_ref rebuild(ir_graph *g, ir_ref loop, const hoisted *h, uint32_t chang
 static ir_ref hoist_from(ir_graph *g, ir_ref loop) {
   hoisted h = {0};
   const ir_node *n = ir_get(g, loop);
-  ir_scan_state state = n->op == IR_OP_SCAN ? ir_scan_of(n) : (ir_scan_state){0};
-  uint32_t changing = n->op == IR_OP_SCAN ? state.carries + state.sliced : (uint32_t)ir_arg_int(n);
+  uint32_t changing = pass_changing_operands(n);
   bool good = true;
   for (uint32_t k = 0; k < ir_called_count(n) && good; k++) {
     body b = {.g = g, .f = ir_function_of(g, ir_called(g, loop, k)), .changing = changing};

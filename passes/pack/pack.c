@@ -134,8 +134,9 @@ static bool reads_narrow(packer *p, const pass_contraction *c) {
 /* The sum with four or two products in each term; *more: what is to be added to it, or 0. */
 static ir_ref narrowed(packer *p, const pass_contraction *c, ir_ref *more) {
   bool constant[2];
-  for (int i = 0; i < 2; i++) constant[i] = copies_once(p, c, &c->operand[i]);
-  ir_ref made = p->target->has_dot4 ? pack_quads(c, constant, more) : c->sum;
+  ir_ref made = c->sum;
+  for (int i = 0; i < 2 && p->target->has_dot4; i++) constant[i] = copies_once(p, c, &c->operand[i]);
+  if (p->target->has_dot4) made = pack_quads(c, constant, more);
   return made == c->sum && p->target->has_dot2 ? pack_pairs(c) : made;
 }
 

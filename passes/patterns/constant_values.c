@@ -65,6 +65,12 @@ bool pass_is_loop_invariant(pass_constant_values *v, const ir_graph *g, ir_ref n
   return kind == CONSTANTS || kind == INVARIANT;
 }
 
+uint32_t pass_changing_operands(const ir_node *loop) {
+  if (loop->op == IR_OP_WHILE) return (uint32_t)ir_arg_int(loop);
+  ir_scan_state state = ir_scan_of(loop);
+  return state.carries + state.sliced;
+}
+
 bool pass_runs_once(ir_graph *g, const ir_node *loop) {
   return loop->op == IR_OP_SCAN && ir_bounds_of(g, loop->src[loop->nsrc - 1]).hi <= 1;
 }
@@ -96,8 +102,7 @@ bool pass_constant_values_in_loops(pass_constant_values *v, ir_graph *g, const i
       size_t cap = v->given_cap;
       if (!IR_RESERVE(g->mem, v->given, v->given_cap, (size_t)live[count - 1] + 1)) return false;
       memset(v->given + cap, 0, (v->given_cap - cap) * sizeof *v->given);
-      ir_scan_state state = n->op == IR_OP_SCAN ? ir_scan_of(n) : (ir_scan_state){0};
-      uint32_t changing = n->op == IR_OP_SCAN ? state.carries + state.sliced : (uint32_t)ir_arg_int(n);
+      uint32_t changing = pass_changing_operands(n);
       bool many = n->op == IR_OP_SCAN && ir_bounds_of(g, n->src[n->nsrc - 1]).lo >= MANY_ITERATIONS;
       for (uint32_t k = 0; k < ir_called_count(n); k++)
         more |= note_given(v, g, n, ir_function_of(g, ir_called(g, live[i], k)), changing, many);

@@ -25,6 +25,8 @@ bool pass_constant_values_in_loops(pass_constant_values *values, ir_graph *graph
 bool pass_is_constant_value(pass_constant_values *values, const ir_graph *graph, ir_ref node);
 /* Does it depend on literals and constants at most? */
 bool pass_is_known_value(pass_constant_values *values, const ir_graph *graph, ir_ref node);
+/* How many operands of a scan or a while loop iterations change, which come first: state, and slices. */
+uint32_t pass_changing_operands(const ir_node *loop);
 /* Does a loop run at most once? What a checkpoint computes again, as a scan of one iteration, is wanted
  * there, and nothing is computed before such a loop in its place. */
 bool pass_runs_once(ir_graph *graph, const ir_node *loop);

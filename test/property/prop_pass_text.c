@@ -35,8 +35,8 @@ static const char *const machines[MACHINES] = {
 typedef struct tally {
   long texts, text_faults, steps, step_faults;
 } tally;
-static tally tallies[MAX_ROWS], all;
-static long differing; /* graphs with a fault */
+static tally tallies[MAX_ROWS], all; /* by row of pass_table */
+static long differing;               /* graphs with a fault */
 static ir_target targets[MACHINES];
 static bool keep;
 static const char *file;
@@ -215,6 +215,10 @@ int main(int argc, char **argv) {
   const option more[] = {OPTION("--keep", &keep), OPTION("--file", &file)};
   cases c = cases_read_with(argc, argv, 20, more, 2);
   ir_error error = {0};
+  if (pass_count > MAX_ROWS) {
+    fprintf(stderr, "%zu passes, of which %d are counted\n", pass_count, MAX_ROWS);
+    return 1;
+  }
   for (int m = 0; m < MACHINES; m++) {
     rt_target_host(&targets[m]);
     if (rt_target_override(&targets[m], machines[m], &error) != IR_OK) {

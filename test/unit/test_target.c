@@ -99,6 +99,25 @@ static void text_parses_back(void **state) {
   free(again);
 }
 
+/* Features that the text names say whether there is DOT4, unless the text says that as well. */
+static void features_decide_about_dot4(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    bool has;
+  } rows[] = {{"features=+avx2", false},
+              {"features=+avx2,+avxvnni", true},
+              {"features=+avx512f,+avx512vnni", true},
+              {"features=+avx2 dot4=1", true},
+              {"features=+avx2,+avxvnni dot4=0", false}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ir_target t = host();
+    ir_error error = {0};
+    assert_int_equal(rt_target_override(&t, rows[i].text, &error), IR_OK);
+    assert_int_equal(t.has_dot4, rows[i].has);
+  }
+}
+
 /* Two targets that differ in any one field have different texts: the text is part of every cache key. */
 static void every_field_is_in_the_text(void **state) {
   static const char *const settings[] = {"triple=x86_64-other",
@@ -274,4 +293,5 @@ static void runs_on_what_has_as_much(void **state) {
 
 UNIT_TESTS(host_is_plausible, host_agrees_with_the_compiler, aarch64_features_by_hwcap,
            host_is_the_same_every_time, text_parses_back, every_field_is_in_the_text,
-           bad_settings_are_refused, processors_have_names, measured_settings, runs_on_what_has_as_much)
+           features_decide_about_dot4, bad_settings_are_refused, processors_have_names, measured_settings,
+           runs_on_what_has_as_much)
