@@ -137,8 +137,9 @@ enum {
   VF_NO_DISK = 1,    /* keep nothing on disk */
   VF_NO_COMPILE = 2, /* fail with VF_ERR_COMPILE instead of compiling: proves that all comes from the cache */
   VF_PERF_MAP = 4,   /* tell Linux perf about generated code */
-  VF_STOP_AT_NAN = 8, /* runs fail with VF_ERR_VALUE where an operation makes a NaN, or */
-  VF_STOP_AT_INF = 16 /* an infinity, from inputs without one (see viewfold_inspect.h) */
+  VF_STOP_AT_NAN = 8,  /* runs fail with VF_ERR_VALUE where an operation makes a NaN, or */
+  VF_STOP_AT_INF = 16, /* an infinity, from inputs without one (see viewfold_inspect.h) */
+  VF_RELAXED = 32      /* convolutions may be computed with larger errors and fewer operations */
 };
 
 /* Where LLVM generates code. In another process, a crash or fatal error of LLVM, a lack of memory and a
@@ -172,9 +173,9 @@ typedef struct vf_options {
   vf_allocator allocator; /* default: malloc and its family */
   void *allocator_user;
   int threads; /* that one program may use; VIEWFOLD_THREADS, else every processor that the process may use */
-  uint32_t flags; /* VIEWFOLD_COMPILE=0 adds VF_NO_COMPILE; the words perf, nan and inf in VIEWFOLD_DEBUG add
-                     VF_PERF_MAP, VF_STOP_AT_NAN and VF_STOP_AT_INF, bisect=N refuses every rewrite of an
-                     index after the N-th, log and cache are for vf_set_log */
+  uint32_t flags; /* VIEWFOLD_COMPILE=0 adds VF_NO_COMPILE, VIEWFOLD_PRECISION=relaxed VF_RELAXED, the words
+                     perf, nan and inf in VIEWFOLD_DEBUG VF_PERF_MAP, VF_STOP_AT_NAN and VF_STOP_AT_INF; log
+                     and cache there are for vf_set_log */
   const char *cache_dir; /* VIEWFOLD_CACHE_DIR, else viewfold in the user's cache directory; used only where
                             nobody but the user and root may write */
   const char *device;    /* "cpu", "c" (by the C compiler), "opencl" (the first), "opencl:N", "opencl:PART OF
@@ -182,8 +183,7 @@ typedef struct vf_options {
   int64_t cache_bytes;   /* most bytes that the cache on disk may take; VIEWFOLD_CACHE_BYTES, else 256 MiB */
   int compile_mode;      /* a vf_compile_mode; the members below are for VF_COMPILE_PROCESS */
   int compile_seconds;   /* of processor time for one kernel; VIEWFOLD_COMPILE_SECONDS, else 300 */
-  int64_t compile_bytes; /* of private memory of that process; VIEWFOLD_COMPILE_BYTES, else no limit; at least
-                            32 MiB */
+  int64_t compile_bytes; /* of its private memory, at least 32 MiB; VIEWFOLD_COMPILE_BYTES, else no limit */
   const char
       *compile_program; /* default: viewfold-compile beside the library, in viewfold/ or ../lib/viewfold/ */
   vf_tap_function tap;  /* receives what vf_tap and vf_print show (viewfold_inspect.h) */

@@ -35,6 +35,7 @@ struct vf_context {
   fe_lazy lazy;
   fe_customs customs; /* registered operations */
   unsigned watched;   /* rt_watch.kinds of runs */
+  bool relaxed;       /* of its graphs (ir_graph) */
   ir_log log;
   vf_log_function told; /* what log calls, after vf_set_log */
   void *told_user;

@@ -38,3 +38,10 @@ ir_status fe_compiling_read(fe_compile_settings *out, ir_error *error) {
     out->how.bytes = number;
   return error->status;
 }
+
+ir_status fe_precision_read(bool *relaxed, ir_error *error) {
+  const char *word = getenv("VIEWFOLD_PRECISION");
+  *relaxed = word && strcmp(word, "relaxed") == 0;
+  if (!word || !*word || *relaxed || strcmp(word, "exact") == 0) return IR_OK;
+  return ir_fail(error, IR_ERR_INVALID, "VIEWFOLD_PRECISION is '%.40s'; it must be exact or relaxed", word);
+}

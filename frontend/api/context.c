@@ -161,10 +161,13 @@ static bool read_environment(vf_options *o, fe_debug *debug, ir_error *error) {
   if (debug->perf) o->flags |= VF_PERF_MAP;
   if (debug->nan) o->flags |= VF_STOP_AT_NAN;
   if (debug->inf) o->flags |= VF_STOP_AT_INF;
+  bool relaxed;
+  if (fe_precision_read(&relaxed, error) != IR_OK) return false;
+  if (relaxed) o->flags |= VF_RELAXED;
   return true;
 }
 
-enum { FLAGS = VF_NO_DISK | VF_NO_COMPILE | VF_PERF_MAP | VF_STOP_AT_NAN | VF_STOP_AT_INF };
+enum { FLAGS = VF_NO_DISK | VF_NO_COMPILE | VF_PERF_MAP | VF_STOP_AT_NAN | VF_STOP_AT_INF | VF_RELAXED };
 
 static bool check_options(const vf_options *o, ir_error *error) {
   const char *negative = o->threads < 0           ? "threads"
@@ -219,6 +222,7 @@ vf_context *fe_context_create(const vf_options *options, const char *target, ir_
     atomic_init(&c->failures, 0);
     atomic_init(&c->uses, 1);
     fe_watch_init(&c->watch, &debug);
+    c->relaxed = (o.flags & VF_RELAXED) != 0;
     c->log = fe_debug_log(&debug, false);
     c->progress = progress ? progress : &c->own_progress;
     fe_customs_init(&c->customs, c, &o);

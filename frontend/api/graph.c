@@ -25,6 +25,7 @@ vf_graph *fe_graph_make(vf_context *c, const char *name, size_t length, ir_error
   }
   g->ir.error = &g->error;
   g->ir.customs = &c->customs.base;
+  g->ir.relaxed = c->relaxed;
   fe_statements_open(&g->statements, &g->ir);
   g->name = ir_name_text(&g->ir, id);
   g->name_length = length;

@@ -91,6 +91,7 @@ int cli_graph_open(cli_graph *s, const char *command, const char *word, bool tra
   int status = cli_trace_init(&s->watch, command, trace);
   if (status) return status;
   ir_graph_init(&s->g, &ir_mem_libc, &s->error);
+  if (!s->error.status) fe_precision_read(&s->g.relaxed, &s->error);
   s->g.customs = &cli_taps()->base;
   s->g.task = cli_task();
   s->module.mem = &ir_mem_libc;

@@ -112,6 +112,8 @@ static const char help_text[] =
     "bytes of them (256M); VIEWFOLD_COMPILE=0 fails instead of compiling,\n"
     "inprocess compiles without a process of its own; VIEWFOLD_COMPILE_SECONDS and VIEWFOLD_COMPILE_BYTES "
     "limit that one;\n"
+    "VIEWFOLD_PRECISION=relaxed computes convolutions of 3 x 3 in fewer multiplications, with larger "
+    "errors;\n"
     "VIEWFOLD_DEVICE and VIEWFOLD_THREADS in place of the options; VIEWFOLD_DEBUG=time tells on standard "
     "error how long each\n"
     "part of compiling took.\n"

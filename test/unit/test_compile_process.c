@@ -125,7 +125,9 @@ static void settings(void **state) {
       {"VIEWFOLD_COMPILE_SECONDS", "5s", "VIEWFOLD_COMPILE_SECONDS is '5s'"},
       {"VIEWFOLD_COMPILE_BYTES", "1000000000", NULL},
       {"VIEWFOLD_COMPILE_BYTES", "1000",
-       "VIEWFOLD_COMPILE_BYTES is '1000'; it must be a number from 33554432"}};
+       "VIEWFOLD_COMPILE_BYTES is '1000'; it must be a number from 33554432"},
+      {"VIEWFOLD_PRECISION", "relaxed", NULL},
+      {"VIEWFOLD_PRECISION", "fast", "VIEWFOLD_PRECISION is 'fast'; it must be exact or relaxed"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     vf_error error;
     vf_options options = {.size = sizeof options, .flags = VF_NO_DISK};

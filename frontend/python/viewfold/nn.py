@@ -104,17 +104,18 @@ def _each(given: Any, axes: int) -> Any:
 
 
 def conv(x: Any, weight: Any, bias: Any = None, *, stride: Any = None, padding: Any = None, dilation: Any = None,
-         groups: int = 1) -> Array:
+         groups: int = 1, precision: str | None = None) -> Array:
     """Convolution of [batch, channels, spatial...] by [channels of the result, channels / groups, spatial...].
 
-    padding: a number, one for each spatial axis, or pairs of what goes before and behind each.
+    padding: a number, one for each spatial axis, or pairs of what goes before and behind each. precision: "relaxed" allows
+    errors relative to the largest result, in fewer multiplications; "exact", where VIEWFOLD_PRECISION is not relaxed.
     """
     axes = weight.ndim - 2
     if isinstance(padding, (list, tuple)) and padding and isinstance(padding[0], (list, tuple)):
         x, padding = pad(x, [(0, 0), (0, 0), *padding]), None
     return apply("conv", (x, weight) if bias is None else (x, weight, bias),
                  _windows(stride=_each(stride, axes), padding=_each(padding, axes), dilation=_each(dilation, axes),
-                          groups=groups))
+                          groups=groups, precision=precision))
 
 
 def conv_transpose(x: Any, weight: Any, bias: Any = None, *, stride: Any = None, padding: Any = None,

@@ -150,5 +150,7 @@ ir_ref op_conv(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_
   ir_ref out = ir_dim(g, c.weight, 0), in = pass_mul_int(g, ir_dim(g, c.weight, 1), groups);
   if (!op_conv_channels(g, &c, in, out, out)) return op_compose_end(g, c.who, 0);
   op_conv_widen(g, &c);
-  return op_compose_end(g, c.who, op_conv_finish(g, &c, op_conv_correlate(g, &c)));
+  bool filtered = g->relaxed && op_conv_is_winograd(g, &c);
+  ir_ref y = filtered ? op_conv_winograd(g, &c) : op_conv_correlate(g, &c);
+  return op_compose_end(g, c.who, op_conv_finish(g, &c, y));
 }

@@ -24,6 +24,9 @@ void op_conv_widen(ir_graph *g, op_convolution *c);
 /* [batch, result channels, places...]: the windows of x times the weight, [result channels, channels /
  * groups, extents...]. */
 ir_ref op_conv_correlate(ir_graph *g, const op_convolution *c);
+/* winograd.c: the same where op_conv_is_winograd, in fewer multiplications and with a larger error. */
+bool op_conv_is_winograd(ir_graph *g, const op_convolution *c);
+ir_ref op_conv_winograd(ir_graph *g, const op_convolution *c);
 /* y with the bias, in the dtype of the result. */
 ir_ref op_conv_finish(ir_graph *g, const op_convolution *c, ir_ref y);
 

@@ -72,7 +72,14 @@ static ir_ref convolve(const op_args *a, ir_ref (*build)(ir_graph *, const ir_re
   int64_t groups = 1;
   size_t axes = spatial(a);
   if (!windows(a, w, axes) || !op_args_int(a, AT(groups), &groups)) return 0;
-  return build(a->g, a->x, a->n, w, axes, groups);
+  static const char *const precisions[] = {"exact", "relaxed"};
+  bool before = a->g->relaxed;
+  int relaxed = before;
+  if (!op_args_choice(a, AT(precision), precisions, 2, &relaxed)) return 0;
+  a->g->relaxed = relaxed;
+  ir_ref made = build(a->g, a->x, a->n, w, axes, groups);
+  a->g->relaxed = before;
+  return made;
 }
 ir_ref op_form_conv(const op_args *a) { return convolve(a, op_conv); }
 ir_ref op_form_conv_transpose(const op_args *a) { return convolve(a, op_conv_transpose); }

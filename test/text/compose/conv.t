@@ -42,6 +42,28 @@ graph @deep(%x: f32[1,1,n=2..6,2,2], %w: f32[1,1,2,2,2]) {
 $ viewfold run deep.vf --in x=[[[[[1,2],[3,4]],[[5,6],[7,8]],[[1,1],[1,1]]]]] --in w=[[[[[1,1],[1,1]],[[1,1],[1,-1]]]]]
 y: f32[1,1,2,1,1] = [[[[[20.0]], [[28.0]]]]]
 
+== where larger errors are allowed, a convolution is computed in fewer multiplications: three transforms make parts of it
+<<< relaxed.vf
+graph @conv(%x: f32[1,64,8,8], %w: f32[48,64,3,3]) {
+  %y = conv %x, %w padding=1 precision=relaxed
+  return %y
+}
+>>>
+$ viewfold dump --stage=graph relaxed.vf | grep -c stack
+3
+$ sed s/relaxed/exact/ relaxed.vf > exact.vf && VIEWFOLD_PRECISION=relaxed viewfold dump --stage=graph exact.vf | grep stack
+? 1
+$ sed 's/ precision=relaxed//' relaxed.vf > open.vf && VIEWFOLD_PRECISION=relaxed viewfold dump --stage=graph open.vf | grep -c stack
+3
+$ viewfold dump --stage=graph open.vf | grep stack
+? 1
+$ sed s/relaxed/fast/ relaxed.vf > fast.vf && viewfold dump --stage=graph fast.vf
+! fast.vf:2:3: error: conv: attribute precision is fast; it is one of exact relaxed
+? 2
+$ VIEWFOLD_PRECISION=fast viewfold dump --stage=graph open.vf
+! viewfold dump: VIEWFOLD_PRECISION is 'fast'; it must be exact or relaxed
+? 2
+
 == windows are views: no masks or divisions remain
 <<< folds.vf
 graph @folds(%x: f32[1,1,30], %w: f32[1,1,3]) {
