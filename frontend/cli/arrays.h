@@ -27,6 +27,26 @@ void cli_tolerances_free(cli_tolerances *t);
  * integers or bools, which may differ in 1 % of the elements. */
 bool cli_tolerances_apply(const cli_tolerances *t, const ir_graph *g, ir_ref results,
                           const ir_eval_result *values, const double *largest, double *out);
+/* Do the results depend on a loop? How it amplifies the errors of its iterations is not known. */
+bool cli_tolerances_have_loop(const cli_tolerances *t, const ir_graph *g);
+
+/* What the reference evaluator is asked for. */
+typedef struct cli_evaluation {
+  const ir_ref *roots;
+  size_t root_count;
+  const ir_binding_input *inputs;
+  size_t input_count;
+  const ir_var_value *vars;
+  size_t var_count;
+} cli_evaluation;
+enum { CLI_DERIVED = 8 }; /* what errors of operands may become in a result */
+/* check/neighbours.c. Where rounding is amplified, bounds that follow from the operations are too narrow. The
+ * results are evaluated again for inputs each float of which is replaced by a neighbour of it, as far away as
+ * rounding once. What they change by, from `want`, times CLI_DERIVED, is allowed as well. `allowed` as from
+ * cli_tolerances_apply, and not changed where it is not positive; moved[i]: it is changed. False when the
+ * evaluation fails. */
+bool cli_neighbours_apply(ir_graph *g, const cli_evaluation *e, const ir_eval_result *want, double *allowed,
+                          bool *moved);
 double cli_largest(const ir_eval_result *values); /* finite magnitude of floats; 0 for others */
 
 /* Evaluate the results with the reference evaluator and compare: one line for each result. Returns CLI_OK,

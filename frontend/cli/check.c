@@ -53,12 +53,22 @@ static void put_place(const ir_eval_result *want, int64_t at, ir_text *out) {
   ir_text_str(out, want->rank ? "]" : "");
 }
 
+static bool has_same_shape(const fe_array *got, const ir_eval_result *want) {
+  bool same = got->dtype == want->dtype && got->rank == (int)want->rank;
+  for (int k = 0; k < got->rank && same; k++) same = got->shape[k] == want->shape[k];
+  return same;
+}
+
+static bool is_good(const fe_array *got, const ir_eval_result *want, double allowed) {
+  comparison c = {0};
+  if (has_same_shape(got, want)) c = compare_arrays(got->data, want, allowed);
+  return is_within_tolerance(&c);
+}
+
 static bool report_array(const char *name, const fe_array *got, const ir_eval_result *want, double allowed,
-                         ir_text *out) {
-  bool same_shape = got->dtype == want->dtype && got->rank == (int)want->rank;
-  for (int k = 0; k < got->rank && same_shape; k++) same_shape = got->shape[k] == want->shape[k];
+                         bool moved, ir_text *out) {
   ir_textf(out, "check %s: ", name);
-  if (!same_shape) {
+  if (!has_same_shape(got, want)) {
     ir_text_str(out, "FAILED: dtype or shape differs from the reference\n");
     return false;
   }
@@ -72,6 +82,8 @@ static bool report_array(const char *name, const fe_array *got, const ir_eval_re
            (long long)c.count, c.count == 1 ? "" : "s", c.different == 1 ? "s" : "");
   if (ir_is_float(want->dtype)) ir_textf(out, ", by at most %.3g, allowed %.3g", c.worst, c.allowed);
   else ir_textf(out, ", allowed %lld", allowed ? (long long)(c.count / DISCRETE_SHARE) : 0);
+  if (moved)
+    ir_textf(out, ", as results change by %.3g where each input is rounded once", allowed / CLI_DERIVED);
   if (!good) {
     ir_textf(out, "; %s", name);
     put_place(want, c.worst_at, out);
@@ -157,15 +169,27 @@ static int check_outputs(checker *c, const cli_binding *b, const fe_array *outpu
     return status;
   }
   if (s->error.status) return status;
-  if (ir_eval(&s->g, c->roots, c->root_count, c->inputs, c->block->param_count + c->constant_count, c->vars,
-              b->var_count, c->want, &s->error) != IR_OK)
+  const cli_evaluation asked = {c->roots, c->count,    c->inputs, c->block->param_count + c->constant_count,
+                                c->vars,  b->var_count};
+  if (ir_eval(&s->g, c->roots, c->root_count, c->inputs, asked.input_count, c->vars, b->var_count, c->want,
+              &s->error) != IR_OK)
     return status;
   for (uint32_t i = 0; i < c->count; i++) c->largest[i] = cli_largest(&c->want[i]);
   if (!cli_tolerances_apply(&c->tolerances, &s->g, c->results, c->want + c->count, c->largest, c->allowed))
     ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
+  bool *moved =
+      calloc(c->count, sizeof *moved); /* by result: is what is allowed from neighbours of the inputs? */
+  bool loops = moved && !s->error.status && cli_tolerances_have_loop(&c->tolerances, &s->g);
+  for (uint32_t i = 0; i < c->count && loops; i++)
+    if (!is_good(&outputs[i], &c->want[i], c->allowed[i])) {
+      cli_neighbours_apply(&s->g, &asked, c->want, c->allowed, moved);
+      loops = false;
+    }
   for (uint32_t i = 0; i < c->count && !s->error.status; i++)
-    if (!report_array(c->block->results[i].name, &outputs[i], &c->want[i], c->allowed[i], out))
+    if (!report_array(c->block->results[i].name, &outputs[i], &c->want[i], c->allowed[i], moved && moved[i],
+                      out))
       status = CLI_CHECK_FAILED;
+  free(moved);
   ir_eval_free(&s->g, c->want, c->root_count);
   return status;
 }

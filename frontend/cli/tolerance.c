@@ -5,7 +5,7 @@
 
 #include "frontend/cli/arrays.h"
 
-enum { SUM_UNITS = 128, DERIVED = 8, UNKNOWN_TRIP_COUNT = 64 };
+enum { SUM_UNITS = 128, UNKNOWN_TRIP_COUNT = 64 };
 
 /* The unit roundoff: half the distance from 1 to the next number. */
 static double unit_of(ir_dtype t) {
@@ -79,8 +79,8 @@ static double trip_count_of(const ir_graph *g, const ir_node *n, const ir_var_va
 
 /* The sum of the error bounds of all reductions in the functions that a node calls, times the number of
  * calls. How an iteration amplifies the errors of earlier ones is not known; the bound assumes that results
- * have the magnitude of the values from which they are computed. Recursive, at most IR_MAX_DEPTH deep.
- * Negative when memory is short. */
+ * have the magnitude of the values from which they are computed (but see cli_neighbours_apply). Recursive, at
+ * most IR_MAX_DEPTH deep. Negative when memory is short. */
 static double error_inside(const ir_graph *g, ir_ref call, const ir_var_value *vars, size_t var_count) {
   const ir_node *n = ir_get(g, call);
   double sum = 0;
@@ -100,6 +100,18 @@ static double error_inside(const ir_graph *g, ir_ref call, const ir_var_value *v
   return sum > 0 ? sum * trip_count_of(g, n, vars, var_count) : sum;
 }
 
+static bool is_loop_result(const ir_graph *g, ir_ref node) {
+  const ir_node *n = ir_get(g, node);
+  return n->op == IR_OP_RESULT && ir_is_float((ir_dtype)n->dtype) &&
+         ir_ops[ir_op_of(g, n->src[0])].cls == IR_CLASS_CONTROL;
+}
+
+bool cli_tolerances_have_loop(const cli_tolerances *t, const ir_graph *g) {
+  bool any = false;
+  for (size_t i = 0; i < t->count && !any; i++) any = is_loop_result(g, t->items[i].node);
+  return any;
+}
+
 bool cli_tolerances_find(ir_graph *g, ir_ref results, const ir_var_value *vars, size_t var_count,
                          cli_tolerances *out) {
   ir_ref *live = NULL;
@@ -108,9 +120,8 @@ bool cli_tolerances_find(ir_graph *g, ir_ref results, const ir_var_value *vars, 
   bool ok = ir_reachable(g, &results, 1, &live, &count, &cap) == IR_OK;
   for (size_t i = 0; i < count && ok; i++) {
     const ir_node *n = ir_get(g, live[i]);
-    bool called = n->op == IR_OP_RESULT && ir_is_float((ir_dtype)n->dtype) &&
-                  ir_ops[ir_op_of(g, n->src[0])].cls == IR_CLASS_CONTROL;
-    double error = called          ? DERIVED * error_inside(g, n->src[0], vars, var_count)
+    bool called = is_loop_result(g, live[i]);
+    double error = called          ? CLI_DERIVED * error_inside(g, n->src[0], vars, var_count)
                    : is_inexact(n) ? error_of(g, n, vars, var_count)
                                    : 0;
     if (error == 0) continue;
@@ -160,13 +171,13 @@ bool cli_tolerances_apply(const cli_tolerances *t, const ir_graph *g, ir_ref res
   for (uint32_t i = 0; relative && i < tuple->nsrc; i++) {
     const ir_node *n = ir_get(g, tuple->src[i]);
     double own = relative[tuple->src[i]];
-    out[i] = own == 0 ? 0 : own * largest[i] * DERIVED;
+    out[i] = own == 0 ? 0 : own * largest[i] * CLI_DERIVED;
     if (own > 0 && !ir_is_float((ir_dtype)n->dtype)) out[i] = -1;
     for (size_t k = 0; k < t->count; k++) { /* a reduction has its own bound, also where its terms cancel */
       if (t->items[k].node != tuple->src[i]) continue;
       double inherited = 0;
       for (uint32_t s = 0; s < ir_operand_count(n); s++) inherited = fmax(inherited, relative[n->src[s]]);
-      out[i] = (t->items[k].factor + DERIVED * inherited) * cli_largest(&values[2 * k + 1]) +
+      out[i] = (t->items[k].factor + CLI_DERIVED * inherited) * cli_largest(&values[2 * k + 1]) +
                2 * unit_of((ir_dtype)n->dtype) * largest[i];
     }
   }
