@@ -141,5 +141,5 @@ graph @amplified(%h: f32[8,128], %w: f32[128,128]) {
   return %y
 }
 >>>
-$ viewfold check amplified.vf | sed 's/[0-9.]* of 1024/N of 1024/; s/[0-9.]* where/D where/'
-check y: N of 1024 elements differ, by at most 2, allowed 16, as results change by D where each input is rounded once
+$ viewfold check amplified.vf | sed 's/[0-9.]\+/N/g'
+check y: N of N elements differ, by at most N, allowed N, as results change by N where each input is rounded once
