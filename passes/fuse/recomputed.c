@@ -156,6 +156,25 @@ static void find_costs(fuse_values *v) {
   }
 }
 
+static ir_ref below_views(const ir_graph *g, ir_ref r) {
+  while (ir_ops[ir_op_of(g, r)].cls == IR_CLASS_VIEW) r = ir_src(g, r, 0);
+  return r;
+}
+
+/* Is it a join, more than half of whose elements are computed? Where those are read several times, the join
+ * is stored, by one kernel: each of them by one of its own would be copied by another besides. Parts of one
+ * value, as of one that is rolled, are in one kernel anyway. */
+static bool joins_computed(const fuse_values *v, ir_ref r) {
+  const ir_node *n = ir_get(v->g, r);
+  double computed = 0;
+  if (n->op != IR_OP_CONCAT && n->op != IR_OP_STACK) return false;
+  for (uint32_t k = 0; k < ir_operand_count(n); k++)
+    if (v->cost[n->src[k]] > READING &&
+        (!k || below_views(v->g, n->src[k]) != below_views(v->g, n->src[k - 1])))
+      computed += pass_elements(v->g, n->src[k]);
+  return 2 * computed > pass_elements(v->g, r);
+}
+
 /* How often each element has to be evaluated at least, for the value to be stored here; 0: it never is. */
 static double least_times(const fuse_values *v, ir_ref r) {
   const ir_node *n = ir_get(v->g, r);
@@ -169,7 +188,7 @@ static double least_times(const fuse_values *v, ir_ref r) {
   /* two reductions are two kernels, or read it from memory in one */
   bool costly = fuse_is_elementary(n) && v->looped[r] > 1 &&
                 pass_elements(v->g, r) * ir_dtypes[n->dtype].bytes <= FUSE_FAR_BYTES;
-  return gathers || costly ? 2 : elementwise ? MIN_TIMES : 0;
+  return gathers || costly ? 2 : elementwise || joins_computed(v, r) ? MIN_TIMES : 0;
 }
 
 static bool is_chosen(const fuse_values *v, ir_ref r) {
