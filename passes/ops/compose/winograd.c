@@ -111,7 +111,7 @@ bool op_conv_is_winograd(ir_graph *g, const op_convolution *c) {
 }
 
 /* x [batch, channels, places...] with what surrounds it, and with zeros up to a whole number of tiles, in
- * memory with its channels last. */
+ * memory with its channels last: 16 sums of its elements would test each of them, 16 times. */
 static ir_ref surrounded(ir_graph *g, const op_convolution *c, const int64_t *more) {
   ir_ref pads[2 * IR_MAX_RANK], zero = ir_index(g, 0);
   size_t rank = 2 + c->axes;
@@ -144,11 +144,11 @@ ir_ref op_conv_winograd(ir_graph *g, const op_convolution *c) {
   ir_ref rows = ir_index(g, 1);
   for (uint32_t i = 1; i + 1 < rank; i++) rows = pass_mul(g, rows, ir_dim(g, data, i));
   dims[0] = ir_dim(g, data, 0), dims[1] = rows, dims[2] = ir_dim(g, data, rank - 1);
-  ir_ref y = op_matmul(g, op_unary(g, IR_OP_STORED, op_reshape(g, data, dims, 3)), weight);
+  ir_ref y = op_matmul(g, op_reshape(g, data, dims, 3), weight);
   for (uint32_t i = 1; i + 1 < rank; i++) dims[i - 1] = ir_dim(g, data, i);
   dims[rank - 2] = ir_dim(g, c->weight, 0);
   for (size_t i = 0; i < m; i++) dims[rank - 1 + i] = ir_index(g, f->size);
-  y = op_reshape(g, op_move_axis(g, op_unary(g, IR_OP_STORED, y), 0, -1), dims, rank - 1 + m);
+  y = op_reshape(g, op_move_axis(g, y, 0, -1), dims, rank - 1 + m);
   y = transform_last(g, &result_matrix, y, m, 0); /* [m^axes, batch, tiles..., results] */
   if (!y) return 0;
   size_t n = 0;

@@ -85,7 +85,7 @@ graph @f(%x: f32[2,8,8]) {
 >>>
 $ viewfold run a.vf; viewfold run b.vf; viewfold run c.vf
 ! a.vf:1:22: error: bad parameters, found '=', expected ',' or ')'; a parameter is given when the graph runs, as in --in x=0
-! b.vf:2:3: error: conv: there is no attribute kernel_size; attributes: stride, padding, dilation, groups; here that is the shape of the second operand: windows of 3 by 3 are of %w: f32[8,4,3,3]
+! b.vf:2:3: error: conv: there is no attribute kernel_size; attributes: stride, padding, dilation, precision, groups; here that is the shape of the second operand: windows of 3 by 3 are of %w: f32[8,4,3,3]
 ! c.vf:2:3: error: attention: there is no attribute num_heads; attributes: scale, causal; here that is an axis of %q, %k and %v: f32[batch,heads,n,d]
 ? 2
 
