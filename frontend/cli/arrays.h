@@ -27,26 +27,32 @@ void cli_tolerances_free(cli_tolerances *t);
  * integers or bools, which may differ in 1 % of the elements. */
 bool cli_tolerances_apply(const cli_tolerances *t, const ir_graph *g, ir_ref results,
                           const ir_eval_result *values, const double *largest, double *out);
-/* Do the results depend on a loop? How it amplifies the errors of its iterations is not known. */
-bool cli_tolerances_have_loop(const cli_tolerances *t, const ir_graph *g);
-
 /* What the reference evaluator is asked for. */
 typedef struct cli_evaluation {
   const ir_ref *roots;
   size_t root_count;
-  const ir_binding_input *inputs;
-  size_t input_count;
+  const ir_binding_input *inputs; /* then reductions, moved */
+  size_t input_count, reduction_count;
   const ir_var_value *vars;
   size_t var_count;
 } cli_evaluation;
 enum { CLI_DERIVED = 8 }; /* what errors of operands may become in a result */
-/* check/neighbours.c. Where rounding is amplified, bounds that follow from the operations are too narrow. The
- * results are evaluated again for inputs each float of which is replaced by a neighbour of it, as far away as
- * rounding once. What they change by, from `want`, times CLI_DERIVED, is allowed as well. `allowed` as from
- * cli_tolerances_apply, and not changed where it is not positive; moved[i]: it is changed. False when the
- * evaluation fails. */
-bool cli_neighbours_apply(ir_graph *g, const cli_evaluation *e, const ir_eval_result *want, double *allowed,
-                          bool *moved);
+/* How a result changes: by the largest distance of an element, and in how many elements by more than is
+ * allowed. */
+typedef struct cli_change {
+  double most;
+  int64_t count;
+} cli_change;
+/* check/neighbours.c. Where differences are small, or loops amplify rounding, bounds that follow from the
+ * operations are too narrow. The results are evaluated again for inputs each float of which is replaced by a
+ * neighbour of it, as far away as rounding once, and once more for the inputs and reductions that are moved;
+ * `out`, zeros before, says how they change from `want` at most, by result. allowed: as from
+ * cli_tolerances_apply. False when an evaluation fails. */
+bool cli_neighbours_find(ir_graph *g, const cli_evaluation *e, const ir_eval_result *want,
+                         const double *allowed, cli_change *out);
+/* A reduction, each element up or down by 1/CLI_DERIVED of its bound. To be freed; NULL when memory is short.
+ */
+void *cli_moved_reduction(const ir_eval_result *value, const ir_eval_result *magnitude, double factor);
 double cli_largest(const ir_eval_result *values); /* finite magnitude of floats; 0 for others */
 
 /* Evaluate the results with the reference evaluator and compare: one line for each result. Returns CLI_OK,

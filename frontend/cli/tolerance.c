@@ -1,4 +1,5 @@
 /* Error bounds: how far results may be from those of the reference evaluator (frontend/cli/arrays.h). */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,7 @@ static double trip_count_of(const ir_graph *g, const ir_node *n, const ir_var_va
 
 /* The sum of the error bounds of all reductions in the functions that a node calls, times the number of
  * calls. How an iteration amplifies the errors of earlier ones is not known; the bound assumes that results
- * have the magnitude of the values from which they are computed (but see cli_neighbours_apply). Recursive, at
+ * have the magnitude of the values from which they are computed (but see cli_neighbours_find). Recursive, at
  * most IR_MAX_DEPTH deep. Negative when memory is short. */
 static double error_inside(const ir_graph *g, ir_ref call, const ir_var_value *vars, size_t var_count) {
   const ir_node *n = ir_get(g, call);
@@ -104,12 +105,6 @@ static bool is_loop_result(const ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   return n->op == IR_OP_RESULT && ir_is_float((ir_dtype)n->dtype) &&
          ir_ops[ir_op_of(g, n->src[0])].cls == IR_CLASS_CONTROL;
-}
-
-bool cli_tolerances_have_loop(const cli_tolerances *t, const ir_graph *g) {
-  bool any = false;
-  for (size_t i = 0; i < t->count && !any; i++) any = is_loop_result(g, t->items[i].node);
-  return any;
 }
 
 bool cli_tolerances_find(ir_graph *g, ir_ref results, const ir_var_value *vars, size_t var_count,
@@ -171,7 +166,7 @@ bool cli_tolerances_apply(const cli_tolerances *t, const ir_graph *g, ir_ref res
   for (uint32_t i = 0; relative && i < tuple->nsrc; i++) {
     const ir_node *n = ir_get(g, tuple->src[i]);
     double own = relative[tuple->src[i]];
-    out[i] = own == 0 ? 0 : own * largest[i] * CLI_DERIVED;
+    out[i] = own == 0 ? 0 : fmax(own * largest[i] * CLI_DERIVED, DBL_MIN); /* 0: the same bits */
     if (own > 0 && !ir_is_float((ir_dtype)n->dtype)) out[i] = -1;
     for (size_t k = 0; k < t->count; k++) { /* a reduction has its own bound, also where its terms cancel */
       if (t->items[k].node != tuple->src[i]) continue;

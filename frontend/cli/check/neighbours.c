@@ -22,6 +22,18 @@ static void move_element(void *at, ir_dtype t, bool up) {
   if (!isfinite(ir_value_load(at, t).f)) memcpy(at, &bits, size);
 }
 
+void *cli_moved_reduction(const ir_eval_result *value, const ir_eval_result *magnitude, double factor) {
+  size_t size = ir_dtypes[value->dtype].bytes;
+  char *copy = malloc((size_t)value->count * size + 1);
+  for (int64_t i = 0; i < value->count && copy; i++) {
+    ir_value v = ir_value_load((const char *)value->data + (size_t)i * size, value->dtype);
+    double by = factor / CLI_DERIVED * fabs(((const double *)magnitude->data)[i]);
+    v.f += goes_up(i) ? by : -by;
+    ir_value_store(copy + (size_t)i * size, value->dtype, v);
+  }
+  return copy;
+}
+
 static void *moved_copy(const void *data, ir_dtype t, int64_t count) {
   size_t size = ir_dtypes[t].bytes;
   char *copy = malloc((size_t)count * size + 1);
@@ -31,15 +43,16 @@ static void *moved_copy(const void *data, ir_dtype t, int64_t count) {
   return copy;
 }
 
-static double distance(const ir_eval_result *a, const ir_eval_result *b) {
-  double most = 0;
-  for (int64_t i = 0; i < a->count && ir_is_float(a->dtype) && a->count == b->count; i++) {
-    size_t at = (size_t)i * ir_dtypes[a->dtype].bytes;
-    double d = fabs(ir_value_load((const char *)a->data + at, a->dtype).f -
-                    ir_value_load((const char *)b->data + at, a->dtype).f);
-    if (isfinite(d)) most = fmax(most, d);
+static cli_change change_of(const ir_eval_result *from, const ir_eval_result *to, double allowed) {
+  cli_change c = {0};
+  for (int64_t i = 0; i < from->count && ir_is_float(from->dtype) && from->count == to->count; i++) {
+    size_t at = (size_t)i * ir_dtypes[from->dtype].bytes;
+    double d = fabs(ir_value_load((const char *)from->data + at, from->dtype).f -
+                    ir_value_load((const char *)to->data + at, from->dtype).f);
+    if (isfinite(d)) c.most = fmax(c.most, d);
+    c.count += d > allowed;
   }
-  return most;
+  return c;
 }
 
 static int64_t elements_of(ir_graph *g, ir_ref tensor, const ir_var_value *vars, size_t var_count) {
@@ -53,30 +66,41 @@ static int64_t elements_of(ir_graph *g, ir_ref tensor, const ir_var_value *vars,
   return count;
 }
 
-bool cli_neighbours_apply(ir_graph *g, const cli_evaluation *e, const ir_eval_result *want, double *allowed,
-                          bool *changed) {
-  ir_binding_input *moved = calloc(e->input_count + 1, sizeof *moved);
-  ir_eval_result *got = calloc(e->root_count + 1, sizeof *got);
+/* One evaluation of the first `count` inputs, of which so many are moved. */
+static bool evaluate(ir_graph *g, const cli_evaluation *e, size_t moves, size_t count, ir_eval_result *got) {
+  ir_binding_input *moved = calloc(count + 1, sizeof *moved);
   ir_error error = {0};
-  bool good = moved && got;
-  for (size_t i = 0; i < e->input_count && good; i++) {
+  bool good = moved != NULL;
+  for (size_t i = 0; i < count && good; i++) {
     ir_dtype t = ir_dtype_of(g, e->inputs[i].ref);
     moved[i] = e->inputs[i];
-    if (!ir_is_float(t) || !moved[i].data) continue;
+    if (i >= moves || !ir_is_float(t) || !moved[i].data) continue;
     moved[i].data = moved_copy(moved[i].data, t, elements_of(g, moved[i].ref, e->vars, e->var_count));
     good = moved[i].data != NULL;
   }
-  good = good && ir_eval(g, e->roots, e->root_count, moved, e->input_count, e->vars, e->var_count, got,
-                         &error) == IR_OK;
-  for (size_t i = 0; i < e->root_count && good; i++) {
-    double d = CLI_DERIVED * distance(&want[i], &got[i]);
-    changed[i] = allowed[i] > 0 && d > allowed[i];
-    if (changed[i]) allowed[i] = d;
-  }
-  if (good) ir_eval_free(g, got, e->root_count);
-  for (size_t i = 0; moved && i < e->input_count; i++)
+  good =
+      good && ir_eval(g, e->roots, e->root_count, moved, count, e->vars, e->var_count, got, &error) == IR_OK;
+  for (size_t i = 0; moved && i < count; i++)
     if (moved[i].data != e->inputs[i].data) free((void *)moved[i].data);
   free(moved);
+  return good;
+}
+
+bool cli_neighbours_find(ir_graph *g, const cli_evaluation *e, const ir_eval_result *want,
+                         const double *allowed, cli_change *out) {
+  ir_eval_result *got = calloc(e->root_count + 1, sizeof *got);
+  const size_t moves[] = {e->input_count, 0},
+               counts[] = {e->input_count, e->input_count + e->reduction_count};
+  bool good = got != NULL;
+  for (size_t k = 0; k < 2 && good; k++) {
+    good = evaluate(g, e, moves[k], counts[k], got);
+    for (size_t i = 0; i < e->root_count && good; i++) {
+      cli_change c = change_of(&want[i], &got[i], allowed[i]);
+      out[i].most = fmax(out[i].most, c.most);
+      out[i].count = c.count > out[i].count ? c.count : out[i].count;
+    }
+    if (good) ir_eval_free(g, got, e->root_count);
+  }
   free(got);
   return good;
 }

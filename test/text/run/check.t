@@ -129,7 +129,7 @@ $ viewfold run g.vf --in x=[1,2,3,4,5,6,7] --in y=[1,0,0,4,5,6,7] --check
 m: bool[7] = [true, true, true, true, false, false, false]
 check m: 7 elements, bit-equal
 
-== a recurrence that amplifies what is rounded is allowed what neighbours of its inputs change
+== recurrences and differences that amplify what is rounded are allowed what neighbours of their inputs change
 <<< amplified.vf
 graph @step(%h: f32[8,128], %w: f32[128,128]) {
   %p = matmul %h, %w
@@ -142,4 +142,14 @@ graph @amplified(%h: f32[8,128], %w: f32[128,128]) {
 }
 >>>
 $ viewfold check amplified.vf | sed 's/[0-9.]\+/N/g'
-check y: N of N elements differ, by at most N, allowed N, as results change by N where each input is rounded once
+check y: N of N elements differ, by at most N, allowed N; N change by more, by at most N, where inputs or reductions are rounded otherwise
+<<< cancelled.vf
+graph @cancelled(%x: f32[37,1]) {
+  %e = expand %x shape=[37,129]
+  %m = mean %e axes=[1] keepdims=true
+  %d = sub %e, %m
+  return %d
+}
+>>>
+$ viewfold check cancelled.vf | sed 's/ [0-9][0-9.e-]*/ N/g'
+check d: N of N elements differ, by at most N, allowed N; N change by more, by at most N, where inputs or reductions are rounded otherwise
