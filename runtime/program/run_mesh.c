@@ -308,6 +308,7 @@ static ir_status run_device(void *user, rt_endpoint *endpoint, ir_error *error) 
   endpoint->words = (const char *const *)m->words;
   endpoint->pieces = m->pieces;
   endpoint->begun = 0;
+  endpoint->running = UINT32_MAX;
   uint32_t place = m->place ? m->place[endpoint->device] : endpoint->device;
   endpoint->traffic = m->traffic + place * m->exchange_count;
   endpoint->started = 0;
