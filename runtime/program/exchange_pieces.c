@@ -78,18 +78,12 @@ static bool is_beside(const rt_program *p, uint32_t step, uint32_t before) {
   return (step > second) == (before > second);
 }
 
-static bool uses_no_moving(const rt_program *p, const rt_plan_step *s) {
-  for (uint32_t k = 0; k < s->slot_count; k++)
-    if (p->kinds[p->plan.step_slots[s->slots + k]] == IR_SLOT_ALIAS) return false;
-  return true;
-}
-
 /* May the step, the first that uses the result of an exchange, begin before all of it is there? */
 static bool may_receive(const rt_program *p, uint32_t step, uint32_t result, uint32_t operand) {
   const rt_plan_step *s = &p->plan.steps[step];
   return s->kind == IR_STEP_KERNEL && !p->is_hoisted[step] && p->receives[step] == NONE &&
          count_uses(p, s, result, 0) == 1 && count_uses(p, s, operand, 0) == 0 &&
-         rt_reads_of(p, step, result).param >= s->written && uses_no_moving(p, s);
+         rt_reads_of(p, step, result).param >= s->written;
 }
 
 /* May the step come before the exchange is done? Where the operand is given, a result may lie there; the
@@ -111,12 +105,11 @@ static bool may_run_before(const rt_program *p, uint32_t step, uint32_t operand)
 static uint32_t find_receiver(const rt_program *p, uint32_t wait) {
   const uint32_t *slots = p->plan.step_slots + p->plan.steps[wait].slots;
   uint32_t result = slots[0], operand = slots[1];
-  if (p->kinds[result] != IR_SLOT_TEMP || p->kinds[operand] == IR_SLOT_ALIAS ||
-      p->kinds[operand] == IR_SLOT_OUTPUT)
-    return NONE;
+  bool moving = p->kinds[operand] == IR_SLOT_ALIAS; /* lies in the memory of others, which a step may write */
+  if (p->kinds[result] != IR_SLOT_TEMP || p->kinds[operand] == IR_SLOT_OUTPUT) return NONE;
   for (uint32_t i = wait + 1; i < p->plan.head->steps && is_beside(p, i, wait); i++) {
     if (count_uses(p, &p->plan.steps[i], result, 0)) return may_receive(p, i, result, operand) ? i : NONE;
-    if (!may_run_before(p, i, operand)) return NONE;
+    if (moving || !may_run_before(p, i, operand)) return NONE;
   }
   return NONE;
 }
