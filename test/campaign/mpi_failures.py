@@ -172,7 +172,8 @@ class Trial:
 
     def prepare(self):
         import numpy
-        graph = self.graph = GRAPH.get(self.kind) or self.rng.choice(("loop", "wide", "pieces"))
+        any_graph = ("loop", "wide") if self.kind == "graph" else ("loop", "wide", "pieces")  # whose results are divided alike
+        graph = self.graph = GRAPH.get(self.kind) or self.rng.choice(any_graph)
         inputs = "--in h=h.npy"
         numpy.save(self.path("h.npy"), numpy.ones(64, "f"))
         if graph == "index":
