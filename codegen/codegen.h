@@ -55,7 +55,7 @@ typedef struct cg_blob {
   size_t size;
   uint64_t scratch;  /* bytes of scratch memory that a call needs; OpenCL: of local memory, per group */
   uint32_t in_place; /* bit s: buffers[s] may be buffers[0] (ir/in_place.h) */
-  cg_blocks blocks;  /* of buffers[0], that calls with some begin and end store */
+  cg_uses uses;      /* what calls with some begin and end store and load */
   bool checks;       /* the function may store to its status word; not known of OpenCL's */
 } cg_blob;
 void cg_blob_free(cg_blob *blob);
@@ -84,7 +84,7 @@ typedef struct cg_entry {
                      cg_blob *out, ir_error *error);
 } cg_entry;
 /* The version of cg_entry, which grows where its members change. */
-#define CG_ENTRY_ABI  5u
+#define CG_ENTRY_ABI  6u
 #define CG_ENTRY_NAME "vf_codegen_llvm"
 extern const cg_entry vf_codegen_llvm;
 

@@ -59,7 +59,6 @@ typedef struct rt_transfer {
   uint32_t exchange;      /* of the program, counted from 0: equal on all devices that are in the same one */
   const char *kind;       /* as messages call it */
   uint32_t piece, pieces; /* which one of how many; 0 of 0: all of it */
-  uint32_t making;        /* of more than one: the step that makes the part meanwhile; UINT32_MAX: none */
   /* the engine's: which transfer of the device it is, from 1 on; messages that have arrived; when it started,
    * and when the last message arrived, by ir_now_ns */
   uint64_t number;
@@ -99,6 +98,8 @@ typedef struct rt_traffic {
 /* Has a transfer that is done been the last of its exchange? */
 static inline bool rt_is_last_piece(const rt_transfer *t) { return t->piece + 1 >= t->pieces; }
 
+enum { RT_LAUNCH_NS = 2000 }; /* because to begin a loop that several threads share took 1 to 3 us */
+
 /* A device's part in a run: made by whoever starts it. */
 struct rt_endpoint {
   const rt_engine *engine;
@@ -113,6 +114,11 @@ struct rt_endpoint {
   rt_transfer transfers[RT_TRANSFERS];
   uint64_t started;
   uint32_t begun; /* pieces of the next exchange that have started */
+  /* the kernel step that runs in parts, as pieces come and go, and what share of it has run; UINT32_MAX: none
+   */
+  uint32_t running;
+  double share;
+  int64_t launch_ns; /* what it costs to begin a part of a kernel */
   /* the step whose transfer was waited for last, and until when its exchange has been counted */
   uint32_t counted_step;
   int64_t counted_ns;

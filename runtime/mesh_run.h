@@ -56,6 +56,10 @@ typedef struct rt_mesh_arguments {
  * IR_ERR_INVALID: also where an exchange needs what no device has. */
 ir_status rt_mesh_run(rt_mesh_program *program, const rt_mesh_arguments *by_device, ir_error *error);
 
+/* The nanoseconds from the begin of a device's last run to its end; 0: it has not run, or is of another
+ * process. */
+int64_t rt_mesh_took(const rt_mesh_program *program, uint32_t device);
+
 /* In place of a run or of gathering, where this process cannot begin it: the others, which come to it, get
  * `error`, too. Returns its status. In one process: nothing else. */
 ir_status rt_mesh_fail(rt_mesh *mesh, ir_error *error);

@@ -103,7 +103,7 @@ ir_status cc_emit_kernel(cc_file *file, const cg_request *request, bool is_stati
     *terms = (cg_blob){.mem = file->mem,
                        .scratch = nest.scratch,
                        .in_place = nest.in_place,
-                       .blocks = nest.blocks,
+                       .uses = nest.uses,
                        .checks = e.checks};
     if (e.order.nest) cg_order_close(&e.order);
     tx_text_free(&e);

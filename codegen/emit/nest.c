@@ -294,7 +294,7 @@ ir_status cg_nest_make(cg_nest *nest, const ir_graph *g, ir_ref kernel, bool ite
   free_sets(&old);
   if (status == IR_OK) status = analyse(nest, &nest->graph, nest->kernel, error);
   if (status == IR_OK) status = find_in_place(nest, items, error);
-  if (status == IR_OK) status = cg_blocks_find(&nest->graph, nest->kernel, &nest->blocks, error);
+  if (status == IR_OK) status = cg_uses_find(&nest->graph, nest->kernel, nest->in_place, &nest->uses, error);
   if (status != IR_OK) cg_nest_free(nest);
   return status;
 }

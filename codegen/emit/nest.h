@@ -55,7 +55,7 @@ typedef struct cg_nest {
   uint64_t *reads; /* by ref: set of the locals, by number, that computing it reads */
   uint32_t count;  /* refs are below this one */
   uint32_t in_place; /* parameters that may share p0's memory, by slot: see ir/in_place.h */
-  cg_blocks blocks;  /* of p0, that iterations of the threads' loop store */
+  cg_uses uses;      /* what iterations of the threads' loop store and load */
   uint64_t scratch;  /* bytes of scratch memory that a call needs; OpenCL: of local memory, per group */
 } cg_nest;
 

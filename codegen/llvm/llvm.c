@@ -79,7 +79,7 @@ ir_status cg_emit_function(LLVMModuleRef module, const cg_request *request, cg_n
   terms->mem = nest->mem;
   terms->scratch = nest->scratch;
   terms->in_place = nest->in_place;
-  terms->blocks = nest->blocks;
+  terms->uses = nest->uses;
   terms->checks = !failed && LLVMGetFirstUse(e.status);
   return failed ? error->status : IR_OK;
 }

@@ -11,7 +11,7 @@ static const char kind[] = "mesh";
 
 /* What travels between processes. */
 typedef struct costs {
-  double latency[IR_MESH_AXES], bandwidth[IR_MESH_AXES];
+  double latency[IR_MESH_AXES], bandwidth[IR_MESH_AXES], pace;
   int64_t known;
 } costs;
 
@@ -27,20 +27,37 @@ static bool put_key(rt_context *c, const ir_mesh *m, ir_text *key) {
   return !key->failed;
 }
 
-void fe_mesh_keep(rt_context *c, const ir_mesh *m) {
+void fe_mesh_keep(rt_context *c, const ir_mesh *m, const double *rates) {
   rt_disk *disk = rt_context_disk(c, NULL);
   ir_text key, text;
   ir_text_init(&key, &ir_mem_libc);
   ir_text_init(&text, &ir_mem_libc);
   for (uint32_t a = 0; a < m->axis_count; a++)
     ir_textf(&text, "%.17g %.17g\n", m->axes[a].latency, m->axes[a].bandwidth);
+  for (uint32_t d = 0; d < m->device_count && rates[0] > 0; d++) ir_textf(&text, "%.6g\n", rates[d]);
   if (disk && put_key(c, m, &key) && !text.failed)
     rt_disk_put(disk, kind, key.data, key.len, text.data, text.len);
   ir_text_free(&key);
   ir_text_free(&text);
 }
 
-/* A line for each axis. */
+/* A line for each device. */
+static bool read_rates(const char *text, const ir_mesh *m, costs *out) {
+  double *rates = ir_alloc(m->mem, m->device_count * sizeof *rates);
+  bool good = rates != NULL;
+  for (uint32_t d = 0; d < m->device_count && good; d++) {
+    char *end;
+    rates[d] = strtod(text, &end);
+    good = end > text && *end == '\n' && rates[d] > 0;
+    text = end + good;
+  }
+  good = good && !*text;
+  if (good) out->pace = ir_mesh_pace(m, rates);
+  ir_free(m->mem, rates, m->device_count * sizeof *rates);
+  return good;
+}
+
+/* A line for each axis, and then, where they were measured, the rates. */
 static bool read_costs(const char *text, const ir_mesh *m, costs *out) {
   for (uint32_t a = 0; a < m->axis_count; a++) {
     int length = 0;
@@ -49,7 +66,7 @@ static bool read_costs(const char *text, const ir_mesh *m, costs *out) {
     if (!(out->latency[a] >= 0) || !(out->bandwidth[a] >= 0)) return false;
     text += length;
   }
-  return !*text;
+  return !*text || read_rates(text, m, out);
 }
 
 static void find_costs(rt_context *c, const ir_mesh *m, costs *out) {
@@ -93,6 +110,7 @@ ir_status fe_mesh_take_kept(rt_context *c, ir_graph *g, bool *taken, ir_error *e
   ir_mesh_axis *axes = g->sharding->mesh.axes;
   for (uint32_t a = 0; a < m->axis_count && kept.known; a++)
     axes[a].latency = kept.latency[a], axes[a].bandwidth = kept.bandwidth[a];
+  if (kept.known) g->sharding->mesh.pace = kept.pace;
   if (taken) *taken = kept.known;
   return IR_OK;
 }

@@ -55,6 +55,8 @@ ir_status fe_shard_auto(const fe_request *r, const fe_auto *with, autoshard_repo
   if (!status) status = fe_mesh_take_kept(with->context, &c.copy, NULL, error);
   if (!status && with->context)
     status = fe_mesh_agree(with->context, ir_graph_mesh(r->graph), &rates, sizeof rates, error);
+  double pace = ir_graph_mesh(&c.copy) && !with->given ? ir_graph_mesh(&c.copy)->pace : 0;
+  if (pace > 0) rates.flops *= pace, rates.bytes *= pace;
   if (!status) {
     autoshard_request of = {.root = c.refs[0],
                             .inputs = c.refs + 1,

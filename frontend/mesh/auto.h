@@ -11,6 +11,7 @@ typedef struct fe_auto {
   double memory;         /* bytes of a device; 0: as the mesh says */
   rt_context *context;   /* whose kept costs of messages count (machine/mesh_costs.h), and whose processes
                             choose alike; or NULL */
+  bool given;            /* the rates are of the slowest device already */
 } fe_auto;
 
 /* Gives values of the request's graph that are open the specs that pass_autoshard chooses. Values of vmapped

@@ -11,6 +11,7 @@
 #include "frontend/machine/machine.h"
 #include "frontend/machine/agree.h"
 #include "frontend/machine/mesh_costs.h"
+#include "frontend/mesh/rates.h"
 #include "frontend/mesh/sharded.h"
 #include "frontend/report/dump_graph.h"
 #include "frontend/text/reader.h"
@@ -111,7 +112,7 @@ static ir_status time_message(rt_context *context, const ir_mesh *mesh, uint32_t
   return error->status;
 }
 
-ir_status fe_mesh_calibrate(rt_context *context, ir_mesh *mesh, ir_error *error) {
+ir_status fe_mesh_calibrate(rt_context *context, ir_mesh *mesh, double *rates, ir_error *error) {
   enum { RESOLUTION_PS = 1000 }; /* a message is not faster than a nanosecond, which the clock tells apart */
   double latency[IR_MESH_AXES] = {0}, bandwidth[IR_MESH_AXES] = {0}, least = RESOLUTION_PS * 1e-12;
   for (uint32_t a = 0; a < mesh->axis_count; a++) {
@@ -131,6 +132,7 @@ ir_status fe_mesh_calibrate(rt_context *context, ir_mesh *mesh, ir_error *error)
     mesh->axes[a].latency = fe_two_digits(latency[a]);
     mesh->axes[a].bandwidth = fe_two_digits(bandwidth[a]);
   }
-  fe_mesh_keep(context, mesh);
-  return IR_OK;
+  ir_status status = fe_mesh_rates(context, mesh, rates, error);
+  if (!status) fe_mesh_keep(context, mesh, rates);
+  return status;
 }

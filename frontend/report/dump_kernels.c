@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "frontend/report/dump_blocks.h"
 #include "frontend/report/dump_steps.h"
 #include "frontend/report/explain_kernels.h"
 #include "frontend/report/explain_walk.h"
@@ -233,6 +234,7 @@ static void put_kernel(printer *p, size_t number) {
   ir_text_str(p->out, "; work about ");
   ir_print_expr(p->g, l->work, p->out);
   ir_text_str(p->out, " (bytes and operations)\n");
+  fe_put_blocks(p->g, p->plan, number, put_slot, p, p->out);
 }
 
 /* Print one step, without the steps inside it. */

@@ -42,6 +42,7 @@ typedef struct ir_mesh {
   ir_mesh_axis axes[IR_MESH_AXES];
   ir_mesh_device *devices; /* device_count, in the order of the mesh; NULL: all are `cpu` of one process */
   double memory;           /* bytes that a device may hold; 0: not known */
+  double pace;             /* of the slowest device, against the fastest, weights counted; 0: not known */
   const ir_mem *mem;
 } ir_mesh;
 
@@ -114,5 +115,15 @@ void ir_mesh_print(const ir_mesh *mesh, ir_text *out);
 void ir_subaxis_print(const ir_mesh *mesh, ir_subaxis s, ir_text *out);
 /* At a name: reads `x` or `x:(1)2`. False after an error. */
 bool ir_subaxis_read(ir_lexer *lexer, const ir_mesh *mesh, ir_subaxis *out);
+
+/* rates.c */
+/* Weights of the devices along an axis, by coordinate, of rates that are as many as devices: in proportion to
+ * the slowest device of each coordinate, in small numbers. False: they are about equally fast, or not known.
+ */
+bool ir_mesh_propose(const ir_mesh *mesh, const double *rates, uint32_t axis, int64_t *weights);
+
+/* The rate of the device that has most to do for its rate, weights counted, over that of the fastest: 1 where
+ * all are equally fast, or are divided by their rates; 0: they are not known. */
+double ir_mesh_pace(const ir_mesh *mesh, const double *rates);
 
 #endif

@@ -94,7 +94,7 @@ ir_status rt_cc_compile(const cg_request *request, const ir_mem *mem, cg_blob *o
   if (status == IR_OK) {
     *out = object;
     out->scratch = text.scratch, out->in_place = text.in_place, out->checks = text.checks;
-    out->blocks = text.blocks;
+    out->uses = text.uses;
   }
   cg_blob_free(&text);
   ir_timer_lap(request->timer, &start, "select", -1, request->symbol);

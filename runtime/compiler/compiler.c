@@ -200,7 +200,7 @@ static bool receive_bytes(rt_compiler *c, rt_compile_request *a, const rt_wire_a
                        .size = size,
                        .scratch = answer->scratch,
                        .in_place = answer->in_place,
-                       .blocks = answer->blocks};
+                       .uses = answer->uses};
   }
   return true;
 }

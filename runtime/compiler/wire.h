@@ -74,7 +74,7 @@ typedef struct rt_wire_answer {
   uint64_t magic, size, scratch;
   uint32_t number, in_place, laps;
   int32_t status; /* ir_status */
-  cg_blocks blocks;
+  cg_uses uses;
 } rt_wire_answer;
 
 /* Send all of `parts` (which are consumed), or receive `size` bytes, over a socket that may be non-blocking,

@@ -27,7 +27,7 @@ static ir_status describe_target(rt_device *device, ir_target *out, ir_text *mac
 static ir_status link_object(rt_context *c, ir_status status, cg_blob *object, const char *symbol,
                              rt_flat *image, ir_error *error) {
   int64_t start = ir_timer_start(c->options.timer);
-  rt_terms terms = {.scratch = object->scratch, .in_place = object->in_place, .blocks = object->blocks};
+  rt_terms terms = {.scratch = object->scratch, .in_place = object->in_place, .uses = object->uses};
   if (!status) status = rt_image_link(object->bytes, object->size, terms, &c->mem, image, error);
   if (object->bytes) cg_blob_free(object);
   ir_timer_lap(c->options.timer, &start, "link", -1, symbol);

@@ -33,7 +33,7 @@ ir_status rt_image_pack(const ir_mem *mem, const rt_flat *images, size_t count, 
     rt_image_row row = {(uint32_t)name,      (uint32_t)(at + entry.offset),
                         entry.size,          entry.terms.in_place,
                         entry.terms.scratch, entry.terms.checks,
-                        entry.terms.blocks,  0};
+                        entry.terms.uses,    0};
     memcpy(bytes + sizeof head + i * sizeof row, &row, sizeof row);
     memcpy(bytes + name, entry.name, strlen(entry.name) + 1);
     memcpy(bytes + at, images[i].bytes, images[i].size);
@@ -56,7 +56,7 @@ ir_status rt_image_wrap(const ir_mem *mem, const char *name, const void *bytes, 
   memset(made, 0, whole);
   rt_image_head head = {RT_IMAGE_MAGIC, whole, 1, (uint32_t)code};
   rt_image_row row = {(uint32_t)names, (uint32_t)code, (uint32_t)size, terms.in_place,
-                      terms.scratch,   terms.checks,   terms.blocks,   0};
+                      terms.scratch,   terms.checks,   terms.uses,     0};
   memcpy(made, &head, sizeof head);
   memcpy(made + sizeof head, &row, sizeof row);
   memcpy(made + names, name, strlen(name) + 1);

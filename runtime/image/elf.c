@@ -225,7 +225,7 @@ static ir_status write_table(rt_linker *l) {
                         l->terms.in_place,
                         l->terms.scratch,
                         l->terms.checks,
-                        l->terms.blocks,
+                        l->terms.uses,
                         0};
     memcpy(at, &row, sizeof row);
     at += sizeof row;

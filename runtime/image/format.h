@@ -5,7 +5,7 @@
 
 #include "codegen/emit/blocks.h"
 
-#define RT_IMAGE_MAGIC 0x356567616d696676u /* "vfimage5" */
+#define RT_IMAGE_MAGIC 0x366567616d696676u /* "vfimage6" */
 
 typedef struct rt_image_head {
   uint64_t magic;
@@ -21,7 +21,7 @@ typedef struct rt_image_row {
   uint32_t in_place; /* as in rt_terms */
   uint64_t scratch;
   uint32_t checks;
-  cg_blocks blocks;
+  cg_uses uses;
   uint32_t zero; /* the size is a multiple of 8 */
 } rt_image_row;
 

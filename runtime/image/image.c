@@ -32,7 +32,7 @@ static bool read_row(const uint8_t *bytes, const rt_image_head *head, uint32_t i
   *out = (rt_entry){(const char *)bytes + row.name,
                     row.offset,
                     row.size,
-                    {row.scratch, row.in_place, row.blocks, row.checks != 0}};
+                    {row.scratch, row.in_place, row.uses, row.checks != 0}};
   return true;
 }
 

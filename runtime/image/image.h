@@ -23,12 +23,12 @@ typedef struct rt_flat {
   size_t size;
 } rt_flat;
 
-/* What the caller of a function must know: scratch, in_place and blocks as in cg_blob; checks: the kernel
+/* What the caller of a function must know: scratch, in_place and uses as in cg_blob; checks: the kernel
  * checks indices, which matters on devices where a launch returns before the kernel has run. */
 typedef struct rt_terms {
   uint64_t scratch;
   uint32_t in_place;
-  cg_blocks blocks;
+  cg_uses uses;
   bool checks;
 } rt_terms;
 

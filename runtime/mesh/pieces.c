@@ -1,5 +1,7 @@
 #include "runtime/mesh/pieces.h"
 
+#include <string.h>
+
 #include "ir/mesh/link.h"
 #include "runtime/mesh/route.h"
 
@@ -72,4 +74,43 @@ ir_status rt_pieces_make(const ir_mem *mem, const ir_mesh *mesh, const rt_routes
   }
   if (status) rt_pieces_free(mem, out);
   return status;
+}
+
+/* kernels that use what arrives */
+
+/* The element of a dense box that has this position. */
+static int64_t element_at(const ir_box *box, const int64_t *position) {
+  int64_t at = 0;
+  for (uint32_t k = 0; k < box->rank; k++) at = at * (box->hi[k] - box->lo[k]) + position[k] - box->lo[k];
+  return at;
+}
+
+static int64_t quotient(int64_t a, int64_t b) { return a / b - (a % b < 0); } /* of b > 0, rounded down */
+
+/* The blocks [*from, *to) that may load elements from `first` to `last`: b * step + lo <= last and
+ * b * step + hi > first. */
+static void find_blocks(cg_reads r, int64_t first, int64_t last, int64_t *from, int64_t *to) {
+  int64_t count = r.period / r.divisor, step = r.step;
+  *from = 0, *to = count;
+  if (step > 0) *from = quotient(first - r.hi, step) + 1, *to = quotient(last - r.lo, step) + 1;
+  if (step < 0) *from = -quotient(last - r.lo, -step), *to = quotient(r.hi - 1 - first, -step) + 1;
+  if (*from < 0) *from = 0;
+  if (*to > count) *to = count;
+}
+
+void rt_pieces_needed(const rt_pieces *p, uint32_t device, cg_reads reads, uint8_t *by_block) {
+  memset(by_block, 0, reads.period / reads.divisor);
+  for (uint32_t i = 0; i < p->count; i++) {
+    const rt_routes *routes = &p->routes[i];
+    const rt_route *route = rt_route_of(routes, device);
+    for (uint32_t m = 0; m < route->receive_count; m++)
+      for (uint32_t k = 0; k < route->receives[m].count; k++) {
+        ir_box box;
+        int64_t end[IR_MAX_RANK], from, to;
+        rt_route_piece(routes, route->receives[m].first + k, &box);
+        for (uint32_t a = 0; a < box.rank; a++) end[a] = box.hi[a] - 1;
+        find_blocks(reads, element_at(&route->needed, box.lo), element_at(&route->needed, end), &from, &to);
+        if (from < to) memset(by_block + from, (int)i + 1, (size_t)(to - from));
+      }
+  }
 }

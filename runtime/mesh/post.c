@@ -13,7 +13,9 @@
 enum { LOOK_NS = 1000000, LOOK_IDLE_NS = 20000000 };
 enum { FAREWELL_NS = 100000000 }; /* because processes of one program end within some milliseconds */
 
-/* Messages of fewer bytes are sent in no more time than it takes to wait for who reads them. */
+/* Messages of fewer bytes are sent in no more time than it takes to wait for who reads them. An all_reduce
+ * between two processes whose messages are offered, and sent: 64 KiB 99 and 81 us, 128 KiB 180 and 160, 256
+ * KiB 352 and 313, 512 KiB 352 and 605, 8 MiB 3.3 and 9.8 ms (Open MPI, EPYC). */
 enum { OFFERED_BYTES = 256 << 10 };
 
 typedef struct peer {

@@ -106,7 +106,8 @@ static void set_up_devices(rt_ranks *r) {
     bool here = rank_process_of(r, d) == r->process;
     r->own[d] = here ? at : UINT32_MAX;
     if (here)
-      r->devices[at++].endpoint = (rt_endpoint){.engine = &rt_rank_engine, .mesh = r->mesh, .device = d};
+      r->devices[at++].endpoint =
+          (rt_endpoint){.engine = &rt_rank_engine, .mesh = r->mesh, .device = d, .launch_ns = RT_LAUNCH_NS};
   }
   r->devices[r->count].endpoint.device = UINT32_MAX;
   for (uint32_t i = 0; i <= r->count; i++) {

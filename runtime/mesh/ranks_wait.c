@@ -10,7 +10,8 @@
 /* A device sleeps between two looks at the transport, which nobody rings: first for as long as a sleep takes
  * at least, then twice as long each time, up to what a late packet may cost. */
 enum { SLEEP_NS = 50000, LONGEST_SLEEP_NS = 1000000 };
-enum { MOST_YIELD_NS = 10000000 }; /* 20 MB: a sleep is not much beside more */
+/* 20 MB: a sleep is not much beside more. Messages of 32 MiB take 12.0 ms with 1 ms of it as with 100. */
+enum { MOST_YIELD_NS = 10000000 };
 /* How long a device waits before it asks the one that it waits for, and between two questions; but no longer
  * than an eighth of the time after which a silent process is gone. */
 enum { ASK_NS = 100000000 };

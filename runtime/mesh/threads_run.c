@@ -44,7 +44,8 @@ ir_status rt_threads_make(const ir_mem *mem, const ir_mesh *mesh, bool slow, rt_
   pthread_mutex_init(&t->lock, NULL);
   for (uint32_t i = 0; i < mesh->device_count; i++) {
     thread_device *d = &t->devices[i];
-    d->endpoint = (rt_endpoint){.engine = &rt_thread_engine, .mesh = mesh, .device = i};
+    d->endpoint =
+        (rt_endpoint){.engine = &rt_thread_engine, .mesh = mesh, .device = i, .launch_ns = RT_LAUNCH_NS};
     d->all = t;
     atomic_init(&d->processor, -1);
     rt_bell_init(&d->bell);

@@ -59,6 +59,10 @@ static void find_lives(placer *f) {
       uint32_t result = plan->step_slots[plan->steps[p->sends[i]].slots];
       extend_life(p, &p->lives[p->number_in_kind[result]], i);
     }
+    if (p->receives[i] != NONE && plan->steps[i].kind == IR_STEP_KERNEL) { /* what is sent meanwhile */
+      uint32_t operand = plan->step_slots[plan->steps[p->receives[i]].slots + 1];
+      if (p->kinds[operand] == IR_SLOT_TEMP) extend_life(p, &p->lives[p->number_in_kind[operand]], i);
+    }
     for (uint32_t k = 0; k < plan->steps[i].slot_count; k++) {
       uint32_t slot = plan->step_slots[plan->steps[i].slots + k];
       if (p->kinds[slot] == IR_SLOT_TEMP) extend_life(p, &p->lives[p->number_in_kind[slot]], i);
@@ -263,6 +267,7 @@ ir_status rt_place(rt_program *p, ir_error *error) {
   lay_out_placer(&f, (uintptr_t)memory);
   find_around(p);
   rt_find_senders(p);
+  rt_find_receivers(p);
   int64_t usual = try_to_place(&f, true), other = usual > 0 ? try_to_place(&f, false) : -1;
   if (usual > 0 && (other < 0 || other > usual / 8 * 7)) try_to_place(&f, true);
   finalize_homes(&f);

@@ -27,6 +27,7 @@ static uintptr_t lay_out_program(rt_program *p, uintptr_t at) {
   p->calls = rt_lay_out(&at, h->steps, sizeof *p->calls);
   p->parent_step = rt_lay_out(&at, h->steps, sizeof *p->parent_step);
   p->sends = rt_lay_out(&at, h->steps, sizeof *p->sends);
+  p->receives = rt_lay_out(&at, h->steps, sizeof *p->receives);
   return at;
 }
 

@@ -115,11 +115,13 @@ struct rt_program {
   uint32_t *homes;  /* by temporary: the source of its memory: its own, another temporary's or an output's */
   uint32_t *within; /* by temporary: the exchange in whose result it may lie; or RT_HOLDS_OPERAND: one
                               may lie in it; or UINT32_MAX */
-  uint32_t *parent_step;   /* by step: the step around it; UINT32_MAX: none */
-  uint32_t *sends;         /* by step: the exchange whose operand this kernel makes, which may begin to go
-                              before all of it is there; UINT32_MAX: none */
-  const void **calls;      /* by step: what rt_calls.find returned for a custom operation */
-  void *device;            /* data of the program on the device */
+  uint32_t *parent_step; /* by step: the step around it; UINT32_MAX: none */
+  uint32_t *sends;       /* by step: the exchange whose operand this kernel makes, which may begin to go
+                            before all of it is there; UINT32_MAX: none */
+  uint32_t *receives;    /* by step: of a kernel, the exchange whose result it may begin to read before all of
+                            it is there; of the WAIT for that one, this kernel; UINT32_MAX: none */
+  const void **calls;    /* by step: what rt_calls.find returned for a custom operation */
+  void *device;          /* data of the program on the device */
   size_t own_memory_count; /* temporaries that have memory of their own */
   size_t input_count, temp_count, moving_count, data_count, resource_count, hoisted_count, launch_count,
       max_params, max_arrays;
@@ -209,10 +211,14 @@ void rt_place_operands(rt_program *program, const uint32_t *inherits);
 bool rt_operand_place(const rt_program *program, const int64_t *values, uint32_t temp, uint32_t *result,
                       size_t *offset);
 
-/* Defined in exchange_pieces.c: finds `sends`, before places are known. */
+/* Defined in exchange_pieces.c: finds `sends` and `receives`, before places are known and behind parent_step.
+ */
 void rt_find_senders(rt_program *program);
-/* The blocks in which a kernel step stores its first buffer. */
-cg_blocks rt_blocks_of(const rt_program *program, uint32_t step);
+void rt_find_receivers(rt_program *program);
+/* What the iterations of a kernel step store and load. */
+cg_uses rt_uses_of(const rt_program *program, uint32_t step);
+/* Of the buffer in the slot, which the step reads; param 0: not known. */
+cg_reads rt_reads_of(const rt_program *program, uint32_t step, uint32_t slot);
 
 /* Defined in run.c. */
 void rt_program_trim(rt_program *program); /* frees the idle runs and their memory */

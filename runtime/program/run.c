@@ -190,8 +190,8 @@ __attribute__((always_inline)) static inline ir_status run_steps(const rt_run_co
       lap(recording, s, &before);
       s += s->inside[0] + s->inside[1];
     } else {
-      if (r->endpoint && rt_sends_pieces(r, s)) {
-        ir_status status = rt_run_sender(r, s, &word);
+      if (r->endpoint && rt_has_pieces(r, s)) {
+        ir_status status = rt_run_in_pieces(r, s, &word);
         if (status) return status;
       } else {
         run_kernel(r->program, s, r->bases, r->buffers, r->run->block.base, &word, r->pace);

@@ -74,11 +74,27 @@ ir_status rt_watch_after(const rt_run_context *run, const rt_step *step);
 ir_status rt_run_sort(const rt_run_context *run, const rt_step *step);
 /* Defined in run_exchange.c: runs an EXCHANGE, which starts; on one device alone it is done then. */
 ir_status rt_run_exchange(const rt_run_context *run, const rt_step *step);
-/* Defined in run_exchange.c: does the exchange of this kernel go in pieces while it runs? Runs it so. Sets
- * *status where it finds an index out of range, as kernels do. */
-bool rt_sends_pieces(const rt_run_context *run, const rt_step *step);
-ir_status rt_run_sender(const rt_run_context *run, const rt_step *step, int64_t *status);
+/* Defined in run_pieces.c: does what this kernel makes go in pieces while it runs, or what it reads come so?
+ * Runs it then. Sets *word where it finds an index out of range, as kernels do. */
+bool rt_has_pieces(const rt_run_context *run, const rt_step *step);
+ir_status rt_run_in_pieces(const rt_run_context *run, const rt_step *step, int64_t *word);
+/* Defined in run_pieces.c: does a kernel take over to wait in place of this WAIT? */
+bool rt_takes_over(const rt_run_context *run, uint32_t wait);
 /* Defined in run_exchange.c: runs a WAIT. */
 ir_status rt_run_wait(const rt_run_context *run, const rt_step *step);
+
+/* Of the exchange of a step, on a device of a mesh. */
+static inline const rt_pieces *rt_pieces_of(const rt_endpoint *endpoint, uint32_t step) {
+  return endpoint->pieces ? &endpoint->pieces[endpoint->exchange_of[step]] : NULL;
+}
+static inline uint32_t rt_piece_count(const rt_endpoint *endpoint, uint32_t step) {
+  const rt_pieces *pieces = rt_pieces_of(endpoint, step);
+  return pieces && pieces->count > 1 ? pieces->count : 1;
+}
+/* Defined in run_exchange.c: starts a piece of an EXCHANGE; waits for the first so many, but for those that
+ * bring nothing, unless it is all; looks whether one is there, without waiting. */
+ir_status rt_exchange_start(const rt_run_context *run, const rt_step *exchange, uint32_t piece);
+ir_status rt_exchange_finish(const rt_run_context *run, uint32_t exchange, uint32_t pieces);
+ir_status rt_exchange_look(const rt_run_context *run, uint32_t exchange, uint32_t piece, bool *there);
 
 #endif

@@ -73,20 +73,26 @@ static ir_status copy_box(const rt_run_context *r, const rt_step *s, const char 
   return IR_OK;
 }
 
-/* Waits for the transfer of a step, and counts how long it was in progress beside other steps. */
-static ir_status finish(const rt_run_context *r, rt_transfer *t) {
+/* A transfer of a step is done, or has failed. Counts how long it was in progress beside other steps, until
+ * somebody waited for it. */
+static ir_status end(const rt_run_context *r, rt_transfer *t, int64_t before, ir_status status,
+                     const ir_error *why) {
   rt_endpoint *endpoint = r->endpoint;
-  ir_error own = {0};
-  int64_t before = ir_now_ns();
-  ir_status status = endpoint->engine->wait(endpoint, t, &own);
   t->routes = NULL;
-  if (status) return ir_fail(r->error, status, "graph @%s: %s", rt_program_name(r->program), own.text);
+  if (status) return ir_fail(r->error, status, "graph @%s: %s", rt_program_name(r->program), why->text);
   int64_t from = rt_counts_from(endpoint, t), comm = t->arrived_ns - from;
   int64_t beside = before > from ? before - from : 0;
   rt_traffic *traffic = &endpoint->traffic[t->exchange];
   traffic->comm_ns += comm > 0 ? comm : 0;
   traffic->hidden_ns += comm <= 0 ? 0 : comm < beside ? comm : beside;
   return r->program->remote ? rt_staged_deliver(r, t->step, &r->run->staged[t - endpoint->transfers]) : IR_OK;
+}
+
+static ir_status finish(const rt_run_context *r, rt_transfer *t) {
+  ir_error own = {0};
+  int64_t before = ir_now_ns();
+  ir_status status = r->endpoint->engine->wait(r->endpoint, t, &own);
+  return end(r, t, before, status, &own);
 }
 
 /* Does anybody read the device's part, itself included? */
@@ -96,18 +102,11 @@ static bool is_read(const rt_route *route, uint32_t device) {
   return own || route->send_count;
 }
 
-static const rt_pieces *pieces_of(const rt_endpoint *endpoint, uint32_t step) {
-  return endpoint->pieces ? &endpoint->pieces[endpoint->exchange_of[step]] : NULL;
-}
-static uint32_t piece_count(const rt_endpoint *endpoint, uint32_t step) {
-  const rt_pieces *pieces = pieces_of(endpoint, step);
-  return pieces && pieces->count > 1 ? pieces->count : 1;
+static const char *kind_of(const rt_program *p, uint32_t step) {
+  return p->plan.names + p->plan.steps[step].kernel;
 }
 
-/* On a device of a mesh: the piece, or, of one, all. making: the step that makes the operand, or UINT32_MAX.
- */
-static ir_status start(const rt_run_context *r, const rt_step *s, const char *kind, uint32_t piece,
-                       uint32_t making) {
+ir_status rt_exchange_start(const rt_run_context *r, const rt_step *s, uint32_t piece) {
   const rt_program *p = r->program;
   rt_endpoint *endpoint = r->endpoint;
   uint32_t number = ++endpoint->started % RT_TRANSFERS;
@@ -120,13 +119,12 @@ static ir_status start(const rt_run_context *r, const rt_step *s, const char *ki
                      .bytes = rt_exchange_bytes(p, s->number),
                      .step = s->number,
                      .exchange = endpoint->exchange_of[s->number],
-                     .kind = kind,
+                     .kind = kind_of(p, s->number),
                      .piece = piece,
-                     .pieces = piece_count(endpoint, s->number),
-                     .making = making};
+                     .pieces = rt_piece_count(endpoint, s->number)};
   if (endpoint->words) t->kind = endpoint->words[t->exchange];
   const rt_routes *routes =
-      t->pieces > 1 ? &pieces_of(endpoint, s->number)->routes[piece] : &endpoint->routes[t->exchange];
+      t->pieces > 1 ? &rt_pieces_of(endpoint, s->number)->routes[piece] : &endpoint->routes[t->exchange];
   if (p->remote) {
     rt_staged *staged =
         rt_staged_fetch(r, s, number, is_read(rt_route_of(routes, endpoint->device), endpoint->device));
@@ -140,67 +138,46 @@ static ir_status start(const rt_run_context *r, const rt_step *s, const char *ki
   return status ? ir_fail(r->error, status, "graph @%s: %s", rt_program_name(p), own.text) : IR_OK;
 }
 
-ir_status rt_run_wait(const rt_run_context *r, const rt_step *s) {
-  uint32_t exchange = (uint32_t)r->program->plan.steps[s->number].attributes;
+ir_status rt_exchange_finish(const rt_run_context *r, uint32_t exchange, uint32_t pieces) {
+  rt_endpoint *endpoint = r->endpoint;
   ir_status status = IR_OK;
-  for (uint64_t i = 1; r->endpoint && i <= RT_TRANSFERS && !status; i++) { /* in their order */
-    rt_transfer *t = &r->endpoint->transfers[(r->endpoint->started + i) % RT_TRANSFERS];
-    if (t->routes && t->step == exchange) status = finish(r, t);
+  bool all = pieces >= rt_piece_count(endpoint, exchange);
+  for (uint64_t i = 1; i <= RT_TRANSFERS && !status; i++) { /* in their order */
+    rt_transfer *t = &endpoint->transfers[(endpoint->started + i) % RT_TRANSFERS];
+    if (!t->routes || t->step != exchange || t->piece >= pieces) continue;
+    if (all || rt_route_of(t->routes, endpoint->device)->receive_count) status = finish(r, t);
   }
   return status;
+}
+
+ir_status rt_exchange_look(const rt_run_context *r, uint32_t exchange, uint32_t piece, bool *there) {
+  rt_endpoint *endpoint = r->endpoint;
+  *there = true;
+  for (uint32_t i = 0; i < RT_TRANSFERS; i++) {
+    rt_transfer *t = &endpoint->transfers[i];
+    ir_error own = {0};
+    if (!t->routes || t->step != exchange || t->piece != piece) continue;
+    ir_status status = endpoint->engine->test(endpoint, t, there, &own);
+    return status || *there ? end(r, t, ir_now_ns(), status, &own) : IR_OK;
+  }
+  return IR_OK;
+}
+
+ir_status rt_run_wait(const rt_run_context *r, const rt_step *s) {
+  uint32_t exchange = (uint32_t)r->program->plan.steps[s->number].attributes;
+  return !r->endpoint || rt_takes_over(r, s->number) ? IR_OK : rt_exchange_finish(r, exchange, RT_PIECES);
 }
 
 size_t rt_exchange_bytes(const rt_program *p, uint32_t step) {
   return ir_dtypes[p->plan.slots[p->plan.step_slots[p->plan.steps[step].slots]].dtype].bytes;
 }
 
-static const char *kind_of(const rt_program *p, uint32_t step) {
-  return p->plan.names + p->plan.steps[step].kernel;
-}
-
 ir_status rt_run_exchange(const rt_run_context *r, const rt_step *s) {
-  const char *kind = kind_of(r->program, s->number);
   rt_endpoint *endpoint = r->endpoint;
   ir_status status = IR_OK;
-  if (!endpoint) return copy_box(r, s, kind);
-  for (uint32_t i = endpoint->begun; i < piece_count(endpoint, s->number) && !status; i++)
-    status = start(r, s, kind, i, UINT32_MAX);
+  if (!endpoint) return copy_box(r, s, kind_of(r->program, s->number));
+  for (uint32_t i = endpoint->begun; i < rt_piece_count(endpoint, s->number) && !status; i++)
+    status = rt_exchange_start(r, s, i);
   endpoint->begun = 0;
-  return status;
-}
-
-/* kernels that send */
-
-bool rt_sends_pieces(const rt_run_context *r, const rt_step *s) {
-  const rt_program *p = r->program;
-  uint32_t exchange = p->sends[s->number];
-  if (exchange == UINT32_MAX || piece_count(r->endpoint, exchange) < 2) return false;
-  return p->sources[p->plan.steps[exchange].slots] >> RT_SOURCE_SHIFT == IR_SLOT_TEMP;
-}
-
-ir_status rt_run_sender(const rt_run_context *r, const rt_step *s, int64_t *word) {
-  const rt_program *p = r->program;
-  uint32_t exchange = p->sends[s->number], count = piece_count(r->endpoint, exchange);
-  const rt_pieces *pieces = pieces_of(r->endpoint, exchange);
-  const ir_box *own = &rt_route_of(&pieces->routes[0], r->endpoint->device)->own;
-  rt_step as = {.number = exchange, .sources = p->sources + p->plan.steps[exchange].slots};
-  cg_blocks blocks = rt_blocks_of(p, s->number);
-  int64_t done = 0, all = cg_block_count(blocks), line = 1;
-  uint8_t *scratch = s->scratch_each ? r->run->block.base + s->scratch : NULL;
-  ir_status status = IR_OK;
-  for (uint32_t k = pieces->axis + 1; k < own->rank; k++) line *= own->hi[k] - own->lo[k];
-  for (uint32_t i = 0; i < s->params; i++) r->buffers[i] = rt_address(r->bases, s->sources[i]);
-  r->buffers[s->params] = word;
-  for (uint32_t i = 0; i < count && !status; i++) {
-    int64_t lo, hi;
-    rt_piece_interval(own, pieces->axis, i, count, &lo, &hi);
-    int64_t end = ((hi - own->lo[pieces->axis]) * line + blocks.elements - 1) / blocks.elements;
-    if (end > all || i + 1 == count) end = all;
-    if (end > done) rt_launch_blocks(p, s, r->buffers, scratch, r->pace, blocks, done, end);
-    if (end > done) done = end;
-    if (*word || (s->grain && rt_pace_ended(r->pace))) return IR_OK; /* the caller says so */
-    status = start(r, &as, kind_of(p, exchange), i, s->number);
-  }
-  r->endpoint->begun = count;
   return status;
 }

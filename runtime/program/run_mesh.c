@@ -7,6 +7,7 @@
 
 #include <xxhash.h>
 
+#include "ir/timer.h"
 #include "runtime/context.h"
 #include "runtime/mesh/pieces.h"
 #include "runtime/mesh/route.h"
@@ -116,9 +117,10 @@ static ir_status make_routes(rt_mesh_program *m, ir_error *error) {
   m->own_count = rt_mesh_devices(m);
   if (m->mesh->ranks) m->place = rt_ranks_places(m->mesh->ranks, &m->own_count);
   m->traffic = zeros(mem, (size_t)t->count * m->own_count, sizeof *m->traffic);
+  m->took_ns = zeros(mem, m->own_count, sizeof *m->took_ns);
   m->vars = zeros(mem, m->var_count * rt_mesh_devices(m), sizeof *m->vars);
   m->words = zeros(mem, t->count, sizeof *m->words);
-  if (!m->routes || !m->pieces || !m->traffic || !m->vars || !m->words)
+  if (!m->routes || !m->pieces || !m->took_ns || !m->traffic || !m->vars || !m->words)
     return rt_mesh_no_memory(t->program, error);
   m->exchange_count = t->count;
   for (uint32_t i = 0; i < t->count && !status; i++) {
@@ -181,6 +183,7 @@ void rt_mesh_program_free(rt_mesh_program *m) {
   ir_free(mem, m->words, exchanges * sizeof *m->words);
   ir_free(mem, m->pieces, exchanges * sizeof *m->pieces);
   ir_free(mem, m->traffic, exchanges * m->own_count * sizeof *m->traffic);
+  ir_free(mem, m->took_ns, m->own_count * sizeof *m->took_ns);
   ir_free(mem, m->gathered, exchanges * devices * sizeof *m->gathered);
   for (uint32_t k = 0; k < m->table_count; k++) rt_exchange_table_free(&m->tables[k]);
   for (uint32_t d = 0; d < devices && m->programs; d++) rt_program_release(m->programs[d]);
@@ -308,11 +311,21 @@ static ir_status run_device(void *user, rt_endpoint *endpoint, ir_error *error) 
   endpoint->words = (const char *const *)m->words;
   endpoint->pieces = m->pieces;
   endpoint->begun = 0;
+  endpoint->running = UINT32_MAX;
   uint32_t place = m->place ? m->place[endpoint->device] : endpoint->device;
   endpoint->traffic = m->traffic + place * m->exchange_count;
   endpoint->started = 0;
   memset(endpoint->transfers, 0, sizeof endpoint->transfers);
-  return rt_program_run_on(m->programs[endpoint->device], endpoint, a->inputs, a->outputs, a->vars, error);
+  int64_t start = ir_now_ns();
+  ir_status status =
+      rt_program_run_on(m->programs[endpoint->device], endpoint, a->inputs, a->outputs, a->vars, error);
+  m->took_ns[place] = ir_now_ns() - start;
+  return status;
+}
+
+int64_t rt_mesh_took(const rt_mesh_program *m, uint32_t device) {
+  uint32_t place = m->place ? m->place[device] : device;
+  return place == UINT32_MAX ? 0 : m->took_ns[place];
 }
 
 ir_status rt_mesh_run(rt_mesh_program *m, const rt_mesh_arguments *by_device, ir_error *error) {

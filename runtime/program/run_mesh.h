@@ -31,6 +31,7 @@ struct rt_mesh_program {
   rt_pieces *pieces;     /* likewise */
   const uint32_t *place; /* by device: which one of this process's; NULL: all are of it */
   uint32_t own_count;
+  int64_t *took_ns;     /* by place: of the last run */
   rt_traffic *traffic;  /* by place and exchange */
   rt_traffic *gathered; /* of all devices; NULL: those of this process are all that is known */
   int64_t *vars;        /* by device: the values for which the routes were found */

@@ -106,7 +106,7 @@ static void work_on(server *s, task *t) {
   head.size = status ? strlen(error.text) : object.size;
   head.scratch = object.scratch;
   head.in_place = object.in_place;
-  head.blocks = object.blocks;
+  head.uses = object.uses;
   head.laps = taken.count;
   struct iovec parts[] = {{&head, sizeof head},
                           {taken.list, taken.count * sizeof *taken.list},

@@ -3,8 +3,8 @@
 
 usage: mpi_failures.py VIEWFOLD [--count N] [--launcher openmpi|mpich]... [--kind KIND]... [--seed N] [--seconds S] [--most S]
 
-Four processes run a loop whose rounds all exchange, some bytes or messages that are read from where they lie, or exchange a large
-array, and one of them
+Four processes run a loop whose rounds all exchange, some bytes, messages that are read from where they lie, or pieces of an array
+while they compute, or exchange a large array, and one of them
 
   kill     is killed, the launcher being told to let the others speak
   default  is killed, and the launcher does what it does by itself: the job ends
@@ -62,6 +62,20 @@ WIDE = ITERATIONS.replace("CELL", """\
   %f = add %d, %x
   return %f
 """)
+# 16 MiB that are gathered in pieces, which the sums of rows wait for one after the other.
+PIECES = ITERATIONS.replace("[x=4]", "[x=4] latency=[1e-5] bandwidth=[1e9]").replace("@m[x]", "@m[-]").replace("CELL", """\
+  %i = iota shape=[64,65536] axis=1 dtype=f32 : f32[64,65536]
+  %u = unsqueeze %h axis=1
+  %e = mul %u, %i
+  %v = shard %e to=[x,-]
+  %g = all_gather %v axis=0
+  %m = sum %g axes=[1]
+  %b = mul %m, 0.00000000000001
+  %c = mul %h, 0.01
+  %d = add %c, %b
+  %f = add %d, %x
+  return %f
+""")
 # Indices that are data of a run: what a round reads depends on the one before.
 INDEX = """mesh @m [x=4]
 graph @cell(%h: f32[64], %i: i32[4], %t: f32[8]) {
@@ -108,6 +122,7 @@ GONE, WRONG = "3", "2"  # the command's exit status where a device fails, and wh
 TEXTS = {
     "loop": LOOP,
     "wide": WIDE,
+    "pieces": PIECES,
     "index": INDEX,
     "large": LARGE,
     "other": OTHER
@@ -157,7 +172,8 @@ class Trial:
 
     def prepare(self):
         import numpy
-        graph = self.graph = GRAPH.get(self.kind) or self.rng.choice(("loop", "wide"))
+        any_graph = ("loop", "wide") if self.kind == "graph" else ("loop", "wide", "pieces")  # whose results are divided alike
+        graph = self.graph = GRAPH.get(self.kind) or self.rng.choice(any_graph)
         inputs = "--in h=h.npy"
         numpy.save(self.path("h.npy"), numpy.ones(64, "f"))
         if graph == "index":

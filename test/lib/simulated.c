@@ -38,7 +38,8 @@ typedef struct device {
   ir_line line;
   int64_t busy_ns, compute_ns, comm_ns, exposed_ns;
   uint64_t number;
-  uint32_t next_step; /* of the plan: those before it have been counted */
+  uint32_t next_step; /* of the plan: those before it have been counted, */
+  double share;       /* and so much of it */
   int64_t *values;    /* of the plan's index expressions, where steps are counted */
   packet *arrived, **last;
   size_t held;           /* bytes in `arrived` */
@@ -65,9 +66,11 @@ static device *device_of(rt_endpoint *endpoint) { return (device *)endpoint; }
 
 /* ready devices */
 
+/* At the same time, who has sent less: so pieces of one device do not stand in the way of those of others. */
 static bool before(const world *w, uint32_t a, uint32_t b) {
   const device *x = &w->devices[w->heap[a]], *y = &w->devices[w->heap[b]];
-  return x->now_ns != y->now_ns ? x->now_ns < y->now_ns : w->heap[a] < w->heap[b];
+  if (x->now_ns != y->now_ns) return x->now_ns < y->now_ns;
+  return x->number != y->number ? x->number < y->number : w->heap[a] < w->heap[b];
 }
 static void exchange_places(world *w, uint32_t a, uint32_t b) {
   uint32_t t = w->heap[a];
@@ -137,22 +140,23 @@ static void compute(device *d, double seconds) {
 /* The kernels and copies before this step of the plan, whose loops count once. */
 static void count_steps(device *d, uint32_t end) {
   double seconds = 0;
-  for (; d->next_step < end && d->world->s->operations > 0; d->next_step++)
-    seconds += seconds_of(d, d->next_step);
+  for (; d->next_step < end && d->world->s->operations > 0; d->next_step++) {
+    seconds += seconds_of(d, d->next_step) * (1 - d->share);
+    d->share = 0;
+  }
   d->next_step = end > d->next_step ? end : d->next_step;
   compute(d, seconds);
 }
 
-/* The same until a transfer starts: of a piece, that of the step that makes it. */
-static void count_until(device *d, const rt_transfer *t) {
-  if (t->pieces < 2 || t->making == UINT32_MAX) {
-    count_steps(d, t->step);
-    return;
-  }
-  count_steps(d, t->making);
-  if (d->next_step > t->making) return;
-  if (d->world->s->operations > 0) compute(d, seconds_of(d, t->making) / t->pieces);
-  if (rt_is_last_piece(t)) d->next_step++;
+/* The same until now, within the kernel that runs in parts; false: there is none. */
+static bool count_parts(device *d) {
+  const rt_endpoint *e = &d->endpoint;
+  if (e->running == UINT32_MAX) return false;
+  count_steps(d, e->running);
+  if (d->next_step > e->running || d->world->s->operations <= 0) return true;
+  compute(d, seconds_of(d, e->running) * (e->share - d->share));
+  d->share = e->share;
+  return true;
 }
 
 static uint32_t wait_of(const device *d, uint32_t exchange) {
@@ -211,7 +215,7 @@ static void copy_pieces(const rt_transfer *t, const rt_message *m, const ir_box 
 static ir_status start(rt_endpoint *endpoint, rt_transfer *t, ir_error *error) {
   device *d = device_of(endpoint);
   const rt_route *route = rt_route_of(t->routes, endpoint->device);
-  count_until(d, t);
+  if (!count_parts(d)) count_steps(d, t->step);
   make_ready(d->world, d); /* who is earlier sends first */
   yield(d);
   t->number = ++d->number;
@@ -267,18 +271,29 @@ static ir_status advance(device *d, rt_transfer *t, bool *done, ir_error *error)
     }
   }
   *done = true;
-  if (d->endpoint.traffic) d->endpoint.traffic[t->exchange].times += rt_is_last_piece(t);
   return IR_OK;
 }
 
+/* An exchange that is done has been in progress. */
+static void count_exchange(device *d, const rt_transfer *t) {
+  int64_t from = rt_counts_from(&d->endpoint, t);
+  d->comm_ns += t->arrived_ns > from ? t->arrived_ns - from : 0;
+  if (d->endpoint.traffic) d->endpoint.traffic[t->exchange].times += rt_is_last_piece(t);
+}
+
 static ir_status test(rt_endpoint *endpoint, rt_transfer *t, bool *done, ir_error *error) {
-  return advance(device_of(endpoint), t, done, error);
+  device *d = device_of(endpoint);
+  count_parts(d);
+  ir_status status = advance(d, t, done, error);
+  *done &= d->world->s->any_order || t->arrived_ns <= d->now_ns;
+  if (*done) count_exchange(d, t);
+  return status;
 }
 
 static ir_status wait_until_done(rt_endpoint *endpoint, rt_transfer *t, ir_error *error) {
   device *d = device_of(endpoint);
   bool done;
-  count_steps(d, wait_of(d, t->step));
+  if (!count_parts(d)) count_steps(d, wait_of(d, t->step));
   for (;;) {
     ir_status status = advance(d, t, &done, error);
     if (status) return status;
@@ -287,8 +302,7 @@ static ir_status wait_until_done(rt_endpoint *endpoint, rt_transfer *t, ir_error
     d->state = BLOCKED;
     yield(d);
   }
-  int64_t from = rt_counts_from(endpoint, t);
-  d->comm_ns += t->arrived_ns > from ? t->arrived_ns - from : 0;
+  count_exchange(d, t);
   if (t->arrived_ns > d->now_ns) {
     d->exposed_ns += t->arrived_ns - d->now_ns;
     d->now_ns = t->arrived_ns;

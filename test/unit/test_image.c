@@ -219,7 +219,7 @@ static void large_images_are_refused(void **state) {
   ((rt_image_head *)(void *)sparse)->size = size;
   for (int i = 0; i < 5; i++) many[i] = (rt_flat){sparse, size};
   assert_int_equal(rt_image_pack(&ir_mem_libc, many, 5, &made, &error), IR_ERR_UNSUPPORTED);
-  assert_string_equal(error.text, "code: 5368709440 bytes; at most 4 GiB go into one program");
+  assert_string_equal(error.text, "code: 5368710016 bytes; at most 4 GiB go into one program");
   munmap(sparse, size);
   rt_flat_free(&ir_mem_libc, &small);
 }

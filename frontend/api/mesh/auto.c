@@ -48,6 +48,7 @@ vf_status vf_shard_auto(vf_graph *g, const vf_shard_auto_options *given, vf_shar
     if (target) with.rates = autoshard_rates_of(target);
     if (options.flops > 0) with.rates.flops = options.flops;
     if (options.bytes > 0) with.rates.bytes = options.bytes;
+    with.given = options.flops > 0 || options.bytes > 0;
     if (!failure.status) fe_shard_auto(&request, &with, &report, &failure);
     if (!failure.status && out) write_report(&report, out);
     fe_graph_request_free(g, &request);

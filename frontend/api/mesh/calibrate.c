@@ -14,8 +14,12 @@ vf_status vf_mesh_calibrate(vf_mesh *m, vf_error *out) {
   }
   vf_context *context = fe_mesh_context(m);
   unsigned failures = fe_failures(context);
-  if (fe_mesh_calibrate(context->runtime, fe_mesh_own_axes(m), &error) != IR_OK)
-    fe_report_as_memory(context, failures, &error);
+  ir_mesh *axes = fe_mesh_own_axes(m);
+  double *rates = ir_alloc(axes->mem, axes->device_count * sizeof *rates);
+  if (!rates) ir_fail(&error, IR_ERR_MEMORY, "out of memory");
+  else fe_mesh_calibrate(context->runtime, axes, rates, &error);
+  if (error.status) fe_report_as_memory(context, failures, &error);
+  ir_free(axes->mem, rates, axes->device_count * sizeof *rates);
   return fe_report(out, &error);
 }
 

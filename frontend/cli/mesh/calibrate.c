@@ -19,7 +19,11 @@ static const char help_text[] =
     "least time; without, they move the fewest bytes. It is kept, for meshes of these sizes that declare "
     "neither "
     "(not where\n"
-    "VIEWFOLD_MESH_COSTS=none). MESH is as for `viewfold run --mesh`. Under mpirun the devices are those of "
+    "VIEWFOLD_MESH_COSTS=none). Of devices of several kinds, or of several processes, a product is timed as "
+    "well, and "
+    "a line behind the\n"
+    "mesh says which weights suit their rates. MESH is as for `viewfold run --mesh`. Under mpirun the "
+    "devices are those of "
     "all "
     "processes.\n"
     "\n"
@@ -32,6 +36,21 @@ static const char help_text[] =
     "\n"
     "Exit status: 0; 2 when the mesh is wrong; 3 when a device fails.\n";
 
+/* Where devices along an axis are not equally fast: weights for it, in a line of its own. */
+static void put_proposals(const ir_mesh *mesh, const double *rates, ir_text *out) {
+  for (uint32_t a = 0; a < mesh->axis_count; a++) {
+    size_t bytes = (size_t)mesh->axes[a].size * sizeof(int64_t);
+    int64_t *weights = ir_alloc(&ir_mem_libc, bytes);
+    if (!weights) out->failed = true;
+    else if (ir_mesh_propose(mesh, rates, a, weights)) {
+      ir_textf(out, "\n# devices along %s are not equally fast: %s=", mesh->axes[a].name, mesh->axes[a].name);
+      for (int32_t i = 0; i < mesh->axes[a].size; i++)
+        ir_textf(out, "%s%lld", i ? ":" : "", (long long)weights[i]);
+    }
+    ir_free(&ir_mem_libc, weights, bytes);
+  }
+}
+
 static int calibrate(ir_mesh *mesh, const char *threads, const char *device) {
   rt_options options;
   rt_context *context = NULL;
@@ -40,13 +59,18 @@ static int calibrate(ir_mesh *mesh, const char *threads, const char *device) {
   int status = cli_context_options("mesh", threads, device, &options);
   if (status) return status;
   ir_text_init(&text, &ir_mem_libc);
-  if (rt_context_create(&ir_mem_libc, &options, &context, &error) == IR_OK &&
-      cli_processes_join(context, &error) == IR_OK && fe_mesh_calibrate(context, mesh, &error) == IR_OK) {
+  double *rates = ir_alloc(&ir_mem_libc, mesh->device_count * sizeof *rates);
+  if (!rates) ir_fail(&error, IR_ERR_MEMORY, "out of memory");
+  else if (rt_context_create(&ir_mem_libc, &options, &context, &error) == IR_OK &&
+           cli_processes_join(context, &error) == IR_OK &&
+           fe_mesh_calibrate(context, mesh, rates, &error) == IR_OK) {
     ir_mesh_print(mesh, &text);
+    put_proposals(mesh, rates, &text);
     if (text.failed) ir_fail(&error, IR_ERR_MEMORY, "out of memory");
     else if (cli_process_speaks(context)) puts(ir_text_get(&text));
   }
   if (error.status) status = cli_failure("mesh", &error);
+  ir_free(&ir_mem_libc, rates, mesh->device_count * sizeof *rates);
   ir_text_free(&text);
   rt_context_destroy(context);
   return status;

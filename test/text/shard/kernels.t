@@ -30,3 +30,25 @@ wait for exchange all_gather -> %all f32[16]
 kernel 4 -> %sum f32[]
   for     %sum = sum %all axes=[0] (line 5)
   fuses   sum
+
+== what blocks of iterations load of what arrives, and store of what is sent
+<<< rows.vf
+graph @rows(%a: f32[512,1024], %w: f32[1024,256]) {
+  %all = exchange %a shape=[2048,1024] start=[0,0] at=[512*x=0..3,0] kind="all_gather"
+  %y = matmul %all, %w
+  %up = flip %all axes=[0]
+  %two = add %up, %up
+  %q = exchange %two shape=[512,1024] start=[512*x,0] at=[0,0] kind="all_to_all"
+  return %y, %q
+}
+>>>
+$ viewfold dump --stage=kernels --target 'triple=x86_64-unknown-linux-gnu features=+avx2,+fma vector_bytes=32 registers=16 fma=1 f16c=0 masks=0 dot2=0 l1=32768 l2=1048576 l3=33554432' rows.vf | grep -E '^kernel|^exchange|^wait|begins|sends'
+exchange all_gather -> %all f32[2048,1024]
+kernel 0 -> temporary 2 of %y f32[1,16,1024,16]
+wait for exchange all_gather -> %all f32[2048,1024]
+kernel 1 -> %two f32[2048,1024]
+  sends   what is there: 512 blocks of iterations store 4096 elements each
+  begins  with part of %all f32[2048,1024]: 512 blocks of iterations, b loads elements b*-4096+2093056 to b*-4096+2097151
+exchange all_to_all -> %q f32[512,1024]
+kernel 2 -> %y f32[2048,256]
+wait for exchange all_to_all -> %q f32[512,1024]
