@@ -19,11 +19,13 @@ Compiling is the first call: what dynamo and AOTAutograd trace, then what the ba
 number is its own part. Gradients are compared with those of float64, relative to the largest. Where viewfold's are further
 than 1e-4, as where an input of a ReLU is within rounding of 0 and its slope the other one, it is said how far eager ones are;
 those of float64 but for convolutions and linear layers, which torch computes in float32; those of float64 whose layers' results
-are rounded to float32, once each, as sums without error would be; and viewfold's in float64.
+are rounded to float32, once each, as sums without error would be; how far viewfold's are from float64's with SiLU in place of
+ReLU and means in place of maxima, whose slopes do not jump; and viewfold's in float64.
 --seed: of weights and arguments.
 """
 
 import argparse
+import contextlib
 import copy
 import gc
 import json
@@ -100,7 +102,7 @@ def step(call, model, arguments):
 
 def float64_step(model, arguments, call=None):
     given = [a.double() if a.is_floating_point() else a for a in arguments]
-    return [g if g is None else g.clone() for g in step(call or model, model, given)]
+    return [g if g is None else g.clone() for g in step(model if call is None else call, model, given)]
 
 
 def rounded(module, given, made):
@@ -123,6 +125,23 @@ def hooked(model, kinds, hook):
     return model
 
 
+@contextlib.contextmanager
+def without_steps(model):
+    """A copy of the model with SiLU in place of ReLU, and means in place of maxima of windows: slopes that do not jump."""
+    model, relu = copy.deepcopy(model), nn.functional.relu
+    for layer in list(model.modules()):
+        for name, inner in list(layer.named_children()):
+            if isinstance(inner, (nn.ReLU, nn.ReLU6)):
+                setattr(layer, name, nn.SiLU())
+            elif isinstance(inner, nn.MaxPool2d):
+                setattr(layer, name, nn.AvgPool2d(inner.kernel_size, inner.stride, inner.padding, inner.ceil_mode))
+    nn.functional.relu = lambda x, inplace=False: nn.functional.silu(x)
+    try:
+        yield model
+    finally:
+        nn.functional.relu = relu
+
+
 def differences(found, eager, compiled, model, arguments):
     """From the gradients of float64. compiled: of a model, a function."""
     wide = copy.deepcopy(model).double()
@@ -133,6 +152,9 @@ def differences(found, eager, compiled, model, arguments):
     in_float64 = worst(float64_step(wide, arguments, compiled(wide)), exact)
     moved = {name: worst(float64_step(hooked(copy.deepcopy(wide), kinds, hook), arguments), exact) for name, kinds, hook in
              (("products in float32", PRODUCTS, in_float32), ("layers rounded", nn.Module, rounded))}
+    with without_steps(model) as gentle:
+        exact_there = float64_step(copy.deepcopy(gentle).double(), arguments)
+        moved["without steps in slopes"] = worst(step(compiled(gentle), gentle, arguments), exact_there)
     return (f"{ours:.1e} (eager {worst(eager, exact):.1e}, " + ", ".join(f"{name} {far:.1e}" for name, far in moved.items()) +
             f", in float64 {in_float64:.1e})")
 
