@@ -6,23 +6,26 @@
 
 `small` are the models of torch_models.py, `large` those of the size that people run, and an addition of 16 numbers, which is
 what a call costs; --minilm: the folder with all-MiniLM-L6-v2 (docs/examples/minilm/), whose weights are else random. Each
-model has a process of its own with caches in which there is an addition, that both have compiled before, so that modules are
-loaded. Turns alternate, of as many calls as take 20 ms, the first two of which do not count; the least of turns in ms, as
-others use the machine, too, and at the end the geometric mean of what the others take of viewfold's time. --cpu: times are
-of the processor, medians of turns, for one thread and a busy machine; those of compiling count the compilers that inductor
-starts, one after the other. Inference: inductor has `freezing`, as viewfold takes weights for constants. --train: forwards
-and backwards in training mode, without dropout, with gradients compared with those of float64. Needs torch, torchvision and
-transformers.
+model is compiled by each back end in a process of its own, since the first one to trace a model reads sources and loads modules
+that the next one would find; there an addition has been compiled before, whose files alone are in the caches. Calls are timed in
+another process, which finds what those two have cached. Turns alternate, of as many calls as take 20 ms, the first two of which
+do not count; the least of turns in ms, as others use the machine, too, and at the end the geometric mean of what the others take
+of viewfold's time. --cpu: times are of the processor, medians of turns, for one thread and a busy machine; those of compiling
+count the compilers that inductor starts, one after the other. Inference: inductor has `freezing`, as viewfold takes weights for
+constants. --train: forwards and backwards in training mode, without dropout, with gradients compared with those of float64. Needs
+torch, torchvision and transformers.
 
 Compiling is the first call: what dynamo and AOTAutograd trace, then what the back end makes of it; of viewfold, the second
 number is its own part. Gradients are compared with those of float64, relative to the largest. Where viewfold's are further
 than 1e-4, as where an input of a ReLU is within rounding of 0 and its slope the other one, it is said how far eager ones are;
 those of float64 but for convolutions and linear layers, which torch computes in float32; those of float64 whose layers' results
-are rounded to float32, once each, as sums without error would be; and viewfold's in float64.
+are rounded to float32, once each, as sums without error would be; how far viewfold's are from float64's with SiLU in place of
+ReLU and means in place of maxima, whose slopes do not jump; and viewfold's in float64.
 --seed: of weights and arguments.
 """
 
 import argparse
+import contextlib
 import copy
 import gc
 import json
@@ -99,7 +102,7 @@ def step(call, model, arguments):
 
 def float64_step(model, arguments, call=None):
     given = [a.double() if a.is_floating_point() else a for a in arguments]
-    return [g if g is None else g.clone() for g in step(call or model, model, given)]
+    return [g if g is None else g.clone() for g in step(model if call is None else call, model, given)]
 
 
 def rounded(module, given, made):
@@ -122,6 +125,23 @@ def hooked(model, kinds, hook):
     return model
 
 
+@contextlib.contextmanager
+def without_steps(model):
+    """A copy of the model with SiLU in place of ReLU, and means in place of maxima of windows: slopes that do not jump."""
+    model, relu = copy.deepcopy(model), nn.functional.relu
+    for layer in list(model.modules()):
+        for name, inner in list(layer.named_children()):
+            if isinstance(inner, (nn.ReLU, nn.ReLU6)):
+                setattr(layer, name, nn.SiLU())
+            elif isinstance(inner, nn.MaxPool2d):
+                setattr(layer, name, nn.AvgPool2d(inner.kernel_size, inner.stride, inner.padding, inner.ceil_mode))
+    nn.functional.relu = lambda x, inplace=False: nn.functional.silu(x)
+    try:
+        yield model
+    finally:
+        nn.functional.relu = relu
+
+
 def differences(found, eager, compiled, model, arguments):
     """From the gradients of float64. compiled: of a model, a function."""
     wide = copy.deepcopy(model).double()
@@ -132,6 +152,9 @@ def differences(found, eager, compiled, model, arguments):
     in_float64 = worst(float64_step(wide, arguments, compiled(wide)), exact)
     moved = {name: worst(float64_step(hooked(copy.deepcopy(wide), kinds, hook), arguments), exact) for name, kinds, hook in
              (("products in float32", PRODUCTS, in_float32), ("layers rounded", nn.Module, rounded))}
+    with without_steps(model) as gentle:
+        exact_there = float64_step(copy.deepcopy(gentle).double(), arguments)
+        moved["without steps in slopes"] = worst(step(compiled(gentle), gentle, arguments), exact_there)
     return (f"{ours:.1e} (eager {worst(eager, exact):.1e}, " + ", ".join(f"{name} {far:.1e}" for name, far in moved.items()) +
             f", in float64 {in_float64:.1e})")
 
@@ -215,59 +238,74 @@ def timed(function, clock, seconds):
     return call
 
 
-def measure(options, name, make, caches):
-    """One model: prints its row, and returns what the means need. make None: an addition alone is compiled."""
+def ready(options, caches, names):
+    """The back ends of these names, each of which has compiled an addition; the class of viewfold's programs; its module."""
     vt, program = set_up(options, caches)
-    clock, compile_clock = (time.process_time, processor_time) if options.cpu else (time.perf_counter, time.perf_counter)
-    back_ends = {"eager": lambda m: m, "viewfold": lambda m: torch.compile(m, backend=vt.backend)}
-    if not options.no_inductor:
-        back_ends["inductor"] = torch.compile
-    with torch.set_grad_enabled(options.train):
-        for compiled in back_ends.values():
-            x = torch.randn(16, requires_grad=options.train)
-            y = compiled(Addition())(x)
-            if options.train:
-                y.sum().backward()
-    if options.cpu:
+    made = {"eager": lambda m: m, "viewfold": lambda m: torch.compile(m, backend=vt.backend), "inductor": torch.compile}
+    made = {name: made[name] for name in names}
+    for compiled in made.values():
+        x = torch.randn(16, requires_grad=options.train)
+        y = compiled(Addition())(x)
+        if options.train:
+            y.sum().backward()
+    if options.cpu and "inductor" in names:
         wait_for_children()
-    if not make:
-        return None
-    own = [0.0]
-    program.__init__ = timed(program.__init__, compile_clock, own)
-    program.compile = timed(program.compile, compile_clock, own)
     torch._dynamo.reset()
     vt.forget()
+    return made, program, vt
+
+
+def made_again(options, make):
+    """The model and its arguments, the same each time."""
     torch.manual_seed(options.seed)
     model, arguments = make()
-    model = without_dropout(model).train(options.train)  # results are compared
-    calls = {k: compiled(model) for k, compiled in back_ends.items()}
-    if options.train:
-        runs = {k: lambda c=c: step(c, model, arguments) for k, c in calls.items()}
-    else:
-        runs = {k: lambda c=c: c(*arguments) for k, c in calls.items()}
-    compiling, times, results = {}, {k: [] for k in calls}, {}
-    own[0] = 0.0
+    return without_dropout(model).train(options.train), arguments  # results are compared
+
+
+def compiling(options, back_end, make, caches):
+    """Seconds of the first call, and of viewfold's own part of it."""
+    clock, own = processor_time if options.cpu else time.perf_counter, [0.0]
     with torch.set_grad_enabled(options.train):
+        back_ends, program, _ = ready(options, caches, [back_end])
+        model, arguments = made_again(options, make)
+        program.__init__ = timed(program.__init__, clock, own)
+        program.compile = timed(program.compile, clock, own)
+        call = back_ends[back_end](model)
+        gc.collect()  # what came before is no garbage of this one
+        begin = clock()
+        step(call, model, arguments) if options.train else call(*arguments)
+        return clock() - begin, own[0]
+
+
+def measure(options, name, make, caches, seconds):
+    """The calls of one model: prints its row, and returns what the means need. seconds: of `compiling`, by back end."""
+    clock = time.process_time if options.cpu else time.perf_counter
+    with torch.set_grad_enabled(options.train):
+        back_ends, _, vt = ready(options, caches, ["eager", *seconds])
+        model, arguments = made_again(options, make)
+        calls = {k: compiled(model) for k, compiled in back_ends.items()}
+        if options.train:
+            runs = {k: lambda c=c: step(c, model, arguments) for k, c in calls.items()}
+        else:
+            runs = {k: lambda c=c: c(*arguments) for k, c in calls.items()}
+        times, results = {k: [] for k in calls}, {}
         for k, run in runs.items():
-            gc.collect()  # what came before is no garbage of this one
-            begin = compile_clock()
             made = run()
-            compiling[k] = compile_clock() - begin
             results[k] = [g if g is None else g.clone() for g in made] if options.train else [first(made)]
-        ours, of_own = results["viewfold"], own[0]
         for _ in range(options.rounds):
             for k, run in runs.items():
                 times[k].append(turn(run, clock))
-        difference = (differences(ours, results["eager"], back_ends["viewfold"], model, arguments) if options.train else
-                      f"{worst(ours, results['eager']):.1e}")
+        difference = (differences(results["viewfold"], results["eager"], back_ends["viewfold"], model, arguments)
+                      if options.train else f"{worst(results['viewfold'], results['eager']):.1e}")
     of_turns = statistics.median if options.cpu else min
     ms = {k: of_turns(v) for k, v in times.items()}
     ratios = {k: ms[k] / ms["viewfold"] for k in times if k != "viewfold"}
-    if "inductor" in compiling:
-        ratios["compiling"] = compiling["inductor"] / compiling["viewfold"]
+    (first_call, own), (others, _) = seconds["viewfold"], seconds.get("inductor", (0, 0))
+    if others:
+        ratios["compiling"] = others / first_call
     eager = sorted({e[0].removesuffix(".default") for r in vt.explain() for e in r.eager})
     print(f"{name:26}{ms['eager']:9.4f}{ms.get('inductor', 0):9.4f}{ms['viewfold']:9.4f}{ratios.get('inductor', 0):6.2f}"
-          f"{compiling.get('inductor', 0):9.1f}{compiling['viewfold']:7.2f}{of_own:7.2f}{ratios.get('compiling', 0):6.1f}"
+          f"{others:9.1f}{first_call:7.2f}{own:7.2f}{ratios.get('compiling', 0):6.1f}"
           f"   {difference}   {eager or ''}", flush=True)
     return ratios
 
@@ -310,14 +348,21 @@ def main():
     print("                                  time of a call, ms      inductor     compiling, s   viewfold's    inductor   difference,\n"
           "model                         eager inductor viewfold / viewfold  inductor viewfold  part / viewfold   in torch")
     found, caches = {}, folder.name
-    in_a_process(lambda: measure(options, "", None, caches + "/now"))
+    names = ["viewfold"] + ["inductor"] * (not options.no_inductor)
+
+    def add():
+        with torch.set_grad_enabled(options.train):
+            ready(options, caches + "/now", names)
+
+    in_a_process(add)
     shutil.copytree(caches + "/now", caches + "/first")
     for name, make in models.items():
         if not any(o in name for o in options.only.split(",")):
             continue
         shutil.rmtree(caches + "/now")
         shutil.copytree(caches + "/first", caches + "/now")
-        ratios = in_a_process(lambda: measure(options, name, make, caches + "/now"))
+        seconds = {k: in_a_process(lambda k=k: compiling(options, k, make, caches + "/now")) for k in names}
+        ratios = in_a_process(lambda: measure(options, name, make, caches + "/now", seconds)) if all(seconds.values()) else None
         if ratios is None:
             print(f"{name:26} failed", flush=True)
         for k, r in (ratios or {}).items():

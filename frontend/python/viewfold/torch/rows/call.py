@@ -8,7 +8,7 @@ import torch
 
 from ..._array import Array, apply
 from ..._dtypes import dtype as to_dtype
-from ..._sizes import text_list
+from ..._sizes import Size, text_list
 
 
 class Unsupported(Exception):
@@ -50,15 +50,17 @@ class Call:
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """An array in the dtype; numbers stay numbers."""
+    """An array in the dtype, also of a size that varies; numbers stay numbers."""
+    if isinstance(x, Size):
+        x = x.value(dtype.text if dtype.kind != "b" else "i64")
     if not isinstance(x, Array):
         return x
     return x if x.dtype is dtype else apply("cast", (x,), f"dtype={dtype.text}")
 
 
 def array(x: Any, dtype: Any) -> Array:
-    """An array in the dtype, also of a number."""
-    if isinstance(x, Array):
+    """An array in the dtype, also of a number or a size."""
+    if isinstance(x, (Array, Size)):
         return cast(x, dtype)
     from ..._creation import full
 

@@ -31,9 +31,7 @@ def new_full(call: Call, x: Any, shape: Any, value: Any, **ignored: Any) -> Arra
 
 
 def scalar_tensor(call: Call, value: Any, **ignored: Any) -> Array:
-    if not isinstance(value, (bool, int, float)):
-        raise Unsupported("a scalar of a size that is known in runs alone")
-    return filled((), value, dtype=call.dtype)
+    return array(value, call.dtype)
 
 
 def arange(call: Call, start: Any, end: Any, step: Any = 1, **ignored: Any) -> Array:

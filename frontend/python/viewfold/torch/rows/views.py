@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._array import Array, apply
 from ..._creation import arange
+from ..._dtypes import int64
 from ..._sizes import Size, text_list
 from .call import Call, Unsupported, array, axes_of, broadcast, cast
 
@@ -117,9 +118,17 @@ def roll(call: Call, x: Array, shifts: Any, dims: Any = ()) -> Array:
     from ..._shapes import roll as of_arrays
 
     shifts = list(shifts) if isinstance(shifts, (list, tuple)) else [shifts]
-    if not dims:
-        return of_arrays(x, shifts[0])
-    return of_arrays(x, shifts, axis=[d % x.ndim for d in (dims if isinstance(dims, (list, tuple)) else [dims])])
+    if dims in ((), []):
+        flat = apply("reshape", (x,), f"shape=[{math.prod(x.shape)}]")
+        return apply("reshape", (roll(call, flat, shifts, [0]),), "shape=" + text_list(x.shape))
+    for by, axis in zip(shifts, axes_of(dims, x.ndim)):
+        size = x.shape[axis]
+        if isinstance(size, Size) or isinstance(by, Size):  # where the second part begins is known in runs alone
+            places = apply("mod", (apply("sub", (arange(size, dtype="int64"), cast(by, int64))), cast(size, int64)))
+            x = apply("gather", (x, places), f"axis={axis}")
+        else:
+            x = of_arrays(x, by, axis=axis)
+    return x
 
 
 def pad(call: Call, x: Array, pads: Any, value: Any = 0) -> Array:
