@@ -17,8 +17,8 @@ void loop_choose_vectors(loop_nest *n);
 
 /* unroll.c: stores without reductions */
 /* The axis for the lanes, of at least `lanes` elements, where the innermost axis of the output, `last`, is
- * short and not read contiguously, but another axis is. `last` is then unrolled, and its unrolled values are
- * interleaved in memory. NULL where there is no such axis. */
+ * short, and not read contiguously, but another axis is; or fills no more than half of the lanes. `last` is
+ * then unrolled, and its unrolled values are interleaved in memory. NULL where there is no such axis. */
 loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
 void loop_choose_unroll(loop_nest *n, loop_axis *vector); /* vector: the axis that has lanes */
 
