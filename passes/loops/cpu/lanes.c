@@ -310,6 +310,21 @@ static void share_indices(loop_nest *n, loop_axis *vector) {
   if (block > step) vector->block = block;
 }
 
+/* What is computed of sums of few terms takes longer than these: so many columns of it are interleaved as of
+ * a chain without sums. cos beside sums of four terms, of 4 x 4096 f32, takes 0.7 of the time with four
+ * vectors in place of 16 (Zen 4). */
+static void limit_columns(loop_nest *n, loop_axis *vector, const ir_ref *reduces, uint32_t count,
+                          int operations) {
+  int above = work_of(n, &n->store, 1).operations - operations;
+  double terms = 1;
+  int64_t most = n->target->registers / REGISTERS_OF_CHAIN;
+  for (uint32_t k = 0; k < count; k++) {
+    const ir_node *r = ir_get(n->g, reduces[k]);
+    for (uint32_t i = 1; i < r->nsrc; i++) terms *= (double)ir_bounds_of(n->g, ir_src(n->g, r->src[i], 0)).hi;
+  }
+  if (above >= MIN_CHAIN && above >= terms && vector->unroll > most) vector->unroll = (int)most;
+}
+
 void loop_choose_vectors(loop_nest *n) {
   ir_ref reduces[LOOP_MAX_NODES], target = ir_src(n->g, n->store, 1);
   uint32_t reduce_count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, LOOP_MAX_NODES);
@@ -363,7 +378,10 @@ void loop_choose_vectors(loop_nest *n) {
   } else if (triangle || !product || !loop_choose_tile(n, last, reduces[0])) {
     bool single = reduce_count == 1 && !triangle && !is_index_reduction;
     if (single && unroll_prefixes(n, last, reduces[0])) return;
-    if (!triangle) loop_choose_columns(n, last, reduce_count, is_index_reduction);
+    if (!triangle) {
+      loop_choose_columns(n, last, reduce_count, is_index_reduction);
+      limit_columns(n, last, reduces, reduce_count, work.operations);
+    }
     if (single) loop_choose_window(n, last, reduces[0]);
     if (single && work.operations < MIN_AHEAD) loop_widen_columns(n, last, reduces[0]);
     choose_order(n, last, terms[0]);
