@@ -299,8 +299,8 @@ static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, bool
   bool repeats = f->elements > MOST_REPEATS * pass_elements(a->g, f->base);
   bool renames = is_view(n) && irregularity(a->g, f->node) == 0;
   /* views are index arithmetic: a copy is made only where there is a reduction, whose loops read it again and
-   * again */
-  bool idle = !f->computed && !reduces;
+   * again, or where lanes of what is computed beside it are lost */
+  bool idle = !f->computed && !reduces && !(f->irregular > 0 && f->promise > 0);
   return !f->root && !f->leaf && !f->after && !idle && !(f->of_local && f->reduces) && !renames && !repeats &&
          !is_term(a->g, f->node) && f->accesses > 0 && ir_rank(a->g, f->node) &&
          bytes_of(a->g, f) <= MOST_GROWTH * bytes;
@@ -365,7 +365,7 @@ uint32_t alternatives_candidates(pass_alternatives *a, ir_ref *values, uint32_t 
   }
   for (uint32_t i = 0; i < a->fused.count; i++) {
     alternatives_node *f = &a->fused.nodes[i];
-    f->promise = promise_of(f, all, irregular);
+    f->promise = promise_of(f, all, irregular); /* may_be_stored reads it */
     f->tried = may_be_stored(a, f, reduces, bytes) && !is_whole(f, all);
     any |= f->tried && f->promise > 0;
   }
