@@ -296,6 +296,7 @@ static void add_operation(kernel_walk *w, ir_ref ref) {
     c = (kernel_cost){.unit = {[KERNEL_ALU] = 3 * kernel_registers(width, 4, w->target)}, .latency = 8};
   else if (!folded) c = kernel_cost_of(w->g, ref, width, w->target);
   double units = kernel_units_of(width, kernel_register_bytes((ir_dtype)n->dtype), w->target);
+  c.unit[KERNEL_OTHER] += (1 - units) * c.unit[KERNEL_ALU]; /* they are as many */
   c.unit[KERNEL_ALU] *= units, c.unit[KERNEL_FLOAT] *= units;
   kernel_add(&w->loops[info->home].own, &c, kernel_unrolled(w, info->lanes));
   set_path(w, ref, c.latency);
