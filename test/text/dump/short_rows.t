@@ -46,7 +46,7 @@ graph @reversed(%x: f32[400,7]) {
 }
 >>>
 
-== rows of half a vector and less: lanes go along the rows, elements of a row are unrolled, and values that a row shares are computed once
+== rows of half a vector and less: lanes go along the rows, elements of a row are unrolled, and values that a row shares are computed once; more are one masked vector where that is a whole one
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' pairs.vf
 \# kernel 0 nest 0: split a0 8; split a1 2; reorder a0.0 a1.0 a1.1 a0.1; unroll a1.1; vector a0.1
 kernel @pairs_0(p0: f64[2048], p1: f64[2], p2: f64[2048], p3: f64[1024]) {
@@ -71,7 +71,7 @@ kernel @pairs_0(p0: f64[2048], p1: f64[2], p2: f64[2048], p3: f64[1024]) {
 $ viewfold dump --stage=loops --target 'vector_bytes=16 registers=32' pairs.vf | grep '#'
 \# kernel 0 nest 0: split a1 2; vector a1.1
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' five.vf | grep '#'
-\# kernel 0 nest 0: split a1 4; vector a1.1
+\# kernel 0 nest 0: split a1 8; vector a1.1
 
 == what is computed of sums of few terms is unrolled as a chain without sums
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' beside.vf | grep '#'
