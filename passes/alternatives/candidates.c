@@ -10,6 +10,7 @@
 #include "passes/patterns/contraction.h"
 #include "passes/patterns/epilogue.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* What an access costs more below a view, for each element, beside COST_GATHERING and COST_MASKING. */
@@ -54,8 +55,15 @@ static bool keeps_sizes(ir_graph *g, ir_ref view) {
   }
 }
 
-/* Are rows of the view, of elements in sequence or of one element, so short that they fill no half of a
- * vector of f32? */
+enum { VECTOR = 2 * PASS_HALF_VECTOR }; /* elements of f32 */
+
+/* Do rows of so many elements leave lanes of a vector of f32 empty? They fill no half of it, or are done in
+ * parts of 8, 4, 2 and 1: 14 take three instructions, as 48 would. */
+static bool is_short(int64_t run) {
+  return run < PASS_HALF_VECTOR || (run < VECTOR && (run & (run - 1)) != 0);
+}
+
+/* Are rows of the view, of elements in sequence or of one element, short? */
 static bool has_short_runs(ir_graph *g, ir_ref expand) {
   ir_ref below = ir_src(g, expand, 0);
   uint32_t rank = ir_rank(g, expand), lead = rank - ir_rank(g, below);
@@ -65,14 +73,14 @@ static bool has_short_runs(ir_graph *g, ir_ref expand) {
     int64_t size = most(g, expand, a);
     if (size == 1) continue;
     bool here = a < lead || most(g, below, a - lead) == 1;
-    if (run > 1 && here != repeats) return run < PASS_HALF_VECTOR;
-    repeats = here, run *= size < PASS_HALF_VECTOR ? size : PASS_HALF_VECTOR;
-    if (run >= PASS_HALF_VECTOR) return false;
+    if (run > 1 && here != repeats) return is_short(run);
+    repeats = here, run *= size < VECTOR ? size : VECTOR;
+    if (run >= VECTOR) return false;
   }
   return false;
 }
 
-/* Does the permutation move rows as they are that are so short that they fill no half of a vector of f32? */
+/* Does the permutation move rows as they are that are short? */
 static bool moves_short_rows(ir_graph *g, const ir_node *permute) {
   int64_t run = 1;
   uint32_t before = permute->nsrc; /* the axis of the operand that the next one goes along */
@@ -80,11 +88,11 @@ static bool moves_short_rows(ir_graph *g, const ir_node *permute) {
     uint32_t along = (uint32_t)ir_get(g, permute->src[1 + a])->arg;
     int64_t size = most(g, permute->src[0], along);
     if (size == 1) continue;
-    if (along > before) return run < PASS_HALF_VECTOR;
+    if (along > before) return is_short(run);
     bool neighbours = true;
     for (uint32_t b = along + 1; b < before && before < permute->nsrc; b++)
       neighbours &= most(g, permute->src[0], b) == 1;
-    if (!neighbours) return run < PASS_HALF_VECTOR;
+    if (!neighbours) return is_short(run);
     run *= size, before = along;
   }
   return false;
@@ -241,9 +249,33 @@ static double bytes_of(const ir_graph *g, const alternatives_node *f) {
   return f->elements * ir_dtypes[ir_dtype_of(g, f->node)].bytes;
 }
 
+/* A comparison of indices alone, perhaps below views: of unrolled loops it is known. */
+static bool compares_indices(const ir_graph *g, ir_ref r) {
+  while (is_view(ir_get(g, r))) r = ir_src(g, r, 0);
+  const ir_node *n = ir_get(g, r);
+  bool indices = ir_ops[n->op].cls == IR_CLASS_COMPARE;
+  for (uint32_t k = 0; k < n->nsrc && indices; k++) {
+    ir_ref below = n->src[k];
+    while (is_view(ir_get(g, below))) below = ir_src(g, below, 0);
+    indices = ir_op_of(g, below) == IR_OP_IOTA;
+  }
+  return indices;
+}
+
+/* Is it what cumulative operations are lowered to: reductions of a block's terms up to an index, which share
+ * partial results (passes/lower/cumulative.c)? */
+static bool is_prefix(const ir_graph *g, const ir_node *reduce) {
+  const ir_node *terms = ir_get(g, reduce->src[0]);
+  return terms->op == IR_OP_WHERE && compares_indices(g, terms->src[0]);
+}
+
 static double operations_of(pass_alternatives *a, const alternatives_node *f) {
   const ir_node *n = ir_get(a->g, f->node);
   if (f->leaf || pass_is_product(a->g, f->node)) return 0; /* a product is added up in one instruction */
+  if (compares_indices(a->g, f->node) || (n->op == IR_OP_WHERE && compares_indices(a->g, n->src[0])))
+    return 0;
+  if (ir_ops[n->op].cls == IR_CLASS_REDUCE && is_prefix(a->g, n))
+    return f->elements * log2(1 + pass_elements(a->g, n->src[0]) / f->elements);
   return ir_ops[n->op].cls == IR_CLASS_REDUCE ? pass_elements(a->g, n->src[0])
                                               : f->elements * pass_element_cost(n);
 }
@@ -299,8 +331,8 @@ static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, bool
   bool repeats = f->elements > MOST_REPEATS * pass_elements(a->g, f->base);
   bool renames = is_view(n) && irregularity(a->g, f->node) == 0;
   /* views are index arithmetic: a copy is made only where there is a reduction, whose loops read it again and
-   * again */
-  bool idle = !f->computed && !reduces;
+   * again, or where lanes of what is computed beside it are lost */
+  bool idle = !f->computed && !reduces && !(f->irregular > 0 && f->promise > 0);
   return !f->root && !f->leaf && !f->after && !idle && !(f->of_local && f->reduces) && !renames && !repeats &&
          !is_term(a->g, f->node) && f->accesses > 0 && ir_rank(a->g, f->node) &&
          bytes_of(a->g, f) <= MOST_GROWTH * bytes;
@@ -365,7 +397,7 @@ uint32_t alternatives_candidates(pass_alternatives *a, ir_ref *values, uint32_t 
   }
   for (uint32_t i = 0; i < a->fused.count; i++) {
     alternatives_node *f = &a->fused.nodes[i];
-    f->promise = promise_of(f, all, irregular);
+    f->promise = promise_of(f, all, irregular); /* may_be_stored reads it */
     f->tried = may_be_stored(a, f, reduces, bytes) && !is_whole(f, all);
     any |= f->tried && f->promise > 0;
   }

@@ -124,6 +124,18 @@ static void place_loop(kernel_walk *w, ir_ref ref, kernel_node *info) {
   info->home = loop_around(w, ref);
 }
 
+/* Is it a constant, a range that is unrolled, or made of these alone? */
+static bool is_known(const kernel_walk *w, ir_ref ref) {
+  const ir_node *n = ir_get(w->g, ref);
+  const kernel_node *info = &w->nodes[ref];
+  if (n->op == IR_OP_CONST) return true;
+  if (n->op == IR_OP_RANGE) return info->is_lane && !w->lanes[info->loop - 1].vector;
+  bool known = n->nsrc > 0 && (n->dtype == IR_INDEX || n->dtype == IR_BOOL) && n->op != IR_OP_LOAD &&
+               n->op != IR_OP_CARRY && n->op != IR_OP_LOOP && n->op != IR_OP_GET;
+  for (uint32_t i = 0; i < n->nsrc && known; i++) known = w->nodes[n->src[i]].known;
+  return known;
+}
+
 static void place(kernel_walk *w, ir_ref ref) {
   const ir_node *n = ir_get(w->g, ref);
   kernel_node *info = &w->nodes[ref];
@@ -142,6 +154,7 @@ static void place(kernel_walk *w, ir_ref ref) {
     if (n->op == IR_OP_STORE || n->op == IR_OP_UPDATE) info->home = loop_around(w, ref);
     else if (n->dtype == IR_NONE) info->lanes = 0;
   }
+  info->known = is_known(w, ref);
   if (n->op == IR_OP_VAR || n->dtype == IR_INDEX || n->dtype == IR_BOOL || n->op == IR_OP_CONST)
     info->value = kernel_index_value(w, ref);
 }
@@ -291,11 +304,13 @@ static void add_operation(kernel_walk *w, ir_ref ref) {
   uint32_t width = kernel_width(w, info->lanes);
   bool index = n->dtype == IR_INDEX;
   bool folded = index && info->need == KERNEL_ADDRESS && n->op != IR_OP_FLOORDIV && n->op != IR_OP_MOD;
+  folded |= info->known || (n->op == IR_OP_WHERE && w->nodes[n->src[0]].known); /* when code is made */
   kernel_cost c = {0};
   if (is_scaled(w, ref, &scaled))
     c = (kernel_cost){.unit = {[KERNEL_ALU] = 3 * kernel_registers(width, 4, w->target)}, .latency = 8};
   else if (!folded) c = kernel_cost_of(w->g, ref, width, w->target);
   double units = kernel_units_of(width, kernel_register_bytes((ir_dtype)n->dtype), w->target);
+  c.unit[KERNEL_OTHER] += (1 - units) * c.unit[KERNEL_ALU]; /* they are as many */
   c.unit[KERNEL_ALU] *= units, c.unit[KERNEL_FLOAT] *= units;
   kernel_add(&w->loops[info->home].own, &c, kernel_unrolled(w, info->lanes));
   set_path(w, ref, c.latency);

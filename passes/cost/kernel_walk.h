@@ -71,6 +71,7 @@ typedef struct kernel_node {
   uint32_t home;      /* the innermost loop that runs on which it depends */
   uint32_t loop;      /* of a RANGE, CARRY or LOOP: number of the loop, or of the loop of lanes */
   bool is_lane, varies;
+  bool known; /* of each unrolled value a number when code is made */
   uint8_t need;
 } kernel_node;
 

@@ -19,9 +19,22 @@ static void mark_viewed(fuse_values *v) {
   }
 }
 
-static bool may_split(const fuse_values *v, ir_ref r) {
-  double elements = pass_elements(v->g, r);
-  bool far = elements * ir_dtypes[ir_dtype_of(v->g, r)].bytes > FUSE_FAR_BYTES;
+/* What a value is made of by views of one operand, which move it or repeat it; itself: by none. */
+static ir_ref below_views(const fuse_values *v, ir_ref r) {
+  enum { MAX_WALKED = 16 }; /* as many views as a rearrangement has; those past them are not looked at */
+  for (int views = 0; views < MAX_WALKED; views++) {
+    const ir_node *n = ir_get(v->g, r);
+    bool moves = ir_ops[n->op].cls == IR_CLASS_VIEW && ir_operand_count(n) == 1 && n->op != IR_OP_PAD;
+    if (!moves || v->product[r] == FUSE_SEPARATE) return r;
+    r = n->src[0];
+  }
+  return r;
+}
+
+/* May r be stored below an elementary function of so many elements? */
+static bool may_split(const fuse_values *v, ir_ref r, double elements) {
+  double own = pass_elements(v->g, r);
+  bool far = own * ir_dtypes[ir_dtype_of(v->g, r)].bytes > FUSE_FAR_BYTES;
   return !v->kept[r] && v->product[r] != FUSE_SEPARATE && ir_rank(v->g, r) &&
          elements * CHAINED > FUSE_KERNEL_COST && !(far && (v->looped[r] || v->product[r]));
 }
@@ -43,8 +56,9 @@ void fuse_separate_chains(fuse_values *v, bool separate) {
     if (ir_ops[n->op].cls == IR_CLASS_VIEW) v->chained[r] = v->chained[n->src[0]] & FUSE_OF_SEVERAL;
     for (uint32_t k = 0; k < ir_operand_count(n) && elementwise; k++) {
       ir_ref below = n->src[k];
-      if (separate && elementary && v->chained[below] & FUSE_ELEMENTARY && may_split(v, below))
-        v->product[below] = FUSE_SEPARATE, v->chained[below] = 0;
+      ir_ref base = separate && elementary ? below_views(v, below) : 0;
+      if (base && v->chained[base] & FUSE_ELEMENTARY && may_split(v, base, pass_elements(g, r)))
+        v->product[base] = FUSE_SEPARATE, v->chained[base] = 0;
       v->chained[r] |= v->chained[below];
       bool indices = ir_op_of(g, below) == IR_OP_IOTA || v->kept[below] == FUSE_OF_INDICES;
       tensors += ir_rank(g, below) > 0 && !indices;

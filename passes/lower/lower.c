@@ -192,11 +192,25 @@ static bool scatters_nothing(const ir_graph *g, const ir_node *n) {
   return false;
 }
 
+/* Is this a sort of at most one element at a time? */
+static bool sorts_nothing(ir_graph *g, const ir_node *n) {
+  bool is_sort = n->op == IR_OP_SORT || n->op == IR_OP_ARGSORT;
+  return is_sort && ir_bounds_of(g, ir_dim(g, n->src[0], (uint32_t)ir_arg_int(n))).hi <= 1;
+}
+
+/* Element 0 comes first. */
+static ir_ref lower_no_sort(lowering *l, ir_ref old) {
+  const ir_node *n = ir_get(l->g, old);
+  if (n->op == IR_OP_SORT) return l->map[n->src[0]];
+  return op_iota(l->g, IR_I64, op_dims(l->g, old), ir_rank(l->g, old), (uint32_t)ir_arg_int(n));
+}
+
 static ir_ref lower_node(lowering *l, ir_ref old) {
   ir_graph *g = l->g;
   const ir_node *n = ir_get(g, old);
   if (ir_ops[n->op].cls == IR_CLASS_REDUCE) return lower_reduce(l, old, l->map[n->src[0]]);
   bool is_sort = n->op == IR_OP_SORT || n->op == IR_OP_ARGSORT;
+  if (sorts_nothing(g, n)) return lower_no_sort(l, old);
   if (is_sort && !l->sorts) return pass_lower_sort(g, old, l->map[n->src[0]]);
   bool of_sort = n->op == IR_OP_SHRINK &&
                  (ir_op_of(g, n->src[0]) == IR_OP_SORT || ir_op_of(g, n->src[0]) == IR_OP_ARGSORT);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Graphs as they are against the same graphs with `stored` behind every operation.
 
-    stored.py --build build [--count N] [--seed N] [--threads N] [--case N [--show]] [--worst N] [--keep FOLDER]
+    stored.py --build build [--count N] [--seed N] [--threads N] [--case N [--show]] [--worst N] [--keep FOLDER] [--log FILE]
     stored.py --build build [--vary N] FILE.vf ...
     stored.py --build build --onnx [--size NAME=VALUE] MODEL.onnx ...
     stored.py --build build --shrink [--above 1.5] [FILE.vf ...]
@@ -10,7 +10,9 @@ No graph may be slower than with its values in memory. Draws graphs of 20 to 200
 everything is stored, and times each in turn in one process: as it is, and in several forms, with `stored` behind every
 operation, every one that is no view, the ends of elementwise chains, or half of all. The fastest form counts. What takes
 1.1 times as long is measured again with more rounds; texts of what is then still slower are kept in a folder. Results
-are compared as well. Exit status 1 when one is slower or differs.
+are compared as well. Exit status 1 when one is slower or differs. --log appends each graph's figures to a file, a line of
+JSON each; what is in it already is taken from there, so that a run that was stopped goes on. --cache keeps kernels in a
+folder: most time goes to compiling, which another run, with --check, may do beforehand on another core.
 
 --vary measures so many variations of each given graph as well: other sizes, another dtype, other orders of axes. --shrink
 makes slow graphs smaller as long as they stay slow. A model is compared with the form that has `stored` behind the ends of
@@ -18,6 +20,7 @@ elementwise chains, reductions, products and split heads: its norms, activations
 """
 import argparse
 import functools
+import json
 import os
 import sys
 import tempfile
@@ -69,6 +72,14 @@ def read_graph(path):
         return parsed(file.read())
 
 
+def logged(path):
+    """{name: what was found} of an earlier run."""
+    if not path or not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        return {f["name"]: f for f in map(json.loads, file)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build")
@@ -77,6 +88,8 @@ def main():
     parser.add_argument("--case", type=int)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--worst", type=int, default=20)
+    parser.add_argument("--cache", help="keep kernels there")
+    parser.add_argument("--log", help="figures of all graphs, from which a run that was stopped goes on")
     parser.add_argument("--keep", default="build/bench/stored")
     parser.add_argument("--show", action="store_true", help="print the graphs, or the one form of --forms; measure nothing")
     parser.add_argument("--check", action="store_true", help="compare results; measure nothing")
@@ -90,9 +103,12 @@ def main():
     parser.add_argument("files", nargs="*", help="graphs of fixed sizes in place of random ones")
     options = parser.parse_args()
     os.makedirs(options.keep, exist_ok=True)
-    cache = tempfile.TemporaryDirectory(prefix="viewfold-stored-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-    contexts = case.Contexts(options.build, cache.name)
-    given, found = sources(options, cache.name), []
+    scratch = tempfile.TemporaryDirectory(prefix="viewfold-stored-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    contexts = case.Contexts(options.build, options.cache or scratch.name)
+    known = logged(options.log)
+    given = sources(options, scratch.name)
+    found = [known[name] for name, _ in given if name in known]
+    given = [(name, make) for name, make in given if name not in known]
     forms = {name: FORMS[name] for name in options.forms.split(",")} if options.forms else {"ends": FORMS["ends"]} if options.onnx else FORMS
 
     def work(k):
@@ -123,6 +139,9 @@ def main():
             print(what["text"], flush=True)
             return
         story = what.get("story") or options.check and what["differs"]
+        if options.log:
+            with open(options.log, "a", encoding="utf-8") as file:
+                print(json.dumps({"name": name, **what}), file=file)
         if story or options.check:
             found.append({"name": name, "story": story})
             if story:

@@ -17,8 +17,8 @@ void loop_choose_vectors(loop_nest *n);
 
 /* unroll.c: stores without reductions */
 /* The axis for the lanes, of at least `lanes` elements, where the innermost axis of the output, `last`, is
- * short and not read contiguously, but another axis is. `last` is then unrolled, and its unrolled values are
- * interleaved in memory. NULL where there is no such axis. */
+ * short, and not read contiguously, but another axis is; or fills no more than half of the lanes. `last` is
+ * then unrolled, and its unrolled values are interleaved in memory. NULL where there is no such axis. */
 loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
 void loop_choose_unroll(loop_nest *n, loop_axis *vector); /* vector: the axis that has lanes */
 
@@ -64,8 +64,9 @@ loop_axis *loop_window_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce
  * lanes', and lets vectors overlap where that makes fewer of them. */
 void loop_choose_window(loop_nest *n, loop_axis *vector, ir_ref reduce);
 /* Gives the axis, which is shorter than the widest vectors, a vector that holds it, whose other lanes store
- * nothing, where two would overlap: 8 lanes for rows of 7, 16 for those of 14. */
-void loop_mask_short(loop_nest *n, loop_axis *vector, ir_ref reduce);
+ * nothing, where two would overlap, or narrower ones be added: 8 lanes for rows of 7, 16 for those of 14. Of
+ * the value, or the terms, of so many bytes. */
+void loop_mask_short(loop_nest *n, loop_axis *vector, ir_ref value, int bytes);
 
 /* dot_tile.c: chooses which results of a product whose lanes run along the terms are computed together, and
  * the order of the loops over them; false where no two share a load. */

@@ -507,7 +507,7 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   int panel = window ? 0 : panel_vectors(n, vector, loads, count, whole.columns);
   vector->unroll = columns = panel ? panel : fitting(n, vector, columns);
   if (window) set_rows(n, &whole, window, LOOP_WINDOW_ROWS, 1);
-  if (window) loop_mask_short(n, vector, reduce);
+  if (window) loop_mask_short(n, vector, ir_src(n->g, reduce, 0), ir_dtypes[ir_dtype_of(n->g, reduce)].bytes);
   if (row) {
     row->overlaps = repeatable && has_strides(n, row, loads, count);
     set_rows(n, &whole, row, rows_in_sets(n, row, loads, count, most_rows(&whole, columns)), columns);

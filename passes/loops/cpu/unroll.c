@@ -16,28 +16,31 @@ static bool varies(loop_nest *n, const loop_axis *a) {
 
 static bool is_store(const loop_nest *n) { return ir_op_of(n->g, n->store) == IR_OP_STORE; }
 
-/* Are there loads, all contiguous along the axis or uniform? */
-static bool loads_unit_stride(loop_nest *n, const loop_axis *a) {
+/* Are there loads, all contiguous along the axis, or uniform, or in steps of `picked`? */
+static bool loads_in_steps(loop_nest *n, const loop_axis *a, int64_t picked) {
   ir_ref loads[LOOP_MAX_NODES];
   uint32_t count = affine_find_range(n->g, n->store, IR_OP_LOAD, loads, LOOP_MAX_NODES);
   bool unit_stride = count > 0;
   for (uint32_t i = 0; i < count && unit_stride; i++) {
     int64_t stride;
-    unit_stride =
-        affine_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride) && stride >= -1 && stride <= 1;
+    unit_stride = affine_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride) &&
+                  ((stride >= -1 && stride <= 1) || stride == picked);
   }
   return unit_stride;
 }
 
+static bool loads_unit_stride(loop_nest *n, const loop_axis *a) { return loads_in_steps(n, a, 1); }
+
 loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes) {
   int64_t count, step;
   ir_ref index = ir_src(n->g, n->store, 1);
-  if (!is_store(n) || !ir_is_const(n->g, last->extent, &count) || count < 2 || count > IR_MAX_INTERLEAVED ||
-      loads_unit_stride(n, last))
+  if (!is_store(n) || !ir_is_const(n->g, last->extent, &count) || count < 2 || count > IR_MAX_INTERLEAVED)
     return NULL;
+  bool contiguous = loads_unit_stride(n, last);
+  if (contiguous && 2 * count > lanes) return NULL;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
     if (!affine_stride(n->g, index, a->range, &step) || step != count || !may_step(n, a) ||
-        ir_bounds_of(n->g, a->extent).hi < lanes || !loads_unit_stride(n, a))
+        ir_bounds_of(n->g, a->extent).hi < lanes || !loads_in_steps(n, a, contiguous ? count : 1))
       continue;
     last->unroll = (int)count;
     return a;

@@ -85,10 +85,10 @@ static ir_ref fetch_next(loop_nest *n, const loop_axis *vector, const loop_axis 
   return used ? pass_substitute(g, n->store, from, to, used) : n->store;
 }
 
-void loop_mask_short(loop_nest *n, loop_axis *vector, ir_ref reduce) {
+void loop_mask_short(loop_nest *n, loop_axis *vector, ir_ref value, int bytes) {
   ir_ref loads[LOOP_MAX_TERM_LOADS];
-  uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS);
-  int64_t size, step, widest = n->target->vector_bytes / ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
+  uint32_t count = affine_find_range(n->g, value, IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS);
+  int64_t size, step, widest = n->target->vector_bytes / bytes;
   for (uint32_t i = 0; i < count; i++)
     if (!affine_stride(n->g, ir_src(n->g, loads[i], 1), vector->range, &step) || (step != 0 && step != 1))
       return;
@@ -111,6 +111,6 @@ void loop_choose_window(loop_nest *n, loop_axis *vector, ir_ref reduce) {
     rows->overlaps = repeatable, vector->unroll = 1;
     n->store = fetch_next(n, vector, rows, loads, count);
   }
-  if (rows) loop_mask_short(n, vector, reduce);
+  if (rows) loop_mask_short(n, vector, ir_src(n->g, reduce, 0), ir_dtypes[ir_dtype_of(n->g, reduce)].bytes);
   vector->overlaps = repeatable && overlap_saves(n, vector);
 }

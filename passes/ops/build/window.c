@@ -99,25 +99,6 @@ ir_ref op_slice(ir_graph *g, const char *who, ir_ref x, const ir_ref *start, con
   return shrink_axes(g, x, bounds, n, false, &(slice){who, start, size});
 }
 
-ir_ref op_stride(ir_graph *g, ir_ref x, const ir_ref *steps, size_t n) {
-  x = op_default_dtype(g, x);
-  if (!whole_list(g, "stride", x, steps, n, 1, "step")) return 0;
-  ir_ref src[1 + IR_MAX_RANK] = {x}, dims[IR_MAX_RANK];
-  bool identity = true;
-  for (size_t i = 0; i < n; i++) {
-    int64_t step;
-    if (!ir_is_const(g, steps[i], &step) || step == 0 || step == INT64_MIN)
-      return op_refuse(g,
-                       "stride: step %s of axis %zu is not possible; x has shape %s; a step is a constant "
-                       "integer other than 0",
-                       OP_EXPR(steps[i]), i, OP_TYPE(x));
-    src[1 + i] = steps[i];
-    dims[i] = pass_ceil_div(g, ir_dim(g, x, (uint32_t)i), ir_index(g, step < 0 ? -step : step));
-    identity &= step == 1;
-  }
-  return identity ? x : op_make(g, IR_OP_STRIDE, ir_dtype_of(g, x), dims, n, 0, src, 1 + n);
-}
-
 ir_ref op_flip(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n) {
   x = op_default_dtype(g, x);
   uint32_t set, rank, count = 0;
@@ -127,6 +108,29 @@ ir_ref op_flip(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n) {
   for (uint32_t i = 0; i < rank; i++)
     if (set >> i & 1) src[1 + count++] = ir_index(g, i);
   return count == 0 ? x : op_make(g, IR_OP_FLIP, ir_dtype_of(g, x), op_dims(g, x), rank, 0, src, 1 + count);
+}
+
+ir_ref op_stride(ir_graph *g, ir_ref x, const ir_ref *steps, size_t n) {
+  x = op_default_dtype(g, x);
+  if (!whole_list(g, "stride", x, steps, n, 1, "step")) return 0;
+  ir_ref src[1 + IR_MAX_RANK] = {x}, dims[IR_MAX_RANK];
+  ir_ref reversed[IR_MAX_RANK];
+  size_t reversed_count = 0;
+  bool skips = false;
+  for (size_t i = 0; i < n; i++) {
+    int64_t step;
+    if (!ir_is_const(g, steps[i], &step) || step == 0 || step == INT64_MIN)
+      return op_refuse(g,
+                       "stride: step %s of axis %zu is not possible; x has shape %s; a step is a constant "
+                       "integer other than 0",
+                       OP_EXPR(steps[i]), i, OP_TYPE(x));
+    src[1 + i] = steps[i];
+    dims[i] = pass_ceil_div(g, ir_dim(g, x, (uint32_t)i), ir_index(g, step < 0 ? -step : step));
+    skips |= step != 1 && step != -1;
+    if (step == -1) reversed[reversed_count++] = ir_index(g, (int64_t)i);
+  }
+  if (!skips) return reversed_count ? op_flip(g, x, reversed, reversed_count) : x;
+  return op_make(g, IR_OP_STRIDE, ir_dtype_of(g, x), dims, n, 0, src, 1 + n);
 }
 
 ir_ref op_point(ir_graph *g, ir_ref x, ir_ref index, int64_t axis) {

@@ -34,3 +34,19 @@ graph @equal(%x: f32[3,5]) {
 >>>
 $ viewfold run equal.vf --in 'x=[[-0.0,0.0,-1,0,-2],[2,nan,nan,-inf,inf],[1,3,3,2,2]]'
 i: i64[3,1] = [[0], [1], [1]]
+
+== what has one element along its axis is sorted already
+<<< one.vf
+graph @one(%x: f32[1,64], %n: f32[n=0..1,8]) {
+  %v, %i = topk %x k=1 axis=0
+  %s = sort %n axis=0
+  %r = neg %v
+  %t = neg %s
+  return %r, %i, %t
+}
+>>>
+$ viewfold dump --stage=kernels one.vf | grep -e sort -e kernel
+graph @one: 3 kernels, 0 temporaries
+kernel 0 -> %i i64[1,64]
+kernel 1 -> %r f32[1,64]
+kernel 2 -> %t f32[n,8]

@@ -230,7 +230,7 @@ $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' shared.vf | 
 
 == elementary functions beside rows that fill no vector are stored in whole vectors
 <<< beside.vf
-graph @beside(%s: bool[3], %a: f32[144,3], %b: f32[144,3], %c: f32[144,1]) {
+graph @beside(%s: bool[5], %a: f32[144,5], %b: f32[144,5], %c: f32[144,1]) {
   %t = exp %a
   %u = exp %t
   %v = mul %b, %c
@@ -241,9 +241,9 @@ graph @beside(%s: bool[3], %a: f32[144,3], %b: f32[144,3], %c: f32[144,1]) {
 >>>
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' beside.vf | grep -E '^  (fuses|lanes)'
   fuses   reshape expand stored
-  lanes   2 of bool
+  lanes   4 of bool
   fuses   expand mul
-  lanes   2 of f32
+  lanes   4 of f32
   fuses   exp x2 where add
   lanes   16 of f32, unroll factor 4
 

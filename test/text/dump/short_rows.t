@@ -1,0 +1,90 @@
+# Rows that fill few lanes, and elementary functions beside them.
+
+<<< pairs.vf
+graph @pairs(%x: f64[1024,1], %y: f64[1024,2], %z: f64[1,2]) {
+  %e = expand %x shape=[1024,2]
+  %s = sqrt %e
+  %p = mul %y, %z
+  %r = add %s, %p
+  return %r
+}
+>>>
+<<< five.vf
+graph @five(%x: f64[1024,1], %y: f64[1024,5], %z: f64[1,5]) {
+  %e = expand %x shape=[1024,5]
+  %s = sqrt %e
+  %p = mul %y, %z
+  %r = add %s, %p
+  return %r
+}
+>>>
+<<< beside.vf
+graph @beside(%x: f32[4,4096], %y: f32[4096]) {
+  %s = sum %x axes=[0]
+  %c = cos %y
+  %r = add %s, %c
+  return %r
+}
+>>>
+<<< halves.vf
+graph @halves(%x: f32[384,48]) {
+  %t = tanh %x
+  %a, %b = split %t parts=2 axis=1
+  %c = tanh %b
+  %r = mul %a, %c
+  return %r
+}
+>>>
+<<< reversed.vf
+graph @reversed(%x: f32[400,7]) {
+  %s = stride %x steps=[1,-1]
+  %q = rsqrt %s
+  %a = abs %x
+  %b = add %a, 1.0
+  %r = div %q, %b
+  return %r
+}
+>>>
+
+== rows of half a vector and less: lanes go along the rows, elements of a row are unrolled, and values that a row shares are computed once; more are one masked vector where that is a whole one
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' pairs.vf
+\# kernel 0 nest 0: split a0 8; split a1 2; reorder a0.0 a1.0 a1.1 a0.1; unroll a1.1; vector a0.1
+kernel @pairs_0(p0: f64[2048], p1: f64[2], p2: f64[2048], p3: f64[1024]) {
+  for ridx6 in 0..1 thread {
+    for ridx7 in 0..128 {
+      %0 = (ridx7*16) : index
+      %1 = (ridx7*8) : index
+      for ridx10 in 0..2 unroll {
+        %2 = load p1[ridx10] : f64
+        for ridx11 in 0..8 vector {
+          %3 = load p3[(%1+ridx11)] : f64
+          %4 = sqrt %3 : f64
+          %5 = load p2[(%0+ridx10+(ridx11*2))] : f64
+          %6 = mul %5, %2 : f64
+          %7 = add %4, %6 : f64
+          store p0[(%0+ridx10+(ridx11*2))] = %7
+        }
+      }
+    }
+  }
+}
+$ viewfold dump --stage=loops --target 'vector_bytes=16 registers=32' pairs.vf | grep '#'
+\# kernel 0 nest 0: split a1 2; vector a1.1
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' five.vf | grep '#'
+\# kernel 0 nest 0: split a1 8; vector a1.1
+
+== what is computed of sums of few terms is unrolled as a chain without sums
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' beside.vf | grep '#'
+\# kernel 0 nest 0: split a0 1024; split a0 64; split a0 16; unroll a0.2; vector a0.3; thread a0.0
+
+== a function of a part of another function's values is computed apart from it
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' halves.vf | grep kernel
+\# kernel 0 nest 0: split a0 4096; split a0 64; split a0 16; unroll a0.2; vector a0.3; thread a0.0
+kernel @halves_0(p0: f32[18432], p1: f32[18432]) {
+\# kernel 1 nest 0: split a0 256; split a1 16; vector a1.1; thread a0.0
+kernel @halves_1(p0: f32[9216], p1: f32[18432]) {
+
+== a view that reverses short rows is stored, so that what is computed of it has lanes
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' reversed.vf | grep '#'
+\# kernel 0 nest 0: split a1 4; vector a1.1
+\# kernel 1 nest 0: split a0 16; vector a0.1
