@@ -131,6 +131,7 @@ typedef struct ir_alternative {
   ir_ref value;               /* the tensor node that is stored, or would be; 0: nothing was compared */
   double fused_ns, stored_ns; /* stored: of all kernels that take the place of the one */
   bool taken;                 /* the value is stored: this step computes it, or a reader of it */
+  bool at_least;              /* stored_ns is a bound: no loops were made for it */
 } ir_alternative;
 
 typedef struct ir_step {

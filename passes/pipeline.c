@@ -10,7 +10,6 @@
 #include "passes/domain/domain.h"
 #include "passes/fold/fold.h"
 #include "passes/fuse/recomputed.h"
-#include "passes/index/extract/extract.h"
 #include "passes/index/index.h"
 #include "passes/layout/layout.h"
 #include "passes/loops/cpu/cpu.h"
@@ -111,23 +110,13 @@ static void mask_rows(pass_state *s) {
   if (!s->step->row_group.block) s->root = pass_row_group_mask(s->g, s->root);
 }
 
-static void extract_accesses(pass_state *s) { s->root = pass_extract_kernel(s->g, s->root, &s->accesses); }
-
-static void elementary(pass_state *s) {
-  s->root = pass_elementary(s->g, s->root);
-  s->step->work = s->root ? pass_work(s->g, s->root) : 0;
-  s->step->flops = s->root ? pass_flops(s->g, s->root) : 0;
-}
-
-static void canonical(pass_state *s) { s->root = pass_canonical_kernel(s->g, s->root, &s->accesses); }
+static void elementary(pass_state *s) { s->root = pass_elementary(s->g, s->root); }
 
 static void crop(pass_state *s) { s->root = pass_crop(s->g, s->root, s->strategy->crops_innermost); }
 
 static void refine(pass_state *s) { s->root = pass_refine(s->g, s->root); }
 
 static void peel(pass_state *s) { s->root = pass_peel(s->g, s->root); }
-
-static void coalesce_rows(pass_state *s) { s->root = pass_coalesce_rows(s->g, s->root, s->options->target); }
 
 static void drop_params(pass_state *s) {
   s->root = pass_drop_params(s->g, s->root, &s->slots);
@@ -210,18 +199,18 @@ const pass_info pass_table[] = {
      "one scalar expression; no views", NULL},
     {"fold", "fold", mask_rows, KERNEL, PASS_BOTH, "scalar expressions",
      "no elements of a row group behind the end of a causal mask", NULL},
-    {"index", "index", extract_accesses, KERNEL, PASS_BOTH, "scalar expressions",
+    {"index", "index", pipeline_extract_accesses, KERNEL, PASS_BOTH, "scalar expressions",
      "indices and validities of loads in their cheapest form", NULL},
     {"elementary", "elementary", elementary, KERNEL, PASS_BOTH, "scalar expressions",
      "no elementary functions", NULL},
-    {"canonical", "canonical", canonical, KERNEL, PASS_BOTH, "scalar expressions",
+    {"canonical", "canonical", pipeline_canonical, KERNEL, PASS_BOTH, "scalar expressions",
      "indices and validities in canonical form, for which axes are chosen", NULL},
     {"crop", "crop", crop, KERNEL, PASS_BOTH, "scalar expressions", "sub-domains without box masks", NULL},
     {"refine", "refine", refine, KERNEL, PASS_BOTH, "scalar expressions",
      "axes over which indices have the fewest divisions", NULL},
     /* Not for work-items: testing a mask takes less time than finding out which sub-domain a group is in. */
     {"domains", "peel", peel, KERNEL, PASS_CPU, "any axes", "sub-domains without masks and quotients", NULL},
-    {"rows", "peel", coalesce_rows, KERNEL, PASS_BOTH, "sub-domains",
+    {"rows", "peel", pipeline_coalesce_rows, KERNEL, PASS_BOTH, "sub-domains",
      "short rows as one contiguous loop, where loads have masks", NULL},
     {"peel", "peel", drop_params, KERNEL, PASS_BOTH, "scalar expressions",
      "only parameters that are read or written", NULL},

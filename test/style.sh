@@ -205,7 +205,7 @@ diff $page "$work/page" | sed -n 's/^</gone:/p; s/^>/new:/p' |
 
 # The kind of machine is asked once, and the pipeline hands on the table of what follows from it.
 { grep -rnE 'group_items|pass_on_(cpu|gpu)' passes | grep -vE '^passes/(strategy[.][ch]|loops/[cg]pu/[^:]*):'
-  grep -rnE 'strategy->steps' passes | grep -v '^passes/pipeline[.]c:'; } |
+  grep -rnE 'strategy->steps' passes | grep -v '^passes/pipeline[./]'; } |
   check "the strategies alone ask for the kind of machine (passes/strategy.h)"
 twice=$(sed -n 's/^CHECKED := .*,\(.*\))$/\1/p' Makefile)
 grep -lrw IR_CHECK ir passes codegen runtime frontend --include='*.[ch]' | grep -vxF "$(echo "$twice" | tr ' ' '\n')" |

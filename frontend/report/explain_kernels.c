@@ -169,7 +169,9 @@ static void put_alternative(const fe_explained *e, const ir_step *step) {
   ir_textf(e->out, "  %s %s ", a->taken ? "stored " : "fused  ", ir_ops[ir_op_of(e->g, a->value)].text);
   ir_print_type(e->g, a->value, e->out);
   if (a->taken) ir_textf(e->out, ": %.4g ms, against %.4g ms fused, both predicted\n", stored_ms, fused_ms);
-  else ir_textf(e->out, ": %.4g ms, against %.4g ms stored, both predicted\n", fused_ms, stored_ms);
+  else
+    ir_textf(e->out, ": %.4g ms, against %.4g ms %sstored, both predicted\n", fused_ms, stored_ms,
+             a->at_least ? "or more " : "");
 }
 
 /* bytes and operations */

@@ -197,6 +197,16 @@ bool alternatives_is_far(pass_alternatives *a, alternatives_piece *fused) {
   return a->always || (fused->ns > FAR * least && fused->ns - least > MIN_NS);
 }
 
+/* Can the value gain nothing, whatever loops come of it? Then that is what the step says of alternatives,
+ * unless one is made. */
+static bool loses(pass_alternatives *a, alternatives_piece *fused, ir_ref value) {
+  double least = a->always ? 0 : alternatives_least_stored(a, value);
+  ir_alternative *of = &fused->step.alternative;
+  if (least == 0 || alternatives_gain(a, fused, least)) return false;
+  if (!of->value) *of = (ir_alternative){value, fused->ns, least, false, .at_least = true};
+  return true;
+}
+
 /* The best of the values that promise most; none: value.node is 0. */
 static void best_trial(pass_alternatives *a, size_t number, alternatives_piece *fused, trial *best) {
   ir_ref values[ALTERNATIVES_TRIED];
@@ -208,6 +218,7 @@ static void best_trial(pass_alternatives *a, size_t number, alternatives_piece *
   if (!promise && !a->always && fused->ns <= VERY_FAR * a->fused.least_ns) return;
   for (uint32_t i = 0; i < count && !a->g->error->status; i++) {
     trial t;
+    if (loses(a, fused, values[i])) continue;
     if (try_value(a, number, fused, values[i], best, &t)) {
       free_trial(a, best);
       *best = t;
@@ -255,7 +266,7 @@ bool alternatives_gain(const pass_alternatives *a, const alternatives_piece *fus
 /* Puts the trial's kernels in place of the last piece of the list. */
 static bool take_trial(pass_alternatives *a, alternatives_piece *pieces, uint32_t *count, trial *t) {
   alternatives_piece *last = &pieces[*count - 1];
-  ir_alternative chosen = {t->value.node, last->ns, t->ns, true};
+  ir_alternative chosen = {t->value.node, last->ns, t->ns, true, false};
   alternatives_free_piece(a, last);
   *last = t->reader;
   if (t->made) return true;
@@ -283,7 +294,7 @@ bool pass_alternatives_compare(pass_alternatives *a, size_t number) {
       continue;
     }
     if (t.value.node && !last->step.alternative.taken)
-      last->step.alternative = (ir_alternative){t.value.node, last->ns, t.ns, false};
+      last->step.alternative = (ir_alternative){t.value.node, last->ns, t.ns, false, false};
     free_trial(a, &t);
     if (count == 1) break;
     good = insert_before(a, number, last);

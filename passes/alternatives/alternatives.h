@@ -126,6 +126,9 @@ bool alternatives_apart(pass_alternatives *a, size_t number, alternatives_piece 
 bool alternatives_find_fused(pass_alternatives *a, const ir_step *step);
 /* The values that promise most, best first; returns how many. *promise: they promise something; none does
  * otherwise. */
+/* What the two kernels are predicted to take at the least with the value, one of those listed, in memory: its
+ * bytes are moved beyond the L2 cache. 0: it is not as large. */
+double alternatives_least_stored(const pass_alternatives *a, ir_ref value);
 uint32_t alternatives_candidates(pass_alternatives *a, ir_ref *values, uint32_t room, bool *promise);
 
 /* reader.c */

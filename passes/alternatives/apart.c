@@ -48,7 +48,8 @@ bool alternatives_apart(pass_alternatives *a, size_t number, alternatives_piece 
     double fused_ns = group->ns;
     for (uint32_t i = 0; i < members && good; i++) {
       if (values[i]->slot == UINT32_MAX) good = alternatives_add_slot(a, values[i]->value);
-      if (i + 1 < members) made[i].step.alternative = (ir_alternative){values[i]->value, fused_ns, ns, true};
+      if (i + 1 < members)
+        made[i].step.alternative = (ir_alternative){values[i]->value, fused_ns, ns, true, false};
     }
     alternatives_free_piece(a, group);
     for (uint32_t i = 0; i < members; i++) {

@@ -5,6 +5,7 @@
 #include "alternatives.h"
 
 #include "passes/cost/cost.h"
+#include "passes/cost/kernel_time.h"
 #include "passes/fuse/recomputed.h"
 #include "passes/fuse/stored.h"
 #include "passes/patterns/contraction.h"
@@ -300,6 +301,21 @@ static void find_least(pass_alternatives *a) {
                            : bytes <= (double)a->target->l3_bytes ? L3_RATE
                                                                   : MEMORY_RATE);
   a->fused.least_ns = computing > moving ? computing : moving;
+}
+
+double alternatives_least_stored(const pass_alternatives *a, ir_ref value) {
+  enum {
+    HELD = 2 /* times the L2 cache: of more, none of what a kernel touches stays in it (kernel_memory.c) */
+  };
+  const pass_rates rates = pass_rates_of(a->target);
+  const alternatives_node *f = a->fused.nodes;
+  while (f->node != value) f++;
+  double each = ir_dtypes[ir_dtype_of(a->g, value)].bytes, written = bytes_of(a->g, f),
+         read = each * (f->evaluations < f->elements ? f->evaluations : f->elements);
+  if (written < HELD * (double)a->target->l2_bytes) return 0;
+  for (uint32_t i = 0; i < a->fused.count; i++)
+    if (a->fused.nodes[i].root && !a->fused.nodes[i].local) written += bytes_of(a->g, &a->fused.nodes[i]);
+  return written / rates.write[PASS_LEVEL_L3] + read / rates.read[PASS_LEVEL_L3];
 }
 
 bool alternatives_find_fused(pass_alternatives *a, const ir_step *step) {

@@ -100,7 +100,16 @@ static bool is_arithmetic(const ir_graph *g, ir_ref ref) {
           cls == IR_CLASS_TERNARY);
 }
 
-/* arithmetic: in these nodes alone. */
+/* Is nothing replaced in the node? Indices with quotients may be simplified further all the same. */
+static bool is_kept(const rewrite *w, ir_ref node) {
+  const ir_node *n = ir_get(w->g, node);
+  if ((n->dtype == IR_INDEX || n->dtype == IR_BOOL) && n->holds & IR_HOLDS_DIVISION) return false;
+  for (uint32_t i = 0; i < n->nsrc; i++)
+    if (w->map[n->src[i]] != n->src[i]) return false;
+  return true;
+}
+
+/* arithmetic: in these nodes alone. n of 0: all nodes are simplified once more. */
 static ir_ref substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n,
                          bool arithmetic) {
   rewrite w;
@@ -112,7 +121,7 @@ static ir_ref substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_
     for (size_t i = 0; i < w.count && !failed; i++) {
       ir_ref node = w.live[i];
       if (w.map[node]) continue;
-      bool stays = arithmetic && !is_arithmetic(g, node);
+      bool stays = (arithmetic && !is_arithmetic(g, node)) || (n && is_kept(&w, node));
       if (stays || (w.replaced && !w.replaced[node] && keeps_identity(g, node))) w.map[node] = node;
       else failed = (w.map[node] = rebuild_node(&w, node, NULL)) == 0;
     }

@@ -149,18 +149,34 @@ static bool divides_index(ir_graph *g, ir_ref index, ir_ref outer, ir_ref inner,
          ir_mul_ok(b, size, &row) && a != row;
 }
 
+/* The same of a comparison: one that moves along outer alone is multiplied by `size`, which leaves none. */
+static bool divides_comparison(ir_graph *g, ir_ref node, ir_ref outer, ir_ref inner, int64_t size) {
+  int64_t b;
+  if (!compares_indices(g, node)) return false;
+  for (int i = 0; i < 2; i++) {
+    ir_ref side = ir_src(g, node, i);
+    if (!ir_is_const(g, ir_src(g, node, 1 - i), NULL)) continue;
+    if (affine_stride(g, side, inner, &b) && b != 0 && divides_index(g, side, outer, inner, size))
+      return true;
+  }
+  return false;
+}
+
 /* Is it certain, before the two ranges are merged, that divisions cost more afterwards? A quotient that is
  * left costs more than all conditions that might be rounded less. */
 static bool costs_more_merged(ir_graph *g, ir_ref root, ir_ref outer, ir_ref inner) {
   ir_ref found[LOOP_MAX_NODES];
   int64_t rows, size;
   if (!ir_is_const(g, ir_src(g, outer, 0), &rows) || !ir_is_const(g, ir_src(g, inner, 0), &size) ||
-      rows < 2 || size < 2 || !keeps_divisions(g, root, outer, inner) ||
-      ir_find_below(g, root, IR_HOLDS_COMPARE, IR_OP_COUNT, found, LOOP_MAX_NODES) == LOOP_MAX_NODES)
+      rows < 2 || size < 2 || !keeps_divisions(g, root, outer, inner))
     return false;
+  uint32_t count = ir_find_below(g, root, IR_HOLDS_COMPARE, IR_OP_COUNT, found, LOOP_MAX_NODES);
+  if (count == LOOP_MAX_NODES) return false;
+  for (uint32_t i = 0; i < count; i++)
+    if (divides_comparison(g, found[i], outer, inner, size)) return true;
   if (ir_op_of(g, root) == IR_OP_STORE && divides_index(g, ir_src(g, root, 1), outer, inner, size))
     return true;
-  uint32_t count = affine_find_range(g, root, IR_OP_LOAD, found, LOOP_MAX_NODES);
+  count = affine_find_range(g, root, IR_OP_LOAD, found, LOOP_MAX_NODES);
   for (uint32_t i = 0; i < count; i++)
     if (divides_index(g, ir_src(g, found[i], 1), outer, inner, size)) return true;
   return false;

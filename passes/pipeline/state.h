@@ -30,6 +30,7 @@ typedef struct pass_state {
   bool refused;         /* folding refused a group with values that were not in `not_fused` yet */
   const pass_info *row; /* the row that runs */
   ir_ref root;          /* TUPLE of the graph's results, then the effect of the kernel being compiled */
+  ir_ref folded;        /* the kernel's effect before its accesses were extracted; 0: it came as a text */
   ir_ref before;        /* what `root` was before the pass that the row is of */
   ir_ref verified;      /* the root that the verifier saw last: nodes do not change */
   ir_step *step;        /* the kernel's step */
@@ -51,6 +52,11 @@ bool pipeline_run_pass(pass_state *s, size_t *i, int kernel);
 bool pipeline_run_passes(pass_state *s, int scope, int kernel); /* those of the scope */
 /* Gives the step the slots of the parameters that its kernel has now. */
 void pipeline_set_slots(pass_state *s);
+
+/* accesses.c: rows of pass_table */
+void pipeline_extract_accesses(pass_state *s);
+void pipeline_canonical(pass_state *s);
+void pipeline_coalesce_rows(pass_state *s);
 
 /* make_kernel.c: runs the passes of a kernel on s->step. Loops of equal expressions are made once where
  * nobody but the passes decides on them (keeps_loops). */

@@ -33,6 +33,17 @@ $ sh kernels.sh columns.vf lanes=0
 kernel 0 -> %m f32[144,1]
   fused   sqrt f32[144,768]: [..] ms, against [..] ms stored, both predicted
 
+== no loops are made of a value so large that moving it alone takes longer
+<<< depthwise.vf
+graph @c(%x: f32[8,128,56,56], %w: f32[128,1,3,3]) {
+  %y = conv %x, %w padding=[1,1] groups=128
+  return %y
+}
+>>>
+$ sh kernels.sh depthwise.vf lanes=0
+kernel 0 -> %y f32[8,128,56,56]
+  fused   permute f32[8,128,3,56,58]: 1.[..] ms, against 3.[..] ms or more stored, both predicted
+
 == work-items of a device are not compared
 $ sh kernels.sh joined.vf 'lanes=64 local=65536'
 kernel 0 -> %c i64[3,1,14,14]
