@@ -38,6 +38,19 @@ static ir_ref spread(onnx_node *n, ir_ref value, ir_ref x, int64_t axis) {
   return onnx_cut(n, onnx_reshape(n, wide, dims, rank), at, ir_index(n->g, 0), ir_dim(n->g, x, (uint32_t)at));
 }
 
+/* The zero points of an input: one where all are known to be equal, so that their operation is one of numbers
+ * (per-channel weights have a zero for each channel). 0: none, or one that is 0. */
+static ir_ref zero_points(onnx_node *n, int input, ir_ref zero) {
+  const onnx_known *known = zero ? onnx_known_in(n, input) : NULL;
+  int64_t first, other;
+  if (!known || ir_is_float(ir_dtype_of(n->g, zero)) || !known->count ||
+      !onnx_known_int(n->m, known, 0, &first))
+    return zero;
+  for (size_t i = 1; i < known->count; i++)
+    if (!onnx_known_int(n->m, known, i, &other) || other != first) return zero;
+  return first ? op_const(n->g, ir_dtype_of(n->g, zero), (ir_value){.i = first}) : 0;
+}
+
 /* Rounded, with the zero point (f32) added, and saturated. */
 static ir_ref between(onnx_node *n, ir_ref x, ir_ref zero, ir_dtype dtype, double low, double high) {
   x = op_unary(n->g, IR_OP_ROUND, x);
@@ -68,6 +81,7 @@ static bool quantize(onnx_node *n) {
   ir_dtype dtype = zero ? ir_dtype_of(n->g, zero) : number ? onnx_dtype(number) : IR_U8;
   ir_ref quotient =
       op_binary(n->g, IR_OP_DIV, onnx_like(n, x, IR_F32), onnx_like(n, spread(n, scale, x, axis), IR_F32));
+  zero = zero_points(n, 2, zero);
   if (zero) zero = spread(n, zero, x, axis);
   return onnx_narrow_of(number) ? quantize_narrow(n, quotient, zero, number)
                                 : onnx_put(n, 0, saturated(n, quotient, zero, dtype));
@@ -78,6 +92,7 @@ static bool dequantize(onnx_node *n) {
   int64_t axis = onnx_int(n, "axis", 1), number = onnx_int(n, "output_dtype", 0);
   if (!x || !scale || n->m->error->status) return false;
   ir_ref wide = onnx_like(n, x, IR_F32);
+  zero = zero_points(n, 2, zero);
   if (zero) wide = op_binary(n->g, IR_OP_SUB, wide, onnx_like(n, spread(n, zero, x, axis), IR_F32));
   ir_ref y = op_binary(n->g, IR_OP_MUL, wide, onnx_like(n, spread(n, scale, x, axis), IR_F32));
   return onnx_put(n, 0, onnx_like(n, y, number ? onnx_dtype(number) : ir_dtype_of(n->g, scale)));
