@@ -29,6 +29,9 @@
 
 #include <string.h>
 
+enum {
+  MAX_FILLING = 2
+}; /* because panels are at most twice the columns, and the limit is that of a kernel */
 enum { MIN_PAIRED = 1 << 14 }; /* multiplications, whose pairs two copies make: as many as a launch takes */
 
 typedef struct packer {
@@ -87,8 +90,8 @@ static bool copies_once(packer *p, const pass_contraction *c, const pass_operand
   if (!pass_is_constant_value(&p->constants, p->g, value))
     return pass_is_loop_invariant(&p->constants, p->g, value);
   if (!p->target->hoists) return false;
-  int64_t below = pass_constant_bytes(&p->constants, p->g, value) / ir_dtypes[c->dtype].bytes;
-  return pass_contraction_size(c, o->varies) <= IR_MAX_HOISTED_GROWTH * below;
+  return pass_contraction_size(c, o->varies) <=
+         IR_MAX_HOISTED_GROWTH * pass_constant_elements(&p->constants, p->g, value);
 }
 
 /* How often an element of either operand is used, of the one that is used less. */

@@ -1,5 +1,6 @@
 /* Quantised operators. Rounding is to nearest even, in f32 as ONNX has it, so results are equal bit by bit.
  */
+#include "frontend/onnx/fold.h"
 #include "frontend/onnx/narrow.h"
 #include "frontend/onnx/operators/quantizing.h"
 #include "frontend/onnx/operators/windows.h"
@@ -84,6 +85,25 @@ static bool quantize(onnx_node *n) {
   if (zero) zero = spread(n, zero, x, axis);
   return onnx_narrow_of(number) ? quantize_narrow(n, quotient, zero, number)
                                 : onnx_put(n, 0, onnx_saturated(n, quotient, zero, dtype));
+}
+
+/* A bias of few elements is a constant of floats. */
+static bool fold_dequantized(onnx_node *n, bool *done) {
+  if (!onnx_foldable(n, 0, 2) || onnx_int(n, "output_dtype", 0) || onnx_int(n, "block_size", 0)) return true;
+  const onnx_known *x = onnx_known_in(n, 0), *scale = onnx_known_in(n, 1), *zero = onnx_known_in(n, 2);
+  if (!x || !scale || x->dtype != IR_I32 || x->rank > 1 || scale->dtype != IR_F32 ||
+      (scale->count != 1 && scale->count != x->count) || (onnx_has(n, 2) && !zero))
+    return true;
+  int64_t number;
+  for (size_t i = 0; zero && i < zero->count; i++)
+    if (!onnx_known_int(n->m, zero, i, &number) || number != 0) return true;
+  onnx_known *k = onnx_known_make(n->m, IR_F32, x->rank, x->shape);
+  if (!k) return false;
+  for (size_t i = 0; i < k->count; i++) {
+    if (!onnx_known_int(n->m, x, i, &number)) return true;
+    k->elements[i].real = (double)((float)number * (float)scale->elements[scale->count == 1 ? 0 : i].real);
+  }
+  return *done = onnx_put_known(n, 0, k);
 }
 
 static bool dequantize(onnx_node *n) {
@@ -185,7 +205,7 @@ static bool quantized_conv(onnx_node *n) {
 
 /* clang-format off */
 const onnx_operator onnx_quantizing[] = {
-    {"QuantizeLinear", quantize, NULL, 0, 2, 3}, {"DequantizeLinear", dequantize, NULL, 0, 2, 3},
+    {"QuantizeLinear", quantize, NULL, 0, 2, 3}, {"DequantizeLinear", dequantize, fold_dequantized, 0, 2, 3},
     {"DynamicQuantizeLinear", dynamic_quantize, NULL, 0, 1, 1}, {"MatMulInteger", matmul_integer, NULL, 0, 2, 4},
     {"ConvInteger", conv_integer, NULL, 0, 2, 4}, {"QLinearMatMul", quantized_matmul, NULL, 0, 8, 8},
     {"QLinearConv", quantized_conv, NULL, 0, 8, 9}, {0}};
