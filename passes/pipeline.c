@@ -58,6 +58,8 @@ static void channels_last(pass_state *s) { s->root = pass_channels_last(s->g, s-
 
 static void order_results(pass_state *s) { s->root = pass_order_results(s->g, s->root); }
 
+static void integer_sums(pass_state *s) { s->root = pass_integer_sums(s->g, s->root); }
+
 static void store_constants(pass_state *s) {
   s->root = pass_store_constants(s->g, s->root, s->options->target);
 }
@@ -173,6 +175,8 @@ const pass_info pass_table[] = {
      "images with their channels last, where convolutions sum over these", NULL},
     {"order", "lower", order_results, GRAPH, PASS_BOTH, "primitive operations",
      "products in the order in which their results are read", NULL},
+    {"integers", "lower", integer_sums, GRAPH, PASS_BOTH, "primitive operations",
+     "sums of products of dequantized bytes in integers", NULL},
     {"constants", "pack", store_constants, GRAPH, PASS_BOTH, "primitive operations",
      "what depends on constants alone is stored, where others read it", NULL},
     {"values", "pack", store_recomputed, GRAPH, PASS_BOTH, "primitive operations",

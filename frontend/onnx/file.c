@@ -83,8 +83,9 @@ static bool map_constant(onnx_import *m, onnx_file *f, const void *elements, siz
          rt_constant_map(context, f->file, offset, bytes, digest, out, m->error) == IR_OK;
 }
 
-/* Smaller arrays are literals of the graph. */
-enum { LITERAL_BYTES = 1024 };
+/* Smaller arrays are literals of the graph, of bytes as many elements as of f32: weights channel by channel
+ * are copied once into the order in which they are read, which literals are not. */
+enum { LITERAL_BYTES = 1024, LITERAL_ELEMENTS = LITERAL_BYTES / 4 };
 
 ir_ref onnx_data(onnx_import *m, ir_dtype dtype, int rank, const int64_t *shape, const void *elements) {
   ir_cause before = m->g->causes ? m->g->causes->current : 0;
@@ -96,7 +97,7 @@ ir_ref onnx_data(onnx_import *m, ir_dtype dtype, int rank, const int64_t *shape,
 ir_ref onnx_elements_ref(onnx_import *m, wire_bytes name, ir_dtype dtype, int rank, const int64_t *shape,
                          const void *elements, size_t bytes, onnx_file *keeper) {
   rt_constant *constant;
-  if (bytes <= LITERAL_BYTES) {
+  if (bytes <= LITERAL_BYTES && bytes / (size_t)ir_dtypes[dtype].bytes <= LITERAL_ELEMENTS) {
     if (rank == 0) return op_const(m->g, dtype, ir_value_load(elements, dtype)); /* needs no expanding */
     return onnx_data(m, dtype, rank, shape, elements);
   }

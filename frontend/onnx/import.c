@@ -118,11 +118,15 @@ static bool find_operator(onnx_node *n) {
   if (p->domain.size == 0 || wire_is(p->domain, "ai.onnx") || wire_is(p->domain, "ai.onnx.preview") ||
       wire_is(p->domain, "ai.onnx.preview.training"))
     n->row = onnx_operator_find(p->op);
+  if (wire_is(p->domain, "com.microsoft")) { /* with the attributes of ai.onnx */
+    n->row = onnx_microsoft_find(p->op);
+    n->opset = opset_of(n->m, n->frame, (wire_bytes){0});
+  }
   const onnx_operator *row = n->row;
   if (!row) {
     const char *why = onnx_operator_missing(p->op);
     return onnx_lacks(n,
-                      "there is no operator %.*s of domain '%.*s'%s%s; takes the operators of ai.onnx that "
+                      "there is no operator %.*s of domain '%.*s'%s%s; takes the operators that "
                       "docs/onnx.md lists, and functions of the model",
                       WIRE_TEXT(p->op), WIRE_TEXT(p->domain), why ? ": it needs " : "", why ? why : "");
   }

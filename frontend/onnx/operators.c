@@ -14,6 +14,12 @@ const onnx_operator *onnx_operator_find(wire_bytes name) {
   return NULL;
 }
 
+const onnx_operator *onnx_microsoft_find(wire_bytes name) {
+  for (const onnx_operator *row = onnx_microsoft; row->name; row++)
+    if (wire_is(name, row->name)) return row;
+  return NULL;
+}
+
 /* What the operators that viewfold lacks would need. */
 static const struct {
   const char *name, *why;

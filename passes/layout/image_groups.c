@@ -76,8 +76,7 @@ static bool is_elementwise(const ir_node *n) { return pass_is_elementwise(n) || 
 static bool has_shape_of_image(ir_graph *g, ir_ref r) {
   uint32_t rank = ir_rank(g, r);
   int64_t positions = 1;
-  if (rank < 3 || !ir_is_float(ir_dtype_of(g, r)) || size_of(g, r, LAYOUT_CHANNEL) < MIN_CHANNELS)
-    return false;
+  if (rank < 3 || ir_dtype_of(g, r) == IR_BOOL || size_of(g, r, LAYOUT_CHANNEL) < MIN_CHANNELS) return false;
   for (uint32_t i = LAYOUT_CHANNEL + 1; i < rank; i++) positions = pass_times(positions, size_of(g, r, i));
   return positions > 1;
 }
@@ -131,8 +130,7 @@ static ir_ref below_views(const ir_graph *g, ir_ref r) {
 /* Is it what a caller or a file supplies, or computed from constants alone, as weights are? */
 static bool is_weight(layout_groups *s, ir_ref operand) {
   ir_ref base = below_views(s->g, operand);
-  return ir_ops[ir_op_of(s->g, base)].cls == IR_CLASS_LEAF ||
-         pass_is_constant_value(&s->constants, s->g, base);
+  return ir_ops[ir_op_of(s->g, base)].cls == IR_CLASS_LEAF || pass_is_known_value(&s->constants, s->g, base);
 }
 
 /* Has the operand of an image, which shows none, as many elements and another origin than a sum? Its layout

@@ -31,6 +31,10 @@ ir_ref pass_lower(ir_graph *g, ir_ref results, const pass_strategy *strategy, bo
  * Returns the new TUPLE of results; 0 on failure. */
 ir_ref pass_order_results(ir_graph *g, ir_ref results);
 
+/* integer_sums.c: sums of products of dequantized bytes, in integers. Returns the new TUPLE of results; 0 on
+ * failure. */
+ir_ref pass_integer_sums(ir_graph *g, ir_ref results);
+
 /* split_reduction.c: long reductions in two steps, but for sums of products that are computed in tiles.
  * Returns the new TUPLE of results; 0 on failure. */
 ir_ref pass_split_reductions(ir_graph *g, ir_ref results, const pass_strategy *strategy);

@@ -73,12 +73,31 @@ bool pack_longest_axis(const pass_contraction *c, int64_t least, uint32_t *axis)
 }
 
 /* Part `which` of the axis behind `axis`, which is dropped. */
-static ir_ref part(const pass_contraction *c, ir_ref parts, uint32_t axis, int64_t words, int which) {
+static ir_ref part(ir_graph *g, ir_ref parts, uint32_t axis, int64_t words, int which) {
   ir_ref bounds[2 * (IR_MAX_RANK + 1)];
-  for (uint32_t i = 0; parts && i < ir_rank(c->g, parts); i++)
-    bounds[2 * i] = ir_index(c->g, 0), bounds[2 * i + 1] = ir_dim(c->g, parts, i);
-  bounds[2 * axis + 2] = ir_index(c->g, which), bounds[2 * axis + 3] = ir_index(c->g, which + 1);
-  return parts ? pack_reshaped(c->g, op_shrink_known(c->g, parts, bounds), axis, words, 1, false) : 0;
+  for (uint32_t i = 0; parts && i < ir_rank(g, parts); i++)
+    bounds[2 * i] = ir_index(g, 0), bounds[2 * i + 1] = ir_dim(g, parts, i);
+  bounds[2 * axis + 2] = ir_index(g, which), bounds[2 * axis + 3] = ir_index(g, which + 1);
+  return parts ? pack_reshaped(g, op_shrink_known(g, parts, bounds), axis, words, 1, false) : 0;
+}
+
+ir_ref pack_words_along(ir_graph *g, ir_ref x, uint32_t axis, int64_t size, int parts) {
+  int64_t words = (size + parts - 1) / parts;
+  int bits = 32 / parts;
+  ir_dtype dtype = ir_dtype_of(g, x);
+  ir_ref edges[2 * IR_MAX_RANK], word = 0;
+  for (uint32_t i = 0; i < 2 * ir_rank(g, x); i++) edges[i] = ir_index(g, 0);
+  edges[2 * axis + 1] = ir_index(g, parts * words - size);
+  if (size % parts) x = op_pad_known(g, x, edges, 0);
+  x = pack_reshaped(g, x, axis, words, parts, true);
+  for (int i = 0; i < parts; i++) {
+    ir_ref one = part(g, x, axis, words, i);
+    if (one && i < parts - 1) one = ir_binary(g, IR_OP_AND, one, ir_int(g, dtype, ((int64_t)1 << bits) - 1));
+    if (one && i) one = ir_binary(g, IR_OP_SHL, one, ir_int(g, dtype, i * bits));
+    word = i && one ? ir_binary(g, IR_OP_OR, word, one) : one;
+    if (!word) return 0;
+  }
+  return word;
 }
 
 /* The axes of the operand as they lie in memory, the outermost first. *at: the place of `axis`. */
@@ -98,23 +117,12 @@ static void sort_by_stride(const pass_contraction *c, const pass_operand *o, uin
 ir_ref pack_words(const pass_contraction *c, const pass_operand *o, uint32_t axis, int parts) {
   ir_graph *g = c->g;
   int64_t size = c->size[axis], words = (size + parts - 1) / parts;
-  int bits = 32 / parts;
   uint32_t order[IR_MAX_RANK], at = axis;
-  ir_ref edges[2 * IR_MAX_RANK], dims[IR_MAX_RANK], word = 0;
+  ir_ref dims[IR_MAX_RANK];
   sort_by_stride(c, o, axis, order, &at);
   ir_ref x = pack_permuted(g, pack_unexpanded(c, o), order, c->rank);
-  for (uint32_t i = 0; i < 2 * c->rank; i++) edges[i] = ir_index(g, 0);
-  edges[2 * at + 1] = ir_index(g, parts * words - size);
-  if (x && size % parts) x = op_pad_known(g, x, edges, 0);
-  x = pack_reshaped(g, x, at, words, parts, true);
-  for (int i = 0; i < parts; i++) {
-    ir_ref one = part(c, x, at, words, i);
-    if (one && i < parts - 1)
-      one = ir_binary(g, IR_OP_AND, one, ir_int(g, c->dtype, ((int64_t)1 << bits) - 1));
-    if (one && i) one = ir_binary(g, IR_OP_SHL, one, ir_int(g, c->dtype, i * bits));
-    word = i && one ? ir_binary(g, IR_OP_OR, word, one) : one;
-    if (!word) return 0;
-  }
+  ir_ref word = x ? pack_words_along(g, x, at, size, parts) : 0;
+  if (!word) return 0;
   for (uint32_t i = 0; i < c->rank; i++) dims[i] = i == axis ? ir_index(g, words) : ir_dim(g, o->value, i);
   return op_grow(g, pack_permuted_back(g, word, order, c->rank), dims, c->rank);
 }

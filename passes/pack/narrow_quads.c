@@ -13,15 +13,13 @@
  * in integers that wrap, in any order. Of a constant operand the sum of its bytes is computed once. */
 #include "pack.h"
 
-#include "passes/index/affine.h"
-#include "passes/index/index.h"
 #include "passes/ops/check.h"
-#include "passes/view/index_map.h"
 
 enum {
   MIN_TERMS = 16, /* of the summed axis: four words; making these costs about as much as multiplying fewer */
-  MAX_DEPTH = 16, /* operations between an operand and its conversion from 8 bits; below more, it is paired */
-  SHIFT = 128     /* between unsigned and signed bytes */
+  MIN_PART = 3, /* of that of an operand of windows, whose words are made once: three channels of an image */
+  MAX_DEPTH = PASS_MAX_VIEWS, /* operations between an operand and its conversion from 8 bits */
+  SHIFT = 128                 /* between unsigned and signed bytes */
 };
 
 /* bytes + point, or bytes - point where it is subtracted. */
@@ -35,18 +33,19 @@ static bool is_zero(const ir_graph *g, ir_ref value) {
   return ir_op_of(g, value) == IR_OP_CONST && ir_const_value(g, value).i == 0;
 }
 
-static bool split_value(ir_graph *g, ir_ref value, int depth, split *out) {
+/* pads: padding is not read, so that it may have any values. */
+static bool split_value(ir_graph *g, ir_ref value, int depth, bool pads, split *out) {
   const ir_node *n = ir_get(g, value);
   if (depth == MAX_DEPTH) return false;
-  if (n->op == IR_OP_STORED) return split_value(g, n->src[0], depth + 1, out);
+  if (n->op == IR_OP_STORED) return split_value(g, n->src[0], depth + 1, pads, out);
   if (n->op == IR_OP_CAST) {
     ir_dtype from = ir_dtype_of(g, n->src[0]);
     *out = (split){.bytes = value, .is_signed = from == IR_I8};
     return from == IR_I8 || from == IR_U8 || from == IR_BOOL;
   }
   if (ir_ops[n->op].cls == IR_CLASS_VIEW) {
-    if (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK || n->op == IR_OP_PAD ||
-        !split_value(g, n->src[0], depth + 1, out))
+    if (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK || (n->op == IR_OP_PAD && !pads) ||
+        !split_value(g, n->src[0], depth + 1, pads, out))
       return false;
     out->bytes = pack_view_on(g, value, out->bytes);
     if (out->point && ir_op_of(g, out->point) != IR_OP_CONST) out->point = pack_view_on(g, value, out->point);
@@ -54,8 +53,8 @@ static bool split_value(ir_graph *g, ir_ref value, int depth, split *out) {
   }
   if (n->op != IR_OP_ADD && n->op != IR_OP_SUB) return false;
   int point = 1;
-  if (!split_value(g, n->src[0], depth + 1, out)) {
-    if (n->op == IR_OP_SUB || !split_value(g, n->src[1], depth + 1, out)) return false;
+  if (!split_value(g, n->src[0], depth + 1, pads, out)) {
+    if (n->op == IR_OP_SUB || !split_value(g, n->src[1], depth + 1, pads, out)) return false;
     point = 0;
   }
   if (is_zero(g, n->src[point])) return true;
@@ -64,28 +63,10 @@ static bool split_value(ir_graph *g, ir_ref value, int depth, split *out) {
   return true;
 }
 
-/* Is the value the same for all terms? */
-static bool is_fixed(const pass_contraction *c, ir_ref value) {
-  ir_graph *g = c->g;
-  pass_point p = {.rank = c->rank};
-  for (uint32_t i = 0; i < c->rank; i++) p.at[i] = c->range[i];
-  for (;;) {
-    const ir_node *n = ir_get(g, value);
-    bool view = ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK;
-    if (!view && n->op != IR_OP_STORED) break;
-    if (view && !pass_view_index(g, &pass_canonical, value, &p)) return false;
-    value = n->src[0];
-  }
-  if (ir_op_of(g, value) == IR_OP_CONST) return true;
-  ir_ref index = pass_flatten(g, &pass_canonical, ir_shape(g, value), &p);
-  for (uint32_t i = 0; i < c->rank && index; i++)
-    if (c->reduced >> i & 1 && affine_depends(g, index, c->range[i])) return false;
-  return index != 0;
-}
-
 static bool split_operand(const pass_contraction *c, const pass_operand *o, split *out) {
-  return !(c->reduced & ~o->varies) && split_value(c->g, o->value, 0, out) &&
-         (!out->point || is_fixed(c, out->point));
+  return pass_contraction_size(c, c->reduced & ~o->varies) == 1 &&
+         split_value(c->g, o->value, 0, ir_is_true(c->g, o->valid), out) &&
+         (!out->point || pass_contraction_is_fixed(c, out->point));
 }
 
 static ir_ref grown(const pass_contraction *c, ir_ref x) {
@@ -97,21 +78,14 @@ static ir_ref grown(const pass_contraction *c, ir_ref x) {
  * where *any is false: nothing. */
 static ir_ref added(const pass_contraction *c, const split *s, int shift, bool *any) {
   ir_graph *g = c->g;
-  ir_ref bounds[2 * IR_MAX_RANK], kept[IR_MAX_RANK], number = ir_int(g, c->dtype, shift);
-  uint32_t rank = 0;
+  ir_ref number = ir_int(g, c->dtype, shift);
   *any = s->point || shift;
   if (!s->point) return shift ? number : 0;
   if (ir_op_of(g, s->point) == IR_OP_CONST) {
     int64_t point = ir_const_value(g, s->point).i;
     return ir_int(g, c->dtype, (s->subtracted ? -point : point) + shift);
   }
-  for (uint32_t i = 0; i < c->rank; i++) {
-    ir_ref size = ir_dim(g, s->point, i);
-    bounds[2 * i] = ir_index(g, 0), bounds[2 * i + 1] = c->reduced >> i & 1 ? ir_index(g, 1) : size;
-    if (!(c->reduced >> i & 1)) kept[rank++] = size;
-  }
-  ir_ref x = op_shrink_known(g, s->point, bounds);
-  x = x ? op_reshape_known(g, x, kept, rank) : 0;
+  ir_ref x = pass_contraction_kept(c, s->point);
   if (x && s->subtracted) x = ir_unary(g, IR_OP_NEG, x);
   return x && shift ? ir_binary(g, IR_OP_ADD, x, number) : x;
 }
@@ -140,6 +114,20 @@ static bool terms_of(const pass_contraction *c, int64_t *terms) {
   return true;
 }
 
+/* The longest axis along which four terms can be one word of each operand. */
+static bool find_axis(const pass_contraction *c, const split s[2], uint32_t *axis) {
+  bool window[2] = {pack_is_window(c, &c->operand[0]), pack_is_window(c, &c->operand[1])};
+  int64_t longest = 0, size;
+  for (uint32_t i = 0; i < c->rank; i++) {
+    uint32_t both = c->reduced & c->operand[0].varies & c->operand[1].varies;
+    if (!(both >> i & 1) || !ir_is_const(c->g, ir_dim(c->g, c->operand[0].value, i), &size)) continue;
+    bool good = size > longest && size >= (window[0] || window[1] ? MIN_PART : MIN_TERMS);
+    for (int k = 0; k < 2 && good; k++) good = !window[k] || pack_has_window_words(c, s[k].bytes, i, 4);
+    if (good) longest = size, *axis = i;
+  }
+  return longest > 0;
+}
+
 ir_ref pack_quads(const pass_contraction *c, const bool constant[2], ir_ref *more) {
   ir_graph *g = c->g;
   split s[2];
@@ -148,7 +136,7 @@ ir_ref pack_quads(const pass_contraction *c, const bool constant[2], ir_ref *mor
   *more = 0;
   if ((c->dtype != IR_I32 && c->dtype != IR_U32) || c->term != IR_OP_MUL || c->rank == IR_MAX_RANK ||
       !terms_of(c, &terms) || !split_operand(c, &c->operand[0], &s[0]) ||
-      !split_operand(c, &c->operand[1], &s[1]) || !pack_longest_axis(c, MIN_TERMS, &axis))
+      !split_operand(c, &c->operand[1], &s[1]) || terms < MIN_TERMS || !find_axis(c, s, &axis))
     return c->sum;
   int u = s[0].is_signed != s[1].is_signed ? s[0].is_signed : constant[0]; /* the operand of unsigned bytes */
   int shift[2] = {0, 0};
@@ -159,7 +147,10 @@ ir_ref pack_quads(const pass_contraction *c, const bool constant[2], ir_ref *mor
   bool any[2];
   for (int i = 0; i < 2; i++) {
     ir_ref moved = shift[i] ? ir_binary(g, IR_OP_SUB, s[i].bytes, ir_int(g, c->dtype, shift[i])) : s[i].bytes;
-    if (!(o[i].value = moved) || !(words[i] = pack_words(c, &o[i], axis, 4))) return 0;
+    if (!(o[i].value = moved)) return 0;
+    words[i] = pack_is_window(c, &c->operand[i]) ? pack_window_words(c, s[i].bytes, shift[i], axis, 4)
+                                                 : pack_words(c, &o[i], axis, 4);
+    if (!words[i]) return 0;
     point[i] = added(c, &s[i], shift[i], &any[i]);
     if (any[i] && !point[i]) return 0;
   }

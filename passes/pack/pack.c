@@ -29,6 +29,9 @@
 
 #include <string.h>
 
+enum {
+  MAX_FILLING = 2
+}; /* because panels are at most twice the columns, and the limit is that of a kernel */
 enum { MIN_PAIRED = 1 << 14 }; /* multiplications, whose pairs two copies make: as many as a launch takes */
 
 typedef struct packer {
@@ -87,8 +90,8 @@ static bool copies_once(packer *p, const pass_contraction *c, const pass_operand
   if (!pass_is_constant_value(&p->constants, p->g, value))
     return pass_is_loop_invariant(&p->constants, p->g, value);
   if (!p->target->hoists) return false;
-  int64_t below = pass_constant_bytes(&p->constants, p->g, value) / ir_dtypes[c->dtype].bytes;
-  return pass_contraction_size(c, o->varies) <= IR_MAX_HOISTED_GROWTH * below;
+  return pass_contraction_size(c, o->varies) <=
+         IR_MAX_HOISTED_GROWTH * pass_constant_elements(&p->constants, p->g, value);
 }
 
 /* How often an element of either operand is used, of the one that is used less. */
@@ -127,8 +130,7 @@ static ir_ref packed_wide(packer *p, const pack_choice *k) {
 static bool reads_narrow(packer *p, const pass_contraction *c) {
   return p->strategy->panel_columns && pass_contraction_size(c, UINT32_MAX) >= MIN_PAIRED &&
          least_reuse(c) >= PASS_REUSE_GATHERED && (p->target->has_dot2 || p->target->has_dot4) &&
-         pass_contraction_reuses(c) && !pack_is_window(c, &c->operand[0]) &&
-         !pack_is_window(c, &c->operand[1]);
+         pass_contraction_reuses(c);
 }
 
 /* The sum with four or two products in each term; *more: what is to be added to it, or 0. */
@@ -137,7 +139,10 @@ static ir_ref narrowed(packer *p, const pass_contraction *c, ir_ref *more) {
   ir_ref made = c->sum;
   for (int i = 0; i < 2 && p->target->has_dot4; i++) constant[i] = copies_once(p, c, &c->operand[i]);
   if (p->target->has_dot4) made = pack_quads(c, constant, more);
-  return made == c->sum && p->target->has_dot2 ? pack_pairs(c) : made;
+  return made == c->sum && p->target->has_dot2 && !pack_is_window(c, &c->operand[0]) &&
+                 !pack_is_window(c, &c->operand[1])
+             ? pack_pairs(c)
+             : made;
 }
 
 static ir_ref packed(packer *p, ir_ref sum) {

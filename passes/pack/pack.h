@@ -105,6 +105,12 @@ bool pack_longest_axis(const pass_contraction *c, int64_t least, uint32_t *axis)
 /* The operand with `parts` terms along the axis in each word of 32 bits; those that are missing are 0. The
  * words lie in the order in which the operand lies in memory. */
 ir_ref pack_words(const pass_contraction *c, const pass_operand *o, uint32_t axis, int parts);
+/* The value with `parts` elements along the axis, of that size, in each word of 32 bits. */
+ir_ref pack_words_along(ir_graph *g, ir_ref x, uint32_t axis, int64_t size, int parts);
+/* narrow_windows.c: the same for an operand of windows, whose views stand behind the words; `shift` is
+ * subtracted before. Only if there are views that leave the axis as it is. */
+bool pack_has_window_words(const pass_contraction *c, ir_ref value, uint32_t axis, int parts);
+ir_ref pack_window_words(const pass_contraction *c, ir_ref value, int64_t shift, uint32_t axis, int parts);
 /* narrow_quads.c: a sum with four products in each term (DOT4), where both operands hold integers of 8 bits
  * and what does not vary along the terms, such as zero points. *more: what has to be added to it, of its
  * shape; 0: nothing. constant: by operand, does it depend on constants alone? The sum as it is where they do

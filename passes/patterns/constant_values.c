@@ -13,13 +13,13 @@ typedef struct pass_given {
   uint8_t kind; /* of the operand; INVARIANT: it is no constant, and the iterations are many */
 } pass_given;
 
-/* Bytes of a constant: its shape is constant. */
-static int64_t bytes_of(const ir_graph *g, ir_ref constant) {
-  int64_t bytes = ir_dtypes[ir_dtype_of(g, constant)].bytes, size;
+/* Elements of a constant: its shape is constant. */
+static int64_t elements_of(const ir_graph *g, ir_ref constant) {
+  int64_t elements = 1, size;
   for (uint32_t i = 0; i < ir_rank(g, constant); i++)
     if (ir_is_const(g, ir_dim(g, constant, i), &size))
-      bytes *= size; /* below 2^63, as its builder has checked */
-  return bytes > 0 ? bytes : 1;
+      elements *= size; /* below 2^63 bytes, as its builder has checked */
+  return elements > 0 ? elements : 1;
 }
 
 static uint8_t kind_of(const pass_constant_values *v, const ir_graph *g, ir_ref node) {
@@ -112,7 +112,7 @@ bool pass_constant_values_in_loops(pass_constant_values *v, ir_graph *g, const i
   return true;
 }
 
-int64_t pass_constant_bytes(pass_constant_values *v, const ir_graph *g, ir_ref node) {
+static int64_t sum_of_constants(pass_constant_values *v, const ir_graph *g, ir_ref node, bool bytes) {
   ir_ref *nodes = NULL;
   size_t count = 0, cap = 0;
   int64_t sum = 0;
@@ -120,13 +120,22 @@ int64_t pass_constant_bytes(pass_constant_values *v, const ir_graph *g, ir_ref n
   if (ir_reachable(g, &node, 1, &nodes, &count, &cap) == IR_OK)
     for (size_t i = 0; i < count; i++) {
       ir_op op = ir_op_of(g, nodes[i]);
-      int64_t more = op == IR_OP_RESOURCE ? bytes_of(g, nodes[i])
-                     : op == IR_OP_BUFFER ? pass_constant_bytes(v, g, v->given[nodes[i]].operand)
+      int64_t more = op == IR_OP_RESOURCE
+                         ? elements_of(g, nodes[i]) * (bytes ? ir_dtypes[ir_dtype_of(g, nodes[i])].bytes : 1)
+                     : op == IR_OP_BUFFER ? sum_of_constants(v, g, v->given[nodes[i]].operand, bytes)
                                           : 0;
       sum = sum > INT64_MAX - more ? INT64_MAX : sum + more;
     }
   ir_free(g->mem, nodes, cap * sizeof *nodes);
   return sum;
+}
+
+int64_t pass_constant_bytes(pass_constant_values *v, const ir_graph *g, ir_ref node) {
+  return sum_of_constants(v, g, node, true);
+}
+
+int64_t pass_constant_elements(pass_constant_values *v, const ir_graph *g, ir_ref node) {
+  return sum_of_constants(v, g, node, false);
 }
 
 bool pass_has_constants(const ir_graph *g, ir_ref last) {

@@ -35,6 +35,8 @@ bool pass_is_loop_invariant(pass_constant_values *values, const ir_graph *graph,
 /* The bytes of all constants that such a node depends on, each counted once; 0 for other nodes, and where
  * memory is short. Takes time for each node below it. */
 int64_t pass_constant_bytes(pass_constant_values *values, const ir_graph *graph, ir_ref node);
+int64_t pass_constant_elements(pass_constant_values *values, const ir_graph *graph,
+                               ir_ref node); /* the same */
 /* Does the graph have a constant up to this node? */
 bool pass_has_constants(const ir_graph *graph, ir_ref last);
 void pass_constant_values_free(pass_constant_values *values, const ir_graph *graph); /* clears *values */

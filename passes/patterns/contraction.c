@@ -6,6 +6,7 @@
 #include "epilogue.h"
 #include "passes/index/affine.h"
 #include "passes/index/index.h"
+#include "passes/ops/check.h"
 #include "passes/view/index_map.h"
 
 #include <string.h>
@@ -148,6 +149,36 @@ bool pass_contraction_in_sequence(const pass_contraction *c) {
         affine_stride(c->g, c->operand[k].index, c->range[axis], &stride) && (stride == 1 || stride == -1);
   }
   return found;
+}
+
+bool pass_contraction_is_fixed(const pass_contraction *c, ir_ref value) {
+  ir_graph *g = c->g;
+  pass_point p = {.rank = c->rank};
+  for (uint32_t i = 0; i < c->rank; i++) p.at[i] = c->range[i];
+  for (;;) {
+    const ir_node *n = ir_get(g, value);
+    bool view = ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK;
+    if (!view && n->op != IR_OP_STORED) break;
+    if (view && !pass_view_index(g, &pass_canonical, value, &p)) return false;
+    value = n->src[0];
+  }
+  if (ir_op_of(g, value) == IR_OP_CONST) return true;
+  ir_ref index = pass_flatten(g, &pass_canonical, ir_shape(g, value), &p);
+  for (uint32_t i = 0; i < c->rank && index; i++)
+    if (c->reduced >> i & 1 && affine_depends(g, index, c->range[i])) return false;
+  return index != 0;
+}
+
+ir_ref pass_contraction_kept(const pass_contraction *c, ir_ref value) {
+  ir_ref bounds[2 * IR_MAX_RANK], kept[IR_MAX_RANK];
+  uint32_t rank = 0;
+  for (uint32_t i = 0; i < c->rank; i++) {
+    ir_ref size = ir_dim(c->g, value, i);
+    bounds[2 * i] = ir_index(c->g, 0), bounds[2 * i + 1] = c->reduced >> i & 1 ? ir_index(c->g, 1) : size;
+    if (!(c->reduced >> i & 1)) kept[rank++] = size;
+  }
+  ir_ref x = op_shrink_known(c->g, value, bounds);
+  return x ? op_reshape_known(c->g, x, kept, rank) : 0;
 }
 
 double pass_elements(ir_graph *g, ir_ref tensor) {

@@ -44,6 +44,10 @@ enum { PASS_MAX_VIEWS = 64 };
 bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out);
 /* Has each operand kept axes that the other does not vary along, so that its elements are reused? */
 bool pass_contraction_reuses(const pass_contraction *c);
+/* Is a value of the shape of the product the same for all terms of each sum? */
+bool pass_contraction_is_fixed(const pass_contraction *c, ir_ref value);
+/* Such a value in the shape of the sum; 0 on failure. */
+ir_ref pass_contraction_kept(const pass_contraction *c, ir_ref value);
 /* Is an operand read in sequence along the innermost axis of the results? */
 bool pass_contraction_in_sequence(const pass_contraction *c);
 /* The same as pass_contraction_reuses of a SUM of products, as far as views and sizes tell: each element

@@ -46,12 +46,13 @@ static bool runs_once(const finder *f, const ir_step *s) {
   for (uint32_t k = 0; k < s->slot_count; k++) {
     uint32_t slot = s->slots[k];
     ir_slot_kind kind = f->plan->slots[slot].kind;
-    int64_t bytes = bytes_of(f, slot);
+    int64_t bytes = bytes_of(f, slot),
+            elements = bytes / ir_dtypes[ir_dtype_of(f->g, f->plan->slots[slot].value)].bytes;
     if (bytes < 0 || in > INT64_MAX / 4 || out > INT64_MAX / 4) return false;
     if (k < written) {
       if (kind != IR_SLOT_TEMP || f->writers[slot] != 1) return false;
-      out += bytes;
-    } else if (f->is_constant[slot]) in += bytes;
+      out += elements;
+    } else if (f->is_constant[slot]) in += elements;
     else if (kind != IR_SLOT_DATA) return false;
   }
   return out <= IR_MAX_HOISTED_GROWTH * in;

@@ -52,8 +52,9 @@ static bool may_hoist(const rt_program *p, const rt_plan_step *s, const uint32_t
     if (bytes < 0) return false;
     if (writes && (kind != IR_SLOT_TEMP || writers[slots[k]] != 1)) return false;
     if (!writes && kind != IR_SLOT_RESOURCE && kind != IR_SLOT_DATA) return false;
-    if (writes) out += bytes;
-    else if (kind == IR_SLOT_RESOURCE) in += bytes;
+    int64_t elements = bytes / ir_dtypes[p->plan.slots[slots[k]].dtype].bytes;
+    if (writes) out += elements;
+    else if (kind == IR_SLOT_RESOURCE) in += elements;
     if (in > INT64_MAX / 4 || out > INT64_MAX / 4) return false;
   }
   return out <= IR_MAX_HOISTED_GROWTH * in;

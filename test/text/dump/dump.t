@@ -119,6 +119,7 @@ $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after lower
 \# after channels
 \# after order
+\# after integers
 \# after constants
 \# after values
 \# after split

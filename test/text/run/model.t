@@ -34,7 +34,7 @@ graph @g(%x: f32[n=1..65536,4]) {
 == an operator that there is not is named with its node
 $ printf '\010\010\022\000:\064\012\022\012\001x\022\001y\032\002u\061"\006Unbind\022\001gZ\020\012\001x\022\013\012\011\010\001\022\005\012\003\022\001nb\011\012\001y\022\004\012\002\010\001B\004\012\000\020\021' > unbind.onnx
 $ viewfold run unbind.onnx --in 'x=[1]'
-! unbind.onnx: error: node 'u1' (Unbind, operator set 17; inputs 'x' f32[n]): there is no operator Unbind of domain ''; takes the operators of ai.onnx that docs/onnx.md lists, and functions of the model
+! unbind.onnx: error: node 'u1' (Unbind, operator set 17; inputs 'x' f32[n]): there is no operator Unbind of domain ''; takes the operators that docs/onnx.md lists, and functions of the model
 ? 2
 
 == a result whose size depends on an input is computed for the value that the input has
