@@ -225,6 +225,19 @@ bool peel_find_breakpoints(ir_graph *g, const peel_domain *p, peel_breakpoints *
   return found;
 }
 
+bool peel_find_end(ir_graph *g, const peel_domain *p, peel_breakpoints *out) {
+  ir_ref *live = NULL;
+  size_t cap = 0;
+  uint32_t count = undecided(g, p, &live, &cap), masks = 0;
+  bool found = false;
+  for (uint32_t i = 0; i < count && masks < 2; i++) {
+    if (!is_comparison(g, live[i])) continue;
+    found = !masks++ && break_outside(g, p, live[i], out);
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return found && masks == 1;
+}
+
 bool peel_find_points(ir_graph *g, const peel_domain *p, peel_breakpoints *out) {
   ir_ref *live = NULL, range = p->axes[p->level];
   size_t cap = 0;

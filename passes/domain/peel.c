@@ -322,10 +322,57 @@ ir_ref pass_crop(ir_graph *g, ir_ref store, bool innermost) {
   return loop_division_cost(g, store) > 0 ? crop_divided(g, store) : cropped(g, store);
 }
 
+/* Where the only mask of a long reduction ends, along the first axis that decides it; false: nowhere. One
+ * index would be no axis, and its sum outside the loop that threads share: two are left under the mask at
+ * least. */
+static bool find_end(ir_graph *g, peel_domain *p, peel_breakpoints *end) {
+  enum { MIN_TERMS = 1 << 12 }; /* of a chunk: worth loops of its own */
+  ir_ref reduction;
+  if (ir_op_of(g, p->store) != IR_OP_STORE ||
+      affine_find_range(g, p->store, IR_OP_REDUCE, &reduction, 1) != 1)
+    return false;
+  const ir_node *r = ir_get(g, reduction);
+  if (r->nsrc != 2 || ir_bounds_of(g, ir_src(g, r->src[1], 0)).lo < MIN_TERMS) return false;
+  for (p->level = 0; p->level < p->axis_count; p->level++) {
+    int64_t from, to, size;
+    if (!peel_find_end(g, p, end)) continue;
+    if (!ir_is_const(g, end->start[1], &from) || !ir_is_const(g, end->start[2], &to) ||
+        !ir_is_const(g, ir_src(g, p->axes[p->level], 0), &size))
+      return false;
+    if (to > size) to = size;
+    if (to - from == 1 && from > 1) end->start[1] = ir_index(g, from - 1);
+    return true;
+  }
+  return false;
+}
+
+/* The chunks of a long reduction (passes/lower/split_reduction.c), of which the last is padded: those that
+ * need no mask have loops of their own. Of 1580044 elements, one thread of Zen 4, a sum takes 0.068 ms in
+ * place of 0.095, a maximum 0.069 in place of 0.147. */
+static ir_ref chunks_apart(ir_graph *g, ir_ref store) {
+  loop_stores stores = {.store = {store}};
+  peel_domain whole = {.store = store};
+  peel_breakpoints end;
+  if (!set_axes(&whole, g) || !find_end(g, &whole, &end)) return store;
+  peeler *s = ir_alloc(g->mem, sizeof *s);
+  if (!s) {
+    ir_fail(g->error, IR_ERR_MEMORY, "out of memory dividing a reduction");
+    return 0;
+  }
+  bool ok = loop_read_stores(g, store, &stores);
+  *s = (peeler){.g = g, .next_range = stores.next_range};
+  ok = ok && peel_split_at(s, &whole, &end);
+  for (stores.count = 0; ok && s->pending_count;)
+    stores.store[stores.count++] = s->pending[--s->pending_count].store;
+  stores.next_range = s->next_range;
+  ir_free(g->mem, s, sizeof *s);
+  return ok && loop_separate(g, &stores) ? loop_sequence(g, stores.store, stores.count) : 0;
+}
+
 ir_ref pass_peel(ir_graph *g, ir_ref effect) {
   loop_stores stores;
-  if (loop_is_update(g, effect) || has_reductions(g, effect) || pass_row_group_range(g, effect))
-    return effect;
+  if (loop_is_update(g, effect) || pass_row_group_range(g, effect)) return effect;
+  if (has_reductions(g, effect)) return chunks_apart(g, effect);
   if (!is_decided(g, effect))
     return peel_best_attempt(g, effect, all_attempts, sizeof all_attempts / sizeof *all_attempts, true);
   bool apart = false;

@@ -10,7 +10,9 @@
  * Images that meet in an elementwise operation or a join, and those between which there is a window of each
  * channel, are a group with one layout: another one for a part of them would be a transposing copy. A group
  * stays as it is where something reads it whose lanes would then lie apart: a view that makes one axis of
- * channels and positions, a product that keeps channels as its rows, a result of the graph. */
+ * channels and positions, a product that keeps channels as its rows, a result of the graph. Norms over the
+ * channels often stand between two views, which put these last and first again: what is computed between them
+ * is no image, and says nothing of layouts. */
 #include "layout.h"
 
 #include "passes/patterns/contraction.h"
@@ -24,6 +26,7 @@ enum {
   AS_IT_IS = 2,           /* of a group: it keeps its layout */
   IN_MEMORY = 4,          /* of a node: others than elementwise operations read it */
   MULTIPLIED = 8,         /* of a node: a product with a weight, whose sum is read */
+  TURNED = 16,            /* of a node: it is computed with its channels last in any case */
   NO_CHANNEL = UINT8_MAX, /* in place of an axis */
   /* from which on lanes are filled. 1 x 1 convolutions of 8 channels have half vectors along them, and whole
    * ones along positions */
@@ -140,6 +143,23 @@ static bool has_own_layout(ir_graph *g, ir_ref operand, ir_ref image) {
   return ir_op_of(g, base) != IR_OP_SUM && pass_elements(g, base) >= pass_elements(g, image);
 }
 
+/* The axis of the channels that a convolution, a sum over windows, makes: that of its weight; NO_CHANNEL: it
+ * is none. */
+static uint8_t channel_made(layout_groups *s, ir_ref sum) {
+  ir_graph *g = s->g;
+  const ir_node *n = ir_get(g, sum);
+  ir_ref product = ir_src(g, sum, 0);
+  uint8_t found = NO_CHANNEL, reduced = 0;
+  for (uint8_t a = 0; a < ir_rank(g, product); a++) reduced += ir_reduces_axis(g, n, a);
+  for (int k = 0; k < 2 && reduced > 1; k++) {
+    ir_ref weight = ir_src(g, product, k), other = ir_src(g, product, 1 - k);
+    for (uint8_t a = 0; a < ir_rank(g, product) && is_weight(s, weight); a++)
+      if (!ir_reduces_axis(g, n, a) && size_of(g, weight, a) > 1 && !varies_along(g, other, a))
+        found = axis_kept(g, sum, a);
+  }
+  return found;
+}
+
 /* Ties the layout of a result to that of the image, of which it shows no channels; 0: to what is no image. */
 static void tie(layout_groups *s, ir_ref result, ir_ref image) {
   s->image[result] = image ? image : (s->group[result] = result);
@@ -157,18 +177,21 @@ static void read_by_products(layout_groups *s, ir_ref sum) {
     ir_ref image = s->image[factor[k]], other = factor[1 - k];
     uint8_t channel = s->channel[factor[k]];
     if (!image) continue;
-    if (channel != NO_CHANNEL && ir_reduces_axis(g, ir_get(g, sum), channel)) mark(s, image, CONVOLVED);
+    bool turned = s->marks[below_views(g, factor[k])] & TURNED; /* it reads lines as they are */
+    if (channel != NO_CHANNEL && ir_reduces_axis(g, ir_get(g, sum), channel))
+      mark(s, image, turned ? 0 : CONVOLVED);
     else if (channel == NO_CHANNEL || !varies_along(g, other, channel)) mark(s, image, AS_IT_IS);
     else s->image[sum] = image, s->channel[sum] = axis_kept(g, sum, channel);
   }
   if (!s->image[sum] && !(is_used_again(g, sum, factor[0]) && is_used_again(g, sum, factor[1])))
     tie(s, sum, s->image[factor[0]] ? s->image[factor[0]] : s->image[factor[1]]);
+  else if (!s->image[sum]) s->channel[sum] = channel_made(s, sum);
 }
 
 static void find_in_view(layout_groups *s, ir_ref r) {
   ir_ref below = ir_src(s->g, r, 0);
   s->image[r] = s->image[below];
-  if (s->image[r]) s->channel[r] = axis_above(s->g, r, s->channel[below]);
+  s->channel[r] = axis_above(s->g, r, s->channel[below]);
 }
 
 static void find_in_reduction(layout_groups *s, ir_ref r) {
@@ -186,9 +209,31 @@ static void find_in_reduction(layout_groups *s, ir_ref r) {
   s->image[r] = s->channel[r] == NO_CHANNEL ? 0 : s->image[below];
 }
 
+/* Is it made element by element of values whose channels are last, as a norm over them reads a convolution?
+ * Its lanes run along them whatever the layout of images. It shows them where they are; all such images have
+ * one layout. */
+static bool is_made_turned(layout_groups *s, ir_ref r) {
+  const ir_node *n = ir_get(s->g, r);
+  uint8_t rank = (uint8_t)ir_rank(s->g, r);
+  ir_ref image = 0;
+  bool turned = false;
+  if (rank < 3 || !is_elementwise(n)) return false;
+  for (uint32_t k = 0; k < ir_operand_count(n); k++) {
+    ir_ref x = n->src[k], below = s->image[x];
+    if (s->channel[x] == NO_CHANNEL && !below) continue;
+    if (s->channel[x] != rank - 1 || ir_rank(s->g, x) != rank) return false;
+    if (image && below) join(s, image, below);
+    if (below) image = below;
+    turned = true;
+  }
+  if (turned) s->image[r] = image, s->channel[r] = (uint8_t)(rank - 1), s->marks[r] |= TURNED;
+  return turned;
+}
+
 /* An image is in one group with all that it is made of element by element. */
 static void find_in_elements(layout_groups *s, ir_ref r) {
   const ir_node *n = ir_get(s->g, r);
+  if (is_made_turned(s, r)) return;
   ir_ref shown = ir_ops[n->op].cls == IR_CLASS_REDUCE ? s->image[r] : 0;
   bool image = may_be_image(s, r), fits = s->channel[r] == LAYOUT_CHANNEL;
   if (image) s->image[r] = s->group[r] = r, s->channel[r] = LAYOUT_CHANNEL;
@@ -196,7 +241,9 @@ static void find_in_elements(layout_groups *s, ir_ref r) {
   if (image && shown && !fits) mark(s, r, AS_IT_IS);
   for (uint32_t k = 0; k < ir_operand_count(n) && !shown; k++) {
     ir_ref below = s->image[n->src[k]];
-    if (!below && image && has_own_layout(s->g, n->src[k], r)) mark(s, r, AS_IT_IS);
+    bool turned =
+        !below && s->channel[n->src[k]] == LAYOUT_CHANNEL; /* channels that a view put first again */
+    if (!below && image && !turned && has_own_layout(s->g, n->src[k], r)) mark(s, r, AS_IT_IS);
     if (!below) continue;
     if (image) join(s, below, r);
     if (s->channel[n->src[k]] != LAYOUT_CHANNEL || ir_rank(s->g, n->src[k]) != ir_rank(s->g, r))

@@ -106,11 +106,51 @@ void op_conv_widen(ir_graph *g, op_convolution *c) {
   if (c->bias) c->bias = op_convert(g, c->who, c->bias, within);
 }
 
+/* The elements of the weight along spatial axis i that see an element of x, of `size`, in some window: those
+ * before `first` and from `end` on see padding alone, as the outer ones of a dilation as large as the image
+ * do. */
+static void seen(const op_window *w, int64_t size, int64_t *first, int64_t *end) {
+  int64_t last = (size + w->before + w->after - (w->extent - 1) * w->dilation - 1) / w->stride * w->stride;
+  *first = 0, *end = w->extent;
+  while (*first < *end && last + *first * w->dilation < w->before) ++*first;
+  while (*end > *first && (*end - 1) * w->dilation - w->before >= size) --*end;
+}
+
+/* Leaves out what is multiplied by padding alone: terms of zero. */
+static bool drop_unseen(ir_graph *g, op_convolution *c) {
+  for (size_t i = 0; i < c->axes && c->x && c->weight; i++) {
+    op_window *w = &c->w[i];
+    uint32_t axis = (uint32_t)(2 + i), rank = ir_rank(g, c->x);
+    int64_t size, first, end;
+    if (!ir_is_const(g, ir_dim(g, c->x, axis), &size) ||
+        size + w->before + w->after <= (w->extent - 1) * w->dilation)
+      continue;
+    seen(w, size, &first, &end);
+    if (first >= end || end - first == w->extent) continue;
+    int64_t before = w->before - first * w->dilation, after = w->after - (w->extent - end) * w->dilation;
+    ir_ref of_x[2 * IR_MAX_RANK], of_weight[2 * IR_MAX_RANK];
+    for (uint32_t k = 0; k < rank; k++) {
+      of_x[2 * k] = ir_index(g, k == axis && before < 0 ? -before : 0);
+      of_x[2 * k + 1] = k == axis ? ir_index(g, after < 0 ? size + after : size) : ir_dim(g, c->x, k);
+      of_weight[2 * k] = ir_index(g, k == axis ? first : 0);
+      of_weight[2 * k + 1] = k == axis ? ir_index(g, end) : ir_dim(g, c->weight, k);
+    }
+    c->x = op_shrink(g, c->x, of_x, rank), c->weight = op_shrink(g, c->weight, of_weight, rank);
+    *w = (op_window){.extent = end - first,
+                     .stride = w->stride,
+                     .dilation = w->dilation,
+                     .before = before < 0 ? 0 : before,
+                     .after = after < 0 ? 0 : after};
+  }
+  return c->x && c->weight;
+}
+
 /* x [batch, groups, 1, in, windows..., indices...] times weight [groups, out, in, 1..., indices...], summed
  * over in and the indices within windows; then the groups and their channels are merged into one axis. */
-ir_ref op_conv_correlate(ir_graph *g, const op_convolution *c) {
+ir_ref op_conv_correlate(ir_graph *g, const op_convolution *given) {
   ir_ref dims[2 * IR_MAX_RANK], list[IR_MAX_RANK];
-  if (!c->x || !c->weight) return 0;
+  op_convolution own = *given, *c = &own;
+  if (!c->x || !c->weight || !drop_unseen(g, c)) return 0;
   size_t m = c->axes, n = 0;
   ir_ref one = ir_index(g, 1), in = ir_dim(g, c->weight, 1), all = ir_dim(g, c->weight, 0);
   if (4 + 2 * m > IR_MAX_RANK)

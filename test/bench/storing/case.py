@@ -1,9 +1,7 @@
 """One graph against itself with its values stored."""
-import time
-
 from binding import Context, Refused
 from storing.eager import Lacking
-from storing.measure import Program, difference, draw, ratio_of, time_in_turn
+from storing.measure import Program, Timed, difference, draw, ratio_of, time_in_turn
 from storing.text import FORMS, tolerances
 
 LIMIT = 1.1  # the graph as it is may take so many times what it takes with its values stored
@@ -47,16 +45,17 @@ def close(programs):
         p.close()
 
 
-class Peer:
+class Peer(Timed):
     """A program of another library."""
 
     def __init__(self, function):
         self.function, self.ms = function, []
 
     def run(self):
-        before = time.perf_counter_ns()
+        clock = Timed.clock
+        before = clock()
         self.function()
-        return (time.perf_counter_ns() - before) * 1e-6
+        return (clock() - before) * 1e-6
 
 
 def compare(context, graph, forms=FORMS, rounds=ROUNDS, more=MORE_ROUNDS, eager=None):

@@ -10,6 +10,7 @@ import numpy as np
 from binding import NUMPY, Typed, pointers, to_dtype
 from oracle.rules import FLOATS
 
+CLOCKS = {"wall": time.perf_counter_ns, "processor": time.process_time_ns}  # the second: where others use the machine
 ROUND_MS, MOST_RUNS = 2.0, 200  # each program runs so long, and at most so often, before it is the next one's turn
 
 
@@ -26,7 +27,13 @@ def draw(name, dtype, shape, seed):
     return to_dtype(x * math.sqrt(3 / int(weight[1])) if weight else x, dtype).array
 
 
-class Program:
+class Timed:
+    """What is timed: run() says the milliseconds of a run, by the clock of all."""
+
+    clock = CLOCKS["wall"]
+
+
+class Program(Timed):
     def __init__(self, context, text, types, outputs, inputs):
         self.context, self.types = context, [types[n] for n in outputs]
         self.graph, self.program = context.parse(text), None
@@ -39,9 +46,10 @@ class Program:
     def run(self):
         """Milliseconds of a run."""
         run, given, made = self.context.c.vf_program_run, *self.given
-        before = time.perf_counter_ns()
+        clock = Timed.clock
+        before = clock()
         status = run(self.program, given, made, None, self.error)
-        took = time.perf_counter_ns() - before
+        took = clock() - before
         if status:
             self.context.must(run, self.program, given, made, None)
         return took * 1e-6

@@ -82,6 +82,22 @@ index @folds_0(p0: f32[9], p2: f32[30], p1: f32[3]) {
   store p0[ridx2] = %3
 }
 
+== what would be multiplied by padding alone is left out
+<<< wide.vf
+graph @wide(%x: i32[1,1,3], %w: i32[1,1,3], %v: i32[1,1,4]) {
+  %middle = conv %x, %w padding=4 dilation=4
+  %later = conv %x, %v padding=[[5,0]] dilation=2
+  %never = conv %x, %w padding=[[9,0]] dilation=1 stride=9
+  return %middle, %later, %never
+}
+>>>
+$ viewfold run wide.vf --in x=[[[1,2,3]]] --in w=[[[1,10,100]]] --in v=[[[1000,1,10,100]]]
+middle: i32[1,1,3] = [[[10, 20, 30]]]
+later: i32[1,1,2] = [[[200, 310]]]
+never: i32[1,1,2] = [[[0, 321]]]
+$ viewfold dump --stage=index wide.vf | grep -c reduce
+2
+
 == transposed convolutions: each element adds a multiple of the weight to the result
 <<< transposed.vf
 graph @transposed(%x: i32[1,1,3], %w: i32[1,1,2], %p: i32[1,2,2], %q: i32[2,1,2], %b: i32[2]) {

@@ -61,6 +61,20 @@ graph @signal(%x: f32[2,4,40], %v: f32[16,4,3], %w: f32[16,16,3]) {
   %y = conv %r, %w dilation=2
   return %y
 }
+graph @normed(%x: f32[2,4,40], %v: f32[16,4,3], %w: f32[24,16,3], %u: f32[16,24,3]) {
+  %c = conv %x, %v padding=1
+  %t = permute %c order=[0,2,1]
+  %n = layer_norm %t axis=2
+  %f = permute %n order=[0,2,1]
+  %r = relu %f
+  %d = conv %r, %w stride=2
+  %o = permute %d order=[0,2,1]
+  %m = layer_norm %o axis=2
+  %i = permute %m order=[0,2,1]
+  %s = relu %i
+  %y = conv %s, %u
+  return %y
+}
 graph @flattened(%x: f32[1,3,6,6], %v: f32[16,3,3,3], %w: f32[256,10]) {
   %c = conv %x, %v
   %r = relu %c
@@ -129,6 +143,11 @@ f32[1,13,13,24]
 f32[1,13,13,24]
 $ sh layout.sh signal
 f32[2,40,16]
+
+== and where a norm over the channels reads them through a view that puts these last
+$ sh layout.sh normed
+f32[2,40,16]
+f32[2,19,24]
 
 == but not where channels and positions become one axis, in parameters, of few channels, or where no convolution sums
 $ for g in flattened both given windows_of_given shuffled few heads; do sh layout.sh $g; done

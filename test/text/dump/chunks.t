@@ -1,0 +1,37 @@
+# Long reductions in chunks: passes/lower/split_reduction.c, passes/domain/peel.c.
+
+<<< long.vf
+graph @long(%x: i64[1580044]) {
+  %s = sum %x axes=[0]
+  %m = max %x axes=[0]
+  return %s, %m
+}
+>>>
+<<< made.vf
+graph @made() {
+  %x = iota shape=[1580044] axis=0 dtype=i64
+  return %x
+}
+>>>
+
+== 32 chunks are padded in the last one: two are summed up under a mask, and 30 without
+$ sed '/max/d; s/, %m//' long.vf | viewfold dump --print-after=peel --target x86-64-v4 - | head -12
+\# after peel
+index @long_0(p0: i64[32], p1: i64[1580044]) {
+  range ridx5 in 0..30
+  range ridx1 in 0..49392
+  %0 = load p1[(ridx1+(ridx5*49392))] : i64
+  %1 = reduce add %0 over ridx1 : i64
+  store p0[ridx5] = %1
+  range ridx6 in 0..2
+  %2 = load p1[(ridx1+(ridx6*49392)+1481760)] if ((ridx1+(ridx6*500))<49392) : i64
+  %3 = reduce add %2 over ridx1 : i64
+  store p0[(ridx6+30)] = %3
+}
+
+== the same of all of it
+$ viewfold run made.vf --out x=x.npy; viewfold run long.vf --in x=x.npy; viewfold run --threads 2 long.vf --in x=x.npy
+s: i64[] = 1248268730946
+m: i64[] = 1580043
+s: i64[] = 1248268730946
+m: i64[] = 1580043
