@@ -302,7 +302,8 @@ class Compiled(Case):
                  "parts of arguments": lambda x: F.linear(x[:, 1:], x[:2, :3]), "medians": lambda x: x.median(0).values,
                  "roots of sizes": lambda x: x * x.shape[0]**0.5, "sizes as numbers": lambda x: torch.where(x > 0, x.shape[0], x),
                  "places": lambda x: (torch.arange(x.shape[0] * 2) % x.shape[0]).clamp(max=x.shape[0] - 2) + x.shape[0],
-                 "rolled": lambda x: x.roll((-2, 1, 7), (0, 1, 0)) + x.roll(3)}
+                 "rolled": lambda x: x.roll((-2, 1, 7), (0, 1, 0)) + x.roll(3),
+                 "attention": lambda x: F.scaled_dot_product_attention(x[None, None], x[None, None], x[None, None], is_causal=True)}
         for name, f in calls.items():
             torch._dynamo.reset()
             self.vt.forget()

@@ -81,11 +81,19 @@ def convolution_backward(call: Call, gradient: Array, x: Array, weight: Array, b
     return made
 
 
+def _factor(q: Array, scale: Any) -> Any:
+    """What scores are multiplied by: where nobody says it, one over the root of the width."""
+    if scale is not None:
+        return float(scale)
+    width = q.shape[-1]
+    return width ** -0.5 if isinstance(width, int) else apply("rsqrt", (cast(width, q.dtype),))
+
+
 def _scores(call: Call, q: Array, k: Array, is_causal: bool, attn_mask: Any, scale: Any) -> Array:
     """q k^T scale + mask, in f32 at least."""
     from ..._creation import arange
 
-    factor = float(scale) if scale is not None else float(call.fakes[1].shape[-1]) ** -0.5
+    factor = _factor(q, scale)
     s = apply("mul", (apply("matmul", (q, apply("swap_axes", (k,), "axis1=-2 axis2=-1"))), factor))
     if is_causal:
         rows, columns = s.shape[-2:]
@@ -131,7 +139,7 @@ def attention_backward(call: Call, gradient: Array, q: Array, k: Array, v: Array
     """From the probabilities, which the saved logarithms give."""
     if dropout_p:
         raise Unsupported("attention with dropout inside")
-    factor = float(scale) if scale is not None else float(call.fakes[1].shape[-1]) ** -0.5
+    factor = _factor(q, scale)
 
     shared = (k, v)
     k, v = _for_each_head(q, k), _for_each_head(q, v)
