@@ -44,6 +44,7 @@ typedef struct pass_chunk_sizes {
   int64_t min_chunk;          /* fewest elements of a chunk */
   int64_t min_terms;          /* fewest terms of one result in a chunk */
   int64_t contiguous_results; /* contiguous results that one grain computes */
+  bool in_sequence;           /* is what no cache holds read in sequence, runs of terms before others? */
 } pass_chunk_sizes;
 
 /* Kernels that join no fused row group: a set of bits. */

@@ -9,6 +9,8 @@
  * results to fill vectors: of the innermost reduced axis, `folds` neighbouring elements are reduced
  * separately, so that there are folds times as many contiguous results
  *
+ *   runs      where the terms of a result lie in many places: those that follow one another, then the others
+ *
  * Where an axis does not divide, it is padded with the identity of the operation.
  *
  * The error of a sum in two steps is derived in passes/loops/reduce.c. */
@@ -57,6 +59,9 @@ typedef struct sizes {
   int64_t size[IR_MAX_RANK], terms, results, inner; /* inner: contiguous results in memory */
   uint32_t longest, innermost;                      /* reduced axes */
   uint32_t count, reduced[IR_MAX_RANK]; /* reduced axes of two elements or more, outermost in memory first */
+  /* the reduced axes inside of all results in memory, as bits, and their elements: a run of terms */
+  uint32_t run_axes;
+  int64_t run;
 } sizes;
 
 /* Sizes that vary by less than half are as large as they may be. False where others are not known, or that of
@@ -81,6 +86,12 @@ static bool read_sizes(ir_graph *g, ir_ref x, const bool *is_reduced, sizes *s) 
     s->reduced[at] = i;
   }
   if (s->count) s->innermost = s->reduced[s->count - 1];
+  uint32_t inside = 0; /* the place of the innermost axis of the results */
+  for (uint32_t i = 0; i < rank; i++)
+    if (!is_reduced[i] && s->size[i] > 1 && place[i] > inside) inside = place[i];
+  s->run = 1;
+  for (uint32_t i = 0; i < rank; i++)
+    if (is_reduced[i] && place[i] >= inside) s->run_axes |= 1u << i, s->run = pass_times(s->run, s->size[i]);
   for (uint32_t i = 0; i < rank && s->count; i++)
     if (!is_reduced[i] && place[i] > place[s->innermost]) s->inner = pass_times(s->inner, s->size[i]);
   return s->count > 0;
@@ -92,6 +103,19 @@ static int64_t chunk_count(int64_t size, int64_t least, int64_t most) {
   for (int64_t count = least; count <= most && count <= 2 * least; count++)
     if (size % count == 0) return count;
   return least;
+}
+
+/* Are the terms of each result many short runs, pages apart, of an array that no L2 cache holds? */
+static bool is_scattered(const sizes *s) {
+  enum {
+    MIN_RUNS = 16,           /* that hardware prefetchers would have to follow together */
+    MIN_RUN = 16,            /* terms: the second step adds a sixteenth */
+    MIN_APART = 1 << 10,     /* elements from one run to the next: a page of f32 */
+    MIN_SCATTERED = 1 << 20, /* elements: 4 MiB of f32 */
+  };
+  int64_t runs = s->terms / s->run;
+  return s->inner == 1 && s->run >= MIN_RUN && runs >= MIN_RUNS &&
+         pass_times(s->run, s->results) >= MIN_APART && pass_times(s->terms, s->results) >= MIN_SCATTERED;
 }
 
 static chunks choose_chunking(const sizes *s, const pass_chunk_sizes *w, bool may_fold) {
@@ -273,6 +297,19 @@ static ir_ref over_one_axis(ir_graph *g, ir_ref one, const sizes *s) {
   return flat ? op_reduce(g, (ir_op)n->op, flat, &axis, 1, false) : 0;
 }
 
+/* A reduction of scattered runs: of each run, then of the results of all of them, so that memory is read in
+ * sequence, and what the second step reads stays in a cache. Means of 224 x 192 x 294 over the first and last
+ * axis take 1.6 ms in place of 3.9, maxima of 64 x 2624 x 59 1.4 in place of 5.2 (Zen 4, one thread). */
+static ir_ref over_runs(ir_graph *g, ir_ref one, const sizes *s, const bool *is_reduced) {
+  const ir_node *n = ir_get(g, one);
+  ir_ref x = n->src[0];
+  uint32_t rest = 0;
+  for (uint32_t i = 0; i < ir_rank(g, x); i++)
+    if (is_reduced[i] && !(s->run_axes >> i & 1)) rest |= 1u << i;
+  ir_op op = (ir_op)n->op;
+  return reduce_axes(g, op, reduce_axes(g, op, x, s->run_axes), without(rest, s->run_axes));
+}
+
 /* The reduction of x in two steps, of the shape of `one`, the reduction in one step; that where this will do.
  */
 static ir_ref split(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one) {
@@ -285,6 +322,10 @@ static ir_ref split(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one) {
   for (uint32_t i = 1; i < n->nsrc; i++) is_reduced[ir_get(g, n->src[i])->arg] = true;
   if (ir_rank(g, x) + 2 > IR_MAX_RANK || !read_sizes(g, x, is_reduced, &s) || pass_is_product(g, x))
     return one;
+  if (wanted->in_sequence && !is_index_reduction && is_scattered(&s) && !is_tiled(g, one)) {
+    made = over_runs(g, one, &s, is_reduced);
+    return made ? op_reshape_known(g, made, ir_get(g, shape)->src, ir_get(g, shape)->nsrc) : 0;
+  }
   chunks p = choose_chunking(&s, wanted, true);
   if ((p.chunks > 1 || p.folds > 1) && is_tiled(g, one)) {
     if (pass_times(s.terms, s.results) < MIN_TILED) return one;

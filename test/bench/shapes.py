@@ -5,9 +5,10 @@
 
 Graphs of one operation, or of the few that belong together (storing/shapes.py), each timed in turn with the same operations
 in PyTorch (oneDNN and MKL where it uses them) and in JAX (compiled by XLA), and compared with the faster one; --peers torch
-leaves JAX out. --clock processor counts processor time, of one thread, where others use the machine. What is below 0.8 is measured again with 31 turns. Prints the geometric mean of the best peer's time /
-viewfold's by class, how many are below 0.8 and the --worst. A run of less than 5 us is taken to be 5 us: the call weighs as much. Results are compared. Run it pinned to as
-many processors as threads. Exit status 1 when one is below 0.8 or a result differs.
+leaves JAX out. --clock processor counts processor time, of one thread, where others use the machine. What is below 0.8 is
+measured again with 31 turns. Prints the geometric mean of the best peer's time / viewfold's by class, how many are below 0.8
+and the --worst. A run of less than 5 us is taken to be 5 us: the call weighs as much. Results are compared with
+PyTorch's. Run it pinned to as many processors as threads. Exit status 1 when one is below 0.8 or a result differs.
 """
 import argparse
 import math

@@ -43,7 +43,8 @@ const pass_strategy pass_on_cpu = {
                .max_chunks = 64,
                .min_chunk = 1 << 13,
                .min_terms = 1,
-               .contiguous_results = 256},
+               .contiguous_results = 256,
+               .in_sequence = true},
     /* of an L2 cache, of 256 KiB on older processors, 1 or 2 MiB on others */
     .transposed_rows_bytes = 256 << 10,
     .panel_columns = loop_panel_columns,

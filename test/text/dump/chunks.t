@@ -35,3 +35,17 @@ s: i64[] = 1248268730946
 m: i64[] = 1580043
 s: i64[] = 1248268730946
 m: i64[] = 1580043
+
+== short runs of terms, pages apart, are summed up one after the other, and then those of each result
+<<< runs.vf
+graph @runs(%x: f32[40,70,20,20]) {
+  %s = mean %x axes=[0,2,3]
+  return %s
+}
+>>>
+$ viewfold dump --print-after=split --target x86-64-v4 runs.vf | grep 'sum'
+  %0 = sum %x axes=[2,3] : f32[40,70]
+  %1 = sum %0 axes=[0] : f32[70]
+$ for s in 10,70,20,20 40,70,3,3; do sed "s/40,70,20,20/$s/" runs.vf | viewfold dump --print-after=split --target x86-64-v4 - | grep -c 'sum'; done
+1
+1
