@@ -8,6 +8,7 @@
 /* Beyond these a kernel waits for all of its operands. */
 enum { MOST_LOADS = 64 }; /* because their intervals take 3 ns in each iteration */
 enum { MOST_PARAM = 64 }; /* because they are bits of a word */
+enum { MOST_PARAMS = 8 }; /* because four are kept, and half of them follow no line */
 enum { LEAST_GAIN = 4 };  /* because of 4 pieces of an exchange, a group is to need one less */
 enum { BETTER = 2 };      /* because with the digit of the stores, what is made goes on as it is */
 
@@ -16,8 +17,9 @@ typedef struct finder {
   ir_ref index[MOST_LOADS];
   uint32_t param[MOST_LOADS]; /* whose element it is */
   uint32_t count;
-  uint64_t loaded, refused; /* parameters: a load of them is listed; they are used otherwise */
-  cg_interval *loads;       /* by iteration, of one parameter */
+  uint64_t loaded, refused;             /* parameters: a load of them is listed; they are used otherwise */
+  uint32_t number[MOST_PARAMS], params; /* those that are looked at */
+  cg_interval *all, *loads;             /* by parameter and iteration; of one */
   cg_blocks stores;
 } finder;
 
@@ -55,19 +57,22 @@ static bool find_indices(finder *f, ir_ref kernel, ir_error *error) {
   bool good = ir_reachable(it->g, &kernel, 1, &it->nodes, &it->node_count, &it->node_cap) == IR_OK;
   if (!good) ir_fail(error, IR_ERR_MEMORY, "out of memory analysing a kernel");
   for (size_t i = 0; i < it->node_count && good; i++) good = note_uses(f, ir_get(it->g, it->nodes[i]));
-  return good && f->loaded && cg_iterations_look(it, f->index, f->count, error);
+  return good && f->loaded & ~f->refused && cg_iterations_look(it, f->index, f->count, error);
 }
 
-/* What the iterations load of the parameter, and store to p0 where that may lie there. */
-static bool find_loads(finder *f, uint32_t param, bool in_place) {
+/* What the iterations load of each parameter, and store to p0 where that may lie there. */
+static bool find_loads(finder *f, uint32_t in_place) {
   for (int64_t t = 0; t < f->of.count; t++) {
-    bool some = false;
     if (!cg_iterations_evaluate(&f->of, t)) return false;
-    for (uint32_t i = 0; i < f->count; i++) {
-      if (f->param[i] != param && !(in_place && f->param[i] == 0)) continue;
-      cg_interval v = f->of.value[f->index[i]];
-      f->loads[t] = some ? cg_hull(f->loads[t], v) : v;
-      some = true;
+    for (uint32_t k = 0; k < f->params; k++) {
+      cg_interval *all = &f->all[k * f->of.count + t];
+      bool some = false, both = f->number[k] < 32 && in_place >> f->number[k] & 1;
+      for (uint32_t i = 0; i < f->count; i++) {
+        if (f->param[i] != f->number[k] && !(both && f->param[i] == 0)) continue;
+        cg_interval v = f->of.value[f->index[i]];
+        *all = some ? cg_hull(*all, v) : v;
+        some = true;
+      }
     }
   }
   return true;
@@ -135,12 +140,18 @@ static bool choose(const finder *f, uint32_t param, cg_reads *out) {
 
 static void find_all(finder *f, uint32_t in_place, cg_uses *out) {
   uint32_t count = 0;
-  for (uint32_t p = 1; p < MOST_PARAM && count < CG_READS; p++) {
-    if (!(f->loaded >> p & 1) || f->refused >> p & 1) continue;
-    if (!find_loads(f, p, p < 32 && in_place >> p & 1)) break;
-    count += choose(f, p, &out->loads[count]);
+  if (!find_loads(f, in_place)) return;
+  for (uint32_t k = 0; k < f->params && count < CG_READS; k++) {
+    f->loads = f->all + k * f->of.count;
+    count += choose(f, f->number[k], &out->loads[count]);
   }
   for (; count < CG_READS; count++) out->loads[count] = (cg_reads){0};
+}
+
+/* The parameters that are looked at. */
+static void list_params(finder *f) {
+  for (uint32_t p = 1; p < MOST_PARAM && f->params < MOST_PARAMS; p++)
+    if (f->loaded >> p & 1 && !(f->refused >> p & 1)) f->number[f->params++] = p;
 }
 
 ir_status cg_uses_find(ir_graph *g, ir_ref kernel, uint32_t in_place, cg_uses *out, ir_error *error) {
@@ -150,12 +161,13 @@ ir_status cg_uses_find(ir_graph *g, ir_ref kernel, uint32_t in_place, cg_uses *o
   ir_status status = cg_blocks_find(g, kernel, &out->stores, error);
   if (status || !cg_iterations_begin(&f.of, g, kernel)) return status;
   f.stores = out->stores;
-  size_t loads = (size_t)f.of.count * sizeof *f.loads;
   if (find_indices(&f, kernel, &own)) {
-    f.loads = ir_alloc(g->mem, loads);
-    if (!f.loads) ir_fail(&own, IR_ERR_MEMORY, "out of memory analysing a kernel");
-    else find_all(&f, in_place, out);
-    ir_free(g->mem, f.loads, loads);
+    list_params(&f);
+    size_t all = (size_t)f.of.count * f.params * sizeof *f.all;
+    f.all = f.params ? ir_alloc(g->mem, all) : NULL;
+    if (f.params && !f.all) ir_fail(&own, IR_ERR_MEMORY, "out of memory analysing a kernel");
+    else if (f.params) find_all(&f, in_place, out);
+    ir_free(g->mem, f.all, all);
   }
   cg_iterations_free(&f.of);
   return own.status ? ir_fail(error, own.status, "%s", own.text) : IR_OK;
