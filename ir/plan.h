@@ -13,9 +13,10 @@
 
 enum { IR_MAX_STEPS = 1 << 16 }; /* steps of functions included; functions nest at most IR_MAX_DEPTH deep */
 
-/* A kernel that depends on constants alone runs once, when a program is bound to them, if it writes at most so
- * many times the elements that it reads, bytes as f32 among them: what it writes takes memory as long as the
- * program, in place of a share of an arena. Panels have at most twice the columns, since the last is filled. */
+/* A kernel that depends on constants alone runs once, when a program is bound to them, if it writes at most
+ * so many times the elements that it reads, bytes as f32 among them: what it writes takes memory as long as
+ * the program, in place of a share of an arena. Panels have at most twice the columns, since the last is
+ * filled. */
 enum { IR_MAX_HOISTED_GROWTH = 2 };
 /* The mode of a KERNEL node whose kernel runs once, and for so short that its code is made quickly rather
  * than to be fast; otherwise 0. Kernels of different modes have different keys. */
