@@ -114,6 +114,16 @@ static bool terms_of(const pass_contraction *c, int64_t *terms) {
   return true;
 }
 
+/* The operand whose bytes are unsigned. Where one of both is shifted, the other one's bytes are added up:
+ * those of a constant, once, or of the smaller operand. */
+static int operand_of_unsigned(const pass_contraction *c, const split s[2], const bool constant[2]) {
+  if (s[0].is_signed != s[1].is_signed) return s[0].is_signed;
+  int smaller =
+          pass_contraction_size(c, c->operand[1].varies) < pass_contraction_size(c, c->operand[0].varies),
+      added_up = constant[0] != constant[1] ? constant[1] : smaller;
+  return s[0].is_signed ? !added_up : added_up;
+}
+
 /* The longest axis along which four terms can be one word of each operand. */
 static bool find_axis(const pass_contraction *c, const split s[2], uint32_t *axis) {
   bool window[2] = {pack_is_window(c, &c->operand[0]), pack_is_window(c, &c->operand[1])};
@@ -138,7 +148,7 @@ ir_ref pack_quads(const pass_contraction *c, const bool constant[2], ir_ref *mor
       !terms_of(c, &terms) || !split_operand(c, &c->operand[0], &s[0]) ||
       !split_operand(c, &c->operand[1], &s[1]) || terms < MIN_TERMS || !find_axis(c, s, &axis))
     return c->sum;
-  int u = s[0].is_signed != s[1].is_signed ? s[0].is_signed : constant[0]; /* the operand of unsigned bytes */
+  int u = operand_of_unsigned(c, s, constant);
   int shift[2] = {0, 0};
   if (s[u].is_signed) shift[u] = -SHIFT;
   if (!s[!u].is_signed) shift[!u] = SHIFT;

@@ -29,7 +29,6 @@
 
 #include <string.h>
 
-enum { MAX_FILLING = 2 }; /* because panels are at most twice the columns; the limit is that of a kernel */
 enum { MIN_PAIRED = 1 << 14 }; /* multiplications, whose pairs two copies make: as many as a launch takes */
 
 typedef struct packer {
