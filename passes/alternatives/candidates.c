@@ -342,13 +342,29 @@ static bool is_term(const ir_graph *g, ir_ref value) {
   return pass_is_product(g, value);
 }
 
-static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, bool reduces, double bytes) {
+enum {
+  LEAST_BESIDE = 4
+}; /* because a copy of an element is a store and a load, and each takes a cycle or two */
+
+/* Are there so many operations for each element that a view's lost lanes may cost more than its copy? */
+static bool computes_enough(pass_alternatives *a) {
+  double operations = 0, elements = 0;
+  for (uint32_t i = 0; i < a->fused.count; i++) {
+    const alternatives_node *f = &a->fused.nodes[i];
+    if (!is_view(ir_get(a->g, f->node))) operations += operations_of(a, f);
+    if (f->root) elements += f->elements;
+  }
+  return operations >= LEAST_BESIDE * elements;
+}
+
+static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, bool reduces, bool enough,
+                          double bytes) {
   const ir_node *n = ir_get(a->g, f->node);
   bool repeats = f->elements > MOST_REPEATS * pass_elements(a->g, f->base);
   bool renames = is_view(n) && irregularity(a->g, f->node) == 0;
   /* views are index arithmetic: a copy is made only where there is a reduction, whose loops read it again and
    * again, or where lanes of what is computed beside it are lost */
-  bool idle = !f->computed && !reduces && !(f->irregular > 0 && f->promise > 0);
+  bool idle = !f->computed && !reduces && !(enough && f->irregular > 0 && f->promise > 0);
   return !f->root && !f->leaf && !f->after && !idle && !(f->of_local && f->reduces) && !renames && !repeats &&
          !is_term(a->g, f->node) && f->accesses > 0 && ir_rank(a->g, f->node) &&
          bytes_of(a->g, f) <= MOST_GROWTH * bytes;
@@ -404,7 +420,7 @@ static ir_ref best_beside(const pass_alternatives *a, const ir_ref *values, uint
 uint32_t alternatives_candidates(pass_alternatives *a, ir_ref *values, uint32_t room, bool *promise) {
   double all = 0, bytes = moved_bytes(a);
   uint32_t count = 0;
-  bool reduces = has_reduction(a), irregular = false,
+  bool reduces = has_reduction(a), enough = computes_enough(a), irregular = false,
        any = false; /* irregular: below the kernel's values, or beside them */
   for (uint32_t i = 0; i < a->fused.count; i++) {
     const alternatives_node *f = &a->fused.nodes[i];
@@ -414,7 +430,7 @@ uint32_t alternatives_candidates(pass_alternatives *a, ir_ref *values, uint32_t 
   for (uint32_t i = 0; i < a->fused.count; i++) {
     alternatives_node *f = &a->fused.nodes[i];
     f->promise = promise_of(f, all, irregular); /* may_be_stored reads it */
-    f->tried = may_be_stored(a, f, reduces, bytes) && !is_whole(f, all);
+    f->tried = may_be_stored(a, f, reduces, enough, bytes) && !is_whole(f, all);
     any |= f->tried && f->promise > 0;
   }
   for (uint32_t i = 0; i < a->fused.count; i++)
