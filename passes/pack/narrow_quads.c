@@ -96,9 +96,18 @@ static ir_ref sum_of_bytes(const pass_contraction *c, const pass_operand *o) {
   return grown(c, sum ? ir_unary(c->g, IR_OP_STORED, sum) : 0);
 }
 
+/* The product of two numbers, of arrays, or of an array and a number, which comes second. */
+static ir_ref product_of(ir_graph *g, ir_ref a, ir_ref b) {
+  bool number[2] = {ir_op_of(g, a) == IR_OP_CONST, ir_op_of(g, b) == IR_OP_CONST};
+  if (number[0] && number[1])
+    return ir_int(g, ir_dtype_of(g, a),
+                  (int32_t)((uint32_t)ir_const_value(g, a).i * (uint32_t)ir_const_value(g, b).i));
+  return number[0] ? ir_binary(g, IR_OP_MUL, b, a) : ir_binary(g, IR_OP_MUL, a, b);
+}
+
 /* Adds product times factor to *more. */
 static bool add_times(const pass_contraction *c, ir_ref *more, ir_ref product, ir_ref factor) {
-  ir_ref term = product && factor ? ir_binary(c->g, IR_OP_MUL, product, factor) : 0;
+  ir_ref term = product && factor ? product_of(c->g, product, factor) : 0;
   *more = term && *more ? ir_binary(c->g, IR_OP_ADD, *more, term) : term;
   return *more != 0;
 }
@@ -167,8 +176,8 @@ ir_ref pack_quads(const pass_contraction *c, const bool constant[2], ir_ref *mor
   for (int i = 0; i < 2; i++)
     if (any[i] && !add_times(c, more, sum_of_bytes(c, &o[!i]), point[i])) return 0;
   if (any[0] && any[1]) {
-    ir_ref both = ir_binary(g, IR_OP_MUL, point[0], point[1]);
-    if (!add_times(c, more, both, ir_int(g, c->dtype, terms))) return 0;
+    ir_ref both = product_of(g, point[0], point[1]);
+    if (!both || !add_times(c, more, both, ir_int(g, c->dtype, terms))) return 0;
   }
   return pack_sum(c, ir_binary(g, IR_OP_DOT4, words[u], words[!u]), c->reduced);
 }
