@@ -342,9 +342,7 @@ static bool is_term(const ir_graph *g, ir_ref value) {
   return pass_is_product(g, value);
 }
 
-enum {
-  LEAST_BESIDE = 4
-}; /* because a copy of an element is a store and a load, and each takes a cycle or two */
+enum { LEAST_BESIDE = 4 }; /* because to copy an element takes a store and a load, of a cycle or two each */
 
 /* Are there so many operations for each element that a view's lost lanes may cost more than its copy? */
 static bool computes_enough(pass_alternatives *a) {
