@@ -345,6 +345,10 @@ void loop_choose_vectors(loop_nest *n) {
     if (has_few_terms(n, reduces[k], last, output_score) ||
         (last && loop_is_triangle(n->g, reduces[k], last->range)))
       continue;
+    /* products whose operands are not all contiguous along the terms add these in the order that they have,
+     * on every machine: how wide panels are depends on it, and where columns are split along others, whether
+     * a panel's columns are contiguous */
+    if (loop_multiplies(n->g, reduces[k]) && term_score < 0) continue;
     if (term_score > output_score) n->lanes_in_reduction = true;
   }
   if (n->lanes_in_reduction && reduce_count == 1)

@@ -180,3 +180,21 @@ $ for t in 'vector_bytes=64 registers=32' 'vector_bytes=32 registers=32' 'vector
 $ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16' joined.vf | grep -c 'in 0..16 vector'
 2
 $ viewfold check joined.vf > out
+
+== a product whose columns are split into heads adds its terms in one order, whatever the width of vectors and so of panels
+<<< heads.vf
+graph @heads(%x: f32[1,102,48], %w: f32[48,48], %b: f32[48]) {
+  %t = permute %w order=[1,0]
+  %m = matmul %x, %t
+  %s = add %m, %b
+  %r = reshape %s shape=[1,102,4,12]
+  %p = permute %r order=[0,2,1,3]
+  %y = mul %p, 0.5
+  return %y
+}
+>>>
+$ for bytes in 64 32 16; do viewfold dump --stage=loops --target vector_bytes=$bytes heads.vf | grep -c 'vector with'; done
+0
+0
+0
+? 1
