@@ -329,6 +329,24 @@ static void limit_columns(loop_nest *n, loop_axis *vector, const ir_ref *reduces
   if (above >= MIN_CHAIN && above >= terms && vector->unroll > most) vector->unroll = (int)most;
 }
 
+/* Does a product read an operand that varies along the range, its columns, and whose terms are not
+ * contiguous? Then it adds these in the order that they have, on every machine: how wide panels of columns
+ * are depends on the machine, and where columns are split along several axes, whether those of a panel are
+ * contiguous along one. */
+static bool reads_columns_apart(loop_nest *n, ir_ref reduce, ir_ref columns) {
+  ir_ref loads[LOOP_MAX_NODES];
+  const ir_node *r = ir_get(n->g, reduce);
+  uint32_t count = affine_find_range(n->g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_NODES);
+  bool apart = count == LOOP_MAX_NODES;
+  for (uint32_t i = 0; i < count && !apart; i++) {
+    ir_ref index = ir_src(n->g, loads[i], 1);
+    int64_t stride;
+    if (!affine_depends(n->g, index, columns)) continue;
+    apart = !affine_stride(n->g, index, r->src[r->nsrc - 1], &stride) || stride < -1 || stride > 1;
+  }
+  return apart;
+}
+
 void loop_choose_vectors(loop_nest *n) {
   ir_ref reduces[LOOP_MAX_NODES], target = ir_src(n->g, n->store, 1);
   uint32_t reduce_count = affine_find_range(n->g, n->store, IR_OP_REDUCE, reduces, LOOP_MAX_NODES);
@@ -345,10 +363,8 @@ void loop_choose_vectors(loop_nest *n) {
     if (has_few_terms(n, reduces[k], last, output_score) ||
         (last && loop_is_triangle(n->g, reduces[k], last->range)))
       continue;
-    /* products whose operands are not all contiguous along the terms add these in the order that they have,
-     * on every machine: how wide panels are depends on it, and where columns are split along others, whether
-     * a panel's columns are contiguous */
-    if (loop_multiplies(n->g, reduces[k]) && term_score < 0) continue;
+    if (last && loop_multiplies(n->g, reduces[k]) && reads_columns_apart(n, reduces[k], last->range))
+      continue;
     if (term_score > output_score) n->lanes_in_reduction = true;
   }
   if (n->lanes_in_reduction && reduce_count == 1)
