@@ -329,10 +329,10 @@ static void limit_columns(loop_nest *n, loop_axis *vector, const ir_ref *reduces
   if (above >= MIN_CHAIN && above >= terms && vector->unroll > most) vector->unroll = (int)most;
 }
 
-/* Does a product read an operand that varies along the range, its columns, and whose terms are not
- * contiguous? Then it adds these in the order that they have, on every machine: how wide panels of columns
- * are depends on the machine, and where columns are split along several axes, whether those of a panel are
- * contiguous along one. */
+/* Does a product read an operand that varies along the range, its columns, and whose terms are steps apart?
+ * Then it adds these in the order that they have, on every machine: how wide panels of columns are depends on
+ * the machine, and where columns are split along several axes, whether those of a panel are contiguous along
+ * one. */
 static bool reads_columns_apart(loop_nest *n, ir_ref reduce, ir_ref columns) {
   ir_ref loads[LOOP_MAX_NODES];
   const ir_node *r = ir_get(n->g, reduce);
@@ -342,7 +342,7 @@ static bool reads_columns_apart(loop_nest *n, ir_ref reduce, ir_ref columns) {
     ir_ref index = ir_src(n->g, loads[i], 1);
     int64_t stride;
     if (!affine_depends(n->g, index, columns)) continue;
-    apart = !affine_stride(n->g, index, r->src[r->nsrc - 1], &stride) || stride < -1 || stride > 1;
+    apart = affine_stride(n->g, index, r->src[r->nsrc - 1], &stride) && (stride < -1 || stride > 1);
   }
   return apart;
 }
