@@ -69,7 +69,8 @@ def results_of(context, graph, types, inputs):
     program = Program(context, graph.text(), types, graph.outputs, inputs)
     try:
         program.run()
-        return [a.tobytes() for a in program.arrays]
+        # which bits a NaN has is not said (docs/ir.md)
+        return [np.where(np.isnan(a), a.dtype.type(np.nan), a).tobytes() if a.dtype.kind == "f" else a.tobytes() for a in program.arrays]
     finally:
         program.close()
 
