@@ -26,7 +26,7 @@ enum {
   AS_IT_IS = 2,           /* of a group: it keeps its layout */
   IN_MEMORY = 4,          /* of a node: others than elementwise operations read it */
   MULTIPLIED = 8,         /* of a node: a product with a weight, whose sum is read */
-  TURNED = 16,            /* of a node: it is computed with its channels last in any case */
+  CHANNELS_LAST = 16,     /* of a node: it is computed with its channels last in any case */
   NO_CHANNEL = UINT8_MAX, /* in place of an axis */
   /* from which on lanes are filled. 1 x 1 convolutions of 8 channels have half vectors along them, and whole
    * ones along positions */
@@ -177,9 +177,9 @@ static void read_by_products(layout_groups *s, ir_ref sum) {
     ir_ref image = s->image[factor[k]], other = factor[1 - k];
     uint8_t channel = s->channel[factor[k]];
     if (!image) continue;
-    bool turned = s->marks[below_views(g, factor[k])] & TURNED; /* it reads lines as they are */
+    bool last = s->marks[below_views(g, factor[k])] & CHANNELS_LAST; /* it reads lines as they are */
     if (channel != NO_CHANNEL && ir_reduces_axis(g, ir_get(g, sum), channel))
-      mark(s, image, turned ? 0 : CONVOLVED);
+      mark(s, image, last ? 0 : CONVOLVED);
     else if (channel == NO_CHANNEL || !varies_along(g, other, channel)) mark(s, image, AS_IT_IS);
     else s->image[sum] = image, s->channel[sum] = axis_kept(g, sum, channel);
   }
@@ -212,11 +212,11 @@ static void find_in_reduction(layout_groups *s, ir_ref r) {
 /* Is it made element by element of values whose channels are last, as a norm over them reads a convolution?
  * Its lanes run along them whatever the layout of images. It shows them where they are; all such images have
  * one layout. */
-static bool is_made_turned(layout_groups *s, ir_ref r) {
+static bool is_made_last(layout_groups *s, ir_ref r) {
   const ir_node *n = ir_get(s->g, r);
   uint8_t rank = (uint8_t)ir_rank(s->g, r);
   ir_ref image = 0;
-  bool turned = false;
+  bool last = false;
   if (rank < 3 || !is_elementwise(n)) return false;
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
     ir_ref x = n->src[k], below = s->image[x];
@@ -224,16 +224,16 @@ static bool is_made_turned(layout_groups *s, ir_ref r) {
     if (s->channel[x] != rank - 1 || ir_rank(s->g, x) != rank) return false;
     if (image && below) join(s, image, below);
     if (below) image = below;
-    turned = true;
+    last = true;
   }
-  if (turned) s->image[r] = image, s->channel[r] = (uint8_t)(rank - 1), s->marks[r] |= TURNED;
-  return turned;
+  if (last) s->image[r] = image, s->channel[r] = (uint8_t)(rank - 1), s->marks[r] |= CHANNELS_LAST;
+  return last;
 }
 
 /* An image is in one group with all that it is made of element by element. */
 static void find_in_elements(layout_groups *s, ir_ref r) {
   const ir_node *n = ir_get(s->g, r);
-  if (is_made_turned(s, r)) return;
+  if (is_made_last(s, r)) return;
   ir_ref shown = ir_ops[n->op].cls == IR_CLASS_REDUCE ? s->image[r] : 0;
   bool image = may_be_image(s, r), fits = s->channel[r] == LAYOUT_CHANNEL;
   if (image) s->image[r] = s->group[r] = r, s->channel[r] = LAYOUT_CHANNEL;
@@ -241,9 +241,9 @@ static void find_in_elements(layout_groups *s, ir_ref r) {
   if (image && shown && !fits) mark(s, r, AS_IT_IS);
   for (uint32_t k = 0; k < ir_operand_count(n) && !shown; k++) {
     ir_ref below = s->image[n->src[k]];
-    bool turned =
+    bool restored =
         !below && s->channel[n->src[k]] == LAYOUT_CHANNEL; /* channels that a view put first again */
-    if (!below && image && !turned && has_own_layout(s->g, n->src[k], r)) mark(s, r, AS_IT_IS);
+    if (!below && image && !restored && has_own_layout(s->g, n->src[k], r)) mark(s, r, AS_IT_IS);
     if (!below) continue;
     if (image) join(s, below, r);
     if (s->channel[n->src[k]] != LAYOUT_CHANNEL || ir_rank(s->g, n->src[k]) != ir_rank(s->g, r))

@@ -303,11 +303,11 @@ static ir_ref over_one_axis(ir_graph *g, ir_ref one, const sizes *s) {
 static ir_ref over_runs(ir_graph *g, ir_ref one, const sizes *s, const bool *is_reduced) {
   const ir_node *n = ir_get(g, one);
   ir_ref x = n->src[0];
-  uint32_t rest = 0;
+  uint32_t others = 0;
   for (uint32_t i = 0; i < ir_rank(g, x); i++)
-    if (is_reduced[i] && !(s->run_axes >> i & 1)) rest |= 1u << i;
+    if (is_reduced[i] && !(s->run_axes >> i & 1)) others |= 1u << i;
   ir_op op = (ir_op)n->op;
-  return reduce_axes(g, op, reduce_axes(g, op, x, s->run_axes), without(rest, s->run_axes));
+  return reduce_axes(g, op, reduce_axes(g, op, x, s->run_axes), without(others, s->run_axes));
 }
 
 /* The reduction of x in two steps, of the shape of `one`, the reduction in one step; that where this will do.
