@@ -156,11 +156,6 @@ static void find_costs(fuse_values *v) {
   }
 }
 
-static ir_ref below_views(const ir_graph *g, ir_ref r) {
-  while (ir_ops[ir_op_of(g, r)].cls == IR_CLASS_VIEW) r = ir_src(g, r, 0);
-  return r;
-}
-
 /* Is it a join, more than half of whose elements are computed? Where those are read several times, the join
  * is stored, by one kernel: each of them by one of its own would be copied by another besides. Parts of one
  * value, as of one that is rolled, are in one kernel anyway. */
@@ -170,7 +165,7 @@ static bool joins_computed(const fuse_values *v, ir_ref r) {
   if (n->op != IR_OP_CONCAT && n->op != IR_OP_STACK) return false;
   for (uint32_t k = 0; k < ir_operand_count(n); k++)
     if (v->cost[n->src[k]] > READING &&
-        (!k || below_views(v->g, n->src[k]) != below_views(v->g, n->src[k - 1])))
+        (!k || pass_below_views(v->g, n->src[k]) != pass_below_views(v->g, n->src[k - 1])))
       computed += pass_elements(v->g, n->src[k]);
   return 2 * computed > pass_elements(v->g, r);
 }

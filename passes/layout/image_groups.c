@@ -125,21 +125,16 @@ static bool is_view(const ir_node *n) {
   return ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK;
 }
 
-static ir_ref below_views(const ir_graph *g, ir_ref r) {
-  while (is_view(ir_get(g, r))) r = ir_src(g, r, 0);
-  return r;
-}
-
 /* Is it what a caller or a file supplies, or computed from constants alone, as weights are? */
 static bool is_weight(layout_groups *s, ir_ref operand) {
-  ir_ref base = below_views(s->g, operand);
+  ir_ref base = pass_below_views(s->g, operand);
   return ir_ops[ir_op_of(s->g, base)].cls == IR_CLASS_LEAF || pass_is_known_value(&s->constants, s->g, base);
 }
 
 /* Has the operand of an image, which shows none, as many elements and another origin than a sum? Its layout
  * is given. */
 static bool has_own_layout(ir_graph *g, ir_ref operand, ir_ref image) {
-  ir_ref base = below_views(g, operand);
+  ir_ref base = pass_below_views(g, operand);
   return ir_op_of(g, base) != IR_OP_SUM && pass_elements(g, base) >= pass_elements(g, image);
 }
 
@@ -177,7 +172,7 @@ static void read_by_products(layout_groups *s, ir_ref sum) {
     ir_ref image = s->image[factor[k]], other = factor[1 - k];
     uint8_t channel = s->channel[factor[k]];
     if (!image) continue;
-    bool last = s->marks[below_views(g, factor[k])] & CHANNELS_LAST; /* it reads lines as they are */
+    bool last = s->marks[pass_below_views(g, factor[k])] & CHANNELS_LAST; /* it reads lines as they are */
     if (channel != NO_CHANNEL && ir_reduces_axis(g, ir_get(g, sum), channel))
       mark(s, image, last ? 0 : CONVOLVED);
     else if (channel == NO_CHANNEL || !varies_along(g, other, channel)) mark(s, image, AS_IT_IS);

@@ -37,13 +37,6 @@ enum {
   MAX_EXPONENT = 60, /* of a literal scale, on both sides: the product of two is normal */
 };
 
-static ir_ref below_views(const ir_graph *g, ir_ref r) {
-  while (ir_ops[ir_op_of(g, r)].cls == IR_CLASS_VIEW && ir_op_of(g, r) != IR_OP_CONCAT &&
-         ir_op_of(g, r) != IR_OP_STACK)
-    r = ir_src(g, r, 0);
-  return r;
-}
-
 static bool is_literal(const ir_graph *g, ir_ref scale) {
   return !scale || ir_op_of(g, scale) == IR_OP_CONST;
 }
@@ -151,7 +144,7 @@ static ir_ref stored_bytes(ir_graph *g, ir_ref stored) {
   lower_dequantized d;
   ir_dtype dtype = ir_dtype_of(g, stored);
   if (!lower_dequantized_of(g, stored, &d) || d.padded ||
-      !pass_is_elementwise(ir_get(g, below_views(g, d.bytes))))
+      !pass_is_elementwise(ir_get(g, pass_below_views(g, d.bytes))))
     return stored;
   d.bytes = ir_unary(g, IR_OP_STORED, d.bytes);
   ir_ref made = d.bytes ? lower_centred_bytes(g, &d, dtype) : 0;

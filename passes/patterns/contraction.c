@@ -181,6 +181,13 @@ ir_ref pass_contraction_kept(const pass_contraction *c, ir_ref value) {
   return x ? op_reshape_known(c->g, x, kept, rank) : 0;
 }
 
+ir_ref pass_below_views(const ir_graph *g, ir_ref r) {
+  for (;; r = ir_src(g, r, 0)) {
+    ir_op op = ir_op_of(g, r);
+    if (ir_ops[op].cls != IR_CLASS_VIEW || op == IR_OP_CONCAT || op == IR_OP_STACK) return r;
+  }
+}
+
 double pass_elements(ir_graph *g, ir_ref tensor) {
   double elements = 1;
   for (uint32_t a = 0; a < ir_rank(g, tensor); a++) {

@@ -56,6 +56,9 @@ bool pass_may_reuse(ir_graph *g, ir_ref sum);
 /* Product of the sizes of these axes, saturating. */
 int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes);
 
+/* The value that a chain of views of one operand shows; itself where it is no such view. A join is none. */
+ir_ref pass_below_views(const ir_graph *g, ir_ref r);
+
 /* Elements of a tensor, at most, at least 1: as a number whose ratios are taken, without limit. */
 double pass_elements(ir_graph *g, ir_ref tensor);
 /* Is the value fma(a, b, 0), a term of a contraction when it stands under a sum? */
