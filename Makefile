@@ -494,11 +494,17 @@ optimal: all $(B)/optimal/libsearch.so
 
 .PHONY: optimal test test-build unit property cross-test text conform python-test opencl campaign style soak soak-short fuzz prove bench demo demo-run demo-minilm demo-minilm-run
 RUN_TESTS = $(if $(ARCH),EMULATOR='$(EMULATOR)' PATH="$(CURDIR)/build/$(ARCH)/tools:$$PATH") SEED='$(SEED)' ONLY='$(ONLY)' CC='$(CC)' SOVERSION=$(SOVERSION) sh test/run.sh
+# The programs of `make test` take 5.4 GB; a linker on a full disk ends by a signal that does not say so.
+NEEDED_MB := 6000
+ROOM_HERE = free=$$(df -Pm . | awk 'NR == 2 { print $$4 }'); built=$$(du -sm build 2>/dev/null | cut -f 1); \
+  [ $$((free + $${built:-0})) -ge $(NEEDED_MB) ] || { \
+  echo "make test: build/ takes $(NEEDED_MB) MB and $$free MB are free in $(CURDIR): free some, or clone to another disk" >&2; exit 2; }
 PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
   build:style$(comma)text$(comma)conform$(comma)python$(comma)opencl build/check:unit$(comma)property \
   build/san-address:unit$(comma)property$(comma)text build:campaign)
 
 test:
+	@$(ROOM_HERE)
 	@CC='$(firstword $(CC))' sh .ci/deps install build llvm test
 	@sh .ci/deps install pages || true
 	@sh .ci/deps install linker || true
