@@ -87,6 +87,8 @@ typedef struct bench_case {
 } bench_case;
 
 int64_t bench_now(void); /* ns */
+int64_t
+bench_thread_now(void); /* ns of processor time of the calling thread: without those of other programs */
 /* Compile the graph in `text`, which messages call `file`. */
 ir_status bench_case_compile(bench_case *c, vf_context *context, const char *file, const char *text,
                              size_t length, ir_error *error);

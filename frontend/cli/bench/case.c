@@ -7,11 +7,13 @@
 
 #include "frontend/cli/bench/bench.h"
 
-int64_t bench_now(void) {
+static int64_t now_of(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
+int64_t bench_now(void) { return now_of(CLOCK_MONOTONIC); }
+int64_t bench_thread_now(void) { return now_of(CLOCK_THREAD_CPUTIME_ID); }
 
 ir_status bench_fail(ir_error *error, const vf_error *failure) {
   return ir_fail(error, (ir_status)failure->status, "%s", failure->message);

@@ -20,7 +20,8 @@ typedef struct survey {
   const bench_kit *kit;
   float *data;
   atomic_int arrived;
-  int samples; /* of this loop and footprint; written by thread 0 between two barriers */
+  int samples;                /* of this loop and footprint; written by thread 0 between two barriers */
+  _Atomic int64_t longest[2]; /* processor time of the slowest thread of a sample, in turn: ns */
   fe_roofline *out;
 } survey;
 
@@ -37,8 +38,15 @@ typedef struct loop_plan {
   bool reads;               /* writes nothing but a result */
 } loop_plan;
 
+static void raise_to(_Atomic int64_t *most, int64_t value) {
+  int64_t old = atomic_load(most);
+  while (old < value && !atomic_compare_exchange_weak(most, &old, value)) {}
+}
+
 /* Seconds in which all threads together run a loop `repeats` times, over n floats of each array: the least of
- * some samples, after one that brings the arrays to the caches and says how many there is time for. */
+ * some samples, after one that brings the arrays to the caches and says how many there is time for. A sample
+ * is the processor time of its slowest thread, so that a thread that waits while other programs run takes no
+ * longer. */
 static double seconds(survey *s, int number, int count, int *arrivals, const loop_plan *p, size_t n,
                       int repeats) {
   float result[BENCH_CHUNK] __attribute__((aligned(64)));
@@ -46,11 +54,14 @@ static double seconds(survey *s, int number, int count, int *arrivals, const loo
         *to = p->reads ? result : from + (p->arrays > 1 ? (size_t)count * n : 0);
   double least = INFINITY;
   for (int i = -1; i < 0 || i < s->samples; i++) {
+    _Atomic int64_t *longest = &s->longest[i & 1]; /* the other one is read until the next barrier */
+    if (number == 0) atomic_store(longest, 0);
     wait_for_team(s, count, arrivals);
-    int64_t before = bench_now();
+    int64_t before = bench_thread_now();
     for (int k = 0; k < repeats; k++) s->kit->loops[p->loop](to, from, n);
+    raise_to(longest, bench_thread_now() - before);
     wait_for_team(s, count, arrivals);
-    int64_t taken = bench_now() - before;
+    int64_t taken = atomic_load(longest);
     if (i >= 0) least = fmin(least, (double)taken * 1e-9);
     else if (number == 0)
       s->samples = (int)fmin(fmax((double)SAMPLES_NS / (double)(taken + 1), LEAST_SAMPLES), MOST_SAMPLES);

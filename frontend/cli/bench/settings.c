@@ -91,9 +91,9 @@ static const struct {
 static int64_t pass_ns(const bench_kit *kit, float *data, int loop, int streams, size_t floats, int repeats) {
   float sink[BENCH_CHUNK] __attribute__((aligned(64)));
   float *to = streams > 1 ? data : sink, *from = streams > 1 ? data + floats : data;
-  int64_t before = bench_now();
+  int64_t before = bench_thread_now();
   for (int i = 0; i < repeats; i++) kit->loops[loop](to, from, floats / BENCH_CHUNK * BENCH_CHUNK);
-  return bench_now() - before;
+  return bench_thread_now() - before;
 }
 
 double bench_probe_ratio(const bench_kit *kit, float *data, int pair, int64_t bytes) {
