@@ -278,6 +278,18 @@ static bool sources_are_intact(const hoisting *h, const rt_plan_step *s) {
   return true;
 }
 
+/* Gives back the memory of the parts of mapped files that the step has read. Its results stand in their
+ * place: few other steps read them, and find them again in the system's cache of files. Without this, models
+ * whose weights are copied once took the memory of both. */
+static void leave_files(const rt_program *p, const rt_plan_step *s) {
+  for (uint32_t k = s->written; k < s->slot_count; k++) {
+    uint32_t slot = p->plan.step_slots[s->slots + k];
+    if (p->kinds[slot] != IR_SLOT_RESOURCE) continue;
+    const rt_constant *from = p->constants[p->array_number[slot]];
+    if (from->file) rt_mapped_leave(from->file, from->offset, from->size);
+  }
+}
+
 /* Keeps a result, in its entry of the cache on disk if it is stored; then, or where another thread has made
  * it meanwhile, the buffer is freed. */
 static ir_status keep_result(hoisting *h, uint32_t slot, void *buffer, bool is_intact, ir_error *error) {
@@ -311,6 +323,7 @@ static ir_status compute_results(hoisting *h, uint32_t number, ir_error *error) 
   if (!status) status = compute(h, number, error);
   if (!status) status = rt_program_check_files(p, error); /* others are going to use the results */
   bool is_intact = !status && !p->failed_step && sources_are_intact(h, s);
+  leave_files(p, s);
   for (uint32_t k = 0; k < s->written; k++) {
     bool keeps = !status && !p->failed_step && !p->constants[p->array_number[slots[k]]];
     if (keeps) status = keep_result(h, slots[k], h->buffers[k], is_intact, error);

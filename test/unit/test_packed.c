@@ -103,6 +103,20 @@ static void run_right(const vf_program *p, const float *w) {
   expect(y, w);
 }
 
+/* KiB of the file of weights that are in this process's memory; -1 where the system does not say. */
+static long resident(void) {
+  char line[512];
+  long all = -1, found;
+  bool here = false;
+  FILE *maps = fopen("/proc/self/smaps", "r");
+  while (maps && fgets(line, sizeof line, maps)) {
+    if (strchr(line, '/') || line[0] < 'A' || line[0] > 'Z') here = strstr(line, "/w.safetensors") != NULL;
+    if (here && sscanf(line, "Rss: %ld kB", &found) == 1) all = (all < 0 ? 0 : all) + found;
+  }
+  if (maps) fclose(maps);
+  return all;
+}
+
 /* The entries of the kind; the path of one of them. */
 static int entries(char path[600]) {
   char shard[300];
@@ -153,6 +167,15 @@ static void mapped_by_all(void **state) {
   assert_int_equal(after.st_ino, before.st_ino);
   run_right(of_memory(make_context(), weights), weights); /* equal elements */
   assert_int_equal(entries(path), 1);
+}
+
+/* Of a file whose weights were copied once, the process holds what it reads again. */
+static void file_is_left(void **state) {
+  (void)state;
+  vf_context *c = make_context();
+  write_file(c, weights);
+  run_right(of_file(c, ROWS), weights);
+  assert_true(resident() < ELEMENTS * (long)sizeof *weights / 1024 / 4);
 }
 
 static void other_weights(void **state) {
@@ -371,10 +394,10 @@ static void threads_store_at_once(void **state) {
  * test has installed, whose contexts are destroyed after its handler is gone. */
 int main(void) {
   return unit_run(
-      (const CMUnitTestFunction[]){entry_changes, mapped_by_all, other_weights, changed_meanwhile,
-                                   nowhere_to_store, small_results, copies_of_memory, failures_are_not_kept,
-                                   short_memory, threads_store_at_once},
-      "entry_changes, mapped_by_all, other_weights, changed_meanwhile, nowhere_to_store, "
+      (const CMUnitTestFunction[]){entry_changes, mapped_by_all, file_is_left, other_weights,
+                                   changed_meanwhile, nowhere_to_store, small_results, copies_of_memory,
+                                   failures_are_not_kept, short_memory, threads_store_at_once},
+      "entry_changes, mapped_by_all, file_is_left, other_weights, changed_meanwhile, nowhere_to_store, "
       "small_results, copies_of_memory, failures_are_not_kept, short_memory, threads_store_at_once",
       (unit_fixtures){set_up, tear_down, empty_cache, NULL});
 }
