@@ -113,12 +113,20 @@ static ir_ref substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_
   return result;
 }
 
+/* May the root, as far as its operations tell, contain one of the nodes? */
+static bool may_contain(const ir_graph *g, ir_ref root, const ir_ref *nodes, size_t n) {
+  uint8_t holds = ir_get(g, root)->holds;
+  for (size_t i = 0; i < n; i++)
+    if (nodes[i] <= root && holds & ir_holds_bit(ir_op_of(g, nodes[i]))) return true;
+  return false;
+}
+
 ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
-  return substitute(g, root, from, to, n, false);
+  return may_contain(g, root, from, n) ? substitute(g, root, from, to, n, false) : root;
 }
 
 ir_ref pass_substitute_valid(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
-  return substitute(g, root, from, to, n, true);
+  return may_contain(g, root, from, n) ? substitute(g, root, from, to, n, true) : root;
 }
 
 /* Simplifies the nodes reachable from root with refs >= floor. No others are visited: time is proportional to
@@ -147,7 +155,7 @@ static ir_ref simplify_above(ir_graph *g, ir_ref root, ir_ref floor) {
   return result;
 }
 
-static ir_ref simplify_once(ir_graph *g, ir_ref root) { return pass_substitute(g, root, NULL, NULL, 0); }
+static ir_ref simplify_once(ir_graph *g, ir_ref root) { return substitute(g, root, NULL, NULL, 0, false); }
 
 /* A node that the facts pin to one value is that value. */
 static ir_ref pinned(pass_build *b, ir_ref node) {
