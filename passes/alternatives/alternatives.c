@@ -21,10 +21,10 @@
 /* How many times what it could take a kernel is predicted to take, to be compared with alternatives:
  * predicted times are within a factor of 1.5 of those measured for nearly all kernels. */
 static const double FAR = 1.6;
-/* The same where a kernel takes longer by LONG_NS: where so much is lost, making loops for trial costs
- * little. A convolution whose result is added to a transposed value was 1.44 times as far off, and takes 0.84
- * of the time with a copy of that value. */
-static const double FAR_LONG = 1.3, LONG_NS = 50000;
+/* The same where a kernel takes longer by LONG_NS. A convolution whose result is added to a transposed value
+ * was 1.44 times as far off, and takes 0.84 of the time with a copy of that value. */
+static const double FAR_LONG = 1.3;
+static const double LONG_NS = 50000; /* to make loops for trial costs little where so much is lost */
 /* The same where values are tried though none promises anything: what a kernel loses then is not told from
  * the graph, such as lanes. Of the workloads and 120 random graphs of 20 to 200 operations, 2 in its place
  * changes seven, to 0.89 to 1.00 of the time (Zen 4, one thread), but the passes take 3 to 10 % longer;
