@@ -80,12 +80,23 @@ static void count_uses(streamer *p) {
 
 /* Is the value in memory, and does it pay to compute the product in as many iterations as its first axis has
  * indices? */
-static bool may_end(streamer *p, const pass_contraction *c, ir_ref end) {
-  const ir_graph *g = p->search.g;
+static bool may_end(streamer *p, ir_ref end) {
+  ir_graph *g = p->search.g;
+  ir_ref product = p->search.begin;
   int64_t bytes = bytes_of(g, end), count;
-  return batch_stream_in_memory(&p->search, end, false) && bytes && bytes <= bytes_of(g, c->sum) / 2 &&
+  return batch_stream_in_memory(&p->search, end, false) && bytes && bytes <= bytes_of(g, product) / 2 &&
          ir_rank(g, end) > 0 && ir_is_const(g, ir_dim(g, end, 0), &count) && count >= MIN_ELEMENTS &&
-         count <= MAX_ELEMENTS && pass_contraction_size(c, UINT32_MAX) / count / MIN_WORK >= p->bytes;
+         count <= MAX_ELEMENTS &&
+         pass_elements(g, ir_src(g, product, 0)) / (double)count / MIN_WORK >= (double)p->bytes;
+}
+
+/* Is the region's first value a contraction that reuses its operands? *known: -1 before that has been found
+ * out, which takes longer than to find out that a value may be an end. */
+static bool is_product(streamer *p, int *known) {
+  pass_contraction c;
+  if (*known < 0)
+    *known = pass_contraction_of(p->search.g, p->search.begin, &c) && pass_contraction_reuses(&c);
+  return *known > 0;
 }
 
 static bool add_region(streamer *p, ir_ref end) {
@@ -108,10 +119,11 @@ static bool depends(const batch_stream_search *s, ir_ref node) {
 
 /* Adds the region that begins with the product at that place of the list, if there is one. An end comes no
  * earlier than the last use of every node before it that depends on the product. */
-static bool find_region(streamer *p, size_t place, const pass_contraction *c) {
+static bool find_region(streamer *p, size_t place) {
   batch_stream_search *s = &p->search;
   size_t stop = p->count - place < MAX_STEPS ? p->count : place + MAX_STEPS;
   ir_ref latest = 0;
+  int known = -1;
   s->walk++;
   s->begin = p->live[place];
   for (int tries = 0; place < stop && tries < MAX_TRIES; place++) {
@@ -119,7 +131,8 @@ static bool find_region(streamer *p, size_t place, const pass_contraction *c) {
     if (!depends(s, node)) continue;
     if (!ir_shape(s->g, node)) return false;
     s->uses.walk[node] = s->walk;
-    if (node != s->begin && latest <= node && may_end(p, c, node)) {
+    if (node != s->begin && latest <= node && may_end(p, node)) {
+      if (!is_product(p, &known)) return false;
       if (add_region(p, node)) return true;
       tries++;
     }
@@ -130,14 +143,9 @@ static bool find_region(streamer *p, size_t place, const pass_contraction *c) {
 
 static void find_regions(streamer *p) {
   ir_graph *g = p->search.g;
-  pass_contraction c;
   ir_ref end = 0;
-  for (size_t i = 0; i < p->count && !g->error->status; i++) {
-    if (p->live[i] <= end || !is_large(g, p->live[i], p->bytes) || !pass_contraction_of(g, p->live[i], &c) ||
-        !pass_contraction_reuses(&c))
-      continue;
-    if (find_region(p, i, &c)) end = p->search.end;
-  }
+  for (size_t i = 0; i < p->count && !g->error->status; i++)
+    if (p->live[i] > end && is_large(g, p->live[i], p->bytes) && find_region(p, i)) end = p->search.end;
 }
 
 /* making */

@@ -162,6 +162,9 @@ static bool halve_quotient(pass_build *b, pass_linear *in, uint32_t t) {
 
 /* one step of any kind */
 bool pass_recombine(pass_build *b, pass_linear *in) {
+  uint8_t holds = 0;
+  for (uint32_t i = 0; i < in->count; i++) holds |= ir_get(b->g, in->term[i].atom)->holds;
+  if (!(holds & IR_HOLDS_DIVISION)) return false;
   for (uint32_t i = 0; i < in->count; i++)
     if (pass_combine_exact_quotients(b, in, i)) return true;
   if (pass_budget_exhausted(b->g)) return false;

@@ -125,3 +125,15 @@ graph @g(%a: i32[8,30,35], %b: i32[35,12]) {
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' repeated.vf | grep -c '^  stored'
 ? 1
 0
+
+== a transposed value that a convolution adds is stored, though that is less of so long a kernel
+<<< added.vf
+graph @g(%x: bf16[1,144,56,56], %w: bf16[24,144,1,1], %s: bf16[1,24,56,56]) {
+  %t = permute %s order=[0,1,3,2]
+  %z = conv %x, %w
+  %y = add %z, %t
+  return %y
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' added.vf | grep '^  stored  permute'
+  stored  permute bf16[1,24,56,56]: [..] ms, against [..] ms fused, both predicted
