@@ -191,6 +191,8 @@ ir_ref op_conv(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_
   if (!op_conv_channels(g, &c, in, out, out)) return op_compose_end(g, c.who, 0);
   op_conv_widen(g, &c);
   bool filtered = g->relaxed && op_conv_is_winograd(g, &c);
-  ir_ref y = filtered ? op_conv_winograd(g, &c) : op_conv_correlate(g, &c);
+  ir_ref y = filtered                 ? op_conv_winograd(g, &c)
+             : op_conv_is_taps(g, &c) ? op_conv_taps(g, &c)
+                                      : op_conv_correlate(g, &c);
   return op_compose_end(g, c.who, op_conv_finish(g, &c, y));
 }

@@ -27,6 +27,10 @@ ir_ref op_conv_correlate(ir_graph *g, const op_convolution *c);
 /* winograd.c: the same where op_conv_is_winograd, in fewer multiplications and with a larger error. */
 bool op_conv_is_winograd(ir_graph *g, const op_convolution *c);
 ir_ref op_conv_winograd(ir_graph *g, const op_convolution *c);
+/* conv_taps.c: the same where op_conv_is_taps, as a sum of products for each element of the window, none of
+ * them of padding. */
+bool op_conv_is_taps(ir_graph *g, const op_convolution *c);
+ir_ref op_conv_taps(ir_graph *g, const op_convolution *c);
 /* y with the bias, in the dtype of the result. */
 ir_ref op_conv_finish(ir_graph *g, const op_convolution *c, ir_ref y);
 

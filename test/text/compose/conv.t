@@ -98,6 +98,34 @@ never: i32[1,1,2] = [[[0, 321]]]
 $ viewfold dump --stage=index wide.vf | grep -c reduce
 2
 
+== windows that mostly see padding are a sum of products, one for each element of the weight
+<<< taps.vf
+graph @taps() {
+  %all = arange stop=6912 dtype=i32
+  %x = reshape %all shape=[2,48,9,8]
+  %first = shrink %all bounds=[[7,1303]]
+  %w = reshape %first shape=[3,48,3,3]
+  %last = shrink %all bounds=[[6048,6912]]
+  %u = reshape %last shape=[3,48,3,2]
+  %near = conv %x, %w padding=6 dilation=6
+  %padded = pad %x pads=[[0,0],[0,0],[6,6],[6,6]]
+  %same = conv %padded, %w dilation=6
+  %uneven = conv %x, %u padding=[[7,2],[3,6]] dilation=[4,7] stride=[2,1]
+  %around = pad %x pads=[[0,0],[0,0],[7,2],[3,6]]
+  %also = conv %around, %u dilation=[4,7] stride=[2,1]
+  %a = eq %near, %same
+  %b = eq %uneven, %also
+  %whole = all %a axes=[0,1,2,3]
+  %strided = all %b axes=[0,1,2,3]
+  return %whole, %strided
+}
+>>>
+$ viewfold run taps.vf
+whole: bool[] = true
+strided: bool[] = true
+$ viewfold dump --stage=index taps.vf | grep -c 'reduce add'
+17
+
 == transposed convolutions: each element adds a multiple of the weight to the result
 <<< transposed.vf
 graph @transposed(%x: i32[1,1,3], %w: i32[1,1,2], %p: i32[1,2,2], %q: i32[2,1,2], %b: i32[2]) {
