@@ -197,33 +197,70 @@ static void emit_node(cg_order *o, ir_ref ref) {
   cg_define(o, ref, unrolled);
 }
 
+/* The unroll lanes of the listed node, or of the store, that has most; NULL: none has any. */
+static const uint64_t *most_lanes(const cg_order *o, const ir_ref *list, size_t count, ir_ref store) {
+  const uint64_t *lanes = store ? cg_lanes(o->nest, store) : NULL;
+  for (size_t i = 0; i < count && !store; i++) {
+    const uint64_t *own = cg_lanes(o->nest, list[i]);
+    if (cg_unroll_count(o, own) > (lanes ? cg_unroll_count(o, lanes) : 1)) lanes = own;
+  }
+  return lanes;
+}
+
+/* Are the unroll lanes of a node, which are not all of these, among them, and is it something that products
+ * of these read: an element or a vector, or where it is? */
+static bool is_operand_of(const cg_order *o, ir_ref ref, const uint64_t *lanes) {
+  const uint64_t *own = cg_lanes(o->nest, ref);
+  for (int64_t l = -1; (l = cg_set_next(o->nest, own, l)) >= 0;)
+    if (cg_is_unroll(o, l) && !cg_set_has(lanes, (uint32_t)l)) return false;
+  return ir_op_of(o->g, ref) == IR_OP_LOAD || ir_dtype_of(o->g, ref) == IR_INDEX;
+}
+
+/* Is a listed node emitted at the current one of these lanes? A vector that not all of them tell apart is
+ * emitted once for the others; a single element each time, next to the product that reads it from memory. */
+static bool is_due(const cg_order *o, ir_ref ref, const uint64_t *lanes) {
+  const uint64_t *own = cg_lanes(o->nest, ref);
+  if (cg_unroll_count(o, own) == 1) return false;
+  if (o->nest->width[ref] == 1) return true;
+  for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;)
+    if (cg_is_unroll(o, l) && !cg_set_has(own, (uint32_t)l) && o->lane[l]) return false;
+  return true;
+}
+
+/* Can the nodes be emitted lane by lane, of these lanes? Those of fewer are what products of all read. */
+static bool are_by_lane(const cg_order *o, const ir_ref *list, size_t count, const uint64_t *lanes,
+                        ir_ref store) {
+  size_t unrolled = cg_unroll_count(o, lanes);
+  bool operands = false, products = true;
+  for (size_t i = 0; i < count; i++) {
+    size_t own = cg_unroll_count(o, cg_lanes(o->nest, list[i]));
+    if (o->values[list[i]] || ir_op_of(o->g, list[i]) == IR_OP_LOOP || ir_op_of(o->g, list[i]) == IR_OP_GET)
+      return false;
+    if (own == 1) continue;
+    if (!o->emits->lane || !o->emits->is_by_lane(o->emitter, list[i], unrolled, store)) return false;
+    if (own == unrolled) products &= ir_op_of(o->g, list[i]) == IR_OP_FMA;
+    else if (store || !is_operand_of(o, list[i], lanes)) return false;
+    else operands = true;
+  }
+  return products || !operands;
+}
+
 /* Emits the nodes, and a store if `store` is not 0, lane by lane: all for one combination of the unroll lanes
  * before those for the next one. False where some of them want to be emitted for all lanes at a time, or run
  * over other lanes than the others; nothing is emitted then. Nodes without unroll lanes come first. */
 static bool emit_by_lane(cg_order *o, const ir_ref *list, size_t count, ir_ref store) {
-  const uint64_t *lanes = store ? cg_lanes(o->nest, store) : NULL;
-  size_t unrolled = store ? cg_unroll_count(o, lanes) : 1;
-  for (size_t i = 0; i < count; i++) {
-    const uint64_t *own = cg_lanes(o->nest, list[i]);
-    if (o->values[list[i]] || ir_op_of(o->g, list[i]) == IR_OP_LOOP || ir_op_of(o->g, list[i]) == IR_OP_GET)
-      return false;
-    if (cg_unroll_count(o, own) == 1) continue;
-    if (!o->emits->lane || !o->emits->is_by_lane(o->emitter, list[i], store)) return false;
-    if (lanes && cg_unroll_count(o, own) != unrolled) return false;
-    unrolled = cg_unroll_count(o, own);
-    lanes = own;
-  }
-  if (!lanes) return false;
+  const uint64_t *lanes = most_lanes(o, list, count, store);
+  if (!lanes || !are_by_lane(o, list, count, lanes, store)) return false;
   for (size_t i = 0; i < count && !o->failed; i++) {
-    const uint64_t *own = cg_lanes(o->nest, list[i]);
-    void *values = cg_unroll_count(o, own) > 1 ? cg_array(o, unrolled) : NULL;
+    size_t own = cg_unroll_count(o, cg_lanes(o->nest, list[i]));
+    void *values = own > 1 ? cg_array(o, own) : NULL;
     if (values) cg_define(o, list[i], values);
     else emit_node(o, list[i]);
   }
   cg_first_lane(o, lanes);
   do {
     for (size_t i = 0; i < count && !o->failed; i++)
-      if (cg_unroll_count(o, cg_lanes(o->nest, list[i])) > 1) o->emits->lane(o->emitter, list[i]);
+      if (is_due(o, list[i], lanes)) o->emits->lane(o->emitter, list[i]);
     if (store && !o->failed) o->emits->store_lane(o->emitter, store);
     if (!store && !o->failed) o->emits->end_lane(o->emitter);
   } while (cg_next_lane(o, lanes) && !o->failed);
@@ -323,7 +360,7 @@ static bool emit_update(cg_order *o, ir_ref store, size_t first) {
   size_t unrolled = cg_unroll_count(o, cg_lanes(o->nest, store));
   bool apart = cg_unroll_count(o, cg_lanes(o->nest, ir_src(o->g, store, 1))) == unrolled;
   if (o->failed || !o->emits->store_lane || cg_local_of(o->g, store) >= 0 || unrolled == 1 || !apart ||
-      !o->emits->is_by_lane(o->emitter, store, store) || !updates_elements(o, store, first) ||
+      !o->emits->is_by_lane(o->emitter, store, unrolled, store) || !updates_elements(o, store, first) ||
       !emit_by_lane(o, o->list + first, o->list_count - first, store))
     return false;
   o->list_count = first;

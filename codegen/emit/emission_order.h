@@ -35,9 +35,10 @@ typedef struct cg_emits {
   /* Visits the operands of a node that is emitted from other operands than its sources; false: it is emitted
    * from its sources. NULL: all nodes are. */
   bool (*visit_operands)(void *emitter, ir_ref ref, void (*visit)(void *user, ir_ref operand), void *user);
-  /* Are a node's unrolled values better emitted one by one, each with those of the same lanes of other nodes?
-   * If `store` is not 0: can they be, and those of this store with them? NULL: no node's are. */
-  bool (*is_by_lane)(void *emitter, ir_ref ref, ir_ref store);
+  /* Are a node's unrolled values better emitted one by one, each with those of the same lanes of other nodes,
+   * of which the largest number is `unrolled`? If `store` is not 0: can they be, and those of this store with
+   * them? NULL: no node's are. */
+  bool (*is_by_lane)(void *emitter, ir_ref ref, size_t unrolled, ir_ref store);
   void (*after_lanes)(void *emitter, ir_ref ref); /* emits what comes after the values of all lanes */
   void (*lane)(void *emitter, ir_ref ref); /* emits the value of the current lanes, into the node's array */
   void (*end_lane)(void *emitter); /* where no store ends them: keeps what lanes load in the order of lanes */

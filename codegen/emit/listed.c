@@ -140,10 +140,10 @@ static bool is_read(const cg_order *o, ir_ref ref) {
 /* Is it a term of a sum, in several unrolled values, that is added to another term? A polynomial is none. */
 static bool continues_sum(const cg_order *o, ir_ref ref) {
   const ir_node *n = ir_get(o->g, ref);
+  size_t unrolled = cg_unroll_count(o, cg_lanes(o->nest, ref));
   return n->op == IR_OP_FMA && is_read(o, n->src[0]) && is_read(o, n->src[1]) &&
-         ir_op_of(o->g, n->src[2]) == IR_OP_FMA && !o->values[n->src[2]] &&
-         cg_unroll_count(o, cg_lanes(o->nest, ref)) > 1 &&
-         !(o->emits->is_by_lane && o->emits->is_by_lane(o->emitter, ref, 0));
+         ir_op_of(o->g, n->src[2]) == IR_OP_FMA && !o->values[n->src[2]] && unrolled > 1 &&
+         !(o->emits->is_by_lane && o->emits->is_by_lane(o->emitter, ref, unrolled, 0));
 }
 
 /* Vectors that the loads among those listed from `first` on read, and the sums of a term. */

@@ -110,11 +110,10 @@ void cg_emit_unrolled(void *emitter, ir_ref ref, void *out) {
   if (e->nest->freeze[ref]) unrolled[0] = frozen(e, unrolled[0]);
 }
 
-bool cg_is_by_lane(void *emitter, ir_ref ref, ir_ref store) {
+bool cg_is_by_lane(void *emitter, ir_ref ref, size_t unrolled, ir_ref store) {
   cg_emitter *e = emitter;
   const ir_node *n = ir_get(e->g, ref);
   cg_tile t;
-  size_t unrolled = cg_unroll_count(&e->order, cg_lanes(e->nest, ref));
   if (ref == store) return cg_stores_by_lane(e, ref);
   if (!store && unrolled <= (size_t)e->target->registers) return false; /* all are held in registers */
   if (n->op == IR_OP_RARE || e->nest->freeze[ref]) return false;

@@ -132,7 +132,7 @@ LLVMValueRef cg_emit_prefix(cg_emitter *e, ir_ref ref);
 void cg_emit_kernel(cg_emitter *e);
 /* The callback `unrolled` of cg_emits: the LLVMValueRef of each unrolled value of a node. */
 void cg_emit_unrolled(void *emitter, ir_ref ref, void *unrolled);
-bool cg_is_by_lane(void *emitter, ir_ref ref, ir_ref store);
+bool cg_is_by_lane(void *emitter, ir_ref ref, size_t unrolled, ir_ref store);
 void cg_end_lane(void *emitter);
 void cg_after_lanes(void *emitter, ir_ref ref);
 void cg_emit_lane(void *emitter, ir_ref ref);

@@ -162,8 +162,8 @@ static ir_ref run_of_several(const reduction *r, ir_ref range, ir_ref body, ir_r
  * whose every iteration would end a loop with a branch that is not foreseen; otherwise 0. */
 static int64_t inner_terms(const reduction *r) {
   int64_t terms;
-  bool known =
-      r->range_count > 1 && ir_is_const(r->n->g, ir_src(r->n->g, r->ranges[r->range_count - 1], 0), &terms);
+  bool inside = r->range_count > 1 || (r->range_count && r->in_lanes && is_extremum(r->op)),
+       known = inside && ir_is_const(r->n->g, ir_src(r->n->g, r->ranges[r->range_count - 1], 0), &terms);
   bool few = known && !r->blocked && terms <= r->n->strategy->inner_terms;
   return few && terms * operations_of(r) <= MAX_INNER_OPERATIONS ? terms : 0;
 }
@@ -290,6 +290,35 @@ void reduce_width(const reduction *r, ir_ref body, int64_t most, int *lanes, int
   while (*lanes > 1 && *lanes > most) *lanes /= 2;
 }
 
+/* The lanes of one vector that has all terms of a row of a maximum or minimum, more than `lanes` of them,
+ * under a mask; 0: there is none. Their order does not matter. Windows that lie too far apart for lanes along
+ * them, as of pooling, have rows of few terms: 96 images of 147 x 147 in windows of 7 x 7 take 0.8 ms in
+ * place of 1.2 to 1.7, of 5 x 5 0.6 in place of 2.2 to 2.5 (Zen 4, one thread). A single row of 13 took 1.4
+ * times as long as in eight lanes and five more. */
+static int lanes_of_all(const reduction *r, const ir_ref *ranges, uint32_t count, int lanes) {
+  const loop_nest *n = r->n;
+  int64_t terms;
+  int bytes = ir_dtypes[ir_dtype_of(n->g, r->body)].bytes;
+  bool known = count > 1 && is_extremum(r->op) &&
+               ir_is_const(n->g, ir_src(n->g, ranges[count - 1], 0), &terms) && terms > lanes &&
+               terms < 2 * lanes;
+  bool masks = n->strategy->masks_stores && n->strategy->masks_stores(n->target, bytes);
+  return known && masks && 2 * lanes * bytes <= n->target->vector_bytes &&
+                 reduce_can_mask(r, ranges[count - 1])
+             ? 2 * lanes
+             : 0;
+}
+
+/* All terms of the last range in one vector of so many lanes, under a mask. */
+static ir_ref reduce_in_one(reduction *r, const ir_ref *ranges, uint32_t count, int lanes) {
+  ir_graph *g = r->n->g;
+  ir_ref lane = loop_fresh_range(r->n, ir_index(g, lanes)), extent = ir_src(g, ranges[count - 1], 0);
+  r->in_lanes = true;
+  ir_ref value = masked_steps(r, ranges, count - 1, lane, lanes, ir_index(g, 0), extent, ir_index(g, 1));
+  r->in_lanes = false;
+  return reduce_lanes(r, lane, IR_VECTOR, value);
+}
+
 /* Is it a sum of products over a window of several axes? */
 static bool is_window(const reduction *r, uint32_t count) {
   return count > 1 && r->op == IR_OP_ADD && pass_is_product(r->n->g, r->body);
@@ -356,6 +385,8 @@ ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
   int64_t most = terms > PASS_FEW_TERMS ? MAX_WINDOW_OPERATIONS : MAX_UNROLLED_OPERATIONS;
   if (terms && terms * operations_of(r) <= most) return reduce_written_out(r, ranges, count, terms);
   reduce_width(r, r->body, ir_bounds_of(r->n->g, ir_src(r->n->g, ranges[count - 1], 0)).hi, &lanes, &unroll);
+  int all = r->n->lanes_in_reduction && lanes > 1 ? lanes_of_all(r, ranges, count, lanes) : 0;
+  if (all) return reduce_in_one(r, ranges, count, all);
   if (r->n->lanes_in_reduction && lanes > 1) return reduce_in_lanes(r, ranges, count, lanes, unroll);
   return reduce_serially(r, ranges, count, 0, 0, 0, 0);
 }

@@ -88,3 +88,33 @@ void loop_widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   ir_ref ahead = loop_load_ahead(n->g, load, row * n->strategy->spilled_terms, IR_NO_STREAM);
   n->store = ahead ? pass_substitute(n->g, n->store, &load, &ahead, 1) : 0;
 }
+
+/* Is the term of a sum a product of two loads, with nothing computed of either? */
+static bool multiplies_loads(const ir_graph *g, ir_ref reduce) {
+  const ir_node *term = ir_get(g, ir_src(g, reduce, 0));
+  return loop_multiplies(g, reduce) && ir_op_of(g, term->src[0]) == IR_OP_LOAD &&
+         ir_op_of(g, term->src[1]) == IR_OP_LOAD;
+}
+
+bool loop_stream_rows(loop_nest *n, loop_axis *vector, loop_axis *row, ir_ref reduce) {
+  enum {
+    SUMS = 64,     /* vectors: 128 are 4 to 15 % faster, and twice the code: 0.27 s to compile */
+    MAX_ROWS = 16, /* of more, a register tile that reads the columns twice takes as long */
+    HELD = 16 /* L2 caches that one program has of the last: 8 and 9 MB take 1.1 times as long, 14 MB 0.9 */
+  };
+  int64_t apart, rows, columns;
+  ir_ref load = load_of_rows(n, vector, reduce, &apart);
+  if (!load || !multiplies_loads(n->g, reduce) || !ir_is_const(n->g, row->extent, &rows) ||
+      !ir_is_const(n->g, vector->extent, &columns) || rows < 1 || rows > MAX_ROWS)
+    return false;
+  int bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
+  int64_t all = ir_bounds_of(n->g, ir_src(n->g, ir_src(n->g, load, 0), 0)).lo, wide = SUMS / rows,
+          most = columns / blocks_of(n, vector, bytes) / vector->lanes, held = n->target->l3_bytes;
+  if (wide > most) wide = most;
+  if (held > HELD * n->target->l2_bytes) held = HELD * n->target->l2_bytes;
+  if (pass_times(all, bytes) <= held || rows * wide <= n->target->registers) return false;
+  ir_ref ahead = loop_load_ahead(n->g, load, apart * n->strategy->spilled_terms, IR_NO_STREAM);
+  n->store = ahead ? pass_substitute(n->g, n->store, &load, &ahead, 1) : 0;
+  vector->unroll = (int)wide, row->unroll = (int)rows;
+  return true;
+}

@@ -512,6 +512,10 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
     row->overlaps = repeatable && has_strides(n, row, loads, count);
     set_rows(n, &whole, row, rows_in_sets(n, row, loads, count, most_rows(&whole, columns)), columns);
   }
+  if (row && !panel && strides && is_box(n) && loop_stream_rows(n, vector, row, reduce)) {
+    move_columns_out(n, (uint32_t)(vector - n->axes), row, reduce, loads, count);
+    return n->store;
+  }
   bool once = row && ir_bounds_of(n->g, row->extent).hi <= row->unroll,
        fetches = row && (once || !fits_l1(&whole, columns));
   ir_ref ahead = fetches ? fetch_columns(n, vector, reduce, loads, count) : n->store;

@@ -98,3 +98,30 @@ split a0 1008
 split a0 1024
 split a0 800
 split a0 1024
+
+== of a few rows by columns that no cache holds all rows are done by columns in long pieces, vectors of which stay in registers for all rows; the terms are added in the same order
+<<< rows.vf
+graph @rows(%a: f32[16,250], %b: f32[250,1000]) {
+  %y = matmul %a, %b
+  return %y
+}
+graph @numbers() {
+  %i = iota axis=0 shape=[254000] dtype=f32
+  %p = sin %i
+  %a1 = shrink %p bounds=[[0,4000]]
+  %a = reshape %a1 shape=[16,250]
+  %b1 = shrink %p bounds=[[4000,254000]]
+  %b = reshape %b1 shape=[250,1000]
+  return %a, %b
+}
+>>>
+<<< few.sh
+viewfold dump --graph rows --target "triple=x86_64-unknown-linux-gnu features=+avx512f vector_bytes=64 registers=32 l2=65536 l3=$1" --stage=$2 rows.vf
+>>>
+$ for l3 in 524288 1048576; do sh few.sh $l3 loops | grep -o 'split a0.*split a1 [0-9]*' | head -1; done
+split a0 16; split a1 64; split a1 16
+split a0 4; split a1 64; split a1 16
+$ test $(sh few.sh 524288 asm | grep -c 'vfmadd.*1to16') -ge 512
+$ viewfold run --graph numbers --out a=a.npy --out b=b.npy rows.vf > made
+$ for l3 in 524288 1073741824; do viewfold run --graph rows --target "l2=65536 l3=$l3" --in a=a.npy --in b=b.npy --out y=$l3.npy rows.vf > ran; done
+$ cmp 524288.npy 1073741824.npy

@@ -235,3 +235,27 @@ if (<7)
 in 0..8 vector
 load p1[[..]+48)
 update
+
+== rows of windows that lie too far apart for lanes along these are one vector each, under a mask; all rows are written out
+<<< apart.vf
+graph @apart(%x: f32[2,21,35]) {
+  %y = max_pool %x kernel=[3,7] stride=[3,7]
+  return %y
+}
+>>>
+$ for b in 64 16; do viewfold dump --stage=loops --target "triple=x86_64-unknown-linux-gnu features=+avx512f,+avx512vl,+avx512bw vector_bytes=$b registers=32 masks=1" apart.vf | grep -oE 'in 0.*vector|load p1.*' | sed 's/p1[^ ]*//'; echo; done
+in 0..8 vector
+load  if (ridx10<7) : f32
+load  if (ridx10<7) : f32
+load  if (ridx10<7) : f32
+\
+in 0..4 vector
+load  : f32
+load  : f32
+load  : f32
+load  if (ridx10<3) : f32
+load  if (ridx10<3) : f32
+load  if (ridx10<3) : f32
+\
+$ viewfold check apart.vf
+check y: 70 elements, bit-equal
