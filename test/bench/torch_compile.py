@@ -2,7 +2,8 @@
 """torch.compile with viewfold against torch's own back end, inductor, and eager calls: time of a call and of compiling.
 
     python test/bench/torch_compile.py --package build/package [--threads 1] [--rounds 15] [--only resnet18,gpt2] [--train]
-                                       [--set small|large] [--minilm DIR] [--no-inductor] [--cpu] [--seed 0]
+                                       [--set small|large] [--minilm DIR] [--no-inductor] [--cpu] [--seed 0] [--log FILE]
+                                       [--no-float64]
 
 `small` are the models of torch_models.py, `large` those of the size that people run, and an addition of 16 numbers, which is
 what a call costs; --minilm: the folder with all-MiniLM-L6-v2 (docs/examples/minilm/), whose weights are else random. Each
@@ -21,7 +22,8 @@ than 1e-4, as where an input of a ReLU is within rounding of 0 and its slope the
 those of float64 but for convolutions and linear layers, which torch computes in float32; those of float64 whose layers' results
 are rounded to float32, once each, as sums without error would be; how far viewfold's are from float64's with SiLU in place of
 ReLU and means in place of maxima, whose slopes do not jump; and viewfold's in float64.
---seed: of weights and arguments.
+--seed: of weights and arguments. --no-float64: gradients are compared with eager ones alone. --log: rows are added to the
+file, too, each when it is known; a model whose process fails, or takes longer than 15 minutes, has none.
 """
 
 import argparse
@@ -32,11 +34,14 @@ import json
 import math
 import os
 import resource
+import select
 import shutil
+import signal
 import statistics
 import sys
 import tempfile
 import time
+import traceback
 
 import torch
 import torchvision
@@ -46,6 +51,8 @@ from torch.nn.utils.stateless import _reparametrize_module
 
 PRODUCTS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.ConvTranspose2d)
 TURN_SECONDS, GROUP_SECONDS, FAR = 0.02, 0.0005, 1e-4
+ROUNDS_SECONDS, LEAST_ROUNDS = 12, 5  # all turns of a model, where those of large ones would take minutes
+LIMIT_SECONDS = 900  # a process of one model
 
 
 class CachedGpt(nn.Module):
@@ -278,7 +285,7 @@ def compiling(options, back_end, make, caches):
 
 
 def measure(options, name, make, caches, seconds):
-    """The calls of one model: prints its row, and returns what the means need. seconds: of `compiling`, by back end."""
+    """The calls of one model: its row, and what the means need. seconds: of `compiling`, by back end."""
     clock = time.process_time if options.cpu else time.perf_counter
     with torch.set_grad_enabled(options.train):
         back_ends, _, vt = ready(options, caches, ["eager", *seconds])
@@ -292,11 +299,14 @@ def measure(options, name, make, caches, seconds):
         for k, run in runs.items():
             made = run()
             results[k] = [g if g is None else g.clone() for g in made] if options.train else [first(made)]
-        for _ in range(options.rounds):
-            for k, run in runs.items():
-                times[k].append(turn(run, clock))
-        difference = (differences(results["viewfold"], results["eager"], back_ends["viewfold"], model, arguments)
-                      if options.train else f"{worst(results['viewfold'], results['eager']):.1e}")
+        end = time.monotonic() + ROUNDS_SECONDS
+        for n in range(options.rounds):
+            if n < LEAST_ROUNDS or time.monotonic() < end:
+                for k, run in runs.items():
+                    times[k].append(turn(run, clock))
+        difference = f"{worst(results['viewfold'], results['eager']):.1e}"
+        if options.train and not options.no_float64:
+            difference = differences(results["viewfold"], results["eager"], back_ends["viewfold"], model, arguments)
     of_turns = statistics.median if options.cpu else min
     ms = {k: of_turns(v) for k, v in times.items()}
     ratios = {k: ms[k] / ms["viewfold"] for k in times if k != "viewfold"}
@@ -304,25 +314,75 @@ def measure(options, name, make, caches, seconds):
     if others:
         ratios["compiling"] = others / first_call
     eager = sorted({e[0].removesuffix(".default") for r in vt.explain() for e in r.eager})
-    print(f"{name:26}{ms['eager']:9.4f}{ms.get('inductor', 0):9.4f}{ms['viewfold']:9.4f}{ratios.get('inductor', 0):6.2f}"
-          f"{others:9.1f}{first_call:7.2f}{own:7.2f}{ratios.get('compiling', 0):6.1f}"
-          f"   {difference}   {eager or ''}", flush=True)
-    return ratios
+    row = (f"{name:26}{ms['eager']:9.4f}{ms.get('inductor', 0):9.4f}{ms['viewfold']:9.4f}{ratios.get('inductor', 0):6.2f}"
+           f"{others:9.1f}{first_call:7.2f}{own:7.2f}{ratios.get('compiling', 0):6.1f}   {difference}   {eager or ''}")
+    return row, ratios
 
 
-def in_a_process(function):
-    """What the function returns, in a process of its own; None where that ends otherwise."""
+def in_a_process(function, seconds=None):
+    """What the function returns, in a process of its own; None where that ends otherwise, or takes longer than seconds."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
-        os.write(write, json.dumps(function()).encode())
+        try:
+            os.setpgid(0, 0)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.write(write, json.dumps(function()).encode())
+        except BaseException:
+            traceback.print_exc()
         sys.stdout.flush()
         os._exit(0)
     os.close(write)
-    with os.fdopen(read, "rb") as pipe:
-        made = pipe.read()
-    os.waitpid(child, 0)
+    end, made = time.monotonic() + (seconds or math.inf), b""
+    try:
+        with os.fdopen(read, "rb", 0) as pipe:
+            while select.select([pipe], [], [], min(max(end - time.monotonic(), 0), 1e6))[0] and (part := pipe.read(4096)):
+                made += part
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)  # and the compilers that it has started
+        os.waitpid(child, 0)
     return json.loads(made) if made else None
+
+
+def say(options, text):
+    """On standard output and in the log."""
+    print(text, flush=True)
+    if options.log:
+        with open(options.log, "a") as f:
+            f.write(text + "\n")
+
+
+def means(found):
+    return "geometric means of what others take of viewfold's time: " + ", ".join(
+        f"{k} {geometric(v):.2f} (least {min(v):.2f} of {len(v)})" for k, v in found.items())
+
+
+def run(options, models, names, caches):
+    """Of each model a row, and the means at the end, or where a signal ends the run."""
+    def add():
+        with torch.set_grad_enabled(options.train):
+            ready(options, caches + "/now", names)
+
+    in_a_process(add)
+    shutil.copytree(caches + "/now", caches + "/first")
+    found, begin, failed = {}, time.monotonic(), []
+    try:
+        for name, make in models.items():
+            if not any(o in name for o in options.only.split(",")):
+                continue
+            shutil.rmtree(caches + "/now")
+            shutil.copytree(caches + "/first", caches + "/now")
+            seconds = {k: in_a_process(lambda k=k: compiling(options, k, make, caches + "/now"), LIMIT_SECONDS) for k in names}
+            made = in_a_process(lambda: measure(options, name, make, caches + "/now", seconds),
+                                LIMIT_SECONDS) if all(seconds.values()) else None
+            say(options, made[0] if made else f"{name:26} failed" + "".join(f", {k}" for k, v in seconds.items() if not v))
+            if not made:
+                failed.append(name)
+            for k, r in (made[1] if made else {}).items():
+                found.setdefault(k, []).append(r)
+    finally:
+        say(options, f"{means(found)}; failed: {', '.join(failed) or 'none'}; {time.monotonic() - begin:.0f} s")
 
 
 def main():
@@ -337,38 +397,21 @@ def main():
     parser.add_argument("--train", action="store_true")
     parser.add_argument("--no-inductor", action="store_true")
     parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--log", default="")
+    parser.add_argument("--no-float64", action="store_true")
     options = parser.parse_args()
     if options.set == "large":
         models = large(options)
     else:
         from torch_models import MODELS as models
     import torch._inductor.compile_fx  # noqa: F401
-    folder = tempfile.TemporaryDirectory()
-
-    print("                                  time of a call, ms      inductor     compiling, s   viewfold's    inductor   difference,\n"
-          "model                         eager inductor viewfold / viewfold  inductor viewfold  part / viewfold   in torch")
-    found, caches = {}, folder.name
-    names = ["viewfold"] + ["inductor"] * (not options.no_inductor)
-
-    def add():
-        with torch.set_grad_enabled(options.train):
-            ready(options, caches + "/now", names)
-
-    in_a_process(add)
-    shutil.copytree(caches + "/now", caches + "/first")
-    for name, make in models.items():
-        if not any(o in name for o in options.only.split(",")):
-            continue
-        shutil.rmtree(caches + "/now")
-        shutil.copytree(caches + "/first", caches + "/now")
-        seconds = {k: in_a_process(lambda k=k: compiling(options, k, make, caches + "/now")) for k in names}
-        ratios = in_a_process(lambda: measure(options, name, make, caches + "/now", seconds)) if all(seconds.values()) else None
-        if ratios is None:
-            print(f"{name:26} failed", flush=True)
-        for k, r in (ratios or {}).items():
-            found.setdefault(k, []).append(r)
-    print("geometric means of what others take of viewfold's time: " +
-          ", ".join(f"{k} {geometric(v):.2f} (least {min(v):.2f} of {len(v)})" for k, v in found.items()))
+    say(options, f"{options.set}, {'training' if options.train else 'inference'}, {options.threads} threads, "
+        f"{'processor time, medians' if options.cpu else 'least'} of {options.rounds} turns, torch {torch.__version__}\n"
+        "                                  time of a call, ms      inductor     compiling, s   viewfold's    inductor   difference,\n"
+        "model                         eager inductor viewfold / viewfold  inductor viewfold  part / viewfold   in torch")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    with tempfile.TemporaryDirectory() as caches:
+        run(options, models, ["viewfold"] + ["inductor"] * (not options.no_inductor), caches)
 
 
 if __name__ == "__main__":

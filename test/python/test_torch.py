@@ -302,6 +302,7 @@ class Compiled(Case):
                  "parts of arguments": lambda x: F.linear(x[:, 1:], x[:2, :3]), "medians": lambda x: x.median(0).values,
                  "roots of sizes": lambda x: x * x.shape[0]**0.5, "sizes as numbers": lambda x: torch.where(x > 0, x.shape[0], x),
                  "places": lambda x: (torch.arange(x.shape[0] * 2) % x.shape[0]).clamp(max=x.shape[0] - 2) + x.shape[0],
+                 "groups": lambda x: F.group_norm(x @ torch.ones(4, 4).triu(), 1, torch.ones(4), torch.zeros(4)),
                  "rolled": lambda x: x.roll((-2, 1, 7), (0, 1, 0)) + x.roll(3),
                  "attention": lambda x: F.scaled_dot_product_attention(x[None, None], x[None, None], x[None, None], is_causal=True)}
         for name, f in calls.items():
@@ -316,6 +317,10 @@ class Compiled(Case):
         step = self.compiled(lambda x: x.unfold(0, 2, 1), dynamic=True)
         for x in _tensors((5,), (7,)):
             self.same(step(x), x.unfold(0, 2, 1))
+        self.assertEqual(len(self.vt.explain()[-1].programs), 1)
+        step = self.compiled(lambda x: x.t().exp().as_strided((3, 2), (2, 1)), dynamic=True)
+        for x in _tensors((5, 7), (7, 6)):
+            self.same(step(x), x.t().exp().as_strided((3, 2), (2, 1)))
         report = self.vt.explain()[-1]
         self.assertEqual(len(report.programs), 2)
         self.assertIn("a program for each size, for aten.as_strided.default: as_strided of an array that is not contiguous", str(report))
@@ -518,6 +523,23 @@ class Compiled(Case):
         for n in (3, 5, 8):
             x, = _tensors((n,))
             self.same(step(x), f(x))
+
+    def test_optimizers(self):
+        """Steps of optimizers, which dynamo writes with products and sums in one operation."""
+        for make in (torch.optim.Adam, torch.optim.SGD):
+            first, made = _tensors((3, 4), (3, 4)), []
+            for compiled in (self.compiled, lambda f: f):
+                given = [nn.Parameter(p.clone()) for p in first]
+                optimizer = make(given, lr=0.1)
+                step = compiled(optimizer.step)
+                for _ in range(3):
+                    sum(p.cos().sum() for p in given).backward()
+                    step()
+                    optimizer.zero_grad()
+                made.append(given)
+            for have, want in zip(*made):
+                self.same(have, want, 1e-5)
+            self.assertEqual([e for r in self.vt.explain() for e in r.eager], [])
 
     def test_norms(self):
         """With and without their weights, by the statistics of the batch and by given ones, which change."""

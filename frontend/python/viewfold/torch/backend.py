@@ -70,6 +70,7 @@ class Compiled:
         self.by_sizes: dict[Any, Callable[[Any], Any]] = {}
         self.instead: Callable[[Any], Any] | None = None  # where a call finds out that something cannot be taken
         self.program: Program | None = None
+        self.always: Program | None = None  # the one of each call, where neither sizes nor weights can be others
         self.begun: Program | None = None  # which compiles, until the first call needs it
         self.varies = any(isinstance(s, VARYING) for n in placeholders(module) for s in (
             value(n).shape if isinstance(value(n), torch.Tensor) else [value(n)]))
@@ -122,6 +123,8 @@ class Compiled:
         return False
 
     def __call__(self, arguments: Any) -> Any:
+        if self.always is not None:
+            return self.always(arguments)
         if self.instead is None:
             try:
                 function = self._of(arguments)
@@ -141,6 +144,7 @@ class Compiled:
         if self.begun is not None:
             self.program, self.begun = self._compiled(self.begun), None
         if self.program is not None and self.program.recording.symbols.fit(arguments):
+            self.always = self.program if self.program.plan is not None and not self.constants else None
             return self.program
         return self._of_sizes(arguments)
 

@@ -6,7 +6,7 @@ import operator
 import os
 import threading
 from array import array
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 import torch
 from torch import fx
@@ -17,7 +17,7 @@ from .._array import Array, apply
 from .._creation import from_dlpack
 from .._dtypes import bool_, int64
 from .._sizes import Size, text_list
-from .layout import Given, Part, Result, View, is_alias_of, lies_within, memory_order, shares, size_of
+from .layout import Given, Part, Result, View, empty_strided, is_alias_of, lies_within, memory_order, shares, size_of
 from .rows.call import Call, Unsupported, dtype_of
 from .rows.table import row_of
 from .symbols import SCALARS, VARYING, Symbols, number_of
@@ -29,6 +29,14 @@ class CannotTake(Exception):
     def __init__(self, node: fx.Node, reason: str) -> None:
         super().__init__(f"{node.target}: {reason}")
         self.node, self.reason = node, reason
+
+
+class _Plan(NamedTuple):
+    """A call whose sizes are numbers. made: shape, strides and dtype of what the program writes; returned: what gives each
+    result, of the arguments and of what is written; None: results are what is written."""
+
+    made: list[tuple[tuple[int, ...], tuple[int, ...], torch.dtype]]
+    returned: list[Callable[[Any, list[torch.Tensor]], Any]] | None
 
 
 class Recording:
@@ -93,7 +101,7 @@ class Program:
         self.layouts = array("q")  # of the inputs: rank, sizes, strides; -1 for what varies
         self.layout: Any = None  # those, once compiled
         self.others: Program | None = None  # for arguments that lie in another way
-        self.plain: list[Any] | None = None  # shape, strides and dtype of results, where all is known before a call
+        self.plan: _Plan | None = None  # where all but addresses is known before a call
         self.inputs: list[int] = []  # numbers of the arguments that runs are given
         self.copied: list[int] = []  # places among these of parts of arrays, whose sizes vary
         self.outputs: list[Result] = []
@@ -282,6 +290,8 @@ class Program:
         with self.lock:
             if self.outputs and self.layout is None:
                 self._finish()
+            elif self.plan is None:
+                self.plan = self._plan()
         return self
 
     def _finish(self) -> None:
@@ -294,9 +304,27 @@ class Program:
                 self.program = self.graph.compile()
         except Exception as e:
             raise CannotTake(next(n for n in self.module.graph.nodes if n.op == "output"), str(e)) from e
-        if not self.recording.draws_numbers and not self.recording.symbols.sources and self.returned == self.outputs:
-            self.plain = [(*r.fixed, r.dtype) for r in self.outputs if r.fixed is not None]
+        self.plan = self._plan()
         self.layout = self.layouts.tobytes()
+
+    def _plan(self) -> "_Plan | None":
+        if self.recording.draws_numbers or self.recording.symbols.sources or self.copied:
+            return None
+        made = [(*r.fixed, r.dtype) for r in self.outputs if r.fixed is not None]
+        return _Plan(made, None if self.returned == self.outputs else [self._returns(r) for r in self.returned])
+
+    def _returns(self, r: Any) -> Callable[[Any, list[torch.Tensor]], Any]:
+        """How a result whose sizes are numbers comes of the arguments of a call and of what the program has written."""
+        if isinstance(r, Result):
+            place = self.outputs.index(r)
+            return lambda arguments, made: made[place]
+        if isinstance(r, Part):
+            return lambda arguments, made: r.of(made[r.number], {})
+        if isinstance(r, View):
+            return lambda arguments, made: r.of(arguments[r.number], {})
+        if isinstance(r, Given):
+            return lambda arguments, made: arguments[r.number]
+        return lambda arguments, made: r
 
     def _otherwise(self, arguments: Any) -> list[Any]:
         """What arguments give that do not lie as those that this is compiled for, or whose addresses are not aligned."""
@@ -318,11 +346,11 @@ class Program:
 
     def __call__(self, arguments: Any) -> list[Any]:
         inputs = [arguments[n] for n in self.inputs]
-        if self.plain is not None:
-            made = [torch.empty_strided(shape, strides, dtype=dtype) for shape, strides, dtype in self.plain]
-            if _native.run_into(self.program, inputs, (), made, self.layout) is None:
-                return made
-            return self._otherwise(arguments)
+        if self.plan is not None:
+            made = [empty_strided(shape, strides, dtype) for shape, strides, dtype in self.plan.made]
+            if made and _native.run_into(self.program, inputs, (), made, self.layout) is not None:
+                return self._otherwise(arguments)
+            return made if self.plan.returned is None else [r(arguments, made) for r in self.plan.returned]
         for place in self.copied:
             inputs[place] = inputs[place].contiguous()
         if self.recording.draws_numbers:

@@ -9,6 +9,7 @@ import torch
 
 from ..._array import Array, apply
 from ..._creation import full as filled
+from ..._dtypes import float32
 from ..._truncated import quotient, remainder as truncated_remainder
 from .call import Call, Unsupported, array, broadcast, cast
 
@@ -59,6 +60,13 @@ def _wrapped(x: Any, dtype: Any) -> Any:
 def rsub(call: Call, a: Any, b: Any, alpha: Any = 1) -> Any:
     a, b = cast(a, call.dtype), cast(b, call.dtype)
     return apply("sub", (b, apply("mul", (a, alpha)) if alpha != 1 else a))
+
+
+def product_and_sum(call: Call, a: Any, b: Any, c: Any) -> Any:
+    """a * b + c, the product of float32 and float64 rounded, too; dynamo writes lerp and addcdiv of optimizers so."""
+    d = call.dtype
+    wide = float32 if d.name in ("float16", "bfloat16") else d
+    return cast(apply("add", (apply("mul", (cast(a, wide), cast(b, wide))), cast(c, wide))), d)
 
 
 def compare(name: str) -> Row:

@@ -41,6 +41,7 @@ ROWS = {
     "hypot.default": elementwise.hypot,
     "copysign.Tensor": elementwise.copysign,
     "copysign.Scalar": elementwise.copysign,
+    "prims.fma.default": elementwise.product_and_sum,
     "bitwise_and.Tensor": binary("and"),
     "bitwise_and.Scalar": binary("and"),
     "bitwise_or.Tensor": binary("or"),

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+
 from ..._array import Array, apply
 from ..._creation import arange
 from ..._dtypes import int64
@@ -158,22 +161,35 @@ def positions(call: Call, sizes: Any, strides: Any, offset: Any) -> Array:
     made: Any = None
     for axis, (size, step) in enumerate(zip(sizes, strides)):
         shape = [size if a == axis else 1 for a in range(len(sizes))]
-        along = apply("reshape", (arange(size, dtype="int64") * step,), "shape=" + text_list(shape))
+        along = apply("mul", (arange(size, dtype="int64"), cast(step, int64)))
+        along = apply("reshape", (along,), "shape=" + text_list(shape))
         made = along if made is None else apply("add", (made, along))
     if made is None:
         made = array(0, call.recording.int64)
-    return broadcast(apply("add", (made, offset or 0)), list(sizes))
+    return broadcast(apply("add", (made, cast(offset or 0, int64))), list(sizes))
 
 
 def _storage(call: Call, x: Array) -> Array:
-    fake = call.fakes[0]
-    if not fake.is_contiguous() or any(isinstance(s, Size) for s in x.shape):
+    if not call.fakes[0].is_contiguous():
         raise Unsupported("as_strided of an array that is not contiguous")
-    return apply("reshape", (x,), f"shape=[{math.prod(x.shape)}]")
+    return apply("reshape", (x,), "shape=" + text_list([math.prod(x.shape)]))
+
+
+def _has_all(view: torch.Tensor, of: torch.Tensor) -> bool:
+    """Has a view of a contiguous tensor its elements in their order, in each run?"""
+    dense, offset = 1, view.storage_offset()
+    for size, step in zip(reversed(view.shape), reversed(view.stride())):
+        if not statically_known_true(step == dense):
+            return False
+        dense = dense * size
+    return statically_known_true(dense == of.numel()) and statically_known_true(offset == of.storage_offset())
 
 
 def as_strided(call: Call, x: Array, sizes: Any, strides: Any, offset: Any = None) -> Array:
-    return apply("gather", (_storage(call, x), positions(call, sizes, strides, offset)), "axis=0")
+    stored = _storage(call, x)
+    if _has_all(call.want, call.fakes[0]):
+        return apply("reshape", (stored,), "shape=" + text_list(sizes))
+    return apply("gather", (stored, positions(call, sizes, strides, offset)), "axis=0")
 
 
 def as_strided_scatter(call: Call, x: Array, source: Array, sizes: Any, strides: Any, offset: Any = None) -> Array:
