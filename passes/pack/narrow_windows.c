@@ -146,7 +146,7 @@ ir_ref pack_window_words(const pass_contraction *c, ir_ref value, int64_t shift,
   worded at, above;
   if (!find_chain(g, value, &k) || !find_axis(g, &k, parts, axis, &at)) return 0;
   ir_ref x = shift ? ir_binary(g, IR_OP_SUB, k.below, ir_int(g, c->dtype, shift)) : k.below;
-  x = x ? pack_words_along(g, x, at.axis, at.size, parts) : 0;
+  x = x ? pack_words_along(g, x, at.axis, at.size, parts, false) : 0;
   x = x ? ir_unary(g, IR_OP_STORED, x) : 0;
   for (uint32_t i = 0; i < k.count && x; i++, at = above) {
     above = at;
