@@ -271,8 +271,9 @@ LLVMValueRef cg_fma2(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef
   for (int low = 0; low < 2; low++) {
     LLVMValueRef x = low ? LLVMBuildShl(e->b, a, half, "") : LLVMBuildAnd(e->b, a, upper, ""),
                  y = low ? LLVMBuildShl(e->b, b, half, "") : LLVMBuildAnd(e->b, b, upper, "");
-    c = cg_unrounded_fma(e, width, LLVMBuildBitCast(e->b, x, type, ""), LLVMBuildBitCast(e->b, y, type, ""),
-                         c);
+    x = LLVMBuildBitCast(e->b, x, type, ""), y = LLVMBuildBitCast(e->b, y, type, "");
+    c = e->target->has_fma ? cg_unrounded_fma(e, width, x, y, c) /* products are exact but for their range */
+                           : LLVMBuildFAdd(e->b, LLVMBuildFMul(e->b, x, y, ""), c, "");
   }
   return c;
 }

@@ -3,7 +3,11 @@
  * Where both operands of a contraction hold bf16, two consecutive terms fit in a word of 32 bits, and FMA2 of
  * two words adds both products to a sum, each with a rounding of its own, the first term first: the order and
  * the roundings of the sum of fma(a, b, 0) of f32, whose products are exact. What the instructions do
- * otherwise is to take subnormal operands and sums as zeros; that is why the graph has to allow it. */
+ * otherwise is to take subnormal operands and sums as zeros; that is why the graph has to allow it.
+ *
+ * Over one axis the sum is the same, so that it has pairs where there is the instruction. Over several, as in
+ * a convolution, two terms of the axis with the words stand together that were apart: there every processor
+ * has pairs, so that they all add in one order. */
 #include "pack.h"
 
 enum {
@@ -28,15 +32,25 @@ ir_ref pack_bf16_bits(ir_graph *g, ir_ref x) {
   return ir_binary(g, IR_OP_SHR, ir_bitcast(g, x, IR_U32), ir_int(g, IR_U32, 16));
 }
 
-ir_ref pack_bf16_pairs(const pass_contraction *c) {
+ir_ref pack_bf16_pairs(const pass_contraction *c, bool one_instruction) {
   ir_graph *g = c->g;
   uint32_t axis;
-  if (c->dtype != IR_F32 || c->term != IR_OP_FMA || c->rank == IR_MAX_RANK ||
-      !holds_bf16(g, c->operand[0].value, 0) || !holds_bf16(g, c->operand[1].value, 0) ||
-      !pack_longest_axis(c, MIN_TERMS, &axis) || pass_contraction_size(c, c->reduced) != c->size[axis])
+  if (c->dtype != IR_F32 || (c->term != IR_OP_FMA && c->term != IR_OP_MUL) || c->rank == IR_MAX_RANK ||
+      !pack_longest_axis(c, MIN_TERMS, &axis))
     return c->sum;
+  if (!one_instruction && pass_contraction_size(c, c->reduced) == c->size[axis]) return c->sum;
+  bool window[2];
+  for (int i = 0; i < 2; i++) {
+    const pass_operand *o = &c->operand[i];
+    window[i] = pack_is_window(c, o);
+    if (!holds_bf16(g, o->value, 0) || (window[i] && !pack_has_window_words(c, o->value, axis, 2)))
+      return c->sum;
+  }
   pass_contraction pairs = *c;
   pairs.term = IR_OP_FMA2;
-  ir_ref a = pack_words(c, &c->operand[0], axis, 2), b = pack_words(c, &c->operand[1], axis, 2);
-  return a && b ? pack_sum(c, pack_product(&pairs, a, b), c->reduced) : 0;
+  ir_ref words[2];
+  for (int i = 0; i < 2; i++)
+    words[i] = window[i] ? pack_window_words(c, c->operand[i].value, 0, axis, 2)
+                         : pack_words(c, &c->operand[i], axis, 2);
+  return words[0] && words[1] ? pack_sum(c, pack_product(&pairs, words[0], words[1]), c->reduced) : 0;
 }

@@ -127,8 +127,7 @@ static ir_ref packed_wide(packer *p, const pack_choice *k) {
 static bool reads_narrow(packer *p, const pass_contraction *c) {
   return p->strategy->panel_columns && pass_contraction_size(c, UINT32_MAX) >= MIN_PAIRED &&
          least_reuse(c) >= PASS_REUSE_GATHERED &&
-         (ir_is_float(c->dtype) ? p->g->relaxed && p->target->has_fma2
-                                : p->target->has_dot2 || p->target->has_dot4) &&
+         (ir_is_float(c->dtype) ? p->g->relaxed : p->target->has_dot2 || p->target->has_dot4) &&
          pass_contraction_reuses(c);
 }
 
@@ -136,11 +135,13 @@ static bool reads_narrow(packer *p, const pass_contraction *c) {
 static ir_ref narrowed(packer *p, const pass_contraction *c, ir_ref *more) {
   bool constant[2];
   ir_ref made = c->sum;
-  bool windows = pack_is_window(c, &c->operand[0]) || pack_is_window(c, &c->operand[1]);
-  if (ir_is_float(c->dtype)) return windows ? made : pack_bf16_pairs(c);
+  if (ir_is_float(c->dtype)) return pack_bf16_pairs(c, p->target->has_fma2);
   for (int i = 0; i < 2 && p->target->has_dot4; i++) constant[i] = copies_once(p, c, &c->operand[i]);
   if (p->target->has_dot4) made = pack_quads(c, constant, more);
-  return made == c->sum && p->target->has_dot2 && !windows ? pack_pairs(c) : made;
+  return made == c->sum && p->target->has_dot2 && !pack_is_window(c, &c->operand[0]) &&
+                 !pack_is_window(c, &c->operand[1])
+             ? pack_pairs(c)
+             : made;
 }
 
 static ir_ref packed(packer *p, ir_ref sum) {
