@@ -182,9 +182,9 @@ tx_value tx_fma2(tx_emitter *e, tx_value a, tx_value b, tx_value c) {
   for (int low = 0; low < 2; low++) {
     tx_value half[2];
     for (int i = 0; i < 2; i++)
-      half[i] = tx_bitcast(e, IR_U32, IR_F32,
-                           tx_temporary(e, low ? e->language->shifted(e, true, x[i], 16)
-                                               : tx_infix(e, TX_AND, x[i], upper)));
+      half[i] = tx_bitcast(
+          e, IR_U32, IR_F32,
+          tx_temporary(e, low ? e->language->shifted(e, true, x[i], 16) : tx_infix(e, TX_AND, x[i], upper)));
     c = tx_temporary(e, tx_fma(e, IR_F32, half[0], half[1], c));
   }
   return c;

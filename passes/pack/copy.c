@@ -300,8 +300,8 @@ ir_ref pack_product(const pass_contraction *c, ir_ref a, ir_ref b) {
   ir_graph *g = c->g;
   if (!a || !b) return 0;
   if (!ir_is_float(c->dtype)) return ir_binary(g, c->term, a, b);
-  return ir_make_tensor(g, c->term == IR_OP_FMA2 ? IR_OP_FMA2 : IR_OP_FMA, c->dtype, ir_shape(g, a), 0, (ir_ref[]){a, b, ir_float(g, c->dtype, 0)},
-                        3);
+  return ir_make_tensor(g, c->term == IR_OP_FMA2 ? IR_OP_FMA2 : IR_OP_FMA, c->dtype, ir_shape(g, a), 0,
+                        (ir_ref[]){a, b, ir_float(g, c->dtype, 0)}, 3);
 }
 
 /* The sum over the axes of `reduced`, in their order. */

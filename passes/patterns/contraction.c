@@ -213,5 +213,6 @@ bool pass_may_reuse(ir_graph *g, ir_ref sum) {
 
 bool pass_is_product(const ir_graph *g, ir_ref value) {
   const ir_node *n = ir_get(g, value);
-  return (n->op == IR_OP_FMA || n->op == IR_OP_FMA2) && ir_op_of(g, n->src[2]) == IR_OP_CONST && ir_const_value(g, n->src[2]).f == 0;
+  return (n->op == IR_OP_FMA || n->op == IR_OP_FMA2) && ir_op_of(g, n->src[2]) == IR_OP_CONST &&
+         ir_const_value(g, n->src[2]).f == 0;
 }
