@@ -139,7 +139,7 @@ enum {
   VF_PERF_MAP = 4,   /* tell Linux perf about generated code */
   VF_STOP_AT_NAN = 8,  /* runs fail with VF_ERR_VALUE where an operation makes a NaN, or */
   VF_STOP_AT_INF = 16, /* an infinity, from inputs without one (see viewfold_inspect.h) */
-  VF_RELAXED = 32      /* convolutions may be computed with larger errors and fewer operations */
+  VF_RELAXED = 32      /* convolutions may have larger errors, products of bf16 subnormal numbers as 0 */
 };
 
 /* Where LLVM generates code. In another process, a crash or fatal error of LLVM, a lack of memory and a

@@ -137,7 +137,8 @@ typedef struct ir_graph {
   struct ir_sharding *sharding;     /* mesh and specs of values (mesh/sharding.h); NULL: there is no mesh */
   struct ir_causes *causes;         /* which statements nodes are for (cause.h); NULL: nobody asks */
   ir_task *task;                    /* once it ends, no node can be made; NULL: nobody can end it */
-  bool relaxed; /* convolutions recorded from now on may have larger errors (passes/ops/compose/winograd.c) */
+  bool relaxed; /* convolutions recorded from now on may have larger errors (passes/ops/compose/winograd.c),
+                   and products of bf16 subnormal numbers as 0 (passes/pack/bf16_pairs.c) */
   ir_walk walk; /* what a walk over nodes works on */
   ir_ref indices[IR_RECENT]; /* constants of dtype index made last, by the low bits of their values; or 0 */
 } ir_graph;

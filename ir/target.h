@@ -45,6 +45,7 @@ typedef struct ir_target {
   bool has_fma, has_f16c;
   bool has_masks;               /* vectors of elements of 4 or 8 bytes have a masked load instruction */
   bool has_dot2;                /* DOT2 on 32 bits takes one or two instructions */
+  bool has_fma2;                /* FMA2 takes one instruction */
   bool has_dot4;                /* DOT4 on 32 bits and adding it to a sum take one */
   bool soft_f64, soft_division; /* computed with integers: f64; quotients and square roots of f32 */
   int64_t l1_bytes, l2_bytes;   /* data caches per core, rounded down to a power of two */

@@ -141,8 +141,8 @@ static bool is_read(const cg_order *o, ir_ref ref) {
 static bool continues_sum(const cg_order *o, ir_ref ref) {
   const ir_node *n = ir_get(o->g, ref);
   size_t unrolled = cg_unroll_count(o, cg_lanes(o->nest, ref));
-  return n->op == IR_OP_FMA && is_read(o, n->src[0]) && is_read(o, n->src[1]) &&
-         ir_op_of(o->g, n->src[2]) == IR_OP_FMA && !o->values[n->src[2]] && unrolled > 1 &&
+  return (n->op == IR_OP_FMA || n->op == IR_OP_FMA2) && is_read(o, n->src[0]) && is_read(o, n->src[1]) &&
+         ir_op_of(o->g, n->src[2]) == n->op && !o->values[n->src[2]] && unrolled > 1 &&
          !(o->emits->is_by_lane && o->emits->is_by_lane(o->emitter, ref, unrolled, 0));
 }
 
@@ -153,7 +153,7 @@ static size_t vectors_listed(const cg_order *o, size_t first) {
     ir_ref ref = o->list[i];
     size_t count = cg_unroll_count(o, cg_lanes(o->nest, ref));
     if (ir_op_of(o->g, ref) == IR_OP_LOAD && o->nest->width[ref] > 1) read += count;
-    if (ir_op_of(o->g, ref) == IR_OP_FMA && count > sums) sums = count;
+    if ((ir_op_of(o->g, ref) == IR_OP_FMA || ir_op_of(o->g, ref) == IR_OP_FMA2) && count > sums) sums = count;
   }
   return read + sums;
 }

@@ -255,6 +255,29 @@ LLVMValueRef cg_fma(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef 
   return cg_round_narrow(e, dtype, width, cg_unrounded_fma(e, width, a, b, c));
 }
 
+/* The words of FMA2 as the intrinsic takes them: since LLVM 16 as pairs of bfloat. */
+static LLVMValueRef fma2_operand(cg_emitter *e, uint32_t width, LLVMValueRef a) {
+  if (LLVM_VERSION_MAJOR < 16) return a;
+  return LLVMBuildBitCast(e->b, a, LLVMVectorType(LLVMBFloatTypeInContext(e->context), 2 * width), "");
+}
+
+LLVMValueRef cg_fma2(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
+  const char *name = cg_target_fma2(e->target, width);
+  if (name)
+    return cg_intrinsic(e, name, NULL, 0,
+                        (LLVMValueRef[]){c, fma2_operand(e, width, a), fma2_operand(e, width, b)}, 3);
+  LLVMTypeRef type = LLVMTypeOf(c);
+  LLVMValueRef upper = cg_int_const(e, 32, width, 0xffff0000), half = cg_int_const(e, 32, width, 16);
+  for (int low = 0; low < 2; low++) {
+    LLVMValueRef x = low ? LLVMBuildShl(e->b, a, half, "") : LLVMBuildAnd(e->b, a, upper, ""),
+                 y = low ? LLVMBuildShl(e->b, b, half, "") : LLVMBuildAnd(e->b, b, upper, "");
+    x = LLVMBuildBitCast(e->b, x, type, ""), y = LLVMBuildBitCast(e->b, y, type, "");
+    c = e->target->has_fma ? cg_unrounded_fma(e, width, x, y, c) /* products are exact but for their range */
+                           : LLVMBuildFAdd(e->b, LLVMBuildFMul(e->b, x, y, ""), c, "");
+  }
+  return c;
+}
+
 static LLVMValueRef float_unary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a) {
   switch ((ir_float_unary)op) {
   case IR_FLOAT_NEG: return LLVMBuildFNeg(e->b, a, "");

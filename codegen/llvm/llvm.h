@@ -114,6 +114,7 @@ bool cg_target_picks_bytes(
     const ir_target *target); /* four lanes are not truncated to bytes: see cg_resize */
 const char *cg_target_dot4(const ir_target *target,
                            uint32_t width); /* the same of DOT4, added to its first operand */
+const char *cg_target_fma2(const ir_target *target, uint32_t width); /* the same of FMA2 */
 const char *cg_target_dot2(const ir_target *target,
                            uint32_t width); /* intrinsic for a vector of `width` 32-bit DOT2; or NULL */
 /* The intrinsic that multiplies `width` floats of `bytes` bytes by powers of two; or NULL. */
@@ -152,6 +153,7 @@ LLVMValueRef cg_unary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, L
 LLVMValueRef cg_combine(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a,
                         LLVMValueRef b);
 LLVMValueRef cg_compare(cg_emitter *e, ir_op op, ir_dtype dtype, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef cg_fma2(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
 LLVMValueRef cg_fma(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a, LLVMValueRef b,
                     LLVMValueRef c);
 /* fma.c: of f32 or f64, whatever the target has */

@@ -87,6 +87,20 @@ const char *cg_target_dot2(const ir_target *target, uint32_t width) {
   return NULL;
 }
 
+const char *cg_target_fma2(const ir_target *target, uint32_t width) {
+  static const struct {
+    uint32_t width;
+    const char *feature, *intrinsic;
+  } table[] = {{4, "avx512vl", "llvm.x86.avx512bf16.dpbf16ps.128"},
+               {8, "avx512vl", "llvm.x86.avx512bf16.dpbf16ps.256"},
+               {16, "avx512f", "llvm.x86.avx512bf16.dpbf16ps.512"}};
+  for (size_t i = 0; cg_target_is_x86(target) && i < sizeof table / sizeof *table; i++)
+    if (table[i].width == width && 4 * width <= (uint32_t)target->vector_bytes &&
+        has_feature(target, "avx512bf16") && has_feature(target, table[i].feature))
+      return table[i].intrinsic;
+  return NULL;
+}
+
 bool cg_target_masks_stores(const ir_target *target, unsigned bytes) {
   return has_feature(target, "avx512bw") || (bytes >= 4 && has_feature(target, "avx2"));
 }

@@ -148,6 +148,9 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_LOAD: return cg_emit_load(e, ref);
   case IR_OP_BOUND: return cg_emit_bound(e, ref);
   case IR_OP_PREFIX: return cg_emit_prefix(e, ref);
+  case IR_OP_FMA2:
+    return cg_fma2(e, width, cg_fetch(e, n->src[0], width), cg_fetch(e, n->src[1], width),
+                   cg_fetch(e, n->src[2], width));
   case IR_OP_CAST: return cast_node(e, ref);
   case IR_OP_BITCAST:
     return cg_bitcast(e, ir_dtype_of(e->g, n->src[0]), dtype, width, cg_fetch(e, n->src[0], width));

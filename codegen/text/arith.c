@@ -177,6 +177,19 @@ tx_value tx_fma(tx_emitter *e, ir_dtype dtype, tx_value a, tx_value b, tx_value 
   return tx_round_narrow(e, dtype, e->language->call(e, TX_FMA, a.kind, (tx_value[]){a, b, c}, 3));
 }
 
+tx_value tx_fma2(tx_emitter *e, tx_value a, tx_value b, tx_value c) {
+  tx_value upper = tx_literal(e, TX_U32, 0xffff0000), x[] = {tx_temporary(e, a), tx_temporary(e, b)};
+  for (int low = 0; low < 2; low++) {
+    tx_value half[2];
+    for (int i = 0; i < 2; i++)
+      half[i] = tx_bitcast(
+          e, IR_U32, IR_F32,
+          tx_temporary(e, low ? e->language->shifted(e, true, x[i], 16) : tx_infix(e, TX_AND, x[i], upper)));
+    c = tx_temporary(e, tx_fma(e, IR_F32, half[0], half[1], c));
+  }
+  return c;
+}
+
 static tx_value int_unary(tx_emitter *e, ir_op op, ir_dtype dtype, tx_value a) {
   switch ((ir_int_unary)op) {
   case IR_INT_NEG: return e->language->negated(e, a);

@@ -286,6 +286,7 @@ tx_value tx_unary(tx_emitter *e, ir_op op, ir_dtype dtype, tx_value a);
 tx_value tx_combine(tx_emitter *e, ir_op op, ir_dtype dtype, tx_value a, tx_value b);
 tx_value tx_compare(tx_emitter *e, ir_op op, ir_dtype dtype, tx_value a, tx_value b);
 tx_value tx_fma(tx_emitter *e, ir_dtype dtype, tx_value a, tx_value b, tx_value c);
+tx_value tx_fma2(tx_emitter *e, tx_value a, tx_value b, tx_value c); /* a and b of u32 */
 tx_value tx_select(tx_emitter *e, tx_value condition, tx_value a, tx_value b);
 tx_value tx_infix(tx_emitter *e, tx_operator op, tx_value a, tx_value b); /* of operands of one kind */
 tx_value tx_both(tx_emitter *e, tx_value a, tx_value b, tx_operator op);  /* truth values by & | ^ */

@@ -225,6 +225,7 @@ tx_value tx_emit_value(tx_emitter *e, ir_ref ref) {
   case IR_OP_LOAD: return tx_emit_load(e, ref);
   case IR_OP_BOUND: return tx_emit_bound(e, ref);
   case IR_OP_PREFIX: return prefix_node(e, ref);
+  case IR_OP_FMA2: return tx_fma2(e, tx_at(e, n->src[0]), tx_at(e, n->src[1]), tx_at(e, n->src[2]));
   case IR_OP_CAST: return cast_node(e, ref);
   case IR_OP_BITCAST: return tx_bitcast(e, ir_dtype_of(e->g, n->src[0]), dtype, tx_at(e, n->src[0]));
   default: break;

@@ -73,6 +73,7 @@ static void put_request(const fe_request *r, ir_text *out) {
     if (r->var_count) put_variables(r, out);
     for (size_t i = 0; i < r->reference_count; i++)
       ir_textf(out, "reference %u %u\n", r->references[i].input, r->references[i].result);
+    if (r->graph->relaxed) ir_text_str(out, "relaxed\n");
     if (r->schedule) ir_textf(out, "schedule\n%s\n", r->schedule);
     if (r->link.byte > 0)
       ir_textf(out, "link %.17g %.17g %.17g\n", r->link.flight, r->link.work, r->link.byte);
@@ -91,6 +92,7 @@ ir_status fe_request_copy(const fe_request *r, fe_copy *out, ir_error *error) {
   if (ir_graph_init(&out->graph, mem, error) != IR_OK) return error->status;
   out->graph.observer = r->observer;
   out->graph.task = r->graph->task;
+  out->graph.relaxed = r->graph->relaxed;
   if (r->causes) ir_causes_open(&out->causes, &out->graph);
   out->count = 1 + r->input_count + r->var_count;
   out->refs = ir_alloc(mem, out->count * sizeof *out->refs);

@@ -179,8 +179,20 @@ static ir_value reinterpret(ir_dtype type, ir_dtype from, ir_value value) {
   return ir_value_load(bytes, type);
 }
 
+/* The upper 16 bits of a word as the bf16 that they are, or the lower ones. */
+static float half_of(ir_value word, bool high) {
+  return ir_bfloat_to_float((uint16_t)((uint64_t)word.i >> (high ? 16 : 0)));
+}
+
+static ir_value fma_of_words(const ir_value *v) {
+  float sum = (float)v[2].f;
+  for (int high = 1; high >= 0; high--) sum = fmaf(half_of(v[0], high), half_of(v[1], high), sum);
+  return (ir_value){.f = sum};
+}
+
 ir_value ir_scalar_apply(ir_op op, ir_dtype type, ir_dtype from, const ir_value *v) {
   if (op == IR_OP_WHERE || op == IR_OP_RARE) return v[0].i ? v[1] : v[2];
+  if (op == IR_OP_FMA2) return fma_of_words(v);
   if (op == IR_OP_CAST) return from == type ? v[0] : ir_value_cast(v[0], from, type);
   if (op == IR_OP_BITCAST) return reinterpret(type, from, v[0]);
   if (ir_ops[op].cls == IR_CLASS_COMPARE) {

@@ -18,6 +18,7 @@ typedef enum {
   INTEGER,      /* one dtype, an integer */
   COMPARE,      /* operands of one dtype, result bool */
   BRANCHES,     /* condition bool, the others of one dtype */
+  WORDS,        /* two u32, and an f32 like the result */
   CONVERT,      /* to a data dtype */
   SAME_SIZE,    /* data dtypes of equal size */
   TRUTH,        /* all bool */
@@ -43,6 +44,7 @@ static const char *const relation_texts[] = {
     "operands and result of one integer dtype",
     "operands of one dtype and a bool result",
     "a bool condition, and branches of the result's dtype",
+    "two operands of u32, and a third and a result of f32",
     "a result that can be stored",
     "operand and result of one width",
     "bool operands and result",
@@ -91,6 +93,7 @@ static bool obeys_relation(const ir_graph *g, const ir_node *n, uint32_t operand
   case BRANCHES:
     return first == IR_BOOL && have_dtype(g, n, 1, operands, t) && t != IR_NONE &&
            (n->op != IR_OP_RARE || t != IR_INDEX);
+  case WORDS: return have_dtype(g, n, 0, 2, IR_U32) && have_dtype(g, n, 2, operands, t) && t == IR_F32;
   case CONVERT: return first != IR_NONE && is_data(t);
   case SAME_SIZE: return is_data(t) && is_data(first) && ir_dtypes[t].bytes == ir_dtypes[first].bytes;
   case TRUTH: return first == IR_BOOL && t == IR_BOOL;

@@ -23,6 +23,7 @@ int64_t pass_flops_of(const ir_node *n) {
   if (!ir_is_float((ir_dtype)n->dtype)) return 0;
   switch ((int)n->op) {
   case IR_OP_FMA: return 2;
+  case IR_OP_FMA2: return 4;
   case IR_OP_ADD:
   case IR_OP_SUB:
   case IR_OP_MUL:

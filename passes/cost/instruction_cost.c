@@ -243,6 +243,7 @@ kernel_cost kernel_cost_of(const ir_graph *g, ir_ref ref, uint32_t width, const 
     return alu(registers, MOVE_CYCLES);
   }
   kernel_cost one = ir_is_float(dtype) ? float_cost(g, n, width, target) : integer_cost(g, n, width);
-  if (n->nsrc > 2 && n->op != IR_OP_FMA) registers *= n->nsrc - 1; /* sums and products of indices */
+  if (n->nsrc > 2 && n->op != IR_OP_FMA && n->op != IR_OP_FMA2)
+    registers *= n->nsrc - 1; /* sums and products of indices */
   return times(one, registers);
 }

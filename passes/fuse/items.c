@@ -72,7 +72,7 @@ static bool is_contraction(const ir_graph *g, const ir_node *n) {
   const ir_node *term = ir_get(g, n->src[0]);
   if (term->nsrc > 1 && (term->src[0] == term->src[1] || ir_op_of(g, term->src[1]) == IR_OP_CONST))
     return false;
-  if (ir_is_float((ir_dtype)n->dtype)) return term->op == IR_OP_FMA;
+  if (ir_is_float((ir_dtype)n->dtype)) return term->op == IR_OP_FMA || term->op == IR_OP_FMA2;
   return term->op == IR_OP_MUL || term->op == IR_OP_DOT2 || term->op == IR_OP_DOT4;
 }
 

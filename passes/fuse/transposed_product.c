@@ -113,7 +113,7 @@ static bool find_product(transposition *t, uint32_t member, const fuse_item *ite
   const pass_operand *weights = &c.operand[first], *row_operand = &c.operand[1 - first];
   product found = {.member = member, .sum = item->product, .panels = panels, .rows = row_operand->base};
   if (weights->base != panels || fuse_is_panels(g, row_operand->base) || c.term == IR_OP_DOT2 ||
-      c.term == IR_OP_DOT4 || ir_dtypes[c.dtype].bytes < 4 ||
+      c.term == IR_OP_DOT4 || c.term == IR_OP_FMA2 || ir_dtypes[c.dtype].bytes < 4 ||
       t->group->rows * (int64_t)ir_dtypes[c.dtype].bytes < MIN_COLUMN_BYTES)
     return false;
   const fuse_read *rows =

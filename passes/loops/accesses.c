@@ -51,7 +51,8 @@ int loop_lane_score_of_terms(loop_nest *n, ir_ref reduce, ir_ref range, int64_t 
 
 bool loop_multiplies(const ir_graph *g, ir_ref reduce) {
   ir_op term = ir_op_of(g, ir_src(g, reduce, 0));
-  bool product = term == IR_OP_FMA || term == IR_OP_MUL || term == IR_OP_DOT2 || term == IR_OP_DOT4;
+  bool product = term == IR_OP_FMA || term == IR_OP_MUL || term == IR_OP_DOT2 || term == IR_OP_DOT4 ||
+                 term == IR_OP_FMA2;
   return product && ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD;
 }
 

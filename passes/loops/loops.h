@@ -202,7 +202,8 @@ int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block);
 /* The same for the terms of a reduction, with `apart` for all others. Loads that are hoisted out of its
  * loops, as that of a bias, do not count. */
 int loop_lane_score_of_terms(loop_nest *n, ir_ref reduce, ir_ref range, int64_t block, int apart);
-/* Is the reduction a sum of products (MUL, FMA, or DOT2 and DOT4 for several at a time), worth a tile? */
+/* Is the reduction a sum of products (MUL, FMA, or DOT2, FMA2 and DOT4 for several at a time), worth a tile?
+ */
 bool loop_multiplies(const ir_graph *g, ir_ref reduce);
 /* Does a load that moves along the range `lane` also move along range? */
 bool loop_moves_with(loop_nest *n, const ir_ref *loads, uint32_t count, ir_ref lane, ir_ref range);

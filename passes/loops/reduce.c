@@ -59,7 +59,9 @@ static ir_ref make_combined(const reduction *r, ir_ref so_far, ir_ref value) {
   ir_graph *g = r->n->g;
   if (r->op == IR_OP_ADD && pass_is_product(g, value)) {
     ir_ref a = ir_src(g, value, 0), b = ir_src(g, value, 1);
-    if (r->n->target->has_fma) return ir_make(g, IR_OP_FMA, r->dtype, 0, (ir_ref[]){a, b, so_far}, 3);
+    ir_op op = ir_op_of(g, value);
+    if (r->n->target->has_fma || op == IR_OP_FMA2)
+      return ir_make(g, op, r->dtype, 0, (ir_ref[]){a, b, so_far}, 3);
     value = ir_binary(g, IR_OP_MUL, a, b);
   }
   /* a machine's sequence for a maximum of floats often begins with the first operand: make that the value, so

@@ -63,6 +63,7 @@ typedef enum op_dtype_rule {
   OP_DTYPE_PROMOTED,   /* promoted, any */
   OP_DTYPE_COMPARE,    /* operands promoted, any; result bool */
   OP_DTYPE_BRANCHES,   /* first operand bool, the others promoted */
+  OP_DTYPE_WORDS,      /* u32 and u32, the third operand and the result f32 */
   OP_DTYPE_SUM,        /* bool and integers of <= 32 bits become i32, unsigned ones u32; others stay */
   OP_DTYPE_BOOL,       /* operands become bool */
   OP_DTYPE_POSITION    /* i64 */

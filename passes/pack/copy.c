@@ -193,7 +193,7 @@ ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t co
   pass_operand from = materialized(c, o);
   ir_ref x = pack_reshaped(g, op_pad_known(g, pack_unexpanded(c, &from), edges, 0), col, panels, width, true);
   x = pack_permuted(g, x, order, rank);
-  x = x ? ir_make_tensor(g, IR_OP_STORED, c->dtype, ir_shape(g, x), PASS_PANELS, &x, 1) : 0;
+  x = x ? ir_make_tensor(g, IR_OP_STORED, ir_dtype_of(g, x), ir_shape(g, x), PASS_PANELS, &x, 1) : 0;
   x = pack_permuted_back(g, x, order, rank);
   x = pack_reshaped(g, x, col, panels, width, false);
   for (uint32_t i = 0; i < c->rank && x; i++) edges[2 * i] = zero, edges[2 * i + 1] = ir_dim(g, x, i);
@@ -300,8 +300,8 @@ ir_ref pack_product(const pass_contraction *c, ir_ref a, ir_ref b) {
   ir_graph *g = c->g;
   if (!a || !b) return 0;
   if (!ir_is_float(c->dtype)) return ir_binary(g, c->term, a, b);
-  return ir_make_tensor(g, IR_OP_FMA, c->dtype, ir_shape(g, a), 0, (ir_ref[]){a, b, ir_float(g, c->dtype, 0)},
-                        3);
+  return ir_make_tensor(g, c->term == IR_OP_FMA2 ? IR_OP_FMA2 : IR_OP_FMA, c->dtype, ir_shape(g, a), 0,
+                        (ir_ref[]){a, b, ir_float(g, c->dtype, 0)}, 3);
 }
 
 /* The sum over the axes of `reduced`, in their order. */

@@ -41,7 +41,7 @@ static ir_ref with_merged(const pass_contraction *c, ir_ref x, uint32_t set) {
   }
   ir_ref shape = ir_tuple(c->g, dims, count), src[IR_MAX_RANK + 1] = {x};
   for (uint32_t i = 0; i < count; i++) src[1 + i] = dims[i];
-  return ir_make_tensor(c->g, IR_OP_RESHAPE, c->dtype, shape, 0, src, count + 1);
+  return ir_make_tensor(c->g, IR_OP_RESHAPE, ir_dtype_of(c->g, src[0]), shape, 0, src, count + 1);
 }
 
 /* The last kept axis of more than one element, if it fills no whole number of panels, and those before it

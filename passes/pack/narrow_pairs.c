@@ -81,7 +81,7 @@ static ir_ref part(ir_graph *g, ir_ref parts, uint32_t axis, int64_t words, int 
   return parts ? pack_reshaped(g, op_shrink_known(g, parts, bounds), axis, words, 1, false) : 0;
 }
 
-ir_ref pack_words_along(ir_graph *g, ir_ref x, uint32_t axis, int64_t size, int parts) {
+ir_ref pack_words_along(ir_graph *g, ir_ref x, uint32_t axis, int64_t size, int parts, bool first_on_top) {
   int64_t words = (size + parts - 1) / parts;
   int bits = 32 / parts;
   ir_dtype dtype = ir_dtype_of(g, x);
@@ -91,9 +91,11 @@ ir_ref pack_words_along(ir_graph *g, ir_ref x, uint32_t axis, int64_t size, int 
   if (size % parts) x = op_pad_known(g, x, edges, 0);
   x = pack_reshaped(g, x, axis, words, parts, true);
   for (int i = 0; i < parts; i++) {
+    int below = first_on_top ? parts - 1 - i : i;
     ir_ref one = part(g, x, axis, words, i);
-    if (one && i < parts - 1) one = ir_binary(g, IR_OP_AND, one, ir_int(g, dtype, ((int64_t)1 << bits) - 1));
-    if (one && i) one = ir_binary(g, IR_OP_SHL, one, ir_int(g, dtype, i * bits));
+    if (one && below < parts - 1)
+      one = ir_binary(g, IR_OP_AND, one, ir_int(g, dtype, ((int64_t)1 << bits) - 1));
+    if (one && below) one = ir_binary(g, IR_OP_SHL, one, ir_int(g, dtype, below * bits));
     word = i && one ? ir_binary(g, IR_OP_OR, word, one) : one;
     if (!word) return 0;
   }
@@ -120,8 +122,10 @@ ir_ref pack_words(const pass_contraction *c, const pass_operand *o, uint32_t axi
   uint32_t order[IR_MAX_RANK], at = axis;
   ir_ref dims[IR_MAX_RANK];
   sort_by_stride(c, o, axis, order, &at);
+  bool floats = ir_is_float(ir_dtype_of(g, o->value));
   ir_ref x = pack_permuted(g, pack_unexpanded(c, o), order, c->rank);
-  ir_ref word = x ? pack_words_along(g, x, at, size, parts) : 0;
+  if (x && floats) x = pack_bf16_bits(g, x);
+  ir_ref word = x ? pack_words_along(g, x, at, size, parts, floats) : 0;
   if (!word) return 0;
   for (uint32_t i = 0; i < c->rank; i++) dims[i] = i == axis ? ir_index(g, words) : ir_dim(g, o->value, i);
   return op_grow(g, pack_permuted_back(g, word, order, c->rank), dims, c->rank);

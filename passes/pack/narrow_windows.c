@@ -85,6 +85,7 @@ static ir_ref view_of_words(ir_graph *g, ir_ref view, ir_ref x, worded below, wo
     dims[i] = i == above.axis ? ir_index(g, above.words) : ir_dim(g, view, i);
   ir_op op = (ir_op)n->op;
   if (op == IR_OP_SHRINK) src[2 + 2 * below.axis] = ir_index(g, above.words);
+  if (op == IR_OP_PAD && ir_is_float((ir_dtype)n->dtype)) src[1] = ir_int(g, ir_dtype_of(g, x), 0);
   if (op == IR_OP_SQUEEZE || op == IR_OP_UNSQUEEZE) op = IR_OP_RESHAPE;
   if (op == IR_OP_RESHAPE || op == IR_OP_EXPAND) {
     memcpy(src + 1, dims, rank * sizeof *src);
@@ -146,7 +147,9 @@ ir_ref pack_window_words(const pass_contraction *c, ir_ref value, int64_t shift,
   worded at, above;
   if (!find_chain(g, value, &k) || !find_axis(g, &k, parts, axis, &at)) return 0;
   ir_ref x = shift ? ir_binary(g, IR_OP_SUB, k.below, ir_int(g, c->dtype, shift)) : k.below;
-  x = x ? pack_words_along(g, x, at.axis, at.size, parts) : 0;
+  bool floats = x && ir_is_float(ir_dtype_of(g, x));
+  x = floats ? pack_bf16_bits(g, x) : x;
+  x = x ? pack_words_along(g, x, at.axis, at.size, parts, floats) : 0;
   x = x ? ir_unary(g, IR_OP_STORED, x) : 0;
   for (uint32_t i = 0; i < k.count && x; i++, at = above) {
     above = at;

@@ -126,7 +126,8 @@ static ir_ref packed_wide(packer *p, const pack_choice *k) {
 /* May several products of narrow integers be one term of the contraction? */
 static bool reads_narrow(packer *p, const pass_contraction *c) {
   return p->strategy->panel_columns && pass_contraction_size(c, UINT32_MAX) >= MIN_PAIRED &&
-         least_reuse(c) >= PASS_REUSE_GATHERED && (p->target->has_dot2 || p->target->has_dot4) &&
+         least_reuse(c) >= PASS_REUSE_GATHERED &&
+         (ir_is_float(c->dtype) ? p->g->relaxed : p->target->has_dot2 || p->target->has_dot4) &&
          pass_contraction_reuses(c);
 }
 
@@ -134,6 +135,7 @@ static bool reads_narrow(packer *p, const pass_contraction *c) {
 static ir_ref narrowed(packer *p, const pass_contraction *c, ir_ref *more) {
   bool constant[2];
   ir_ref made = c->sum;
+  if (ir_is_float(c->dtype)) return pack_bf16_pairs(c, p->target->has_fma2);
   for (int i = 0; i < 2 && p->target->has_dot4; i++) constant[i] = copies_once(p, c, &c->operand[i]);
   if (p->target->has_dot4) made = pack_quads(c, constant, more);
   return made == c->sum && p->target->has_dot2 && !pack_is_window(c, &c->operand[0]) &&
@@ -161,7 +163,7 @@ static ir_ref packed(packer *p, ir_ref sum) {
     ir_ref merged = pack_merge_axes(&c);
     if (merged != sum) return merged ? op_reshape_known(g, packed(p, merged), shape->src, shape->nsrc) : 0;
   }
-  if (reads_narrow(p, &c)) {
+  if (!(in_blocks && ir_is_float(c.dtype)) && reads_narrow(p, &c)) {
     ir_ref more = 0, pairs = narrowed(p, &c, &more);
     if (more) {
       pairs = packed(p, pairs);

@@ -103,10 +103,16 @@ ir_ref pack_pairs(const pass_contraction *c);
  * `least`. */
 bool pack_longest_axis(const pass_contraction *c, int64_t least, uint32_t *axis);
 /* The operand with `parts` terms along the axis in each word of 32 bits; those that are missing are 0. The
- * words lie in the order in which the operand lies in memory. */
+ * words lie in the order in which the operand lies in memory. Of floats, which hold bf16, the first term is
+ * in the upper half: FMA2 begins with that. */
 ir_ref pack_words(const pass_contraction *c, const pass_operand *o, uint32_t axis, int parts);
-/* The value with `parts` elements along the axis, of that size, in each word of 32 bits. */
-ir_ref pack_words_along(ir_graph *g, ir_ref x, uint32_t axis, int64_t size, int parts);
+/* The value with `parts` elements along the axis, of that size, in each word of 32 bits; the first one is the
+ * lowest, or the uppermost. */
+ir_ref pack_words_along(ir_graph *g, ir_ref x, uint32_t axis, int64_t size, int parts, bool first_on_top);
+/* bf16_pairs.c: the same sum with two products in each term (FMA2), where both operands hold bf16. The sum as
+ * it is where they do not, and where FMA2 is not one instruction and the order would be the same. */
+ir_ref pack_bf16_pairs(const pass_contraction *c, bool one_instruction);
+ir_ref pack_bf16_bits(ir_graph *g, ir_ref x); /* the bits of an f32 that holds bf16, as a u32 below 2^16 */
 /* narrow_windows.c: the same for an operand of windows, whose views stand behind the words; `shift` is
  * subtracted before. Only if there are views that leave the axis as it is. */
 bool pack_has_window_words(const pass_contraction *c, ir_ref value, uint32_t axis, int parts);

@@ -101,11 +101,10 @@ static bool follow_views(const pass_contraction *c, pass_operand *o) {
   return good;
 }
 
-/* The two operands of a term: of fma(a, b, 0), of a*b, or of what pack_pairs and pack_quads make. */
+/* The two operands of a term: of fma(a, b, 0), of a*b, or of what packing makes of several. */
 static bool factors(const ir_graph *g, ir_ref product, ir_ref *a, ir_ref *b) {
   const ir_node *n = ir_get(g, product);
-  bool fused =
-      n->op == IR_OP_FMA && ir_op_of(g, n->src[2]) == IR_OP_CONST && ir_const_value(g, n->src[2]).f == 0;
+  bool fused = pass_is_product(g, product);
   if (!fused && n->op != IR_OP_MUL && n->op != IR_OP_DOT2 && n->op != IR_OP_DOT4) return false;
   *a = n->src[0], *b = n->src[1];
   return *a != *b && ir_shape(g, *a) == ir_shape(g, product) && ir_shape(g, *b) == ir_shape(g, product);
@@ -214,5 +213,6 @@ bool pass_may_reuse(ir_graph *g, ir_ref sum) {
 
 bool pass_is_product(const ir_graph *g, ir_ref value) {
   const ir_node *n = ir_get(g, value);
-  return n->op == IR_OP_FMA && ir_op_of(g, n->src[2]) == IR_OP_CONST && ir_const_value(g, n->src[2]).f == 0;
+  return (n->op == IR_OP_FMA || n->op == IR_OP_FMA2) && ir_op_of(g, n->src[2]) == IR_OP_CONST &&
+         ir_const_value(g, n->src[2]).f == 0;
 }

@@ -27,7 +27,7 @@ typedef struct pass_contraction {
   ir_graph *g;
   ir_ref sum;
   ir_dtype dtype;
-  ir_op term;                /* of the terms: FMA with 0, MUL, DOT2, or DOT4 */
+  ir_op term;                /* of the terms: FMA or FMA2 with 0, MUL, DOT2, or DOT4 */
   uint32_t rank;             /* of the product */
   uint32_t reduced;          /* its axes that are summed over, a set of bits */
   ir_ref range[IR_MAX_RANK]; /* one for each axis */
@@ -40,7 +40,7 @@ enum { PASS_PANELS = 1 }; /* arg of a STORED that is a copy in panels, whose sha
  * operand is copied whole, and weights in panels stay so. */
 enum { PASS_MAX_VIEWS = 64 };
 
-/* Is node a SUM of products, or of two or four products at a time (DOT2, DOT4)? */
+/* Is node a SUM of products, or of two or four products at a time (DOT2, FMA2, DOT4)? */
 bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out);
 /* Has each operand kept axes that the other does not vary along, so that its elements are reused? */
 bool pass_contraction_reuses(const pass_contraction *c);
@@ -61,7 +61,7 @@ ir_ref pass_below_views(const ir_graph *g, ir_ref r);
 
 /* Elements of a tensor, at most, at least 1: as a number whose ratios are taken, without limit. */
 double pass_elements(ir_graph *g, ir_ref tensor);
-/* Is the value fma(a, b, 0), a term of a contraction when it stands under a sum? */
+/* Is the value fma(a, b, 0) or fma2(a, b, 0), a term of a contraction when it stands under a sum? */
 bool pass_is_product(const ir_graph *g, ir_ref value);
 
 #endif

@@ -80,6 +80,7 @@ void rt_host_processor(ir_target *out, int64_t cache[4], unsigned *signature) {
   out->registers = state == NEEDS_ZMM ? 32 : 16;
   bool vnni = bit(words, LEAF_7, ECX, 11), avx_vnni = bit(words, IR_X86_LEAF_7_1, EAX, 4);
   out->has_dot4 = state == NEEDS_ZMM ? vnni : state >= NEEDS_YMM && avx_vnni;
+  out->has_fma2 = state == NEEDS_ZMM && bit(words, IR_X86_LEAF_7_1, EAX, 5);
   out->has_fma = state >= NEEDS_YMM && bit(words, LEAF_1, ECX, 12);
   out->has_f16c = state >= NEEDS_YMM && bit(words, LEAF_1, ECX, 29);
 

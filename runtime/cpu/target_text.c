@@ -32,6 +32,7 @@ static const field fields[] = {
     FIELD("f16c", FIELD_BOOL, RUNS_AT_MOST, false, has_f16c, "0 or 1"),
     FIELD("masks", FIELD_BOOL, RUNS_AT_MOST, false, has_masks, "0 or 1"),
     FIELD("dot2", FIELD_BOOL, RUNS_AT_MOST, false, has_dot2, "0 or 1"),
+    FIELD("fma2", FIELD_BOOL, RUNS_AT_MOST, false, has_fma2, "0 or 1"),
     FIELD("dot4", FIELD_BOOL, RUNS_AT_MOST, false, has_dot4, "0 or 1"),
     FIELD("soft_f64", FIELD_BOOL, RUNS_ANY, false, soft_f64, "0 or 1"),
     FIELD("soft_division", FIELD_BOOL, RUNS_ANY, false, soft_division, "0 or 1"),
@@ -79,7 +80,8 @@ static bool set_field(ir_target *target, const field *f, const char *value, size
     memset(at, 0, f->size);
     memcpy(at, value, length);
     if (f->offset == offsetof(ir_target, features)) /* of other features, what the text does not say */
-      target->has_dot4 = strstr(at, "+avx512vnni") || strstr(at, "+avxvnni");
+      target->has_dot4 = strstr(at, "+avx512vnni") || strstr(at, "+avxvnni"),
+      target->has_fma2 = strstr(at, "+avx512bf16") != NULL;
     return true;
   }
   int64_t number = 0;
@@ -121,7 +123,7 @@ static ir_status refuse_word(const char *at, size_t length, ir_error *error) {
   ir_status status = ir_fail(
       error, IR_ERR_INVALID,
       "target: '%.*s' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-      "registers, fma, f16c, masks, dot2, dot4, l1, l2, l3, read_past, read_ahead, lanes, together, "
+      "registers, fma, f16c, masks, dot2, fma2, dot4, l1, l2, l3, read_past, read_ahead, lanes, together, "
       "matrix, local, arguments, sort, quick, parts; or first a processor: native, %s",
       (int)(length < 80 ? length : 80), at, ir_text_get(&names));
   ir_text_free(&names);

@@ -24,8 +24,8 @@ static bool has_product(const ir_graph *g, const ir_plan *plan, const ir_row_gro
     const ir_node *term = n->op == IR_OP_SUM ? ir_get(g, n->src[0]) : NULL;
     bool of_two =
         term && term->nsrc > 1 && term->src[0] != term->src[1] && ir_op_of(g, term->src[1]) != IR_OP_CONST;
-    if (of_two &&
-        (term->op == IR_OP_FMA || term->op == IR_OP_MUL || term->op == IR_OP_DOT2 || term->op == IR_OP_DOT4))
+    if (of_two && (term->op == IR_OP_FMA || term->op == IR_OP_MUL || term->op == IR_OP_DOT2 ||
+                   term->op == IR_OP_DOT4 || term->op == IR_OP_FMA2))
       return true;
     for (uint32_t i = 0; i < ir_operand_count(n) && count < MOST_FUSED; i++) todo[count++] = n->src[i];
   }

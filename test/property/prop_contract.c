@@ -229,6 +229,7 @@ static bool record(trial *t) {
   p->dtype = p->bounded ? IR_F32 : dtypes[pick(p, 0, 14)];
   bool narrow = ir_dtypes[p->dtype].bytes <= 2 && !ir_is_float(p->dtype); /* large products use dot2 */
   if (narrow) p->small = false;
+  p->t.g.relaxed = p->dtype == IR_BF16 && one_in(p, 2); /* pairs, of elements that are not subnormal */
   snprintf(p->t.what, sizeof p->t.what, "%s %s:", p->bounded ? "bounded" : "exact", ir_dtypes[p->dtype].name);
   int kind = (int)pick(p, 0, narrow ? 3 : 4);
   if (kind <= 2) matrices(p, kind == 2);

@@ -36,6 +36,7 @@ static const struct {
     {'i', "shl shr dot2 dot4"},
     {'c', "eq ne lt le gt ge"},
     {'w', "where"},
+    {'p', "fma2"},
     {'v', "cast"},
     {'z', "bitcast"},
     {'t', "any all"},
@@ -46,7 +47,7 @@ static const struct {
 
 static bool accepts(char relation, ir_dtype a, ir_dtype t) {
   static const int bytes[] = {
-      [IR_BOOL] = 1, [IR_U8] = 1, [IR_I32] = 4, [IR_I64] = 8, [IR_F16] = 2, [IR_F32] = 4};
+      [IR_BOOL] = 1, [IR_U8] = 1, [IR_I32] = 4, [IR_U32] = 4, [IR_I64] = 8, [IR_F16] = 2, [IR_F32] = 4};
   bool floats = t == IR_F16 || t == IR_F32;
   switch (relation) {
   case 's':
@@ -58,6 +59,7 @@ static bool accepts(char relation, ir_dtype a, ir_dtype t) {
   case 'b': return a == t && !floats;
   case 'i': return a == t && !floats && t != IR_BOOL;
   case 'c': return t == IR_BOOL;
+  case 'p': return a == IR_U32 && t == IR_F32;
   case 'v': return true;
   case 'z': return bytes[a] == bytes[t];
   case 't': return a == IR_BOOL && t == IR_BOOL;
@@ -94,7 +96,10 @@ static bool refused(ir_op op, char relation, ir_dtype a, ir_dtype t) {
   uint32_t count = ir_ops[op].operands < 0 ? 2 : (uint32_t)ir_ops[op].operands;
   for (uint32_t i = 0; i < count; i++) {
     bool index = (relation == 'g' || relation == 'a') && i == 1;
-    ir_dtype dtype = index ? (op == IR_OP_ASSIGN ? IR_I64 : IR_I32) : relation == 'w' && i == 0 ? IR_BOOL : a;
+    ir_dtype dtype = index                       ? (op == IR_OP_ASSIGN ? IR_I64 : IR_I32)
+                     : relation == 'w' && i == 0 ? IR_BOOL
+                     : relation == 'p' && i == 2 ? t
+                                                 : a;
     src[i] = ir_leaf(&g, IR_OP_INPUT, dtype, 0, shape, ir_name(&g, &"xyz"[i], 1));
   }
   int64_t level = op == IR_OP_BATCH || op == IR_OP_UNBATCH ? ir_pack_arg(0, 1) : 0;

@@ -479,4 +479,49 @@ static void test_indices(void **state) {
   free_columns(&b);
 }
 
-UNIT_TESTS_EACH(k_enter, k_leave, test_operations, test_constants, test_conversions, test_indices)
+static double half_of(ir_value word, bool high) {
+  uint64_t bits = (uint64_t)word.i >> (high ? 16 : 0) & 0xffff;
+  return ir_value_load(&bits, IR_BF16).f;
+}
+
+static bool is_subnormal(double v) { return v != 0 && fabs(v) < 0x1p-126; }
+
+/* Two words of bf16: the products of both halves are added one after the other, those of the upper halves
+ * first, as fma of f32 adds them. Where an operand or a sum is subnormal an instruction may take it as 0. */
+static void test_words(void **state) {
+  static batch b;
+  for (int k = 0; k < 3; k++) {
+    if (!b.in[k]) b.in[k] = malloc(sizeof(column));
+    b.in[k]->type = k < 2 ? IR_U32 : IR_F32;
+    for (int i = 0; i < N; i++) {
+      ir_value high = k < 2 ? ir_value_cast(anything(IR_F32), IR_F32, IR_BF16) : anything(IR_F32);
+      ir_value low = i < 40 ? corner(IR_BF16, i + k) : ir_value_cast(anything(IR_F32), IR_F32, IR_BF16);
+      uint16_t half[2];
+      ir_value_store(&half[0], IR_BF16, low), ir_value_store(&half[1], IR_BF16, high);
+      put(b.in[k], i, k < 2 ? integer((int64_t)((uint32_t)half[1] << 16 | half[0])) : high);
+    }
+  }
+  K_SOME_TARGETS(t)
+  for (int vector = 0; vector < 2; vector++) {
+    k_begin();
+    ir_ref x[3];
+    open_batch(&b, 3, x);
+    add_output(&b, IR_OP_FMA2, ir_make(g, IR_OP_FMA2, IR_F32, 0, x, 3));
+    run_batch(&b, vector, &t.target);
+    for (int i = 0; i < N; i++) {
+      float sum = (float)get(b.in[2], i).f;
+      bool small = is_subnormal(sum), large = false;
+      for (int high = 1; high >= 0; high--) {
+        double p = half_of(get(b.in[0], i), high), q = half_of(get(b.in[1], i), high);
+        sum = fmaf((float)p, (float)q, sum);
+        small |= is_subnormal(p) || is_subnormal(q) || is_subnormal(sum) || is_subnormal(p * q);
+        large |= fabs(p * q) > FLT_MAX; /* which is infinite where there is no fma */
+      }
+      if (!small && (!large || t.target.has_fma))
+        same(t.name, "fma2", IR_U32, get(b.in[0], i), get(b.in[1], i), b.out[0], i, real(sum));
+    }
+  }
+  free_columns(&b);
+}
+
+UNIT_TESTS_EACH(k_enter, k_leave, test_operations, test_constants, test_conversions, test_words, test_indices)

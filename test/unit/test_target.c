@@ -99,22 +99,25 @@ static void text_parses_back(void **state) {
   free(again);
 }
 
-/* Features that the text names say whether there is DOT4, unless the text says that as well. */
-static void features_decide_about_dot4(void **state) {
+/* Features that the text names say whether there are DOT4 and FMA2, unless the text says that as well. */
+static void features_decide_about_products(void **state) {
   (void)state;
   static const struct {
     const char *text;
-    bool has;
-  } rows[] = {{"features=+avx2", false},
-              {"features=+avx2,+avxvnni", true},
-              {"features=+avx512f,+avx512vnni", true},
-              {"features=+avx2 dot4=1", true},
-              {"features=+avx2,+avxvnni dot4=0", false}};
+    bool dot4, fma2;
+  } rows[] = {{"features=+avx2", false, false},
+              {"features=+avx2,+avxvnni", true, false},
+              {"features=+avx512f,+avx512vnni", true, false},
+              {"features=+avx512f,+avx512bf16", false, true},
+              {"features=+avx2 dot4=1 fma2=1", true, true},
+              {"features=+avx2,+avxvnni dot4=0", false, false},
+              {"features=+avx512f,+avx512bf16 fma2=0", false, false}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     ir_target t = host();
     ir_error error = {0};
     assert_int_equal(rt_target_override(&t, rows[i].text, &error), IR_OK);
-    assert_int_equal(t.has_dot4, rows[i].has);
+    assert_int_equal(t.has_dot4, rows[i].dot4);
+    assert_int_equal(t.has_fma2, rows[i].fma2);
   }
 }
 
@@ -128,6 +131,7 @@ static void every_field_is_in_the_text(void **state) {
                                          "f16c=%d",
                                          "masks=%d",
                                          "dot2=%d",
+                                         "fma2=%d",
                                          "dot4=%d",
                                          "soft_f64=%d",
                                          "soft_division=%d",
@@ -149,6 +153,7 @@ static void every_field_is_in_the_text(void **state) {
                  !t.has_f16c,
                  !t.has_masks,
                  !t.has_dot2,
+                 !t.has_fma2,
                  !t.has_dot4,
                  !t.soft_f64,
                  !t.soft_division,
@@ -194,11 +199,12 @@ static void bad_settings_are_refused(void **state) {
       {"triple=", "target: 'triple=': triple must be 1 to 63 characters"},
       {"fma=1 speed=9",
        "target: 'speed=9' is not a setting; use name=value with a name among triple, features, "
-       "vector_bytes, registers, fma, f16c, masks, dot2, dot4, l1, l2, l3, read_past, read_ahead, lanes, "
+       "vector_bytes, registers, fma, f16c, masks, dot2, fma2, dot4, l1, l2, l3, read_past, read_ahead, "
+       "lanes, "
        "together, matrix, local, arguments, sort, quick, parts; or first a processor: native, " PROCESSORS},
       {"fma",
        "target: 'fma' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-       "registers, fma, f16c, masks, dot2, dot4, l1, l2, l3, read_past, read_ahead, lanes, together, "
+       "registers, fma, f16c, masks, dot2, fma2, dot4, l1, l2, l3, read_past, read_ahead, lanes, together, "
        "matrix, local, arguments, sort, quick, parts; or first a processor: native, " PROCESSORS},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -293,5 +299,5 @@ static void runs_on_what_has_as_much(void **state) {
 
 UNIT_TESTS(host_is_plausible, host_agrees_with_the_compiler, aarch64_features_by_hwcap,
            host_is_the_same_every_time, text_parses_back, every_field_is_in_the_text,
-           features_decide_about_dot4, bad_settings_are_refused, processors_have_names, measured_settings,
+           features_decide_about_products, bad_settings_are_refused, processors_have_names, measured_settings,
            runs_on_what_has_as_much)

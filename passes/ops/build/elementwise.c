@@ -117,12 +117,22 @@ ir_ref op_logical(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
   return op_binary(g, op, op_cast(g, a, IR_BOOL), op_cast(g, b, IR_BOOL));
 }
 
+static ir_ref of_words(ir_graph *g, ir_op op, ir_ref *x) {
+  const char *who = ir_ops[op].text;
+  for (int i = 0; i < 2; i++)
+    if (ir_dtype_of(g, x[i]) != IR_U32)
+      return op_refuse(g, "%s: an operand has shape %s; words of two bf16 are u32: bitcast it", who,
+                       OP_TYPE(op_default_dtype(g, x[i])));
+  return (x[2] = op_convert(g, who, x[2], IR_F32)) ? elementwise(g, op, IR_F32, x, 3) : 0;
+}
+
 ir_ref op_ternary(ir_graph *g, ir_op op, ir_ref a, ir_ref b, ir_ref c) {
   if (op >= IR_OP_COUNT || op_registry[op].kind != OP_KIND_TERNARY) return not_of_kind(g, op, "ternary");
   const char *who = ir_ops[op].text;
   ir_ref x[3] = {a, b, c};
   bool branches = op_registry[op].dtype == OP_DTYPE_BRANCHES;
   if (!op_tensors(g, who, x, 3)) return 0;
+  if (op_registry[op].dtype == OP_DTYPE_WORDS) return of_words(g, op, x);
   if (branches && ir_dtype_of(g, a) != IR_BOOL)
     return op_refuse(
         g, "%s: the condition has shape %s; a condition must be bool: compare it, or cast it to bool", who,

@@ -310,6 +310,19 @@ def fma(d):
     return Case([x, y, z], Want(dtype, rounded(dtype, fused(x.a, y.a, z.a)), zeros=False))
 
 
+def fma2(d):
+    """Words of two bf16, none of them subnormal: both products are added, one after the other, the upper halves first."""
+    shapes = d.broadcast(3)
+    halves = [[(d.random.standard_normal(s) + 0.01).astype(np.float32).view(np.uint32) & np.uint32(0xffff0000) for s in [t] * 2]
+              for t in shapes[:2]]
+    x, y = (d.hold(Typed(np.asarray(upper | lower >> np.uint32(16)), "u32")) for upper, lower in halves)
+    z = d.operand("f32", shapes[2], "plain")
+    sum_ = z.a
+    for (a, b) in zip(*halves):
+        sum_ = rounded("f32", fused(a.view(np.float32), b.view(np.float32), sum_)).array
+    return Case([x, y, z], Want("f32", Typed(sum_, "f32"), zeros=False))
+
+
 ROWS = {
     "neg": unary(np.negative, NUMBERS), "abs": unary(np.abs, NUMBERS),
     "relu": unary(lambda a: np.where(a > 0, a, np.where(a == a, a.dtype.type(0), a)), NUMBERS),
@@ -340,5 +353,5 @@ ROWS = {
     "logical_and": logical(np.logical_and), "logical_or": logical(np.logical_or),
     "logical_xor": logical(np.logical_xor),
     "shl": shift(True), "shr": shift(False), "dot2": binary(wrapping(dot2), INTEGERS),
-    "dot4": binary(wrapping(dot4), INTEGERS), "where": where, "fma": fma,
+    "dot4": binary(wrapping(dot4), INTEGERS), "where": where, "fma": fma, "fma2": fma2,
 }

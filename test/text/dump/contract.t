@@ -190,3 +190,30 @@ $ for g in selected residual shifted; do viewfold dump --graph $g --print-after=
 1
 1
 0
+
+== products of bf16 go in pairs where the graph allows it: over one axis where that is one instruction, over several always
+<<< bf16.vf
+graph @product(%a: bf16[128,129], %b: bf16[129,100]) {
+  %y = matmul %a, %b
+  return %y
+}
+graph @conv(%x: bf16[1,32,28,28], %w: bf16[64,32,3,3]) {
+  %y = conv %x, %w padding=1
+  return %y
+}
+>>>
+$ for g in product conv; do for p in exact relaxed; do VIEWFOLD_PRECISION=$p viewfold dump --graph $g --stage=loops --target 'fma2=1' bf16.vf | grep -o 'fma2\?' | sort -u; done; done
+fma
+fma2
+fma
+fma2
+$ for g in product conv; do VIEWFOLD_PRECISION=relaxed viewfold dump --graph $g --stage=loops --target 'fma2=0' bf16.vf | grep -o 'fma2\?' | sort -u; done
+fma
+fma2
+$ VIEWFOLD_PRECISION=relaxed viewfold dump --graph product --print-after=copies --target 'fma2=1' bf16.vf | grep -o 'fma2.*' | sed 's/%[0-9]*/%/g'
+fma2 %, %, % : f32[128,100,65]
+$ VIEWFOLD_PRECISION=relaxed viewfold dump --graph product --print-after=copies --target 'fma2=1' bf16.vf > words.vf && viewfold pass copies --target 'fma2=1' words.vf | grep -c fma2
+1
+$ printf 'graph @f(%%a: f32[2]) {\n  %%y = fma2 %%a, %%a, 0.0\n  return %%y\n}\n' | viewfold dump --stage=graph -
+! <stdin>:2:3: error: fma2: an operand has shape f32[2]; words of two bf16 are u32: bitcast it
+? 2
