@@ -52,8 +52,11 @@ ir_ref pass_ceil_div(ir_graph *g, ir_ref a, ir_ref b);
 /* The node with new sources, through the canonical builders where it is index arithmetic or a bool
  * connective. */
 ir_ref pass_rebuild(ir_graph *g, ir_ref node, const ir_ref *src, uint32_t nsrc);
-/* root with from[i] replaced by to[i]; every node that contains one of these is rebuilt, and nothing else. */
+/* root with from[i] replaced by to[i]; every node reachable from it is rebuilt. A LOOP, or a RANGE or
+ * PARAM whose extent is not a constant, stays the same node unless it contains a replaced node. */
 ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n);
+/* The same; what contains no replaced node is not looked at again, nor simplified. */
+ir_ref pass_substitute_alone(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n);
 /* The same where to[i] equals from[i] under a condition alone: loads and tests of ranges inside of root stay,
  * since they are carried out where it does not hold, too. */
 ir_ref pass_substitute_valid(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n);

@@ -13,7 +13,8 @@ typedef struct rewrite {
   ir_ref *map; /* by ref - floor, map_size entries: the new node, 0 before it is made; only those of live
                   nodes are set */
   size_t map_size;
-  ir_ref floor; /* ref of map[0]; older nodes stay */
+  ir_ref floor;   /* ref of map[0]; older nodes stay */
+  bool *replaced; /* of map_size entries: the node contains a replaced one; NULL: not needed */
 } rewrite;
 
 /* Of nodes older than `oldest`, those alone are listed that others are made of. */
@@ -35,6 +36,7 @@ static void rewrite_end(rewrite *w) {
   ir_free(w->g->mem, w->live, w->cap * sizeof *w->live);
   ir_free(w->g->mem, w->scratch, w->scratch_cap * sizeof *w->scratch);
   ir_free(w->g->mem, w->map, w->map_size * sizeof *w->map);
+  ir_free(w->g->mem, w->replaced, w->replaced ? w->map_size * sizeof *w->replaced : 0);
 }
 
 /* Is `sum` the node plus other terms? Facts then only added terms that are 0. */
@@ -64,12 +66,31 @@ static ir_ref rebuild_node(rewrite *w, ir_ref node, const pass_facts *facts) {
 }
 
 /* Loops, and ranges and parameters whose extents are not constant, are identified by their nodes wherever
- * their values are used: two different ones of the same number must not arise. Simplifying keeps them, even
- * where it would change their sources. */
+ * their values are used: two different ones of the same number must not arise. One that contains no replaced
+ * node stays the same node, even where rebuilding would change its sources. */
 static bool keeps_identity(const ir_graph *g, ir_ref ref) {
   ir_op op = ir_op_of(g, ref);
   bool sized = op == IR_OP_RANGE || op == IR_OP_PARAM;
   return op == IR_OP_LOOP || (sized && !ir_is_const(g, ir_src(g, ref, 0), NULL));
+}
+
+/* Finds the nodes that contain replaced ones, if any node keeps its identity; false when memory is short. */
+static bool find_replaced(rewrite *w) {
+  ir_graph *g = w->g;
+  size_t first = 0;
+  while (first < w->count && !keeps_identity(g, w->live[first])) first++;
+  if (first == w->count) return true;
+  if (!(w->replaced = ir_alloc(g->mem, w->map_size * sizeof *w->replaced))) {
+    ir_fail(g->error, IR_ERR_MEMORY, "out of memory rewriting an expression");
+    return false;
+  }
+  for (size_t i = 0; i < w->count; i++) {
+    const ir_node *n = ir_get(g, w->live[i]);
+    bool replaced = w->map[w->live[i]] != 0;
+    for (uint32_t s = 0; s < n->nsrc && !replaced; s++) replaced = w->replaced[n->src[s]];
+    w->replaced[w->live[i]] = replaced;
+  }
+  return true;
 }
 
 /* Nodes that facts may simplify: arithmetic of dtype index and bool; not loads and the extents of ranges. */
@@ -82,35 +103,48 @@ static bool is_arithmetic(const ir_graph *g, ir_ref ref) {
 }
 
 /* Is nothing replaced in the node? */
-static bool is_kept(const rewrite *w, ir_ref node) {
+static bool is_untouched(const rewrite *w, ir_ref node) {
   const ir_node *n = ir_get(w->g, node);
   for (uint32_t i = 0; i < n->nsrc; i++)
     if (w->map[n->src[i]] != n->src[i]) return false;
   return true;
 }
 
-/* Rebuilds what contains a replaced node, and nothing else. arithmetic: in these nodes alone. n of 0: all
- * nodes are simplified once more. */
+/* The same; but indices with quotients may be simplified further all the same. */
+static bool is_kept(const rewrite *w, ir_ref node) {
+  const ir_node *n = ir_get(w->g, node);
+  if ((n->dtype == IR_INDEX || n->dtype == IR_BOOL) && n->holds & IR_HOLDS_DIVISION) return false;
+  return is_untouched(w, node);
+}
+
+/* arithmetic: in these nodes alone. n of 0: all nodes are simplified once more. */
 static ir_ref substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n,
                          bool arithmetic) {
   rewrite w;
-  ir_ref result = 0, oldest = n ? root : 0;
-  for (size_t i = 0; i < n; i++) oldest = from[i] < oldest ? from[i] : oldest;
-  if (rewrite_begin(&w, g, root, oldest)) {
+  ir_ref result = 0;
+  if (rewrite_begin(&w, g, root, 0)) {
     for (size_t i = 0; i < n; i++)
       if (from[i] <= root) w.map[from[i]] = to[i];
-    bool failed = false;
+    bool failed = !find_replaced(&w);
     for (size_t i = 0; i < w.count && !failed; i++) {
       ir_ref node = w.live[i];
       if (w.map[node]) continue;
-      bool stays = n ? node < oldest || is_kept(&w, node) : keeps_identity(g, node);
-      if (stays || (arithmetic && !is_arithmetic(g, node))) w.map[node] = node;
+      bool stays = (arithmetic && !is_arithmetic(g, node)) || (n && is_kept(&w, node));
+      if (stays || (w.replaced && !w.replaced[node] && keeps_identity(g, node))) w.map[node] = node;
       else failed = (w.map[node] = rebuild_node(&w, node, NULL)) == 0;
     }
     result = failed ? 0 : w.map[root];
   }
   rewrite_end(&w);
   return result;
+}
+
+ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
+  return substitute(g, root, from, to, n, false);
+}
+
+ir_ref pass_substitute_valid(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
+  return substitute(g, root, from, to, n, true);
 }
 
 /* May the root, as far as its operations tell, contain one of the nodes? */
@@ -121,12 +155,25 @@ static bool may_contain(const ir_graph *g, ir_ref root, const ir_ref *nodes, siz
   return false;
 }
 
-ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
-  return may_contain(g, root, from, n) ? substitute(g, root, from, to, n, false) : root;
-}
-
-ir_ref pass_substitute_valid(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
-  return may_contain(g, root, from, n) ? substitute(g, root, from, to, n, true) : root;
+ir_ref pass_substitute_alone(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
+  rewrite w;
+  ir_ref result = 0, oldest = root;
+  if (!may_contain(g, root, from, n)) return root;
+  for (size_t i = 0; i < n; i++) oldest = from[i] < oldest ? from[i] : oldest;
+  if (rewrite_begin(&w, g, root, oldest)) {
+    for (size_t i = 0; i < n; i++)
+      if (from[i] <= root) w.map[from[i]] = to[i];
+    bool failed = false;
+    for (size_t i = 0; i < w.count && !failed; i++) {
+      ir_ref node = w.live[i];
+      if (w.map[node]) continue;
+      if (node < oldest || is_untouched(&w, node)) w.map[node] = node;
+      else failed = (w.map[node] = rebuild_node(&w, node, NULL)) == 0;
+    }
+    result = failed ? 0 : w.map[root];
+  }
+  rewrite_end(&w);
+  return result;
 }
 
 /* Simplifies the nodes reachable from root with refs >= floor. No others are visited: time is proportional to
@@ -155,7 +202,7 @@ static ir_ref simplify_above(ir_graph *g, ir_ref root, ir_ref floor) {
   return result;
 }
 
-static ir_ref simplify_once(ir_graph *g, ir_ref root) { return substitute(g, root, NULL, NULL, 0, false); }
+static ir_ref simplify_once(ir_graph *g, ir_ref root) { return pass_substitute(g, root, NULL, NULL, 0); }
 
 /* A node that the facts pin to one value is that value. */
 static ir_ref pinned(pass_build *b, ir_ref node) {

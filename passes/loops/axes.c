@@ -128,7 +128,7 @@ static ir_ref merged_root(ir_graph *g, ir_ref root, ir_ref outer, ir_ref inner, 
   if (ir_bounds_of(g, size).lo < 1) return 0;
   *merged = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_get(g, outer)->arg, &extent, 1);
   ir_ref now[] = {pass_div(g, *merged, size), pass_mod(g, *merged, size)};
-  return *merged && now[0] && now[1] ? pass_substitute(g, root, (ir_ref[]){outer, inner}, now, 2) : 0;
+  return *merged && now[0] && now[1] ? pass_substitute_alone(g, root, (ir_ref[]){outer, inner}, now, 2) : 0;
 }
 
 /* Does no division below root depend on the two ranges, so that all are left when these are merged? */
@@ -236,7 +236,7 @@ static void change_reduced(loop_nest *n, bool (*change)(ir_graph *g, ir_ref *src
     if (sources == r.nsrc) order = order ? LOOP_ANY_ORDER : order_number(r.src + 1, src + 1, sources - 1);
     int64_t arg = ir_pack_arg(ir_arg_int(&r), order);
     ir_ref made = ir_make(g, IR_OP_REDUCE, (ir_dtype)r.dtype, arg, src, sources);
-    ir_ref root = made ? pass_substitute(g, n->store, &reduces[k], &made, 1) : 0;
+    ir_ref root = made ? pass_substitute_alone(g, n->store, &reduces[k], &made, 1) : 0;
     if (root) n->store = root;
   }
 }
@@ -340,10 +340,10 @@ bool loop_separate(ir_graph *g, loop_stores *stores) {
     n.next_range = stores->next_range;
     for (uint32_t a = 0; a < n.axis_count; a++) {
       from[a] = n.axes[a].range;
-      to[a] = loop_fresh_range(&n, pass_substitute(g, n.axes[a].extent, from, to, a));
+      to[a] = loop_fresh_range(&n, pass_substitute_alone(g, n.axes[a].extent, from, to, a));
     }
     stores->next_range = n.next_range;
-    if (!(stores->store[i] = pass_substitute(g, n.store, from, to, n.axis_count))) return false;
+    if (!(stores->store[i] = pass_substitute_alone(g, n.store, from, to, n.axis_count))) return false;
   }
   return true;
 }

@@ -203,7 +203,7 @@ static ir_ref whole_axis(loop_place *p, uint32_t axis) {
     from[count] = n->axes[a].range;
     to[count++] = p->start[a];
   }
-  return pass_substitute(n->g, n->axes[axis].extent, from, to, count);
+  return pass_substitute_alone(n->g, n->axes[axis].extent, from, to, count);
 }
 
 static ir_ref place_level(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
@@ -279,7 +279,7 @@ ir_ref loop_store_body(loop_place *p) {
   store_lanes_of(p, &around);
   for (uint32_t a = 0; a < count; a++) {
     from[a] = n->axes[a].range;
-    to[a] = pass_substitute(n->g, p->start[a], p->lanes, around.at, p->lane_count);
+    to[a] = pass_substitute_alone(n->g, p->start[a], p->lanes, around.at, p->lane_count);
   }
   bool alone = affine_find_range(n->g, n->store, IR_OP_REDUCE, from + count, 1) == 1;
   p->before[0] = 0;
@@ -287,7 +287,7 @@ ir_ref loop_store_body(loop_place *p) {
   n->lanes = around.range, n->lane_count = around.count;
   for (uint32_t i = 0; i < around.count; i++)
     if (around.bindings[i] == IR_VECTOR) n->vector = around.range[i];
-  ir_ref store = loop_store_inside(p, pass_substitute(n->g, n->store, from, to, count), to);
+  ir_ref store = loop_store_inside(p, pass_substitute_alone(n->g, n->store, from, to, count), to);
   ir_ref effect = loop_reductions(n, store);
   n->lanes = NULL, n->lane_count = 0, n->vector = 0;
   for (uint32_t i = around.count; i-- > 0;)

@@ -135,7 +135,7 @@ static ir_ref add_terms(const reduction *r, ir_ref range, ir_ref body, ir_ref so
                         int64_t count) {
   ir_graph *g = r->n->g;
   for (int64_t i = 0; i < count && so_far; i++) {
-    ir_ref at = pass_add(g, first, ir_index(g, i)), term = pass_substitute(g, body, &range, &at, 1);
+    ir_ref at = pass_add(g, first, ir_index(g, i)), term = pass_substitute_alone(g, body, &range, &at, 1);
     so_far = term ? make_combined(r, so_far, term) : 0;
   }
   return so_far;
@@ -209,7 +209,7 @@ static ir_ref reduce_serially(reduction *r, const ir_ref *ranges, uint32_t count
     from[replaced] = last;
     to[replaced++] = pass_add(g, pass_mul(g, reduce_index_of(r, extent), scale), offset);
   }
-  ir_ref body = pass_substitute(g, r->body, from, to, replaced);
+  ir_ref body = pass_substitute_alone(g, r->body, from, to, replaced);
   if (r->inside.lane) body = reduce_only_inside(r, body, pass_sub(g, to[replaced - 1], r->inside.start));
   return serial_loops(r, body);
 }
@@ -351,7 +351,7 @@ static ir_ref without_prefetches(const reduction *r, ir_ref body, ir_ref range) 
     loads[used] = loads[i];
     plain[used++] = ir_make(g, IR_OP_LOAD, (ir_dtype)l->dtype, 0, l->src, l->nsrc);
   }
-  return used ? pass_substitute(g, body, loads, plain, used) : body;
+  return used ? pass_substitute_alone(g, body, loads, plain, used) : body;
 }
 
 /* A few terms in sequence, fully unrolled. Of those in one cache line, the first one prefetches. Extrema,
@@ -369,7 +369,7 @@ static ir_ref reduce_written_out(const reduction *r, const ir_ref *ranges, uint3
       if (i == count - 1) in_row = size;
       at[i] = ir_index(g, remainder % size);
     }
-    ir_ref term = pass_substitute(g, t % line ? plain : r->body, ranges, at, count);
+    ir_ref term = pass_substitute_alone(g, t % line ? plain : r->body, ranges, at, count);
     if (!term || !is_extremum(r->op)) {
       value = term ? make_combined(r, value, term) : 0;
       continue;
@@ -503,5 +503,5 @@ ir_ref loop_reductions(loop_nest *n, ir_ref root) {
   }
   for (uint32_t i = 0; i < count; i++)
     if (!(loops[i] = reduce_to_loops(n, found[i]))) return 0;
-  return count ? pass_substitute(n->g, root, found, loops, count) : root;
+  return count ? pass_substitute_alone(n->g, root, found, loops, count) : root;
 }
