@@ -49,4 +49,4 @@ $ grep -v 'as expected\|^$' said | grep -c FAILED
 0
 ? 1
 $ test $(grep -c '^graph' examples.vf) -gt 115 && xargs < missing
-all_gather all_reduce all_to_all axis_index batch bernoulli buffer custom distributed_broadcast exchange found gather_all_axes gaussian index_all index_interval index_new_axis index_point index_window input pmean ppermute rebatch reduce_scatter resource result shard threefry2x32 unbatch
+all_gather all_reduce all_to_all axis_index batch bernoulli buffer custom distributed_broadcast exchange fma2 found gather_all_axes gaussian index_all index_interval index_new_axis index_point index_window input pmean ppermute rebatch reduce_scatter resource result shard threefry2x32 unbatch

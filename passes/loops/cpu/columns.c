@@ -85,6 +85,7 @@ void loop_widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   vector->unroll = (int)wide, vector->overlaps = wide == all;
   ir_bounds size = ir_bounds_of(n->g, vector->extent); /* of one that varies, rows are about so far apart */
   if ((size.hi - size.lo) * n->strategy->spilled_terms > vector->unroll * vector->lanes / MOST_OFF) return;
+  if (row < 0) return; /* prefetches reach forwards alone */
   ir_ref ahead = loop_load_ahead(n->g, load, row * n->strategy->spilled_terms, IR_NO_STREAM);
   n->store = ahead ? pass_substitute(n->g, n->store, &load, &ahead, 1) : 0;
 }

@@ -217,3 +217,15 @@ $ VIEWFOLD_PRECISION=relaxed viewfold dump --graph product --print-after=copies 
 $ printf 'graph @f(%%a: f32[2]) {\n  %%y = fma2 %%a, %%a, 0.0\n  return %%y\n}\n' | viewfold dump --stage=graph -
 ! <stdin>:2:3: error: fma2: an operand has shape f32[2]; words of two bf16 are u32: bitcast it
 ? 2
+
+== rows that are read backwards are not prefetched
+<<< back.vf
+graph @back(%a: f32[1791], %b: f32[1791,1200]) {
+  %f = flip %b axes=[0]
+  %y = matmul %a, %f
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' back.vf | grep -c ahead
+0
+? 1
