@@ -22,7 +22,7 @@
  * predicted times are within a factor of 1.5 of those measured for nearly all kernels. */
 static const double FAR = 1.6;
 /* The same where a kernel takes longer by LONG_NS. A convolution whose result is added to a transposed value
- * was 1.44 times as far off, and takes 0.84 of the time with a copy of that value. */
+ * was 1.44 times as far off, and takes 0.86 of the time with a copy of that value. */
 static const double FAR_LONG = 1.3;
 static const double LONG_NS = 50000; /* to make loops for trial costs little where so much is lost */
 /* The same where values are tried though none promises anything: what a kernel loses then is not told from
