@@ -9,9 +9,10 @@
 
 /* Which form is taken changes the bits of the result, so it follows from the shapes alone, and these are
  * numbers of one machine, not of the machine at hand. */
-enum { MOST_TAPS = 25 };   /* because 5 x 5 on 7 x 7 gains a sixth for 25 kernels, 7 x 7 would be 49 */
-enum { ADDED = 12 };       /* because an element that is stored and added takes 0.2 ns, at 57 G/s (Zen 4) */
-enum { MOST_LEFT = 14 };   /* sixteenths of all terms, because with 15 a convolution gains 4 % at most */
+enum { MOST_TAPS = 25 }; /* because 5 x 5 on 7 x 7 gains a sixth for 25 kernels, 7 x 7 would be 49 */
+enum { ADDED = 12 };     /* because an element that is stored and added takes 0.2 ns, at 57 G/s (Zen 4) */
+enum { MOST_LEFT = 14 }; /* sixteenths of all terms, because with 15 a convolution gains 4 % at most */
+enum { LEAST_SAVED = 32000000 }; /* because ResNet-18 gains 2 % by 18 million, and compiles 0.6 s longer */
 enum { FEW_PLACES = 4 };   /* because 3 x 3 on 3 x 3, of 4 places and more, gains a third; 2 x 2 loses */
 enum { COST_OF_FEW = 64 }; /* because 1 x 512 by 512 x 512 takes 0.28 ms, as 64 rows should */
 
@@ -43,8 +44,11 @@ static double met_by_tap(ir_graph *g, const op_convolution *c, int64_t tap) {
 
 bool op_conv_is_taps(ir_graph *g, const op_convolution *c) {
   double all = 1, cost = 0, seen = 0;
-  int64_t size, channels, taps = 1;
-  if (!ir_is_const(g, ir_dim(g, c->weight, 1), &channels)) return false;
+  int64_t size, channels, results, batch = 1, taps = 1;
+  if (!ir_is_const(g, ir_dim(g, c->weight, 1), &channels) ||
+      !ir_is_const(g, ir_dim(g, c->weight, 0), &results))
+    return false;
+  ir_is_const(g, ir_dim(g, c->x, 0), &batch); /* of a symbolic batch: one image */
   for (size_t i = 0; i < c->axes; i++) {
     const op_window *w = &c->w[i];
     if (!ir_is_const(g, ir_dim(g, c->x, (uint32_t)(2 + i)), &size) || w->extent > MOST_TAPS ||
@@ -57,7 +61,9 @@ bool op_conv_is_taps(ir_graph *g, const op_convolution *c) {
     double here = met_by_tap(g, c, tap);
     seen += here, cost += here > 0 && here < FEW_PLACES ? COST_OF_FEW : here;
   }
-  return seen > 0 && 16 * (cost * (double)channels + ADDED * all) < MOST_LEFT * all * (double)channels;
+  double direct = all * (double)channels, apart = cost * (double)channels + ADDED * all;
+  return seen > 0 && 16 * apart < MOST_LEFT * direct &&
+         (direct - apart) * (double)results * (double)batch >= LEAST_SAVED;
 }
 
 /* The sum over the channels at element `tap` of the window, row-major, at all places; *none: no place has an

@@ -101,12 +101,12 @@ $ viewfold dump --stage=index wide.vf | grep -c reduce
 == windows that mostly see padding are a sum of products, one for each element of the weight
 <<< taps.vf
 graph @taps() {
-  %all = arange stop=6912 dtype=i32
-  %x = reshape %all shape=[2,48,9,8]
-  %first = shrink %all bounds=[[7,1303]]
-  %w = reshape %first shape=[3,48,3,3]
-  %last = shrink %all bounds=[[6048,6912]]
-  %u = reshape %last shape=[3,48,3,2]
+  %all = arange stop=1179648 dtype=i32
+  %first = shrink %all bounds=[[0,73728]]
+  %x = reshape %first shape=[2,512,9,8]
+  %w = reshape %all shape=[256,512,3,3]
+  %last = shrink %all bounds=[[393216,1179648]]
+  %u = reshape %last shape=[256,512,3,2]
   %near = conv %x, %w padding=6 dilation=6
   %padded = pad %x pads=[[0,0],[0,0],[6,6],[6,6]]
   %same = conv %padded, %w dilation=6
