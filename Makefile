@@ -504,7 +504,7 @@ PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
   build/san-address:unit$(comma)property$(comma)text build:campaign)
 
 test:
-	@$(ROOM_HERE)
+	$(if $(SAN),,@$(ROOM_HERE))
 	@CC='$(firstword $(CC))' sh .ci/deps install build llvm test
 	@sh .ci/deps install pages || true
 	@sh .ci/deps install linker || true

@@ -52,10 +52,12 @@ ir_ref pass_ceil_div(ir_graph *g, ir_ref a, ir_ref b);
 /* The node with new sources, through the canonical builders where it is index arithmetic or a bool
  * connective. */
 ir_ref pass_rebuild(ir_graph *g, ir_ref node, const ir_ref *src, uint32_t nsrc);
-/* root with from[i] replaced by to[i]; every node reachable from it is rebuilt. A LOOP, or a RANGE or
- * PARAM whose extent is not a constant, stays the same node unless it contains a replaced node. */
+/* root with from[i] replaced by to[i]. What contains a replaced node is simplified, and what has quotients
+ * too, since more may be known of a range by now: for passes whose result is printed or compared. A LOOP, or
+ * a RANGE or PARAM whose extent is not a constant, stays the same node unless it contains a replaced node. */
 ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n);
-/* The same; what contains no replaced node is not looked at again, nor simplified. */
+/* The same; what contains no replaced node is not looked at again, nor simplified: for passes that put terms
+ * of loops in place of a range, many times in a kernel that is simplified already. */
 ir_ref pass_substitute_alone(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n);
 /* The same where to[i] equals from[i] under a condition alone: loads and tests of ranges inside of root stay,
  * since they are carried out where it does not hold, too. */

@@ -117,20 +117,33 @@ static bool is_kept(const rewrite *w, ir_ref node) {
   return is_untouched(w, node);
 }
 
-/* arithmetic: in these nodes alone. n of 0: all nodes are simplified once more. */
+/* What a substitution does to the nodes in which nothing is replaced. */
+typedef enum extent {
+  EVERYWHERE,    /* simplifies them once more, where n is 0 or they have quotients */
+  IN_ARITHMETIC, /* the same, and replaces nothing but in index arithmetic and its tests */
+  ALONE          /* leaves them alone */
+} extent;
+
+static bool stays(const rewrite *w, ir_ref node, extent where, bool replaces) {
+  if (where == ALONE) return is_untouched(w, node);
+  if (where == IN_ARITHMETIC && !is_arithmetic(w->g, node)) return true;
+  if (replaces && is_kept(w, node)) return true;
+  return w->replaced && !w->replaced[node] && keeps_identity(w->g, node);
+}
+
+/* floor: no node below it contains a replaced one. */
 static ir_ref substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n,
-                         bool arithmetic) {
+                         ir_ref floor, extent where) {
   rewrite w;
   ir_ref result = 0;
-  if (rewrite_begin(&w, g, root, 0)) {
+  if (rewrite_begin(&w, g, root, floor)) {
     for (size_t i = 0; i < n; i++)
       if (from[i] <= root) w.map[from[i]] = to[i];
-    bool failed = !find_replaced(&w);
+    bool failed = where != ALONE && !find_replaced(&w);
     for (size_t i = 0; i < w.count && !failed; i++) {
       ir_ref node = w.live[i];
       if (w.map[node]) continue;
-      bool stays = (arithmetic && !is_arithmetic(g, node)) || (n && is_kept(&w, node));
-      if (stays || (w.replaced && !w.replaced[node] && keeps_identity(g, node))) w.map[node] = node;
+      if (node < floor || stays(&w, node, where, n > 0)) w.map[node] = node;
       else failed = (w.map[node] = rebuild_node(&w, node, NULL)) == 0;
     }
     result = failed ? 0 : w.map[root];
@@ -140,11 +153,11 @@ static ir_ref substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_
 }
 
 ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
-  return substitute(g, root, from, to, n, false);
+  return substitute(g, root, from, to, n, 0, EVERYWHERE);
 }
 
 ir_ref pass_substitute_valid(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
-  return substitute(g, root, from, to, n, true);
+  return substitute(g, root, from, to, n, 0, IN_ARITHMETIC);
 }
 
 /* May the root, as far as its operations tell, contain one of the nodes? */
@@ -156,24 +169,10 @@ static bool may_contain(const ir_graph *g, ir_ref root, const ir_ref *nodes, siz
 }
 
 ir_ref pass_substitute_alone(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
-  rewrite w;
-  ir_ref result = 0, oldest = root;
   if (!may_contain(g, root, from, n)) return root;
+  ir_ref oldest = root;
   for (size_t i = 0; i < n; i++) oldest = from[i] < oldest ? from[i] : oldest;
-  if (rewrite_begin(&w, g, root, oldest)) {
-    for (size_t i = 0; i < n; i++)
-      if (from[i] <= root) w.map[from[i]] = to[i];
-    bool failed = false;
-    for (size_t i = 0; i < w.count && !failed; i++) {
-      ir_ref node = w.live[i];
-      if (w.map[node]) continue;
-      if (node < oldest || is_untouched(&w, node)) w.map[node] = node;
-      else failed = (w.map[node] = rebuild_node(&w, node, NULL)) == 0;
-    }
-    result = failed ? 0 : w.map[root];
-  }
-  rewrite_end(&w);
-  return result;
+  return substitute(g, root, from, to, n, oldest, ALONE);
 }
 
 /* Simplifies the nodes reachable from root with refs >= floor. No others are visited: time is proportional to

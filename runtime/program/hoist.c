@@ -279,8 +279,9 @@ static bool sources_are_intact(const hoisting *h, const rt_plan_step *s) {
 }
 
 /* Gives back the memory of the parts of mapped files that the step has read. Its results stand in their
- * place: few other steps read them, and find them again in the system's cache of files. Without this, models
- * whose weights are copied once took the memory of both. */
+ * place, and a step that reads them again finds them in the system's cache of files. BERT of 415 MiB of
+ * weights, which are copied into the order of products, took 692 MiB, and takes 367; the first run takes as
+ * long. */
 static void leave_files(const rt_program *p, const rt_plan_step *s) {
   for (uint32_t k = s->written; k < s->slot_count; k++) {
     uint32_t slot = p->plan.step_slots[s->slots + k];

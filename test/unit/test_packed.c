@@ -175,7 +175,9 @@ static void file_is_left(void **state) {
   vf_context *c = make_context();
   write_file(c, weights);
   run_right(of_file(c, ROWS), weights);
-  assert_true(resident() < ELEMENTS * (long)sizeof *weights / 1024 / 4);
+  long held = resident();
+  if (held < 0) skip(); /* the system does not say, or the file is read and not mapped */
+  assert_true(held < ELEMENTS * (long)sizeof *weights / 1024 / 4);
 }
 
 static void other_weights(void **state) {
