@@ -113,18 +113,27 @@ graph @taps() {
   %uneven = conv %x, %u padding=[[7,2],[3,6]] dilation=[4,7] stride=[2,1]
   %around = pad %x pads=[[0,0],[0,0],[7,2],[3,6]]
   %also = conv %around, %u dilation=[4,7] stride=[2,1]
+  %line = reshape %first shape=[2,256,144]
+  %few = shrink %all bounds=[[0,589824]]
+  %v = reshape %few shape=[512,128,9]
+  %parted = conv %line, %v padding=120 dilation=30 groups=2
+  %long = pad %line pads=[[0,0],[0,0],[120,120]]
+  %besides = conv %long, %v dilation=30 groups=2
   %a = eq %near, %same
   %b = eq %uneven, %also
+  %c = eq %parted, %besides
   %whole = all %a axes=[0,1,2,3]
   %strided = all %b axes=[0,1,2,3]
-  return %whole, %strided
+  %grouped = all %c axes=[0,1,2]
+  return %whole, %strided, %grouped
 }
 >>>
 $ viewfold run taps.vf
 whole: bool[] = true
 strided: bool[] = true
+grouped: bool[] = true
 $ viewfold dump --stage=index taps.vf | grep -c 'reduce add'
-17
+27
 
 == transposed convolutions: each element adds a multiple of the weight to the result
 <<< transposed.vf
