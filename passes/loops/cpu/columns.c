@@ -62,6 +62,15 @@ static int64_t blocks_of(const loop_nest *n, const loop_axis *vector, int bytes)
   return blocks;
 }
 
+/* The store, in which the load prefetches the row that comes so many rows later as terms are added at a time,
+ * if rows are that many elements apart: prefetches reach forwards alone, 32 bits of elements at most. */
+static ir_ref fetch_rows(loop_nest *n, ir_ref load, int64_t apart) {
+  int64_t terms = n->strategy->spilled_terms;
+  if (apart <= 0 || apart > INT32_MAX / terms) return n->store;
+  ir_ref ahead = loop_load_ahead(n->g, load, apart * terms, IR_NO_STREAM);
+  return ahead ? pass_substitute(n->g, n->store, &load, &ahead, 1) : 0;
+}
+
 void loop_widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   enum {
     MAX_COLUMN_VECTORS = 64, /* a page of the widest: code grows with them */
@@ -84,10 +93,8 @@ void loop_widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   if (!load || wide <= held) return;
   vector->unroll = (int)wide, vector->overlaps = wide == all;
   ir_bounds size = ir_bounds_of(n->g, vector->extent); /* of one that varies, rows are about so far apart */
-  if ((size.hi - size.lo) * n->strategy->spilled_terms > vector->unroll * vector->lanes / MOST_OFF) return;
-  if (row < 0) return; /* prefetches reach forwards alone */
-  ir_ref ahead = loop_load_ahead(n->g, load, row * n->strategy->spilled_terms, IR_NO_STREAM);
-  n->store = ahead ? pass_substitute(n->g, n->store, &load, &ahead, 1) : 0;
+  if ((size.hi - size.lo) * n->strategy->spilled_terms <= vector->unroll * vector->lanes / MOST_OFF)
+    n->store = fetch_rows(n, load, row);
 }
 
 /* Is the term of a sum a product of two loads, with nothing computed of either? */
@@ -114,8 +121,7 @@ bool loop_stream_rows(loop_nest *n, loop_axis *vector, loop_axis *row, ir_ref re
   if (wide > most) wide = most;
   if (held > HELD * n->target->l2_bytes) held = HELD * n->target->l2_bytes;
   if (pass_times(all, bytes) <= held || rows * wide <= n->target->registers) return false;
-  ir_ref ahead = loop_load_ahead(n->g, load, apart * n->strategy->spilled_terms, IR_NO_STREAM);
-  n->store = ahead ? pass_substitute(n->g, n->store, &load, &ahead, 1) : 0;
+  n->store = fetch_rows(n, load, apart);
   vector->unroll = (int)wide, row->unroll = (int)rows;
   return true;
 }

@@ -99,10 +99,15 @@ split a0 1024
 split a0 800
 split a0 1024
 
-== of a few rows by columns that no cache holds all rows are done by columns in long pieces, vectors of which stay in registers for all rows; the terms are added in the same order
+== of a few rows by columns that no cache holds all rows are done by columns in long pieces, vectors of which stay in registers for all rows; the terms are added in the same order; those read backwards are not prefetched
 <<< rows.vf
 graph @rows(%a: f32[16,250], %b: f32[250,1000]) {
   %y = matmul %a, %b
+  return %y
+}
+graph @back(%a: f32[16,250], %b: f32[250,1000]) {
+  %f = flip %b axes=[0]
+  %y = matmul %a, %f
   return %y
 }
 graph @numbers() {
@@ -125,3 +130,11 @@ $ test $(sh few.sh 524288 asm | grep -c 'vfmadd.*1to16') -ge 512
 $ viewfold run --graph numbers --out a=a.npy --out b=b.npy rows.vf > made
 $ for l3 in 524288 1073741824; do viewfold run --graph rows --target "l2=65536 l3=$l3" --in a=a.npy --in b=b.npy --out y=$l3.npy rows.vf > ran; done
 $ cmp 524288.npy 1073741824.npy
+$ sh few.sh 524288 loops | grep -c ahead
+18
+$ sed 's/@rows/@forth/; s/@back/@rows/' rows.vf > back.vf && sed 's/rows.vf/back.vf/' few.sh > back.sh
+$ sh back.sh 524288 loops | grep -o 'split a0.*split a1 [0-9]*'
+split a0 16; split a1 64; split a1 16
+$ sh back.sh 524288 loops | grep -c ahead
+0
+? 1
