@@ -97,11 +97,12 @@ void loop_widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
     n->store = fetch_rows(n, load, row);
 }
 
-/* Is the term of a sum a product of two loads, with nothing computed of either? */
+/* Is the term of a sum a product of two loads, with nothing computed of either? Products of parts of words
+ * take longer streamed: pairs of bf16, 16 x 4096 x 4096, 13.1 ms in place of 7.9 on Zen 4. */
 static bool multiplies_loads(const ir_graph *g, ir_ref reduce) {
   const ir_node *term = ir_get(g, ir_src(g, reduce, 0));
-  return loop_multiplies(g, reduce) && ir_op_of(g, term->src[0]) == IR_OP_LOAD &&
-         ir_op_of(g, term->src[1]) == IR_OP_LOAD;
+  return loop_multiplies(g, reduce) && (term->op == IR_OP_FMA || term->op == IR_OP_MUL) &&
+         ir_op_of(g, term->src[0]) == IR_OP_LOAD && ir_op_of(g, term->src[1]) == IR_OP_LOAD;
 }
 
 bool loop_stream_rows(loop_nest *n, loop_axis *vector, loop_axis *row, ir_ref reduce) {

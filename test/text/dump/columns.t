@@ -99,7 +99,7 @@ split a0 1024
 split a0 800
 split a0 1024
 
-== of a few rows by columns that no cache holds all rows are done by columns in long pieces, vectors of which stay in registers for all rows; the terms are added in the same order; those read backwards are not prefetched
+== of a few rows by columns that no cache holds all rows are done by columns in long pieces, vectors of which stay in registers for all rows; the terms are added in the same order; those read backwards are not prefetched; of integers they are multiplied by elements in memory; words of two bf16 are done in tiles
 <<< rows.vf
 graph @rows(%a: f32[16,250], %b: f32[250,1000]) {
   %y = matmul %a, %b
@@ -138,3 +138,9 @@ split a0 16; split a1 64; split a1 16
 $ sh back.sh 524288 loops | grep -c ahead
 0
 ? 1
+$ sed 's/f32/i32/; s/f32/i32/' rows.vf > whole.vf && sed 's/rows.vf/whole.vf/' few.sh > whole.sh
+$ test $(sh whole.sh 524288 asm | grep -c 'vpmulld.*1to16') -ge 512
+$ sed 's/f32/bf16/; s/f32/bf16/' rows.vf > pairs.vf && sed 's/rows.vf/pairs.vf/; s/ vector/,+avx512bf16 fma2=1 vector/' few.sh > pairs.sh
+$ VIEWFOLD_PRECISION=relaxed sh pairs.sh 131072 loops | grep -o 'split a0.*split a1 64\|fma2' | sort -u
+fma2
+split a0 4; split a1 64
