@@ -48,14 +48,20 @@ static ir_ref load_of_rows(loop_nest *n, const loop_axis *columns, ir_ref reduce
   return rows ? loads[0] : 0;
 }
 
+enum { MIN_BLOCKS = 4 }; /* one for each of four threads */
+
+/* Blocks of the columns that make MIN_BLOCKS with the axes other than these two. */
+static int64_t blocks_beside(const loop_nest *n, const loop_axis *vector, const loop_axis *row) {
+  int64_t others = 1;
+  for (uint32_t a = 0; a < n->axis_count && others < MIN_BLOCKS; a++)
+    if (&n->axes[a] != vector && &n->axes[a] != row) others *= ir_bounds_of(n->g, n->axes[a].extent).lo;
+  return others > 1 ? (MIN_BLOCKS + others - 1) / others : MIN_BLOCKS;
+}
+
 /* Blocks of the columns, for threads: MIN_BLOCKS with the other axes, or fewer, if they were no more than
  * registers hold, or than half a page. */
 static int64_t blocks_of(const loop_nest *n, const loop_axis *vector, int bytes) {
-  enum { MIN_BLOCKS = 4 }; /* one for each of four threads */
-  int64_t others = 1, columns = ir_bounds_of(n->g, vector->extent).hi;
-  for (uint32_t a = 0; a < n->axis_count && others < MIN_BLOCKS; a++)
-    if (&n->axes[a] != vector) others *= ir_bounds_of(n->g, n->axes[a].extent).lo;
-  int64_t blocks = others > 1 ? (MIN_BLOCKS + others - 1) / others : MIN_BLOCKS;
+  int64_t columns = ir_bounds_of(n->g, vector->extent).hi, blocks = blocks_beside(n, vector, NULL);
   while (blocks > 1 && (columns / blocks / vector->lanes <= held_vectors(n) ||
                         columns / blocks * bytes <= IR_PAGE_BYTES / 2))
     blocks /= 2;
@@ -118,7 +124,8 @@ bool loop_stream_rows(loop_nest *n, loop_axis *vector, loop_axis *row, ir_ref re
     return false;
   int bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
   int64_t all = ir_bounds_of(n->g, ir_src(n->g, ir_src(n->g, load, 0), 0)).lo, wide = SUMS / rows,
-          most = columns / blocks_of(n, vector, bytes) / vector->lanes, held = n->target->l3_bytes;
+          block = blocks_beside(n, vector, row) * vector->lanes, most = (columns + block - 1) / block,
+          held = n->target->l3_bytes;
   if (wide > most) wide = most;
   if (held > HELD * n->target->l2_bytes) held = HELD * n->target->l2_bytes;
   if (pass_times(all, bytes) <= held || rows * wide <= n->target->registers) return false;

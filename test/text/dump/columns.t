@@ -144,3 +144,11 @@ $ sed 's/f32/bf16/; s/f32/bf16/' rows.vf > pairs.vf && sed 's/rows.vf/pairs.vf/;
 $ VIEWFOLD_PRECISION=relaxed sh pairs.sh 131072 loops | grep -o 'split a0.*split a1 64\|fma2' | sort -u
 fma2
 split a0 4; split a1 64
+
+== threads share pieces of the columns of such rows, which are done whole
+$ for n in 256 1000; do printf 'graph @m(%%a: f32[4,70000], %%b: f32[70000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf
+> viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' m.vf | grep -o -e 'split a1 [0-9]*; s' -e 'thread a.*'; done
+split a1 64; s
+thread a1.0
+split a1 256; s
+thread a1.0
