@@ -115,7 +115,9 @@ bool loop_stream_rows(loop_nest *n, loop_axis *vector, loop_axis *row, ir_ref re
   enum {
     SUMS = 64,     /* vectors: 128 are 4 to 15 % faster, and twice the code: 0.27 s to compile */
     MAX_ROWS = 16, /* of more, in pieces of 2 vectors: 24 x 777 x 7777 takes 1.3 times as long so */
-    HELD = 16 /* L2 caches that one program has of the last: 8 and 9 MB take 1.1 times as long, 14 MB 0.9 */
+    TILE_ROWS = 8, /* one tile has them: only of rows pages apart, in few sets of caches, it takes longer */
+    REGISTERS = 2 << 10, /* bytes: of 16 x 32, 8 x 2000 x 4000 takes 1.6 times as long so */
+    THIRDS = 2 /* of L3: of 32 MiB 12 x 2700 x 2000, 20.6, takes 1.5 times, 12 x 800 x 7000 0.64 times */
   };
   int64_t apart, rows, columns;
   ir_ref load = load_of_rows(n, vector, reduce, &apart);
@@ -124,11 +126,12 @@ bool loop_stream_rows(loop_nest *n, loop_axis *vector, loop_axis *row, ir_ref re
     return false;
   int bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
   int64_t all = ir_bounds_of(n->g, ir_src(n->g, ir_src(n->g, load, 0), 0)).lo, wide = SUMS / rows,
-          block = blocks_beside(n, vector, row) * vector->lanes, most = (columns + block - 1) / block,
-          held = n->target->l3_bytes;
+          block = blocks_beside(n, vector, row) * vector->lanes, most = (columns + block - 1) / block;
   if (wide > most) wide = most;
-  if (held > HELD * n->target->l2_bytes) held = HELD * n->target->l2_bytes;
-  if (pass_times(all, bytes) <= held || rows * wide <= n->target->registers) return false;
+  if (rows <= TILE_ROWS && apart * bytes % IR_PAGE_BYTES) return false;
+  if (n->target->registers * n->target->vector_bytes < REGISTERS || rows * wide <= n->target->registers ||
+      pass_times(all, bytes) <= n->target->l3_bytes / 3 * THIRDS)
+    return false;
   n->store = fetch_rows(n, load, apart);
   vector->unroll = (int)wide, row->unroll = (int)rows;
   return true;

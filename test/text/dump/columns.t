@@ -123,7 +123,7 @@ graph @numbers() {
 <<< few.sh
 viewfold dump --graph rows --target "triple=x86_64-unknown-linux-gnu features=+avx512f vector_bytes=64 registers=32 l2=65536 l3=$1" --stage=$2 rows.vf
 >>>
-$ for l3 in 524288 1048576; do sh few.sh $l3 loops | grep -o 'split a0.*split a1 [0-9]*' | head -1; done
+$ for l3 in 524288 2097152; do sh few.sh $l3 loops | grep -o 'split a0.*split a1 [0-9]*' | head -1; done
 split a0 16; split a1 64; split a1 16
 split a0 4; split a1 64; split a1 16
 $ test $(sh few.sh 524288 asm | grep -c 'vfmadd.*1to16') -ge 512
@@ -146,9 +146,21 @@ fma2
 split a0 4; split a1 64
 
 == threads share pieces of the columns of such rows, which are done whole
-$ for n in 256 1000; do printf 'graph @m(%%a: f32[4,70000], %%b: f32[70000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf
+$ for n in 256 1000; do printf 'graph @m(%%a: f32[9,70000], %%b: f32[70000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf
 > viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' m.vf | grep -o -e 'split a1 [0-9]*; s' -e 'thread a.*'; done
 split a1 64; s
 thread a1.0
-split a1 256; s
+split a1 112; s
 thread a1.0
+
+== of up to eight rows, which one tile has, only those whose columns lie pages apart are streamed, and where registers hold 2 KiB
+<<< pages.sh
+for n in 6000 6144; do printf 'graph @m(%%a: f32[8,3000], %%b: f32[3000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf
+viewfold dump --stage=loops --target "$1 l2=1048576 l3=33554432" m.vf | grep -o 'split a1 [0-9]*; s'; done
+>>>
+$ sh pages.sh 'vector_bytes=64 registers=32'
+split a1 48; s
+split a1 128; s
+$ sh pages.sh 'vector_bytes=32 registers=16'
+split a1 16; s
+split a1 16; s
