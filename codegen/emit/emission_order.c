@@ -227,6 +227,9 @@ static bool is_due(const cg_order *o, ir_ref ref, const uint64_t *lanes) {
   return true;
 }
 
+/* Is it a product that is added to a sum, or one of the two where no instruction does both? */
+static bool is_of_sum(ir_op op) { return op == IR_OP_FMA || op == IR_OP_MUL || op == IR_OP_ADD; }
+
 /* Can the nodes be emitted lane by lane, of these lanes? Those of fewer are what products of all read. */
 static bool are_by_lane(const cg_order *o, const ir_ref *list, size_t count, const uint64_t *lanes,
                         ir_ref store) {
@@ -238,7 +241,7 @@ static bool are_by_lane(const cg_order *o, const ir_ref *list, size_t count, con
       return false;
     if (own == 1) continue;
     if (!o->emits->lane || !o->emits->is_by_lane(o->emitter, list[i], unrolled, store)) return false;
-    if (own == unrolled) products &= ir_op_of(o->g, list[i]) == IR_OP_FMA;
+    if (own == unrolled) products &= is_of_sum(ir_op_of(o->g, list[i]));
     else if (store || !is_operand_of(o, list[i], lanes)) return false;
     else operands = true;
   }

@@ -90,13 +90,17 @@ static bool may_end(streamer *p, ir_ref end) {
          pass_elements(g, ir_src(g, product, 0)) / (double)count / MIN_WORK >= (double)p->bytes;
 }
 
-/* Is the region's first value a contraction that reuses its operands? *known: -1 before that has been found
- * out, which takes longer than to find out that a value may be an end. */
-static bool is_product(streamer *p, int *known) {
+typedef enum { UNKNOWN, PRODUCT, OTHER } begin_kind;
+
+/* Is the region's first value a contraction that reuses its operands? *kind: UNKNOWN before that has been
+ * found out, which takes longer than to find out that a value may be an end. */
+static bool is_product(streamer *p, begin_kind *kind) {
   pass_contraction c;
-  if (*known < 0)
-    *known = pass_contraction_of(p->search.g, p->search.begin, &c) && pass_contraction_reuses(&c);
-  return *known > 0;
+  if (*kind == UNKNOWN) {
+    bool product = pass_contraction_of(p->search.g, p->search.begin, &c) && pass_contraction_reuses(&c);
+    *kind = product ? PRODUCT : OTHER;
+  }
+  return *kind == PRODUCT;
 }
 
 static bool add_region(streamer *p, ir_ref end) {
@@ -123,7 +127,7 @@ static bool find_region(streamer *p, size_t place) {
   batch_stream_search *s = &p->search;
   size_t stop = p->count - place < MAX_STEPS ? p->count : place + MAX_STEPS;
   ir_ref latest = 0;
-  int known = -1;
+  begin_kind kind = UNKNOWN;
   s->walk++;
   s->begin = p->live[place];
   for (int tries = 0; place < stop && tries < MAX_TRIES; place++) {
@@ -132,7 +136,7 @@ static bool find_region(streamer *p, size_t place) {
     if (!ir_shape(s->g, node)) return false;
     s->uses.walk[node] = s->walk;
     if (node != s->begin && latest <= node && may_end(p, node)) {
-      if (!is_product(p, &known)) return false;
+      if (!is_product(p, &kind)) return false;
       if (add_region(p, node)) return true;
       tries++;
     }

@@ -79,9 +79,10 @@ static bool set_field(ir_target *target, const field *f, const char *value, size
     if (length >= f->size || (length == 0 && f->offset == offsetof(ir_target, triple))) return false;
     memset(at, 0, f->size);
     memcpy(at, value, length);
-    if (f->offset == offsetof(ir_target, features)) /* of other features, what the text does not say */
-      target->has_dot4 = strstr(at, "+avx512vnni") || strstr(at, "+avxvnni"),
+    if (f->offset == offsetof(ir_target, features)) { /* of other features, what the text does not say */
+      target->has_dot4 = strstr(at, "+avx512vnni") || strstr(at, "+avxvnni");
       target->has_fma2 = strstr(at, "+avx512bf16") != NULL;
+    }
     return true;
   }
   int64_t number = 0;

@@ -99,10 +99,15 @@ split a0 1024
 split a0 800
 split a0 1024
 
-== of a few rows by columns that no cache holds all rows are done by columns in long pieces, vectors of which stay in registers for all rows; the terms are added in the same order
+== of a few rows by columns that no cache holds all rows are done by columns in long pieces, vectors of which stay in registers for all rows; the terms are added in the same order; those read backwards are not prefetched; of integers they are multiplied by elements in memory; words of two bf16 are done in tiles
 <<< rows.vf
 graph @rows(%a: f32[16,250], %b: f32[250,1000]) {
   %y = matmul %a, %b
+  return %y
+}
+graph @back(%a: f32[16,250], %b: f32[250,1000]) {
+  %f = flip %b axes=[0]
+  %y = matmul %a, %f
   return %y
 }
 graph @numbers() {
@@ -118,10 +123,44 @@ graph @numbers() {
 <<< few.sh
 viewfold dump --graph rows --target "triple=x86_64-unknown-linux-gnu features=+avx512f vector_bytes=64 registers=32 l2=65536 l3=$1" --stage=$2 rows.vf
 >>>
-$ for l3 in 524288 1048576; do sh few.sh $l3 loops | grep -o 'split a0.*split a1 [0-9]*' | head -1; done
+$ for l3 in 524288 2097152; do sh few.sh $l3 loops | grep -o 'split a0.*split a1 [0-9]*' | head -1; done
 split a0 16; split a1 64; split a1 16
 split a0 4; split a1 64; split a1 16
 $ test $(sh few.sh 524288 asm | grep -c 'vfmadd.*1to16') -ge 512
 $ viewfold run --graph numbers --out a=a.npy --out b=b.npy rows.vf > made
 $ for l3 in 524288 1073741824; do viewfold run --graph rows --target "l2=65536 l3=$l3" --in a=a.npy --in b=b.npy --out y=$l3.npy rows.vf > ran; done
 $ cmp 524288.npy 1073741824.npy
+$ sh few.sh 524288 loops | grep -c ahead
+18
+$ sed 's/@rows/@forth/; s/@back/@rows/' rows.vf > back.vf && sed 's/rows.vf/back.vf/' few.sh > back.sh
+$ sh back.sh 524288 loops | grep -o 'split a0.*split a1 [0-9]*'
+split a0 16; split a1 64; split a1 16
+$ sh back.sh 524288 loops | grep -c ahead
+0
+? 1
+$ sed 's/f32/i32/; s/f32/i32/' rows.vf > whole.vf && sed 's/rows.vf/whole.vf/' few.sh > whole.sh
+$ test $(sh whole.sh 524288 asm | grep -c 'vpmulld.*1to16') -ge 512
+$ sed 's/f32/bf16/; s/f32/bf16/' rows.vf > pairs.vf && sed 's/rows.vf/pairs.vf/; s/ vector/,+avx512bf16 fma2=1 vector/' few.sh > pairs.sh
+$ VIEWFOLD_PRECISION=relaxed sh pairs.sh 131072 loops | grep -o 'split a0.*split a1 64\|fma2' | sort -u
+fma2
+split a0 4; split a1 64
+
+== threads share pieces of the columns of such rows, which are done whole
+$ for n in 256 1000; do printf 'graph @m(%%a: f32[9,70000], %%b: f32[70000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf
+> viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' m.vf | grep -o -e 'split a1 [0-9]*; s' -e 'thread a.*'; done
+split a1 64; s
+thread a1.0
+split a1 112; s
+thread a1.0
+
+== of up to eight rows, which one tile has, only those whose columns lie pages apart are streamed, and where registers hold 2 KiB
+<<< pages.sh
+for n in 6000 6144; do printf 'graph @m(%%a: f32[8,3000], %%b: f32[3000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf
+viewfold dump --stage=loops --target "$1 l2=1048576 l3=33554432" m.vf | grep -o 'split a1 [0-9]*; s'; done
+>>>
+$ sh pages.sh 'vector_bytes=64 registers=32'
+split a1 48; s
+split a1 128; s
+$ sh pages.sh 'vector_bytes=32 registers=16'
+split a1 16; s
+split a1 16; s
