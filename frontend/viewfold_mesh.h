@@ -149,13 +149,13 @@ VF_API int64_t vf_process_count(const vf_context *context);  /* 1: none were joi
 VF_API int64_t vf_process_number(const vf_context *context); /* of this process, from 0 */
 
 /* ------------------------------------------------------------------------------------- programs on meshes */
-/* vf_compile for the devices of a mesh: threads of this process, or of several, and the OpenCL devices that
- * it names; without names, the context's device everywhere. All run one program, each on its parts. mesh:
- * that of the graph, or one for a graph that has none, which gets it; NULL: the graph's. vf_program_run takes
- * and returns whole arrays, which are divided and put together; results are those of the graph on one device,
- * float sums over divided axes within their bound. flags: VF_MESH_ flags, or 0. Fails as vf_compile, and with
- * VF_ERR_UNSUPPORTED where the mesh has more than 256 devices, or devices of processes that were not joined,
- * and where a run finds sizes out. */
+/* vf_compile for the devices of a mesh: threads of this process, or of several, and the OpenCL devices
+ * that it names; without names, the context's device everywhere. All run one program, each on its parts.
+ * mesh: that of the graph, or one for a graph that has none, which gets it; NULL: the graph's.
+ * vf_program_run takes and returns whole arrays, which are divided and put together; results are those of
+ * the graph on one device, float sums over divided axes, and of bf16 where VF_RELAXED, within their
+ * bound. flags: VF_MESH_ flags, or 0. Fails as vf_compile, and with VF_ERR_UNSUPPORTED where the mesh has
+ * more than 256 devices, or devices of processes that were not joined, and where a run finds sizes out. */
 enum { VF_MESH_WIRE = 1 }; /* messages take as long as latency and bandwidth of the mesh's axes say */
 VF_API vf_program *vf_compile_on(vf_graph *graph, const vf_mesh *mesh, unsigned flags, vf_error *error);
 /* The programs of a jit run on a mesh: as by vf_compile_on, with whole tensors, which are divided as the

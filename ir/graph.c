@@ -385,6 +385,7 @@ ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_
   failed = failed || !ir_sharding_copy(dst, src, map, src->count);
   for (size_t i = 0; i < n && !failed; i++) roots[i] = map[roots[i]];
   dst->customs = src->customs;
+  dst->relaxed = src->relaxed;
   if (dst->next_serial < src->next_serial) dst->next_serial = src->next_serial;
   ir_free(src->mem, live, live_cap * sizeof *live);
   ir_free(src->mem, all, all_cap * sizeof *all);

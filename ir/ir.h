@@ -161,7 +161,8 @@ ir_ref ir_remake_mapped(ir_graph *graph, ir_ref node, const ir_ref *map);
 ir_ref ir_make_weak(ir_graph *graph, ir_dtype dtype,
                     ir_value value); /* rank-0 constant without a firm dtype */
 /* Copy everything reachable from roots[0..n) into dst; roots are replaced by their copies. map, when not
- * NULL, receives an array of src->count refs (0: not reached) allocated from dst->mem. */
+ * NULL, receives an array of src->count refs (0: not reached) allocated from dst->mem. dst gets src's custom
+ * operations and precision. */
 ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_t n, ir_ref **map);
 int64_t ir_name(ir_graph *graph, const char *bytes, size_t length); /* intern; -1 when memory is short */
 const char *ir_name_text(const ir_graph *graph, int64_t name);      /* NUL-terminated */

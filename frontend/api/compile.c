@@ -92,7 +92,6 @@ ir_status fe_request_copy(const fe_request *r, fe_copy *out, ir_error *error) {
   if (ir_graph_init(&out->graph, mem, error) != IR_OK) return error->status;
   out->graph.observer = r->observer;
   out->graph.task = r->graph->task;
-  out->graph.relaxed = r->graph->relaxed;
   if (r->causes) ir_causes_open(&out->causes, &out->graph);
   out->count = 1 + r->input_count + r->var_count;
   out->refs = ir_alloc(mem, out->count * sizeof *out->refs);

@@ -14,6 +14,7 @@ bool fe_walk_start(fe_walk *w, vf_context *c, ir_graph *to, bool as_inputs) {
   if (mesh && !ir_graph_set_mesh(to, mesh)) return false;
   memset(l->map, 0, w->from->count * sizeof *l->map);
   w->node_count = w->from->count;
+  to->relaxed = w->from->relaxed;
   return true;
 }
 

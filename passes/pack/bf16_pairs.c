@@ -6,8 +6,8 @@
  * otherwise is to take subnormal operands and sums as zeros; that is why the graph has to allow it.
  *
  * Over one axis the sum is the same, so that it has pairs where there is the instruction. Over several, as in
- * a convolution, two terms of the axis with the words stand together that were apart: there every processor
- * has pairs, so that they all add in one order. */
+ * a convolution, two terms of the axis with the words stand together that were apart: there every CPU has
+ * pairs, so that they all add in one order. GPUs, whose products are not packed, never have any. */
 #include "pack.h"
 
 enum {

@@ -102,4 +102,69 @@ static void test_failure(void **state) {
   vf_tensor_release(x), vf_tensor_release(i), vf_tensor_release(y);
 }
 
-UNIT_TESTS(test_tensors, test_reference, test_failure)
+/* A context's precision is that of its graphs and its session, with and without a mesh: products of bf16 of a
+ * convolution go in pairs, which adds them in another order. */
+enum {
+  GRAPH,
+  DIVIDED_GRAPH,
+  SESSION,
+  COLLECTED,
+  DIVIDED_SESSION,
+  WAYS,
+  CHANNELS = 8,
+  MADE = 16,
+  PLACES = 12,
+  TAPS = 5
+};
+
+static vf_value convolved(vf_value x, vf_value w, bool divided) {
+  if (divided) w = vf_shard(w, "[x,-,-,-]");
+  return vf_conv(vf_cast(x, VF_F32), vf_cast(w, VF_F32), (vf_value){0}, 2, NULL, NULL, NULL, 1);
+}
+
+static void convolve(vf_context *c, int way, const uint16_t *x, const uint16_t *w, float *out, size_t bytes) {
+  const int64_t image[] = {1, CHANNELS, PLACES, PLACES}, weight[] = {MADE, CHANNELS, TAPS, TAPS};
+  bool divided = way == DIVIDED_GRAPH || way == DIVIDED_SESSION;
+  vf_graph *g = way <= DIVIDED_GRAPH ? api_graph(c, "g") : vf_session(c, &error);
+  vf_mesh *mesh = divided ? vf_mesh_create(c, "x=2", &error) : NULL;
+  if (mesh) assert_int_equal(vf_graph_set_mesh(g, mesh, &error), VF_OK);
+  vf_mesh_destroy(mesh);
+  if (way <= DIVIDED_GRAPH) {
+    vf_value a = vf_input(g, "x", VF_BF16, 4, image), b = vf_input(g, "w", VF_BF16, 4, weight);
+    vf_output(g, "y", convolved(a, b, divided));
+    vf_program *p = divided ? vf_compile_on(g, NULL, 0, &error) : vf_compile(g, &error);
+    if (!p) fail_msg("%s", error.message);
+    api_run(p, (const void *[]){x, w}, (void *[]){out}, NULL);
+    vf_program_destroy(p);
+    return;
+  }
+  if (way == COLLECTED) assert_int_equal(vf_session_collect(c, &error), VF_OK);
+  vf_tensor *a = vf_tensor_create(c, VF_BF16, 4, image, x, &error),
+            *b = vf_tensor_create(c, VF_BF16, 4, weight, w, &error),
+            *y = keep(convolved(vf_tensor_value(a), vf_tensor_value(b), divided));
+  const float *got = vf_tensor_data(y, &error);
+  if (!got) fail_msg("%s", error.message);
+  memcpy(out, got, bytes);
+  vf_tensor_release(a), vf_tensor_release(b), vf_tensor_release(y);
+}
+
+static void test_precision(void **state) {
+  (void)state;
+  enum { ALONG = PLACES - TAPS + 1, RESULTS = MADE * ALONG * ALONG };
+  uint16_t x[CHANNELS * PLACES * PLACES], w[MADE * CHANNELS * TAPS * TAPS];
+  float exact[RESULTS], first[RESULTS], got[RESULTS];
+  for (size_t i = 0; i < sizeof x / sizeof *x; i++) x[i] = (uint16_t)(0x3e00 + rand() % 512); /* 1/8 to 2 */
+  for (size_t i = 0; i < sizeof w / sizeof *w; i++) w[i] = (uint16_t)(0x3e00 + rand() % 512);
+  vf_options options = {.size = sizeof options, .flags = VF_NO_DISK};
+  convolve(api_context_with(options), GRAPH, x, w, exact, sizeof exact);
+  options.flags |= VF_RELAXED;
+  vf_context *c = api_context_with(options);
+  convolve(c, GRAPH, x, w, first, sizeof first);
+  assert_memory_not_equal(first, exact, sizeof first);
+  for (int way = GRAPH + 1; way < WAYS; way++) {
+    convolve(c, way, x, w, got, sizeof got);
+    if (memcmp(got, first, sizeof got)) fail_msg("way %d: not the bits of the graph", way);
+  }
+}
+
+UNIT_TESTS(test_tensors, test_reference, test_failure, test_precision)

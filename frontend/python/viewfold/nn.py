@@ -108,7 +108,8 @@ def conv(x: Any, weight: Any, bias: Any = None, *, stride: Any = None, padding: 
     """Convolution of [batch, channels, spatial...] by [channels of the result, channels / groups, spatial...].
 
     padding: a number, one for each spatial axis, or pairs of what goes before and behind each. precision: "relaxed" allows
-    errors relative to the largest result, in fewer multiplications; "exact", where VIEWFOLD_PRECISION is not relaxed.
+    errors that are relative to the largest result, in fewer multiplications; "exact", where VIEWFOLD_PRECISION is not
+    relaxed. The latter also has products of bf16 computed by instructions that take subnormal numbers as zeros, "exact" or not.
     """
     axes = weight.ndim - 2
     if isinstance(padding, (list, tuple)) and padding and isinstance(padding[0], (list, tuple)):

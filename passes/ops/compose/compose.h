@@ -114,6 +114,9 @@ typedef struct op_window {
  * / groups, extents...], for a transposed convolution [channels, result channels / groups, extents...]; x[2]
  * if n is 3, the bias: [result channels]. Extents are those of the weight. Accumulates as op_matmul does. */
 ir_ref op_conv(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes, int64_t groups);
+/* The same, with the larger errors of winograd.c where it is relaxed, whatever the graph's precision. */
+ir_ref op_conv_within(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes, int64_t groups,
+                      bool relaxed);
 ir_ref op_conv_transpose(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes,
                          int64_t groups);
 /* pooling.c. Over the last axes. Padding is less than every element (max_pool), or 0, counted if count_pads

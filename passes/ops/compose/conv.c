@@ -185,12 +185,17 @@ ir_ref op_conv_finish(ir_graph *g, const op_convolution *c, ir_ref y) {
 }
 
 ir_ref op_conv(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes, int64_t groups) {
+  return op_conv_within(g, x, n, w, axes, groups, g->relaxed);
+}
+
+ir_ref op_conv_within(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes, int64_t groups,
+                      bool relaxed) {
   op_convolution c = {.who = "conv"};
   if (!op_conv_start(g, &c, x, n, w, axes, groups)) return 0;
   ir_ref out = ir_dim(g, c.weight, 0), in = pass_mul_int(g, ir_dim(g, c.weight, 1), groups);
   if (!op_conv_channels(g, &c, in, out, out)) return op_compose_end(g, c.who, 0);
   op_conv_widen(g, &c);
-  bool filtered = g->relaxed && op_conv_is_winograd(g, &c);
+  bool filtered = relaxed && op_conv_is_winograd(g, &c);
   ir_ref y = filtered                 ? op_conv_winograd(g, &c)
              : op_conv_is_taps(g, &c) ? op_conv_taps(g, &c)
                                       : op_conv_correlate(g, &c);

@@ -97,7 +97,8 @@ bool op_conv_is_winograd(ir_graph *g, const op_convolution *c) {
          results = (double)known(g, ir_dim(g, c->weight, 0));
   double images = (double)known(g, ir_dim(g, c->x, 0)), places = images > 0 ? images : 1, tiles = places;
   double window = 1, parts = 1;
-  if (c->dtype == IR_BF16) return false; /* whose products go in pairs (passes/pack/bf16_pairs.c) */
+  if (c->dtype == IR_BF16 && g->relaxed)
+    return false; /* its products go in pairs (passes/pack/bf16_pairs.c) */
   if (!ir_is_float(c->dtype) || c->groups != 1 || c->axes > MOST_AXES) return false;
   for (size_t i = 0; i < c->axes; i++) {
     const op_window *w = &c->w[i];

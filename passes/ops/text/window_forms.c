@@ -66,23 +66,25 @@ static size_t spatial(const op_args *a) {
   return rank > 2 ? rank - 2 : 0;
 }
 
-static ir_ref convolve(const op_args *a, ir_ref (*build)(ir_graph *, const ir_ref *, size_t,
-                                                         const op_window *, size_t, int64_t)) {
+ir_ref op_form_conv(const op_args *a) {
+  static const char *const precisions[] = {"exact", "relaxed"};
+  op_window w[IR_MAX_RANK];
+  int64_t groups = 1;
+  int relaxed = a->g->relaxed;
+  size_t axes = spatial(a);
+  if (!windows(a, w, axes) || !op_args_int(a, AT(groups), &groups) ||
+      !op_args_choice(a, AT(precision), precisions, 2, &relaxed))
+    return 0;
+  return op_conv_within(a->g, a->x, a->n, w, axes, groups, relaxed);
+}
+
+ir_ref op_form_conv_transpose(const op_args *a) {
   op_window w[IR_MAX_RANK];
   int64_t groups = 1;
   size_t axes = spatial(a);
   if (!windows(a, w, axes) || !op_args_int(a, AT(groups), &groups)) return 0;
-  static const char *const precisions[] = {"exact", "relaxed"};
-  bool before = a->g->relaxed;
-  int relaxed = before;
-  if (!op_args_choice(a, AT(precision), precisions, 2, &relaxed)) return 0;
-  a->g->relaxed = relaxed;
-  ir_ref made = build(a->g, a->x, a->n, w, axes, groups);
-  a->g->relaxed = before;
-  return made;
+  return op_conv_transpose(a->g, a->x, a->n, w, axes, groups);
 }
-ir_ref op_form_conv(const op_args *a) { return convolve(a, op_conv); }
-ir_ref op_form_conv_transpose(const op_args *a) { return convolve(a, op_conv_transpose); }
 
 /* The number of axes that the kernel lists. */
 static size_t pooled(const op_args *a) {

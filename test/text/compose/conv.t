@@ -57,6 +57,10 @@ $ sed 's/ precision=relaxed//' relaxed.vf > open.vf && VIEWFOLD_PRECISION=relaxe
 3
 $ viewfold dump --stage=graph open.vf | grep stack
 ? 1
+$ sed s/f32/bf16/g relaxed.vf > bf16.vf && viewfold dump --stage=graph bf16.vf | grep -c stack
+3
+$ VIEWFOLD_PRECISION=relaxed viewfold dump --stage=graph bf16.vf | grep stack
+? 1
 $ sed s/relaxed/fast/ relaxed.vf > fast.vf && viewfold dump --stage=graph fast.vf
 ! fast.vf:2:3: error: conv: attribute precision is fast; it is one of exact relaxed
 ? 2

@@ -229,3 +229,38 @@ graph @back(%a: f32[1791], %b: f32[1791,1200]) {
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' back.vf | grep -c ahead
 0
 ? 1
+
+== the first term of a pair is added first: the bits of exact sums, of a machine with the instruction and of one without
+<<< pairs.vf
+graph @data() {
+  %i = iota shape=[31000] dtype=f32
+  %s = sin %i
+  return %s
+}
+graph @product(%s: f32[31000]) {
+  %t = cast %s dtype=bf16
+  %v = slice %t start=[0] size=[5160]
+  %a = reshape %v shape=[40,129]
+  %w = slice %t start=[6000] size=[6192]
+  %b = reshape %w shape=[129,48]
+  %c = cast %a dtype=f32
+  %d = cast %b dtype=f32
+  %y = matmul %c, %d
+  return %y
+}
+graph @conv(%s: f32[31000]) {
+  %t = cast %s dtype=bf16
+  %v = slice %t start=[0] size=[3703]
+  %a = reshape %v shape=[1,23,7,23]
+  %w = slice %t start=[6000] size=[3312]
+  %b = reshape %w shape=[16,23,3,3]
+  %c = cast %a dtype=f32
+  %d = cast %b dtype=f32
+  %y = conv %c, %d padding=1
+  return %y
+}
+>>>
+$ none=fma2=0; if [ "$(uname -m)" = x86_64 ]; then none=x86-64-v2; fi; echo $none > none; viewfold run --graph data pairs.vf --out s=s.npy > shown
+$ for g in product conv; do for p in exact relaxed; do VIEWFOLD_PRECISION=$p viewfold run --graph $g pairs.vf --in s=s.npy --out y=$g.$p.npy > shown; VIEWFOLD_PRECISION=$p viewfold run --graph $g pairs.vf --in s=s.npy --target $(cat none) --out y=none.npy > shown; cmp $g.$p.npy none.npy; done; cmp -s $g.exact.npy $g.relaxed.npy && echo same bits || echo another order; done
+same bits
+another order
