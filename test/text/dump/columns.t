@@ -101,29 +101,29 @@ split a0 1024
 
 == of a few rows by columns that no cache holds all rows are done by columns in long pieces, vectors of which stay in registers for all rows; the terms are added in the same order; those read backwards are not prefetched; of integers they are multiplied by elements in memory; words of two bf16 are done in tiles
 <<< rows.vf
-graph @rows(%a: f32[16,250], %b: f32[250,1000]) {
+graph @rows(%a: f32[16,600], %b: f32[600,1000]) {
   %y = matmul %a, %b
   return %y
 }
-graph @back(%a: f32[16,250], %b: f32[250,1000]) {
+graph @back(%a: f32[16,600], %b: f32[600,1000]) {
   %f = flip %b axes=[0]
   %y = matmul %a, %f
   return %y
 }
 graph @numbers() {
-  %i = iota axis=0 shape=[254000] dtype=f32
+  %i = iota axis=0 shape=[609600] dtype=f32
   %p = sin %i
-  %a1 = shrink %p bounds=[[0,4000]]
-  %a = reshape %a1 shape=[16,250]
-  %b1 = shrink %p bounds=[[4000,254000]]
-  %b = reshape %b1 shape=[250,1000]
+  %a1 = shrink %p bounds=[[0,9600]]
+  %a = reshape %a1 shape=[16,600]
+  %b1 = shrink %p bounds=[[9600,609600]]
+  %b = reshape %b1 shape=[600,1000]
   return %a, %b
 }
 >>>
 <<< few.sh
 viewfold dump --graph rows --target "triple=x86_64-unknown-linux-gnu features=+avx512f vector_bytes=64 registers=32 l2=65536 l3=$1" --stage=$2 rows.vf
 >>>
-$ for l3 in 524288 2097152; do sh few.sh $l3 loops | grep -o 'split a0.*split a1 [0-9]*' | head -1; done
+$ for l3 in 524288 4194304; do sh few.sh $l3 loops | grep -o 'split a0.*split a1 [0-9]*' | head -1; done
 split a0 16; split a1 64; split a1 16
 split a0 4; split a1 64; split a1 16
 $ test $(sh few.sh 524288 asm | grep -c 'vfmadd.*1to16') -ge 512
@@ -131,7 +131,7 @@ $ viewfold run --graph numbers --out a=a.npy --out b=b.npy rows.vf > made
 $ for l3 in 524288 1073741824; do viewfold run --graph rows --target "l2=65536 l3=$l3" --in a=a.npy --in b=b.npy --out y=$l3.npy rows.vf > ran; done
 $ cmp 524288.npy 1073741824.npy
 $ sh few.sh 524288 loops | grep -c ahead
-18
+16
 $ sed 's/@rows/@forth/; s/@back/@rows/' rows.vf > back.vf && sed 's/rows.vf/back.vf/' few.sh > back.sh
 $ sh back.sh 524288 loops | grep -o 'split a0.*split a1 [0-9]*'
 split a0 16; split a1 64; split a1 16
