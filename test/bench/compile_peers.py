@@ -18,8 +18,10 @@ graph, so that nothing is measured that happens once in a process. Caches on dis
     viewfold   bench_compile: the text read, passes, code, linked
 """
 import argparse
+import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -137,7 +139,9 @@ def in_tinygrad():
 
 
 def in_inductor():
-    os.environ.update(TORCHINDUCTOR_FORCE_DISABLE_CACHES="1", TORCHINDUCTOR_CACHE_DIR=tempfile.mkdtemp())
+    cache = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, cache, ignore_errors=True)
+    os.environ.update(TORCHINDUCTOR_FORCE_DISABLE_CACHES="1", TORCHINDUCTOR_CACHE_DIR=cache)
     if THREADS == 1:
         os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
     import torch

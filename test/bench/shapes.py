@@ -11,8 +11,10 @@ and the --worst. A run of less than 5 us is taken to be 5 us: the call weighs as
 PyTorch's. Run it pinned to as many processors as threads. Exit status 1 when one is below 0.8 or a result differs.
 """
 import argparse
+import atexit
 import math
 import os
+import shutil
 import statistics
 import sys
 import tempfile
@@ -49,7 +51,9 @@ def main():
 
     Timed.clock = CLOCKS[options.clock]
     eager, jaxed = Eager(options.threads), Jaxed() if "jax" in options.peers.split(",") else None
-    context = Context(options.build, threads=options.threads, cache=tempfile.mkdtemp(prefix="viewfold-shapes-"))
+    cache = tempfile.mkdtemp(prefix="viewfold-shapes-")
+    atexit.register(shutil.rmtree, cache, ignore_errors=True)
+    context = Context(options.build, threads=options.threads, cache=cache)
     found, lacking = [], 0
     for number in range(options.first, options.first + options.count):
         kind, graph = shapes.drawn(number, options.seed)

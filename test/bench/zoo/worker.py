@@ -8,8 +8,10 @@ FOLDER holds what export.py writes. Prints `ready MS`: the time to load, compile
 Or prints `lacks WHY`. LIBRARY: viewfold, stored (viewfold, with `stored` behind norms, activations and head splits),
 onnxruntime, eager, inductor (with weights frozen).
 """
+import atexit
 import os
 import resource
+import shutil
 import sys
 import tempfile
 import time
@@ -30,6 +32,7 @@ def viewfold(name, folder, threads, build, form=None):
     from storing.model import imported
 
     cache = tempfile.mkdtemp(prefix="viewfold-models-")
+    atexit.register(shutil.rmtree, cache, ignore_errors=True)  # it holds the model's weights
     graph = imported(os.path.join(build, "viewfold"), os.path.join(folder, name + ".onnx"), cache)
     context = Context(build, threads=threads, cache=cache)
     types = graph.types(context)
