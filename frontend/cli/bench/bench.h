@@ -86,9 +86,8 @@ typedef struct bench_case {
   int64_t run_ns;   /* duration of the first run alone */
 } bench_case;
 
-int64_t bench_now(void); /* ns */
-int64_t
-bench_thread_now(void); /* ns of processor time of the calling thread: without those of other programs */
+int64_t bench_now(void);        /* ns */
+int64_t bench_thread_now(void); /* ns of processor time of the calling thread */
 /* Compile the graph in `text`, which messages call `file`. */
 ir_status bench_case_compile(bench_case *c, vf_context *context, const char *file, const char *text,
                              size_t length, ir_error *error);
