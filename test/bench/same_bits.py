@@ -2,11 +2,11 @@
 """The same bits for any number of threads and every description of a machine, on every workload.
 
     same_bits.py [--viewfold CMD] [--threads 1,2,4] [--targets] [ID ...]
-    same_bits.py --graphs N [--seed N] [--build build] [--threads 1,2,4] [--targets]
+    same_bits.py --graphs N [--shapes] [--seed N] [--build build] [--threads 1,2,4] [--targets]
 
 Runs each graph of frontend/workloads, or so many of the graphs that stored.py draws, on the same random inputs with each
 number of threads, and with --targets compiled for each description of TARGETS as well, with the numbers of threads in
-turn. Compares the bytes of all results. Exit status 1 when some differ.
+turn. --shapes draws the graphs of shapes.py instead, one operation on large arrays: tiles, streams and blocks. Compares the bytes of all results. Exit status 1 when some differ.
 """
 import argparse
 import glob
@@ -26,6 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "conform")]
 
 from binding import Context, Refused  # noqa: E402
+from storing import shapes  # noqa: E402
 from storing.maker import draw_graph  # noqa: E402
 from storing.measure import Program, draw  # noqa: E402
 from storing.rows import ROWS, STARTS  # noqa: E402
@@ -81,7 +82,7 @@ def drawn(options, runs):
     differ = refused = 0
     for seed in range(options.seed, options.seed + options.graphs):
         try:
-            graph = draw_graph(contexts[0], seed, ROWS, STARTS)
+            graph = shapes.drawn(seed, 0)[1] if options.shapes else draw_graph(contexts[0], seed, ROWS, STARTS)
             types = graph.types(contexts[0])
             inputs = [draw(n, *types[n], k) for k, n in enumerate(graph.params)]
             first, *others = [results_of(c, graph, types, inputs) for c in contexts]
@@ -105,6 +106,7 @@ def main():
     parser.add_argument("--threads", default="1,2,4")
     parser.add_argument("--targets", action="store_true")
     parser.add_argument("--graphs", type=int, default=0)
+    parser.add_argument("--shapes", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--build", default=f"{ROOT}/build")
     parser.add_argument("ids", nargs="*", metavar="ID")
