@@ -56,6 +56,8 @@ static void split_reductions(pass_state *s) { s->root = pass_split_reductions(s-
 
 static void channels_last(pass_state *s) { s->root = pass_channels_last(s->g, s->root); }
 
+static void order_reductions(pass_state *s) { s->root = pass_order_reductions(s->g, s->root); }
+
 static void order_results(pass_state *s) { s->root = pass_order_results(s->g, s->root); }
 
 static void integer_sums(pass_state *s) { s->root = pass_integer_sums(s->g, s->root); }
@@ -173,6 +175,8 @@ const pass_info pass_table[] = {
      NULL},
     {"channels", "lower", channels_last, GRAPH, PASS_CPU, "primitive operations",
      "images with their channels last, where convolutions sum over these", NULL},
+    {"reductions", "lower", order_reductions, GRAPH, PASS_BOTH, "primitive operations",
+     "reductions of transposed views in the order of memory", NULL},
     {"order", "lower", order_results, GRAPH, PASS_BOTH, "primitive operations",
      "products in the order in which their results are read", NULL},
     {"integers", "lower", integer_sums, GRAPH, PASS_BOTH, "primitive operations",

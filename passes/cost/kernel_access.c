@@ -196,10 +196,15 @@ static kernel_cost load_cost(const kernel_walk *w, const ir_node *n, const kerne
     if (stride < 0) c.unit[KERNEL_SHUFFLE] += registers, c.latency += 3;
     return c;
   }
-  if (affine && !masked && stride > 1 && stride <= IR_MAX_PICKED_STEP && width >= 4)
+  bool picked = affine && stride > 1 && stride <= IR_MAX_PICKED_STEP && width >= 4,
+       by_mask = masked && w->target->has_masks && element >= 4;
+  if (picked && (!masked || by_mask)) { /* a mask goes to the places of its lanes as they do */
+    double shuffles = (stride - 1) * registers, masks = by_mask ? stride * registers : 0;
     return (kernel_cost){
-        .unit = {[KERNEL_LOAD] = stride * registers, [KERNEL_SHUFFLE] = (stride - 1) * registers},
+        .unit =
+            {[KERNEL_LOAD] = stride * registers, [KERNEL_SHUFFLE] = shuffles + masks, [KERNEL_ALU] = masks},
         .latency = LOAD_CYCLES + 3 * stride};
+  }
   if (!masked && columns > 1 && affine) return tile_cost(moved, columns, element, w->target);
   return elements_cost(moved, masked || !affine);
 }

@@ -27,6 +27,10 @@ ir_ref pass_fuse_scans(ir_graph *g, ir_ref results);
  * (ir/target.h). Returns the new TUPLE of results; 0 on failure. */
 ir_ref pass_lower(ir_graph *g, ir_ref results, const pass_strategy *strategy, bool sorts);
 
+/* reduction_order.c: reductions of transposed views in the order of memory, with what they leave permuted.
+ * Returns the new TUPLE of results; 0 on failure. */
+ir_ref pass_order_reductions(ir_graph *g, ir_ref results);
+
 /* result_order.c: products with the views of their results before them, where these move the innermost axis.
  * Returns the new TUPLE of results; 0 on failure. */
 ir_ref pass_order_results(ir_graph *g, ir_ref results);

@@ -9,7 +9,8 @@
  *   before   a transposed view that a cumulative operation reads, or that is combined with its own
  *            reduction (x - max(x)), when rows are long; in the latter case also when few rows are
  *            contiguous, or the contiguous ones are not those that are processed together; in the former
- *            also when rows are contiguous, and are not in what is stored
+ *            also when rows are contiguous, and are not in what is stored. Not where all that is combined is
+ *            reduced again, as of a variance: the sums go over memory as it lies
  *   behind   a cumulative operation, and elementwise operations on its result, that a view transposes, or
  *            of which a view reads every n-th element: blocks are computed in contiguous lanes */
 #include "lower.h"
@@ -23,6 +24,7 @@ typedef struct origins {
   ir_ref permuted_view; /* the transposed view that they come from */
   ir_ref reduced;       /* the reduction of such a view */
   ir_ref scan;          /* the cumulative operation */
+  ir_ref combined;      /* the transposed view that this combines with its own reduction, at a cost */
 } origins;
 
 typedef struct copies {
@@ -30,6 +32,7 @@ typedef struct copies {
   origins *of;
   int64_t rows_bytes; /* that rows processed together may take */
   bool *stored;
+  bool *needed; /* elements of the node, not only sums of them, are read by views, products, or as results */
 } copies;
 
 /* The axis of more than one element with the innermost place; rank where there is none. */
@@ -108,7 +111,7 @@ static void find_in_view(const copies *c, ir_ref node) {
   o->scan = 0;
 }
 
-/* Passes on the first origin of each kind, and stores a view that is combined with its own reduction. */
+/* Passes on the first origin of each kind, and finds views that are combined with their own reductions. */
 static void find_in_elements(const copies *c, ir_ref node) {
   const ir_node *n = ir_get(c->g, node);
   origins *o = &c->of[node];
@@ -120,7 +123,30 @@ static void find_in_elements(const copies *c, ir_ref node) {
   }
   ir_ref view = o->reduced ? c->of[ir_src(c->g, o->reduced, 0)].permuted_view : 0;
   if (view && view == o->permuted_view && (is_long(c, o->reduced) || is_narrow(c->g, view, o->reduced)))
-    c->stored[view] = true;
+    o->combined = view;
+}
+
+static bool is_combination(const ir_graph *g, ir_ref node) {
+  switch ((int)ir_ops[ir_op_of(g, node)].cls) {
+  case IR_CLASS_UNARY:
+  case IR_CLASS_BINARY:
+  case IR_CLASS_COMPARE: return true;
+  case IR_CLASS_TERNARY: return ir_op_of(g, node) != IR_OP_STORED;
+  default: return false;
+  }
+}
+
+/* live: in the order in which operands stand before their users */
+static void store_combined(const copies *c, const ir_ref *live, size_t count) {
+  if (count) c->needed[live[count - 1]] = true;
+  for (size_t i = count; i-- > 0;) {
+    const ir_node *n = ir_get(c->g, live[i]);
+    if (ir_ops[n->op].cls == IR_CLASS_REDUCE) continue;
+    if (is_combination(c->g, live[i]) && !c->needed[live[i]]) continue;
+    for (uint32_t k = 0; k < n->nsrc; k++) c->needed[n->src[k]] = true;
+  }
+  for (size_t i = 0; i < count; i++)
+    if (c->needed[live[i]] && c->of[live[i]].combined) c->stored[c->of[live[i]].combined] = true;
 }
 
 static void find_in(const copies *c, ir_ref node) {
@@ -149,12 +175,19 @@ static void find_in(const copies *c, ir_ref node) {
 
 bool pass_find_copies(ir_graph *g, const ir_ref *live, size_t count, size_t nodes, int64_t rows_bytes,
                       bool *stored) {
-  copies c = {
-      .g = g, .of = ir_alloc(g->mem, nodes * sizeof *c.of), .rows_bytes = rows_bytes, .stored = stored};
-  if (!c.of) return false;
-  memset(c.of, 0, nodes * sizeof *c.of);
-  for (size_t i = 0; i < count; i++)
-    if (ir_shape(g, live[i])) find_in(&c, live[i]);
+  copies c = {.g = g,
+              .of = ir_alloc(g->mem, nodes * sizeof *c.of),
+              .rows_bytes = rows_bytes,
+              .stored = stored,
+              .needed = ir_alloc(g->mem, nodes * sizeof *c.needed)};
+  if (c.of && c.needed) {
+    memset(c.of, 0, nodes * sizeof *c.of);
+    memset(c.needed, 0, nodes * sizeof *c.needed);
+    for (size_t i = 0; i < count; i++)
+      if (ir_shape(g, live[i])) find_in(&c, live[i]);
+    store_combined(&c, live, count);
+  }
   ir_free(g->mem, c.of, nodes * sizeof *c.of);
-  return true;
+  ir_free(g->mem, c.needed, nodes * sizeof *c.needed);
+  return c.of && c.needed;
 }

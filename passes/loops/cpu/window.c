@@ -102,7 +102,7 @@ void loop_choose_window(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   ir_ref loads[LOOP_MAX_TERM_LOADS];
   uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS);
   loop_axis *rows = loop_window_axis(n, vector, reduce, loads, count);
-  bool repeatable = loop_is_repeatable(n);
+  bool repeatable = loop_is_repeatable(n), streams = ir_arg_mode(ir_get(n->g, n->store)) != IR_NO_STREAM;
   if (!few_terms(n, reduce)) return;
   if (rows && !loop_bounds_another(n, (uint32_t)(rows - n->axes)) &&
       !is_masked_along(n, loads, count, vector, rows->range)) {
@@ -112,5 +112,5 @@ void loop_choose_window(loop_nest *n, loop_axis *vector, ir_ref reduce) {
     n->store = fetch_next(n, vector, rows, loads, count);
   }
   if (rows) loop_mask_short(n, vector, ir_src(n->g, reduce, 0), ir_dtypes[ir_dtype_of(n->g, reduce)].bytes);
-  vector->overlaps = repeatable && overlap_saves(n, vector);
+  vector->overlaps = repeatable && !streams && overlap_saves(n, vector);
 }
