@@ -26,6 +26,7 @@ enum {
   AS_IT_IS = 2,           /* of a group: it keeps its layout */
   IN_MEMORY = 4,          /* of a node: others than elementwise operations read it */
   MULTIPLIED = 8,         /* of a node: a product with a weight, whose sum is read */
+  CONTRACTED = 32,        /* of a node: the terms of a product of two values, which are in no memory */
   CHANNELS_LAST = 16,     /* of a node: it is computed with its channels last in any case */
   NO_CHANNEL = UINT8_MAX, /* in place of an axis */
   /* from which on lanes are filled. 1 x 1 convolutions of 8 channels have half vectors along them, and whole
@@ -88,7 +89,7 @@ static bool may_be_image(const layout_groups *s, ir_ref r) {
   const ir_node *n = ir_get(s->g, r);
   bool op = (is_elementwise(n) && ir_operand_count(n) == n->nsrc) || n->op == IR_OP_REDUCE_MAX ||
             n->op == IR_OP_REDUCE_MIN || n->op == IR_OP_CONCAT;
-  return op && !(s->marks[r] & MULTIPLIED) && has_shape_of_image(s->g, r);
+  return op && !(s->marks[r] & (MULTIPLIED | CONTRACTED)) && has_shape_of_image(s->g, r);
 }
 
 static ir_ref group_of(const layout_groups *s, ir_ref image) {
@@ -255,7 +256,7 @@ static void find_in(layout_groups *s, ir_ref r) {
       if (s->image[n->src[k]]) mark(s, s->image[n->src[k]], AS_IT_IS);
     return;
   }
-  if (s->marks[r] & MULTIPLIED) return;
+  if (s->marks[r] & (MULTIPLIED | CONTRACTED)) return;
   if (view) find_in_view(s, r);
   else if (cls == IR_CLASS_REDUCE) find_in_reduction(s, r);
   if (!view && (cls != IR_CLASS_REDUCE || s->image[r])) find_in_elements(s, r);
@@ -270,6 +271,9 @@ static void mark_uses(layout_groups *s) {
     if (n->op != IR_OP_SUM) continue;
     ir_ref term = n->src[0];
     bool product = ir_op_of(s->g, term) == IR_OP_MUL || pass_is_product(s->g, term);
+    pass_contraction c;
+    if (product && pass_contraction_of(s->g, s->live[i], &c) && pass_contraction_reuses(&c))
+      s->marks[term] |= CONTRACTED;
     if (product && (is_weight(s, ir_src(s->g, term, 0)) || is_weight(s, ir_src(s->g, term, 1))))
       s->marks[term] |= MULTIPLIED;
   }
