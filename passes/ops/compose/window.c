@@ -5,7 +5,9 @@
  * r*(i+d) + c = r*i + (r*d + c) of the copies, which is element r*d + c of the axis as long as that is less
  * than i. So the windows are these rows, cut off after (o-1)*stride + 1 elements, with stride `stride`, where
  * o is the number of windows. (o-1)*stride + (k-1)*d < i ensures that all elements come from the copies, and
- * that the added elements are never read. */
+ * that the added elements are never read.
+ *
+ * Windows that lie one behind the other, with a stride of their extent, are the rows of a reshape. */
 #include "window.h"
 
 bool op_windows_fit(ir_graph *g, const char *who, ir_ref x, const op_window *w, size_t axes) {
@@ -40,10 +42,25 @@ static ir_ref padded(ir_graph *g, ir_ref x, const op_window *w, size_t axes, ir_
   return op_pad(g, x, pads, rank, fill, IR_PAD_CONSTANT);
 }
 
+/* The last axis as [indices within the window, windows], of `count` windows that lie one behind the other. */
+static ir_ref cut_axis(ir_graph *g, ir_ref x, int64_t extent, int64_t count) {
+  ir_ref dims[IR_MAX_RANK + 1], bounds[2 * IR_MAX_RANK];
+  uint32_t last = ir_rank(g, x) - 1;
+  for (uint32_t i = 0; i <= last; i++) bounds[2 * i] = ir_index(g, 0), bounds[2 * i + 1] = ir_dim(g, x, i);
+  bounds[2 * last + 1] = ir_index(g, count * extent);
+  for (uint32_t i = 0; i < last; i++) dims[i] = ir_dim(g, x, i);
+  dims[last] = ir_index(g, count), dims[last + 1] = ir_index(g, extent);
+  x = op_reshape(g, op_shrink(g, x, bounds, last + 1), dims, last + 2);
+  return op_move_axis(g, x, -1, last);
+}
+
 /* Splits the last axis into [indices within the window, windows]; `count` is the number of windows. */
 static ir_ref slide_axis(ir_graph *g, ir_ref x, const op_window *w, ir_ref count) {
   ir_ref dims[IR_MAX_RANK + 1], list[2 * IR_MAX_RANK + 2], zero = ir_index(g, 0);
+  int64_t windows;
   if (!x || !zero || !count) return 0;
+  if (w->stride == w->extent && w->dilation == 1 && ir_is_const(g, count, &windows))
+    return cut_axis(g, x, w->extent, windows);
   uint32_t last = ir_rank(g, x) - 1;
   ir_ref size = ir_dim(g, x, last),
          reach = pass_add_int(g, pass_mul_int(g, pass_add_int(g, count, -1), w->stride), 1);
