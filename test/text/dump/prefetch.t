@@ -229,3 +229,27 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=8388608'
 ? 1
 $ viewfold dump --stage=llvm --target 'vector_bytes=64 registers=32 l2=1048576' window.vf | grep -c 'call void @llvm.prefetch'
 7
+
+== so does a window whose terms are apart; each term that has registers of its own prefetches before its loads, and once
+<<< apart.vf
+graph @apart(%x: f32[1,64,57,57], %w: f32[64,64,3,3]) {
+  %y = conv %x, %w padding=2 dilation=2
+  return %y
+}
+graph @odd(%x: f32[1,64,57,57], %w: f32[64,64,3,3]) {
+  %y = conv %x, %w padding=1
+  return %y
+}
+>>>
+$ viewfold dump --graph apart --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' apart.vf | grep -oE 'ahead 61\b' | uniq -c
+[..]3 ahead 61
+$ viewfold dump --graph odd --stage=llvm --target 'vector_bytes=64 registers=32 l2=1048576 fma=1' apart.vf | grep -oE 'call void @llvm.prefetch|load float|call .*llvm.fma' | uniq -c
+      3 call void @llvm.prefetch
+     12 load float
+     24 call <16 x float> @llvm.fma
+      3 call void @llvm.prefetch
+     12 load float
+     24 call <16 x float> @llvm.fma
+      3 call void @llvm.prefetch
+     12 load float
+     24 call <16 x float> @llvm.fma
