@@ -9,7 +9,7 @@
 
 static bool prefetches(const cg_order *o, ir_ref ref) {
   const ir_node *n = ir_get(o->g, ref);
-  return n->op == IR_OP_LOAD && ir_arg_int(n);
+  return n->op == IR_OP_LOAD && ir_arg_int(n) && ir_arg_mode(n) != IR_FETCHED;
 }
 
 /* An index as a sum: its terms in ascending order, and its constant one. */

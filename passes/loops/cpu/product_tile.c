@@ -520,7 +520,7 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
        fetches = row && (once || !fits_l1(&whole, columns));
   ir_ref ahead = fetches ? fetch_columns(n, vector, reduce, loads, count) : n->store;
   if (row && !(once && n->axis_count == 2))
-    ahead = loop_prefetch_epilogue(n, vector, row, ahead, loads, count);
+    ahead = loop_prefetch_epilogue(n, vector, row, reduce, ahead, loads, count);
   if (row && !panel && is_box(n)) block_columns(n, vector, row, reduce, whole.terms);
   ir_ref lane = vector->range;
   if (row && !panel && is_box(n)) keep_together(vector, n, whole.columns);
