@@ -4,8 +4,10 @@
  * cache), through which the sums' operands pass as well. */
 #include "codegen/llvm/llvm.h"
 
-/* The current access in lines: along each loop of unrolled values, the number of lines and bytes from one to
- * the next. */
+#include <stdlib.h>
+
+/* An access in lines: along each loop of unrolled values, the number of lines and bytes from one to the next,
+ * the loop with the fewest bytes last. */
 typedef struct lines {
   int64_t count[CG_FETCHED_LOOPS], bytes[CG_FETCHED_LOOPS], all;
   uint32_t loops;
@@ -32,7 +34,10 @@ static bool lines_of(const cg_emitter *e, ir_ref access, lines *out) {
     if (out->loops == CG_FETCHED_LOOPS || !cg_stride(e->nest, n->src[1], (uint32_t)l, &step)) return false;
     step *= bytes;
     if (step > 0 && step < line) count = (count * step + line - 1) / line, step = line;
-    out->count[out->loops] = count, out->bytes[out->loops++] = step, out->all *= count;
+    uint32_t k = out->loops++;
+    for (; k > 0 && llabs(out->bytes[k - 1]) < llabs(step); k--)
+      out->bytes[k] = out->bytes[k - 1], out->count[k] = out->count[k - 1];
+    out->count[k] = count, out->bytes[k] = step, out->all *= count;
   }
   return true;
 }
@@ -91,11 +96,9 @@ void cg_emit_fetched(cg_emitter *e, const cg_loop *loop, LLVMValueRef counter) {
   if (!ir_is_const(e->g, ir_src(e->g, loop->range, 0), &iterations)) return;
   for (uint32_t i = 0; i < e->fetched_count; i++) {
     if (!lines_of(e, e->fetched[i].access, &l)) continue;
-    int64_t each = iterations / l.all;
-    LLVMValueRef number =
-        LLVMBuildUDiv(e->b, counter, LLVMConstInt(e->i64, (unsigned long long)(each > 1 ? each : 1), 0), "");
-    LLVMValueRef last = LLVMConstInt(e->i64, (unsigned long long)(l.all - 1), 0);
-    LLVMValueRef behind = LLVMBuildICmp(e->b, LLVMIntUGT, number, last, "");
-    fetch_line(e, i, &l, LLVMBuildSelect(e->b, behind, last, number, ""));
+    unsigned bits =
+        0; /* a shift, and no comparison with the last line: those behind are of the tile after next */
+    while (l.all << (bits + 1) <= iterations) bits++;
+    fetch_line(e, i, &l, LLVMBuildLShr(e->b, counter, LLVMConstInt(e->i64, bits, 0), ""));
   }
 }
