@@ -36,9 +36,7 @@ static int64_t to_next_tile(const loop_nest *n, const loop_axis *vector, const l
 
 /* Has the outermost loop of the sums as many iterations as a tile has lines, each with enough to multiply? */
 static bool has_iterations(const loop_nest *n, const loop_axis *vector, const loop_axis *row, ir_ref reduce) {
-  enum {
-    MIN_VECTORS = 16
-  }; /* because 12 take 6 cycles with AVX2, which 23 instructions fill, and 10 are more */
+  enum { MIN_VECTORS = 16 }; /* because 12 take 6 cycles with AVX2, full without 10 instructions more */
   const ir_node *r = ir_get(n->g, reduce);
   int64_t iterations, line = IR_CACHE_LINE_BYTES, vectors = (int64_t)row->unroll * vector->unroll,
                       width = (int64_t)vector->unroll * vector->lanes * ir_dtypes[r->dtype].bytes;

@@ -202,6 +202,9 @@ $ viewfold dump --stage=llvm --target 'vector_bytes=64 registers=32' residual.vf
 i32 0, i32 3, i32 1)
 i32 1, i32 3, i32 1)
 llvm.fma
+$ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16' residual.vf | grep -c fetched
+0
+? 1
 
 == a window of an image that exceeds the L2 cache prefetches what the next four results read, before all loads, which have no branches
 <<< pool.vf
