@@ -24,9 +24,9 @@ enum {
  * from the shapes alone, and these are numbers of one machine, not of the machine at hand. */
 enum { MOVED = 47 }; /* because an element and its transform take 0.83 ns, at 57 G/s (Zen 4, 64 x 56 x 56) */
 enum { STREAMED = 23 }; /* because an element of a weight takes 0.4 ns from memory (10 GB/s, one thread) */
-/* The part of the time that has to be saved. A weight that is no constant is transformed in each run, 20 ns
- * for 9 elements, and the form is the same for both: 512 channels on 7 x 7 take 2.1 ms in both forms with
- * constants and 12.8 ms in place of 5.9 without (Zen 4). */
+/* The part of the time that has to be saved. A weight that is no constant is transformed in each run, and the
+ * form is the same for both: 512 channels on 7 x 7 take 2.1 ms in both forms with constants, and 1.6 to 1.8
+ * times as long as the sum over the window without (Zen 4). */
 static const double LEAST_SAVED = 0.05;
 
 /* F(m, 3); rows of the matrices. */
