@@ -297,8 +297,10 @@ enum { IR_PAD_CONSTANT, IR_PAD_EDGE, IR_PAD_REFLECT, IR_PAD_WRAP };
 enum { IR_LOCAL_ONCE, IR_LOCAL_KEPT, IR_LOCAL_AHEAD };
 enum { IR_GATHER_CHECK, IR_GATHER_CLIP, IR_GATHER_FILL }; /* an out-of-range index: error, nearest, zero */
 enum { IR_WRITE_SET, IR_WRITE_ADD }; /* what ASSIGN does with an element: replaces it, adds to it */
-/* Accesses that bypass the caches: none; all; stores to three quarters of the memory. */
-enum { IR_NO_STREAM, IR_STREAM, IR_STREAM_MOST };
+/* Accesses that bypass the caches: none; all; stores to three quarters of the memory. FETCHED: none, and the
+ * lines of memory are prefetched, some in each iteration of the loop that computes the stored value. */
+enum { IR_NO_STREAM, IR_STREAM, IR_STREAM_MOST, IR_FETCHED };
+static inline bool ir_streams(int mode) { return mode == IR_STREAM || mode == IR_STREAM_MOST; }
 enum { IR_SERIAL, IR_UNROLL, IR_VECTOR, IR_THREAD }; /* bindings: what runs the iterations of a loop */
 extern const char *const ir_pad_modes[4], *const ir_gather_modes[3], *const ir_write_ops[2],
                                                                          *const ir_bindings[4];

@@ -67,7 +67,7 @@ tx_value cc_load_scalar(tx_emitter *e, const tx_place *a, tx_value valid, tx_val
  * unrolled ones of a store do or none: a line of which a part was streamed is fetched again for the other. */
 static bool streams(const tx_emitter *e, ir_ref ref, const tx_place *a) {
   uint32_t bytes = a->width * tx_bytes(a->kind);
-  if (!ref || ir_arg_mode(ir_get(e->g, ref)) == IR_NO_STREAM || bytes != (uint32_t)e->target->vector_bytes ||
+  if (!ref || !ir_streams(ir_arg_mode(ir_get(e->g, ref))) || bytes != (uint32_t)e->target->vector_bytes ||
       cc_padded(a->width) != a->width)
     return false;
   int64_t alternating = cg_alternating_loop(e->nest, ref, IR_MAX_INTERLEAVED);

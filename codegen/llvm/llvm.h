@@ -47,6 +47,9 @@ typedef struct cg_aligned {
  * Loads with further ones branch. */
 enum { CG_FILLS = 4 }; /* zero and one extremum of two dtypes; more only cost branches */
 
+enum { CG_FETCHED = 4 };       /* because a tile stores once, and an epilogue reads one or two residuals */
+enum { CG_FETCHED_LOOPS = 4 }; /* because a tile has two loops of unrolled values, rows and columns */
+
 typedef struct cg_emitter {
   cg_order order;
   cg_nest *nest; /* the order's */
@@ -74,6 +77,11 @@ typedef struct cg_emitter {
   cg_anchor anchors[CG_ANCHORS];            /* the last ones, in turn */
   uint32_t next_anchor;
   cg_aligned aligned;
+  struct {
+    ir_ref access;      /* load or store */
+    LLVMValueRef first; /* the lowest address to fetch */
+  } fetched[CG_FETCHED];
+  uint32_t fetched_count; /* of the loop of sums that is emitted */
 } cg_emitter;
 
 /* llvm.c: modules. cg_open_module returns NULL after failing; the machine is made where there is none. */
@@ -125,6 +133,11 @@ bool cg_target_masks_stores(const ir_target *target, unsigned bytes);
 
 /* loop.c: as cg_emits says */
 void cg_emit_running(void *emitter, uint32_t loop);
+
+/* fetched.c. Before a loop is entered: does it compute sums during which something is fetched? If so, at the
+ * beginning of its body cg_emit_fetched prefetches some of that; e->fetched_count = 0 behind the loop. */
+bool cg_open_fetched(cg_emitter *e, const cg_loop *loop);
+void cg_emit_fetched(cg_emitter *e, const cg_loop *loop, LLVMValueRef counter);
 void cg_emit_lanes(void *emitter, uint32_t loop);
 LLVMValueRef cg_emit_prefix(cg_emitter *e, ir_ref ref);
 

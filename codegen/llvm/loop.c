@@ -200,6 +200,7 @@ void cg_emit_running(void *emitter, uint32_t number) {
     e->order.nesting--;
     return;
   }
+  bool fetches = cg_open_fetched(e, loop);
   size_t scope = e->order.log_count;
   running r = {0};
   enter_loop(e, number, &r);
@@ -209,6 +210,7 @@ void cg_emit_running(void *emitter, uint32_t number) {
   *counter = r.counter;
   cg_define(&e->order, loop->range, counter);
   e->order.open[number] = true;
+  if (fetches) cg_emit_fetched(e, loop, r.counter);
   if (loop->effect) cg_emit_effect(&e->order, loop->effect);
   if (n->dtype != IR_NONE) cg_need_next(&e->order, loop);
   if (e->order.failed) return;
@@ -216,6 +218,7 @@ void cg_emit_running(void *emitter, uint32_t number) {
   if (e->order.failed) return;
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->b);
   leave_loop(e, &r);
+  if (fetches) e->fetched_count = 0;
   e->aligned.count = 0;
   e->order.open[number] = false;
   cg_forget_since(&e->order, scope);

@@ -322,7 +322,8 @@ static bool is_fetched(const cg_emitter *e, ir_ref load, uint32_t width, int byt
 
 void cg_emit_ahead(cg_emitter *e, ir_ref load) {
   const ir_node *n = ir_get(e->g, load);
-  if (n->op != IR_OP_LOAD || !ir_arg_int(n) || ir_is_false(e->g, n->src[2])) return;
+  if (n->op != IR_OP_LOAD || !ir_arg_int(n) || ir_arg_mode(n) == IR_FETCHED || ir_is_false(e->g, n->src[2]))
+    return;
   cg_place a = cg_place_of(e, n->src[0], n->src[1], e->nest->width[n->src[1]]);
   if (a.affine && !is_fetched(e, load, a.width, (int)a.bytes))
     fetch_ahead(e, &a, ir_arg_int(n), ir_arg_mode(n) == IR_STREAM);

@@ -189,9 +189,9 @@ void cg_emit_store(void *emitter, ir_ref ref) {
   while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   if (!w.count || e->order.failed) return;
   unsigned bytes = w.place.bytes * e->nest->width[ref];
-  int64_t mode = ir_arg_mode(ir_get(e->g, ref));
+  int mode = ir_arg_mode(ir_get(e->g, ref));
   bool streams = !cg_never_aligned_together(e->nest, ref, alternating, w.place.bytes, bytes) &&
-                 mode != IR_NO_STREAM && bytes == (unsigned)e->target->vector_bytes && w.count == unrolled &&
+                 ir_streams(mode) && bytes == (unsigned)e->target->vector_bytes && w.count == unrolled &&
                  fills_lines(&w, bytes, alternating);
   if (e->aligned.masked && e->aligned.end) cg_write_end(e, &w.place, w.value[0], w.to[0]);
   else if (streams) stream(e, ref, &w, alternating, bytes);
@@ -199,7 +199,7 @@ void cg_emit_store(void *emitter, ir_ref ref) {
 }
 
 bool cg_stores_by_lane(const cg_emitter *e, ir_ref store) {
-  return !e->nest->in_place && ir_arg_mode(ir_get(e->g, store)) == IR_NO_STREAM &&
+  return !e->nest->in_place && !ir_streams(ir_arg_mode(ir_get(e->g, store))) &&
          !(e->aligned.masked && e->aligned.end) &&
          cg_alternating_loop(e->nest, store, IR_MAX_INTERLEAVED) < 0;
 }

@@ -89,7 +89,7 @@ static void note_code(code *c) {
     int64_t bytes = n->dtype == IR_INDEX ? 0 : ir_dtypes[n->dtype].bytes;
     if (bytes > c->widest && in_vector_loop(c, ref)) c->widest = bytes;
     c->updates |= n->op == IR_OP_UPDATE && n->nsrc > 4; /* with ranges whose iterations may meet */
-    c->streams |= n->op == IR_OP_STORE && ir_arg_mode(n);
+    c->streams |= n->op == IR_OP_STORE && ir_streams(ir_arg_mode(n));
   }
 }
 

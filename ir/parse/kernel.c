@@ -185,8 +185,9 @@ static bool parse_subscript(kernel_parser *k) {
          push_source(k, param) && push_source(k, index);
 }
 
-/* optional `ahead ELEMENTS`, then optional `stream`: the arg of a load */
-static bool parse_ahead(kernel_parser *k, int64_t *out) {
+/* optional `ahead ELEMENTS`, then `fetched` or, of a load, optional `stream`: the arg of a load, or of a
+ * store */
+static bool parse_ahead(kernel_parser *k, bool load, int64_t *out) {
   ir_parser *p = k->p;
   int64_t count;
   *out = ir_pack_arg(0, IR_NO_STREAM);
@@ -194,8 +195,9 @@ static bool parse_ahead(kernel_parser *k, int64_t *out) {
   ir_ref elements = parse_typed(p, IR_INDEX);
   if (!elements) return false;
   if (!ir_is_const(p->graph, elements, &count) || count <= 0 || count > INT32_MAX)
-    return ir_lex_fail(&p->lex, "bad load", "after ahead a number of elements");
-  *out = ir_pack_arg(count, accept_word(p, "stream") ? IR_STREAM : IR_NO_STREAM);
+    return ir_lex_fail(&p->lex, load ? "bad load" : "bad store", "after ahead a number of elements");
+  bool fetched = accept_word(p, "fetched") || !load;
+  *out = ir_pack_arg(count, fetched ? IR_FETCHED : accept_word(p, "stream") ? IR_STREAM : IR_NO_STREAM);
   return true;
 }
 
@@ -206,7 +208,7 @@ static bool parse_load(kernel_parser *k, ir_ref *out) {
   int64_t arg;
   if (!parse_subscript(k)) return false;
   valid = accept_word(p, "if") ? parse_typed(p, IR_BOOL) : ir_bool(p->graph, true);
-  if (!valid || (accept_word(p, "else") && !ir_parse_operand(p, &other)) || !parse_ahead(k, &arg) ||
+  if (!valid || (accept_word(p, "else") && !ir_parse_operand(p, &other)) || !parse_ahead(k, true, &arg) ||
       !parse_dtype_suffix(p, &dtype))
     return false;
   if (dtype == IR_INDEX) return ir_lex_fail(&p->lex, "bad dtype of a load", "a data dtype");
@@ -215,7 +217,7 @@ static bool parse_load(kernel_parser *k, ir_ref *out) {
          (*out = make_node(k, IR_OP_LOAD, dtype, arg)) != 0;
 }
 
-/* after the word: `SUBSCRIPT = VALUE`, then optional `stream` or `stream most` */
+/* after the word: `SUBSCRIPT = VALUE`, then optional `stream`, `stream most`, or `ahead ELEMENTS fetched` */
 static bool parse_store(kernel_parser *k) {
   ir_parser *p = k->p;
   ir_ref value;
@@ -223,7 +225,8 @@ static bool parse_store(kernel_parser *k) {
   if (!parse_subscript(k) || !ir_lex_expect(&p->lex, '=', "bad store") || !ir_parse_operand(p, &value))
     return false;
   bool streams = accept_word(p, "stream"), most = streams && accept_word(p, "most");
-  int64_t arg = ir_pack_arg(0, most ? IR_STREAM_MOST : streams ? IR_STREAM : IR_NO_STREAM);
+  int64_t arg = ir_pack_arg(0, most ? IR_STREAM_MOST : IR_STREAM);
+  if (!streams && !parse_ahead(k, false, &arg)) return false;
   return push_source(k, value) && push_effect(k, make_node(k, IR_OP_STORE, IR_NONE, arg)) && end_line(p);
 }
 

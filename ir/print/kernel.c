@@ -115,7 +115,7 @@ static void put_load(kernel_printer *k, const ir_node *n) {
     ir_put_operand(k->pr, n->src[3], false);
   }
   if (ir_arg_int(n)) ir_textf(k->pr->out, " ahead %lld", (long long)ir_arg_int(n));
-  if (ir_arg_mode(n)) ir_text_str(k->pr->out, " stream");
+  if (ir_arg_mode(n)) ir_text_str(k->pr->out, ir_arg_mode(n) == IR_FETCHED ? " fetched" : " stream");
 }
 
 static bool well_formed_update(const kernel_printer *k, const ir_node *n) {
@@ -296,6 +296,7 @@ static void put_line(kernel_printer *k, ir_ref ref) {
     ir_put_operand(pr, n->src[2], false);
     static const char *const stream[] = {"", " stream", " stream most"};
     if (ir_arg_mode(n) <= IR_STREAM_MOST) ir_text_str(pr->out, stream[ir_arg_mode(n)]);
+    if (ir_arg_mode(n) == IR_FETCHED) ir_textf(pr->out, " ahead %lld fetched", (long long)ir_arg_int(n));
   } else if (well_formed_update(k, n)) {
     put_update(k, n);
   } else if (n->dtype == IR_NONE) {

@@ -47,16 +47,18 @@ static bool verify_access(kernel_verifier *k, ir_ref ref) {
   if (!load && !expect_dtype(k, ref, 2, element)) return false;
   int64_t ahead = ir_arg_int(n);
   int mode = ir_arg_mode(n);
-  if (load && (n->arg != ir_pack_arg(ahead, mode) || ahead < (mode ? 1 : 0) || mode > IR_STREAM ||
-               (local && n->arg != 0)))
-    return ir_verify_fail(k->v, ref,
-                          "a load of a parameter must prefetch 0 or more elements ahead, at least 1 where it "
-                          "bypasses the caches; a load of a local must prefetch none");
-  if (!load && (n->arg != ir_pack_arg(0, mode) || mode > IR_STREAM_MOST))
+  if (load && (n->arg != ir_pack_arg(ahead, mode) || ahead < (mode ? 1 : 0) || mode == IR_STREAM_MOST ||
+               mode > IR_FETCHED || (local && n->arg != 0)))
     return ir_verify_fail(
         k->v, ref,
-        "a store must be ordinary, non-temporal (`stream`), or non-temporal for most of its "
-        "elements (`stream most`)");
+        "a load of a parameter must prefetch 0 or more elements ahead, at least 1 where it "
+        "bypasses the caches or is fetched during sums; a load of a local must prefetch none");
+  if (!load && (n->arg != ir_pack_arg(mode == IR_FETCHED ? ahead : 0, mode) || mode > IR_FETCHED ||
+                (mode == IR_FETCHED && (ahead < 1 || local))))
+    return ir_verify_fail(
+        k->v, ref,
+        "a store must be ordinary, non-temporal (`stream`), non-temporal for most of its elements (`stream "
+        "most`), or of a parameter whose memory some elements ahead is fetched (`ahead N fetched`)");
   return n->dtype == (load ? element : IR_NONE) ||
          ir_verify_fail(k->v, ref, "a load must have the dtype of its buffer, a store none");
 }

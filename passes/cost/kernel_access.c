@@ -110,7 +110,7 @@ void kernel_describe_access(const kernel_walk *w, ir_ref ref, kernel_access *out
                          .index = n->src[1],
                          .home = w->nodes[ref].home,
                          .written = n->op != IR_OP_LOAD,
-                         .streams = n->op == IR_OP_STORE && ir_arg_mode(n) != 0,
+                         .streams = n->op == IR_OP_STORE && ir_streams(ir_arg_mode(n)),
                          .fetched = n->op == IR_OP_LOAD && ir_arg_int(n) != 0,
                          .element = ir_dtypes[buffer->dtype].bytes};
   out->size = buffer->nsrc ? w->nodes[buffer->src[0]].value * out->element : INFINITY;

@@ -57,10 +57,10 @@ int64_t loop_panel_columns(const ir_target *target, const pass_product *product)
  * on how columns lie in memory, and must not depend on the machine. */
 int64_t loop_panel_multiple(const loop_nest *n, ir_ref reduce);
 
-/* tile_epilogue.c: the store of a tile, in which what the epilogue reads for the next tile along the rows is
- * prefetched. terms: loads of the reduction. 0 on failure. */
-ir_ref loop_prefetch_epilogue(loop_nest *n, const loop_axis *vector, const loop_axis *row, ir_ref store,
-                              const ir_ref *terms, uint32_t count);
+/* tile_epilogue.c: the store of a tile of sums, in which what the epilogue reads and stores to is prefetched.
+ * terms: loads of the reduction. 0 on failure. */
+ir_ref loop_prefetch_epilogue(loop_nest *n, const loop_axis *vector, const loop_axis *row, ir_ref reduce,
+                              ir_ref store, const ir_ref *terms, uint32_t count);
 
 /* window.c */
 enum { LOOP_WINDOW_ROWS = 4 /* rows that share what a window loads: of a window of 3, 6 loads for 12 */ };

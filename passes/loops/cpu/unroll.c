@@ -176,7 +176,7 @@ static int row_begin(loop_nest *n, const loop_axis *vector) {
  * are not known the alignment is tested when storing. */
 static bool choose_stream(loop_nest *n, loop_axis *vector) {
   const ir_node *store = ir_get(n->g, n->store);
-  if (!ir_arg_mode(store)) return false;
+  if (!ir_streams(ir_arg_mode(store))) return false;
   int begin = row_begin(n, vector);
   if (begin > 0) vector->head = vector->lanes - begin;
   if (begin != ANYWHERE) return true;

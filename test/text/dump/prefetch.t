@@ -184,7 +184,7 @@ kernel @k(p0: f32[4], p1: f32[4]) {
 ! [..]error: [..]
 ? 2
 
-== a tile prefetches what the epilogue reads for the next one along the rows, and for no row of weights that all share
+== a tile prefetches what the epilogue of the next one along the rows reads and stores to, a line in each iteration of sums, and no row of weights that all share
 <<< residual.vf
 graph @residual(%x: f32[96,64], %w: f32[64,128], %r: f32[96,128], %b: f32[128]) {
   %p = matmul %x, %w
@@ -193,9 +193,18 @@ graph @residual(%x: f32[96,64], %w: f32[64,128], %r: f32[96,128], %b: f32[128]) 
   return %y
 }
 >>>
-$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' residual.vf | grep -o 'load p[12].*'
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' residual.vf > kernels.vf; grep -oE '(load p[12]|store p0).*' kernels.vf | tail -3
 load p2[[..]] : f32
-load p1[[..]] ahead 768 : f32
+load p1[[..]] ahead 768 fetched : f32
+store p0[[..]] = %16 ahead 768 fetched
+$ sed -n '/^kernel/,$p' kernels.vf > kernel.vf; viewfold dump --stage=graph kernel.vf | cmp - kernel.vf
+$ viewfold dump --stage=llvm --target 'vector_bytes=64 registers=32' residual.vf | grep -oE 'i32 [01], i32 3, i32 1[)]|llvm.fma' | uniq | head -3
+i32 0, i32 3, i32 1)
+i32 1, i32 3, i32 1)
+llvm.fma
+$ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16' residual.vf | grep -c fetched
+0
+? 1
 
 == a window of an image that exceeds the L2 cache prefetches what the next four results read, before all loads, which have no branches
 <<< pool.vf
@@ -228,4 +237,28 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=8388608'
 0
 ? 1
 $ viewfold dump --stage=llvm --target 'vector_bytes=64 registers=32 l2=1048576' window.vf | grep -c 'call void @llvm.prefetch'
-7
+8
+
+== so does a window whose terms are apart; each term that has registers of its own prefetches before its loads, and once
+<<< apart.vf
+graph @apart(%x: f32[1,64,57,57], %w: f32[64,64,3,3]) {
+  %y = conv %x, %w padding=2 dilation=2
+  return %y
+}
+graph @odd(%x: f32[1,64,57,57], %w: f32[64,64,3,3]) {
+  %y = conv %x, %w padding=1
+  return %y
+}
+>>>
+$ viewfold dump --graph apart --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' apart.vf | grep -oE 'ahead 61\b' | uniq -c
+[..]3 ahead 61
+$ viewfold dump --graph odd --stage=llvm --target 'vector_bytes=64 registers=32 l2=1048576 fma=1' apart.vf | grep -oE 'call void @llvm.prefetch|load float|call .*llvm.fma' | uniq -c
+      4 call void @llvm.prefetch
+     12 load float
+     24 call <16 x float> @llvm.fma
+      3 call void @llvm.prefetch
+     12 load float
+     24 call <16 x float> @llvm.fma
+      3 call void @llvm.prefetch
+     12 load float
+     24 call <16 x float> @llvm.fma

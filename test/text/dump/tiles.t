@@ -42,7 +42,7 @@ $ grep -c 'f32(0.0)$' loops
 0
 
 == loads of columns prefetch what the tile reads 1 KiB later, before other loads, so that these hold no registers
-$ sh shape.sh many > /dev/null; grep -o 'ahead .*' loops
+$ sh shape.sh many > /dev/null; grep -o 'ahead .*:.*' loops
 ahead 240 : f32
 $ viewfold dump --graph many --stage=asm --target 'triple=x86_64-unknown-linux-gnu features=+avx512f,+fma,+avx2 vector_bytes=64 registers=32 fma=1' tiles.vf > asm
 $ grep -oE 'prefetcht0|vbroadcastss|vfmadd231ps.*rsp' asm | uniq

@@ -157,9 +157,9 @@ $ viewfold dump --graph rows --stage=loops --target 'vector_bytes=64 registers=3
 nest 0: split a0 4; split a1 64; split a1 16; reorder a1.0 a0.0
 
 == panels that the L1 cache does not hold are prefetched
-$ viewfold dump --graph dense --stage=loops --target 'vector_bytes=64 registers=32' dense.vf | grep -o 'ahead [0-9]*'
-ahead 256
-$ viewfold dump --graph thin --stage=loops --target 'vector_bytes=64 registers=32' dense.vf | grep -c ahead
+$ viewfold dump --graph dense --stage=loops --target 'vector_bytes=64 registers=32' dense.vf | grep -o 'ahead [0-9]* :'
+ahead 256 :
+$ viewfold dump --graph thin --stage=loops --target 'vector_bytes=64 registers=32' dense.vf | grep -c 'ahead [0-9]* :'
 0
 ? 1
 
