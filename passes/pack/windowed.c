@@ -46,9 +46,9 @@ ir_ref pack_windowed_sum(const pass_contraction *c, const bool *constant) {
   for (int i = 0; i < 2; i++) {
     const pass_operand *o = &c->operand[i];
     bool window = pack_is_window(c, o);
-    made[i] = window && !ir_is_true(c->g, o->valid) && window_pays(c, o) ? pack_plain(c, o)
-              : !window && constant[i] && has_lanes_apart(c, o)          ? pack_in_rows(c, o)
-                                                                         : o->value;
+    made[i] = window && pack_has_edges(c, o) && window_pays(c, o) ? pack_plain(c, o)
+              : !window && constant[i] && has_lanes_apart(c, o)   ? pack_in_rows(c, o)
+                                                                  : o->value;
     windows |= window;
   }
   return windows ? pack_sum(c, pack_product(c, made[0], made[1]), c->reduced) : c->sum;
