@@ -275,3 +275,19 @@ $ viewfold explain --no-run --kernel all --target 'vector_bytes=64 registers=32'
 $ viewfold check edges.vf
 check y: [..]
 check z: [..]
+
+== bytes less their zero point are computed once, and not for each window of each channel
+<<< bytes.vf
+graph @bytes(%x: u8[1,32,28,28], %w: i8[32,1,3,3]) {
+  %p = pad %x pads=[[0,0],[0,0],[1,1],[1,1]] value=120
+  %c = cast %p dtype=i32
+  %z = sub %c, 120
+  %v = cast %w dtype=i32
+  %y = conv %z, %v groups=32
+  return %y
+}
+>>>
+$ viewfold explain --no-run --kernel all --target 'vector_bytes=64 registers=32' bytes.vf | grep '^  fuses' | grep -c 'pad cast sub stored'
+1
+$ viewfold check bytes.vf
+check y: 25088 elements, bit-equal
