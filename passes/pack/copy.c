@@ -218,7 +218,7 @@ static ir_ref whole_in_order(const pass_contraction *c, const pass_operand *o) {
   return expanded(c, o, pack_permuted_back(c->g, x, order, c->rank));
 }
 
-/* The value that a copy of the base with its masks holds: the pad nearest to the base, whose views above it
+/* The value that a copy of the base with its edges holds: the pad nearest to the base, whose views above it
  * stay. views: as views_above lists them; *above: the number of those below it, and the value itself. 0: the
  * operand as a whole is smaller. */
 static ir_ref masked_base(const pass_contraction *c, const pass_operand *o, ir_ref views[PASS_MAX_VIEWS],
@@ -226,9 +226,10 @@ static ir_ref masked_base(const pass_contraction *c, const pass_operand *o, ir_r
   ir_graph *g = c->g;
   ir_ref made = o->base;
   *count = views_above(g, o, views), *above = 0;
-  if (!ir_is_true(g, o->valid))
+  if (pack_has_edges(c, o)) {
     while (*above < *count && ir_op_of(g, views[*above]) != IR_OP_PAD) made = views[(*above)++];
-  if (*above < *count && !ir_is_true(g, o->valid)) made = views[(*above)++];
+    if (*above < *count) made = views[(*above)++];
+  }
   return *count == PASS_MAX_VIEWS || pack_elements(g, made) > pass_contraction_size(c, o->varies) ? 0 : made;
 }
 

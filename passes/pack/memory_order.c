@@ -71,6 +71,22 @@ bool pack_is_window(const pass_contraction *c, const pass_operand *o) {
   return pack_elements(c->g, o->base) < size / 2 && pack_masked_elements(c, o, &inside) < size;
 }
 
+/* Is the view a pad with elements of its operand? */
+static bool repeats_edges(const ir_graph *g, ir_ref view) {
+  const ir_node *n = ir_get(g, view);
+  return n->op == IR_OP_PAD && ir_arg_mode(n) != IR_PAD_CONSTANT;
+}
+
+bool pack_has_edges(const pass_contraction *c, const pass_operand *o) {
+  bool repeats = false, affine = true;
+  if (!ir_is_true(c->g, o->valid)) return true;
+  for (ir_ref r = o->value; r != o->base && !repeats; r = ir_src(c->g, r, 0))
+    repeats = repeats_edges(c->g, r);
+  for (uint32_t i = 0; i < c->rank && repeats && affine; i++)
+    affine = c->size[i] == 1 || pack_axis_stride(c, o, i) != INT64_MAX;
+  return repeats && !affine;
+}
+
 bool pack_is_masked(const pass_contraction *c, const pass_operand *o) {
-  return !pack_is_plain(c->g, o) || !ir_is_true(c->g, o->valid);
+  return !pack_is_plain(c->g, o) || pack_has_edges(c, o);
 }

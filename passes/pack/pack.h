@@ -69,6 +69,9 @@ int64_t pack_axis_stride(const pass_contraction *c, const pass_operand *o, uint3
  * conversion of a view is; that of the base, where it is in memory or made of several tensors. */
 int64_t pack_memory_stride(const pass_contraction *c, const pass_operand *o, uint32_t axis);
 bool pack_is_plain(const ir_graph *g, const pass_operand *o); /* is its base in memory? */
+/* Do its views have edges: masks, or pads that repeat elements of the base, so that the index is no sum of
+ * strides? */
+bool pack_has_edges(const pass_contraction *c, const pass_operand *o);
 /* Does the operand read most elements of its base several times? */
 bool pack_is_window(const pass_contraction *c, const pass_operand *o);
 

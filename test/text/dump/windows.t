@@ -259,3 +259,35 @@ load  if (ridx10<3) : f32
 \
 $ viewfold check apart.vf
 check y: 70 elements, bit-equal
+
+== a pad with elements of the image is copied before its windows are read, as one with zeros is
+<<< edges.vf
+graph @edges(%x: f32[1,64,14,14], %w: f32[64,64,3,3], %v: f32[64,1,5,5]) {
+  %p = pad %x pads=[[0,0],[0,0],[1,1],[1,1]] mode=reflect
+  %q = pad %x pads=[[0,0],[0,0],[2,2],[2,2]] mode=wrap
+  %y = conv %p, %w
+  %z = conv %q, %v groups=64
+  return %y, %z
+}
+>>>
+$ viewfold explain --no-run --kernel all --target 'vector_bytes=64 registers=32' edges.vf | grep -c '^  fuses   pad stored'
+2
+$ viewfold check edges.vf
+check y: [..]
+check z: [..]
+
+== bytes less their zero point are computed once, and not for each window of each channel
+<<< bytes.vf
+graph @bytes(%x: u8[1,32,28,28], %w: i8[32,1,3,3]) {
+  %p = pad %x pads=[[0,0],[0,0],[1,1],[1,1]] value=120
+  %c = cast %p dtype=i32
+  %z = sub %c, 120
+  %v = cast %w dtype=i32
+  %y = conv %z, %v groups=32
+  return %y
+}
+>>>
+$ viewfold explain --no-run --kernel all --target 'vector_bytes=64 registers=32' bytes.vf | grep '^  fuses' | grep -c 'pad cast sub stored'
+1
+$ viewfold check bytes.vf
+check y: 25088 elements, bit-equal
