@@ -14,7 +14,7 @@ static bool raise_one(double *limit, double seen) {
 }
 
 bool fe_roofline_raise(fe_roofline *l, const fe_roofline *seen) {
-  bool raised = raise_one(&l->gflops, seen->gflops);
+  bool raised = raise_one(&l->gflops, seen->gflops) | raise_one(&l->ghz, seen->ghz);
   for (int s = 0; s < FE_STREAMS; s++)
     for (int f = 0; f < FE_FOOTPRINTS; f++) raised |= raise_one(&l->gbs[s][f], seen->gbs[s][f]);
   return raised;

@@ -12,6 +12,7 @@ enum { FE_STREAM_READ, FE_STREAM_COPY, FE_STREAM_FILL, FE_STREAMS };
 typedef struct fe_roofline {
   double gbs[FE_STREAMS][FE_FOOTPRINTS];
   double gflops; /* of f32, a multiply-add being two */
+  double ghz;    /* cycles of one core in a ns; 0: not known */
 } fe_roofline;
 extern const double fe_footprints[FE_FOOTPRINTS]; /* bytes touched, read and written */
 

@@ -164,11 +164,20 @@ static bool is_better(pass_alternatives *a, const trial *t, const trial *best) {
   return t->ns * (bytes < others ? 1 : ALIKE) < best->ns * (bytes > others ? 1 : ALIKE);
 }
 
+/* Can the value, which takes so long or more, gain something? If not, that is what the step says of
+ * alternatives, unless one is made. */
+static bool could_gain(const pass_alternatives *a, alternatives_piece *fused, ir_ref value, double least) {
+  ir_alternative *of = &fused->step.alternative;
+  if (alternatives_gain(a, fused, least)) return true;
+  if (!of->value) *of = (ir_alternative){value, fused->ns, least, false, .at_least = true};
+  return false;
+}
+
 /* Stores the value for trial. False where that cannot be compared, changes the order of a sum, or is no
  * better than `best`: of two kernels, the one that reads the value is made first, and tells it alone for
  * most.
  */
-static bool try_value(pass_alternatives *a, size_t number, const alternatives_piece *fused, ir_ref value,
+static bool try_value(pass_alternatives *a, size_t number, alternatives_piece *fused, ir_ref value,
                       const trial *best, trial *t) {
   *t = (trial){.value = {value, (uint32_t)a->plan->slot_count}};
   t->made = made_before(a, &fused->step, &t->value);
@@ -178,7 +187,7 @@ static bool try_value(pass_alternatives *a, size_t number, const alternatives_pi
   if (!alternatives_order_keeps(&fused->order, &t->reader.order) || !alternatives_time(a, &t->reader))
     return false;
   t->ns = t->reader.ns;
-  if ((t->ns > fused->ns && !a->always) || (best->value.node && !is_better(a, t, best))) return false;
+  if (!could_gain(a, fused, value, t->ns) || (best->value.node && !is_better(a, t, best))) return false;
   if (t->made) return true;
   if (!alternatives_step_of(a, &fused->step, t->value, true, &t->below.step) ||
       !alternatives_shape(a, number, &t->below) ||
@@ -201,16 +210,6 @@ bool alternatives_is_far(pass_alternatives *a, alternatives_piece *fused) {
   return a->always || (lost > MIN_NS && fused->ns > (lost > LONG_NS ? FAR_LONG : FAR) * least);
 }
 
-/* Can the value gain nothing, whatever loops come of it? Then that is what the step says of alternatives,
- * unless one is made. */
-static bool loses(pass_alternatives *a, alternatives_piece *fused, ir_ref value) {
-  double least = a->always ? 0 : alternatives_least_stored(a, value);
-  ir_alternative *of = &fused->step.alternative;
-  if (least == 0 || alternatives_gain(a, fused, least)) return false;
-  if (!of->value) *of = (ir_alternative){value, fused->ns, least, false, .at_least = true};
-  return true;
-}
-
 /* The best of the values that promise most; none: value.node is 0. */
 static void best_trial(pass_alternatives *a, size_t number, alternatives_piece *fused, trial *best) {
   ir_ref values[ALTERNATIVES_TRIED];
@@ -222,7 +221,7 @@ static void best_trial(pass_alternatives *a, size_t number, alternatives_piece *
   if (!promise && !a->always && fused->ns <= VERY_FAR * a->fused.least_ns) return;
   for (uint32_t i = 0; i < count && !a->g->error->status; i++) {
     trial t;
-    if (loses(a, fused, values[i])) continue;
+    if (!could_gain(a, fused, values[i], a->always ? 0 : alternatives_least_stored(a, values[i]))) continue;
     if (try_value(a, number, fused, values[i], best, &t)) {
       free_trial(a, best);
       *best = t;

@@ -27,10 +27,22 @@ double kernel_registers(uint32_t width, int bytes, const ir_target *target) {
   return all <= 1 ? 1 : ceil(all);
 }
 
-/* Where vectors have 64 bytes, two units of 32 are one of these (Sunny Cove, Golden Cove, Zen 4): of shorter
- * ones three are executed in the time of two. */
-double kernel_units_of(uint32_t width, int bytes, const ir_target *target) {
-  return target->vector_bytes >= 64 && (double)width * bytes <= 32 ? 2.0 / 3 : 1;
+/* Where vectors have 64 bytes, two units of 32 are one of these (Sunny Cove, Golden Cove): of shorter ones
+ * three are executed in the time of two. Where all units have 32 bytes (Zen 4: four, of which two multiply,
+ * two add and two shuffle), twice as many shorter ones are, and a product of 64 bytes takes both that
+ * multiply. */
+void kernel_fit_units(const kernel_walk *w, const ir_node *n, double bytes, kernel_cost *cost) {
+  bool shorter = w->target->vector_bytes >= 64 && bytes <= 32;
+  double share = !shorter ? 1 : w->halves ? 1.0 / 2 : 2.0 / 3;
+  cost->unit[KERNEL_OTHER] += (1 - share) * cost->unit[KERNEL_ALU]; /* they are as many */
+  cost->unit[KERNEL_ALU] *= share;
+  if (w->halves) {
+    cost->unit[KERNEL_OTHER] += (1 - share) * cost->unit[KERNEL_SHUFFLE];
+    cost->unit[KERNEL_SHUFFLE] *= share;
+    cost->unit[KERNEL_FLOAT] *= n->op == IR_OP_ADD || n->op == IR_OP_SUB ? 0 : 2 * share;
+  } else {
+    cost->unit[KERNEL_FLOAT] *= share;
+  }
 }
 
 void kernel_add(kernel_cost *to, const kernel_cost *cost, double times) {

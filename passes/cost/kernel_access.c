@@ -181,17 +181,20 @@ static kernel_cost elements_cost(uint32_t width, bool masked) {
   return c;
 }
 
+/* Loads or stores that move a register of so many bytes count as so many. */
+static double ports_of(const kernel_walk *w, double bytes) { return w->halves && bytes > 32 ? 2 : 1; }
+
 /* Of one unrolled value. */
 static kernel_cost load_cost(const kernel_walk *w, const ir_node *n, const kernel_access *a, uint32_t width) {
   bool affine, masked = !ir_is_true(w->g, n->src[2]);
   double stride = vector_stride(w, a, &affine), element = a->element;
   uint32_t moved = kernel_width(w, w->nodes[n->src[1]].lanes), columns = contiguous_unrolled(w, a);
-  double registers = kernel_registers(moved, (int)element, w->target);
+  double registers = kernel_registers(moved, (int)element, w->target), ports = ports_of(w, moved * element);
   if (moved == 1 || (affine && stride == 0)) /* for each element the same */
     return (kernel_cost){.unit = {[KERNEL_LOAD] = 1, [KERNEL_OTHER] = masked ? 2 : 0},
                          .latency = LOAD_CYCLES};
   if (affine && fabs(stride) == 1) {
-    kernel_cost c = {.unit = {[KERNEL_LOAD] = registers, [KERNEL_ALU] = masked ? registers : 0},
+    kernel_cost c = {.unit = {[KERNEL_LOAD] = ports * registers, [KERNEL_ALU] = masked ? registers : 0},
                      .latency = LOAD_CYCLES + 1};
     if (stride < 0) c.unit[KERNEL_SHUFFLE] += registers, c.latency += 3;
     return c;
@@ -200,10 +203,10 @@ static kernel_cost load_cost(const kernel_walk *w, const ir_node *n, const kerne
        by_mask = masked && w->target->has_masks && element >= 4;
   if (picked && (!masked || by_mask)) { /* a mask goes to the places of its lanes as they do */
     double shuffles = (stride - 1) * registers, masks = by_mask ? stride * registers : 0;
-    return (kernel_cost){
-        .unit =
-            {[KERNEL_LOAD] = stride * registers, [KERNEL_SHUFFLE] = shuffles + masks, [KERNEL_ALU] = masks},
-        .latency = LOAD_CYCLES + 3 * stride};
+    return (kernel_cost){.unit = {[KERNEL_LOAD] = ports * stride * registers,
+                                  [KERNEL_SHUFFLE] = shuffles + masks,
+                                  [KERNEL_ALU] = masks},
+                         .latency = LOAD_CYCLES + 3 * stride};
   }
   if (!masked && columns > 1 && affine) return tile_cost(moved, columns, element, w->target);
   return elements_cost(moved, masked || !affine);
@@ -212,12 +215,13 @@ static kernel_cost load_cost(const kernel_walk *w, const ir_node *n, const kerne
 static kernel_cost store_cost(const kernel_walk *w, const kernel_access *a, uint32_t width) {
   bool affine;
   double stride = vector_stride(w, a, &affine),
-         registers = kernel_registers(width, (int)a->element, w->target);
+         registers = kernel_registers(width, (int)a->element, w->target),
+         stores = ports_of(w, width * a->element) * registers;
   uint32_t alternating = contiguous_unrolled(w, a);
   if (width == 1 || (affine && (stride == 0 || fabs(stride) == 1)))
-    return (kernel_cost){.unit = {[KERNEL_STORE] = registers, [KERNEL_SHUFFLE] = stride < 0 ? registers : 0}};
+    return (kernel_cost){.unit = {[KERNEL_STORE] = stores, [KERNEL_SHUFFLE] = stride < 0 ? registers : 0}};
   if (affine && alternating > 1 && alternating == stride && alternating <= IR_MAX_INTERLEAVED)
-    return (kernel_cost){.unit = {[KERNEL_STORE] = registers, [KERNEL_SHUFFLE] = (stride - 1) * registers}};
+    return (kernel_cost){.unit = {[KERNEL_STORE] = stores, [KERNEL_SHUFFLE] = (stride - 1) * registers}};
   return (kernel_cost){.unit = {[KERNEL_STORE] = width, [KERNEL_SHUFFLE] = width}};
 }
 

@@ -52,8 +52,10 @@ static void extend(footprint *f, double trips, double stride_bytes) {
   if (stride <= f->span + IR_CACHE_LINE_BYTES) f->span += stride * (trips - 1);
   else f->segments *= trips;
   if (f->segments > 1 && stride > f->span + IR_CACHE_LINE_BYTES && f->levels < MAX_GAPS) {
+    int inner = f->levels - 1; /* what covers a page or more covers all sets */
+    double covers = inner < 0 ? f->span : f->gap[inner] * f->gaps[inner];
     f->gap[f->levels] = stride, f->gaps[f->levels++] = trips;
-    f->aliased |= fmod(stride, IR_PAGE_BYTES) == 0 && trips > WAYS;
+    f->aliased |= fmod(stride, IR_PAGE_BYTES) == 0 && trips > WAYS && covers < IR_PAGE_BYTES;
   }
   while (f->levels && f->span + IR_CACHE_LINE_BYTES >= f->gap[0]) { /* the gaps are filled */
     f->span += f->gap[0] * (f->gaps[0] - 1);

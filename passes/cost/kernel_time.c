@@ -102,8 +102,9 @@ static void place_range(kernel_walk *w, ir_ref ref, kernel_node *info) {
   info->loop = w->nodes[loop].loop, info->is_lane = w->nodes[loop].is_lane;
   if (info->is_lane) info->lanes = (uint64_t)1 << (info->loop - 1);
   else info->home = info->loop;
+  if (!info->is_lane && w->loops[info->loop].trips == 0) /* once */
+    w->loops[info->loop].trips = kernel_mean_trips(w, ir_src(w->g, ref, 0));
   info->value = kernel_index_value(w, ref);
-  if (!info->is_lane) w->loops[info->loop].trips = fmax(w->nodes[ir_src(w->g, ref, 0)].value, 0);
 }
 
 /* Lanes of a carried value are known when those of the loop are: the walk is made twice. */
@@ -309,9 +310,7 @@ static void add_operation(kernel_walk *w, ir_ref ref) {
   if (is_scaled(w, ref, &scaled))
     c = (kernel_cost){.unit = {[KERNEL_ALU] = 3 * kernel_registers(width, 4, w->target)}, .latency = 8};
   else if (!folded) c = kernel_cost_of(w->g, ref, width, w->target);
-  double units = kernel_units_of(width, kernel_register_bytes((ir_dtype)n->dtype), w->target);
-  c.unit[KERNEL_OTHER] += (1 - units) * c.unit[KERNEL_ALU]; /* they are as many */
-  c.unit[KERNEL_ALU] *= units, c.unit[KERNEL_FLOAT] *= units;
+  kernel_fit_units(w, n, (double)width * kernel_register_bytes((ir_dtype)n->dtype), &c);
   kernel_add(&w->loops[info->home].own, &c, kernel_unrolled(w, info->lanes));
   set_path(w, ref, c.latency);
 }
@@ -353,6 +352,7 @@ double pass_time_together(const pass_kernel_time *t, double threads) {
 static bool compute(kernel_walk *w, ir_ref kernel, pass_kernel_time *time) {
   const pass_rates own = pass_rates_of(w->target), *rates = w->request->rates ? w->request->rates : &own;
   *time = (pass_kernel_time){0};
+  w->halves = rates->halves;
   if (!find_loops(w)) return false;
   set_outer_loops(w);
   place_all(w);

@@ -20,6 +20,7 @@ typedef enum pass_level { PASS_LEVEL_L2, PASS_LEVEL_L3, PASS_LEVEL_MEMORY, PASS_
 /* What a processor's core does in a nanosecond. */
 typedef struct pass_rates {
   double ghz;
+  bool halves; /* vectors of 64 bytes occupy a unit of 32 bytes for two cycles */
   double read[PASS_LEVELS], write[PASS_LEVELS]; /* bytes */
   double
       jump_ns[PASS_LEVELS]; /* until a line arrives that no prefetch foresees, as far as loads wait for it */

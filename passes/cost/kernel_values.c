@@ -25,7 +25,9 @@ double kernel_index_value(const kernel_walk *w, ir_ref ref) {
   switch ((int)n->op) {
   case IR_OP_CONST: return ir_is_float((ir_dtype)n->dtype) ? 0 : (double)n->arg;
   case IR_OP_VAR: return variable_value(w, ref);
-  case IR_OP_RANGE: return x > 1 ? (x - 1) / 2 : 0;
+  case IR_OP_RANGE:
+    if (w->nodes[ref].loop && !w->nodes[ref].is_lane) x = w->loops[w->nodes[ref].loop].trips;
+    return x > 1 ? (x - 1) / 2 : 0;
   case IR_OP_ADD:
     for (uint32_t i = 1; i < n->nsrc; i++) x += w->nodes[n->src[i]].value;
     return x;

@@ -35,8 +35,6 @@ double kernel_instructions(const kernel_cost *cost);
 double kernel_cycles(const kernel_cost *cost, const ir_target *target);
 void kernel_add(kernel_cost *to, const kernel_cost *cost, double times);
 double kernel_registers(uint32_t width, int bytes, const ir_target *target);
-/* How long operations on so many elements keep a unit busy, by how long those on whole registers do. */
-double kernel_units_of(uint32_t width, int bytes, const ir_target *target);
 
 /* A loop that runs; number 0 is the kernel itself. */
 typedef struct kernel_loop {
@@ -104,6 +102,7 @@ typedef struct kernel_walk {
   ir_graph *g;
   const ir_target *target;
   const pass_time_request *request;
+  bool halves; /* pass_rates */
   ir_regions regions;
   kernel_node *nodes; /* by ref */
   kernel_loop *loops;
@@ -117,10 +116,16 @@ typedef struct kernel_walk {
 uint32_t kernel_deeper(const kernel_walk *w, uint32_t a, uint32_t b); /* of two loops, one in the other */
 uint32_t kernel_width(const kernel_walk *w, uint64_t lanes);          /* vector lanes */
 double kernel_unrolled(const kernel_walk *w, uint64_t lanes);         /* combinations of the other lanes */
+/* instruction_cost.c: adapts the cost of an operation on so many bytes to units that are wider, or narrower.
+ */
+void kernel_fit_units(const kernel_walk *w, const ir_node *n, double bytes, kernel_cost *cost);
 
 /* kernel_values.c: about how large an index, or whether a condition holds (1 or 0), where its operands have
  * their values. */
 double kernel_index_value(const kernel_walk *w, ir_ref ref);
+
+/* kernel_trips.c: the mean of a loop's extent over the loops around it, which are placed. */
+double kernel_mean_trips(kernel_walk *w, ir_ref extent);
 
 /* kernel_access.c: how the index of a LOAD, STORE or UPDATE changes; with it, what one execution takes for
  * all unrolled values. */

@@ -2,6 +2,7 @@
 """Graphs as they are against the same graphs with `stored` behind every operation.
 
     stored.py --build build [--count N] [--seed N] [--threads N] [--case N [--show]] [--worst N] [--keep FOLDER] [--log FILE]
+              [--clock CLOCK]
     stored.py --build build [--vary N] FILE.vf ...
     stored.py --build build --onnx [--size NAME=VALUE] MODEL.onnx ...
     stored.py --build build --shrink [--above 1.5] [FILE.vf ...]
@@ -12,7 +13,9 @@ operation, every one that is no view, the ends of elementwise chains, or half of
 1.1 times as long is measured again with more rounds; texts of what is then still slower are kept in a folder. Results
 are compared as well. Exit status 1 when one is slower or differs. --log appends each graph's figures to a file, a line of
 JSON each; what is in it already is taken from there, so that a run that was stopped goes on. --cache keeps kernels in a
-folder: most time goes to compiling, which another run, with --check, may do beforehand on another core.
+folder: most time goes to compiling, which another run, with --check, may do beforehand on another core. --clock processor
+counts processor time, of one thread, where others use the machine: a run that takes longer than the share of a core that it
+gets at a time, 3 ms, waits for theirs each time, which even the least of many runs then counts.
 
 --vary measures so many variations of each given graph as well: other sizes, another dtype, other orders of axes. --shrink
 makes slow graphs smaller as long as they stay slow. A model is compared with the form that has `stored` behind the ends of
@@ -34,6 +37,7 @@ from graphs import workers  # noqa: E402
 from storing import case  # noqa: E402
 from storing.eager import Eager  # noqa: E402
 from storing.maker import draw_graph  # noqa: E402
+from storing.measure import CLOCKS, Timed  # noqa: E402
 from storing.model import imported  # noqa: E402
 from storing.rows import ROWS, STARTS  # noqa: E402
 from storing.shrink import shrunk  # noqa: E402
@@ -87,6 +91,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--case", type=int)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--clock", default="wall", choices=list(CLOCKS), help="what time is: wall, or processor")
     parser.add_argument("--worst", type=int, default=20)
     parser.add_argument("--cache", help="keep kernels there")
     parser.add_argument("--log", help="figures of all graphs, from which a run that was stopped goes on")
@@ -102,6 +107,7 @@ def main():
     parser.add_argument("--size", action="append", default=[], help="a variable of the models")
     parser.add_argument("files", nargs="*", help="graphs of fixed sizes in place of random ones")
     options = parser.parse_args()
+    Timed.clock = CLOCKS[options.clock]
     os.makedirs(options.keep, exist_ok=True)
     scratch = tempfile.TemporaryDirectory(prefix="viewfold-stored-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
     contexts = case.Contexts(options.build, options.cache or scratch.name)

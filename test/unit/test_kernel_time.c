@@ -78,6 +78,16 @@ static void trips_are_counted(void **state) {
   double all = time_of(triangle, NULL, &whole).computing_ns,
          lower = time_of(triangle, NULL, &half).computing_ns;
   assert_true(lower > 0.4 * all && lower < 0.6 * all);
+
+  /* the mean over the outer loop: blocks of 16 of six rows of 196 elements; a part that runs once in four */
+  static const char blocks[] = "kernel @k(p0: f32[4096], p1: f32[4096]) {\n  for ridx0 in 0..78 {\n"
+                               "    for ridx1 in 0..$a {\n %x = load p1[ridx0*16+ridx1] : f32\n"
+                               " %v = div %x, %x : f32\n store p0[ridx0*16+ridx1] = %v\n}\n}\n}\n";
+  const char *full = "16", *rows = "min(ridx0*-16+(ridx0//13)*208+196, 16)",
+             *part = "max(min(ridx0*-1+20, 1), 0)*16";
+  all = time_of(blocks, NULL, &full).computing_ns;
+  double mean = time_of(blocks, NULL, &rows).computing_ns, some = time_of(blocks, NULL, &part).computing_ns;
+  assert_true(mean > 0.85 * all && mean < all && some > 0.2 * all && some < 0.3 * all);
 }
 
 /* Of two loops of which only one runs, whatever the size is, that one counts. */
@@ -157,6 +167,40 @@ static void rates_and_sizes_are_given(void **state) {
   assert_true(large.computing_ns > 9 * small.computing_ns && slow.computing_ns == 2 * large.computing_ns);
 }
 
+/* Where units have 32 bytes, products of 64 take twice as many cycles as those of 32.
+ */
+static void units_are_halves(void **state) {
+  static const char text[] = "kernel @k(p0: f32[4096], p1: f32[4096]) {\n  for ridx0 in 0..64 {\n"
+                             "    for ridx1 in 0..$0 vector {\n %x = load p1[ridx0*16+ridx1] : f32\n"
+                             " %a = mul %x, %x : f32\n %b = mul %x, %a : f32\n %c = mul %a, %b : f32\n"
+                             " %d = mul %b, %c : f32\n %e = mul %c, %d : f32\n %f = mul %d, %e : f32\n"
+                             " %v = mul %e, %f : f32\n %w = mul %f, %v : f32\n"
+                             " store p0[ridx0*16+ridx1] = %w\n}\n}\n}\n";
+  pass_rates rates = pass_rates_of(&target);
+  pass_time_request request = {.rates = &rates};
+  double ns[2][2];
+  for (int half = 0; half < 2; half++)
+    for (int halves = 0; halves < 2; halves++) {
+      pass_kernel_time time;
+      rates.halves = halves;
+      ir_ref kernel = k_parse(text, (const int64_t[]){half ? 8 : 16}, NULL);
+      assert_true(pass_kernel_time_on(&k_graph, kernel, &target, &request, &time));
+      ns[half][halves] = time.computing_ns;
+    }
+  assert_true(ns[0][1] > 1.6 * ns[0][0] && ns[1][1] < 1.6 * ns[1][0] && ns[1][1] < 0.6 * ns[0][1]);
+}
+
+/* Blocks of rows that begin in the same set of a cache fill the sets between; rows that do are too many. */
+static void rows_fill_sets(void **state) {
+  static const char text[] =
+      "kernel @k(p0: f32[$0], p1: f32[$0]) {\n  for ridx0 in 0..512 {\n    for ridx1 in 0..$1 {\n"
+      "      for ridx2 in 0..3 {\n        for ridx3 in 0..16 vector {\n"
+      " %v = load p1[ridx0*$2+ridx1*96+ridx2*16+ridx3] : f32\n"
+      " store p0[ridx0*$2+ridx1*96+ridx2*16+ridx3] = %v\n}\n}\n}\n}\n}\n";
+  assert_true(time_of(text, (const int64_t[]){512 * 6144, 64, 6144}, NULL).jumps_ns == 0);
+  assert_true(time_of(text, (const int64_t[]){512 * 6144, 1, 6144}, NULL).jumps_ns > 0);
+}
+
 /* Each allocation fails once. */
 static void memory_is_short(void **state) {
   static const char text[] = "kernel @k(p0: f32[64], p1: f32[64]) {\n  for ridx0 in 0..64 {\n"
@@ -210,4 +254,5 @@ static void few_allocations(void **state) {
 
 UNIT_TESTS_EACH(k_enter, k_leave, orders_of_accesses, orders_of_operations, lanes_are_faster,
                 trips_are_counted, loops_exclude_each_other, chains_wait, rare_values_are_free,
-                bytes_leave_the_cache, rates_and_sizes_are_given, memory_is_short, few_allocations)
+                bytes_leave_the_cache, rates_and_sizes_are_given, units_are_halves, rows_fill_sets,
+                memory_is_short, few_allocations)

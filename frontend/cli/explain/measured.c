@@ -127,14 +127,17 @@ typedef struct prediction {
 } prediction;
 
 /* The rates of one core as measured, for the prediction of its time; with several threads the memory's are
- * those of all. A core does two multiply-adds of a vector in each cycle. */
+ * those of all. A core does two multiply-adds of a vector in each cycle, or, if its units have half of that,
+ * one. */
 static pass_rates measured_rates(const explain_run *r, const ir_target *t, int threads) {
   const fe_roofline *one = fe_machine_limits(&r->machine, 1), *own = fe_machine_limits(&r->machine, threads);
   double within[] = {[PASS_LEVEL_L2] = (double)t->l2_bytes / 4,
                      [PASS_LEVEL_L3] = (double)t->l2_bytes * 4,
                      [PASS_LEVEL_MEMORY] = (double)t->l3_bytes * 4};
   pass_rates rates = pass_rates_of(t);
-  rates.ghz = one->gflops / (double)t->vector_bytes;
+  double two = one->gflops / (double)t->vector_bytes;
+  rates.ghz = one->ghz > 0 ? one->ghz : two;
+  rates.halves = t->vector_bytes >= 64 && two < 0.75 * rates.ghz; /* about 1/2, against 1 */
   for (int i = 0; i < PASS_LEVELS; i++) {
     rates.read[i] = fe_roofline_gbs(own, FE_STREAM_READ, within[i]);
     rates.write[i] = fe_roofline_gbs(own, FE_STREAM_FILL, within[i]);

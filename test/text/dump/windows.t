@@ -114,7 +114,8 @@ two: f32[1,1,5] = [[[inf, 0.0, inf, inf, 0.0]]]
 
 == windows with a stride have their lanes along the results, not along the two or three terms of a row
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' pool.vf | grep '^  lanes'
-  lanes   16 of f32, unroll factor 2
+  lanes   16 of f32
+  lanes   16 of f32, unroll factor 4
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' channelwise.vf | grep '^  lanes'
   lanes   16 of f32, unroll factor 2
   lanes   16 of f32, unroll factor 4
