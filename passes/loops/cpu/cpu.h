@@ -22,6 +22,10 @@ void loop_choose_vectors(loop_nest *n);
 loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
 void loop_choose_unroll(loop_nest *n, loop_axis *vector); /* vector: the axis that has lanes */
 
+/* reading_order.c: of a copy whose rows, along the lanes, are short pieces of a large parameter, orders the
+ * loops as that is read. */
+void loop_read_in_order(loop_nest *n, const loop_axis *vector);
+
 /* columns.c: reductions that read their terms once, with the lanes along the columns of the result. */
 /* As many adjacent vectors as make long contiguous accesses, with the accumulators in registers. */
 void loop_choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_count, bool is_index_reduction);

@@ -146,21 +146,21 @@ fma2
 split a0 4; split a1 64
 
 == threads share pieces of the columns of such rows, which are done whole
-$ for n in 256 1000; do printf 'graph @m(%%a: f32[9,70000], %%b: f32[70000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf
-> viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' m.vf | grep -o -e 'split a1 [0-9]*; s' -e 'thread a.*'; done
-split a1 64; s
+$ for n in 257 1001; do printf 'graph @m(%%a: f32[9,8000], %%b: f32[8000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf
+> viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576 l3=4194304' m.vf | grep -o -e 'split a1 [0-9]*; s' -e 'thread a.*'; done
+split a1 80; s
 thread a1.0
 split a1 112; s
 thread a1.0
 
 == of up to eight rows, which one tile has, only those whose columns lie pages apart are streamed, and where registers hold 2 KiB
 <<< pages.sh
-for n in 6000 6144; do printf 'graph @m(%%a: f32[8,3000], %%b: f32[3000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf
+for n in 6000 6144; do printf 'graph @m(%%a: f32[7,3000], %%b: f32[3000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf
 viewfold dump --stage=loops --target "$1 l2=1048576 l3=33554432" m.vf | grep -o 'split a1 [0-9]*; s'; done
 >>>
 $ sh pages.sh 'vector_bytes=64 registers=32'
 split a1 48; s
-split a1 128; s
+split a1 144; s
 $ sh pages.sh 'vector_bytes=32 registers=16'
 split a1 16; s
 split a1 16; s
