@@ -125,10 +125,12 @@ static int64_t terms_of(const ir_graph *g, ir_ref reduce) {
 
 bool loop_stream_rows(loop_nest *n, loop_axis *vector, loop_axis *row, ir_ref reduce) {
   enum {
-    SUMS = 64,     /* vectors: 128 are 4 to 15 % faster, and twice the code: 0.27 s to compile */
-    MAX_ROWS = 16, /* of more, in pieces of 2 vectors: 24 x 777 x 7777 takes 1.3 times as long so */
-    TERMS = 512,   /* sums are in memory: 16 x 256 x 31250 takes 1.11 times, 16 x 512 x 15700 0.89 times */
-    TILE_ROWS = 8, /* one tile has them: only of rows pages apart, in few sets of caches, it takes longer */
+    SUMS = 96, /* vectors: of 64 4 x 600 x 40000 takes 1.14 times, of 128 1.17 times and twice to compile */
+    MAX_WIDE = 32,  /* vectors: of 64 for each of 2 rows 2 x 3000 x 10000 takes 1.1 times as long */
+    MAX_ROWS = 16,  /* of more, in pieces of 2 vectors: 24 x 777 x 7777 takes 1.3 times as long so */
+    TERMS = 512,    /* sums are in memory: 16 x 256 x 31250 takes 1.11 times, 16 x 512 x 15700 0.89 times */
+    TILE_ROWS = 8,  /* one tile has them: only of rows pages apart, in few sets of caches, it takes longer */
+    FAR = 24 << 20, /* bytes: of 24 MB 4 x 3000 x 2000 takes as long, of 40 3 x 2000 x 5000 0.8 times */
     REGISTERS = 2 << 10, /* bytes: of 16 x 32, 8 x 2000 x 4000 takes 1.6 times as long so */
     THIRDS = 2 /* of L3: of 32 MiB 12 x 2700 x 2000, 20.6, takes 1.5 times, 12 x 800 x 7000 0.64 times */
   };
@@ -142,7 +144,9 @@ bool loop_stream_rows(loop_nest *n, loop_axis *vector, loop_axis *row, ir_ref re
   int64_t all = ir_bounds_of(n->g, ir_src(n->g, ir_src(n->g, load, 0), 0)).lo, wide = SUMS / rows,
           block = blocks_beside(n, vector, row) * vector->lanes, most = (columns + block - 1) / block;
   if (wide > most) wide = most;
-  if (rows <= TILE_ROWS && apart * bytes % IR_PAGE_BYTES) return false;
+  if (wide > MAX_WIDE) wide = MAX_WIDE;
+  bool far = apart >= IR_PAGE_BYTES / bytes && all >= FAR / bytes;
+  if (rows <= TILE_ROWS && apart * bytes % IR_PAGE_BYTES && !far) return false;
   if (n->target->registers * n->target->vector_bytes < REGISTERS || rows * wide <= n->target->registers ||
       pass_times(all, bytes) <= n->target->l3_bytes / 3 * THIRDS)
     return false;

@@ -22,6 +22,10 @@ void loop_choose_vectors(loop_nest *n);
 loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
 void loop_choose_unroll(loop_nest *n, loop_axis *vector); /* vector: the axis that has lanes */
 
+/* reading_order.c: of a copy whose rows, along the lanes, are short pieces of a large parameter, orders the
+ * loops as that is read. */
+void loop_read_in_order(loop_nest *n, const loop_axis *vector);
+
 /* columns.c: reductions that read their terms once, with the lanes along the columns of the result. */
 /* As many adjacent vectors as make long contiguous accesses, with the accumulators in registers. */
 void loop_choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_count, bool is_index_reduction);
@@ -41,8 +45,9 @@ void loop_widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce);
  * thread, rows x terms x columns of f32: 16 x 4096 x 2048 takes 5.1 ms in place of 6.2 in tiles of 4 rows by
  * 4 vectors, 12 x 777 x 7777 3.5 in place of 5.7 in tiles of 12 by 2, 4 x 2048 x 4096 2.8 in place of 3.2;
  * i32 8 x 4096 x 4096 7.6 in place of 9.4. What that cache holds takes longer: 16 x 1300 x 2000 1.3 times, 4
- * x 2200 x 2000 2.3. So do up to 8 rows where rows of columns are no multiple of a page apart: 8 x 6000 x
- * 2000 5.9 in place of 5.0, 8 x 6000 x 2560 8.2 in place of 7.7, but 8 x 4096 x 4096 7.6 in place of 8.6. */
+ * x 2200 x 2000 2.3. So do up to 8 rows where rows of columns are no multiple of a page apart: 5 x 10000 x
+ * 600 3.9 in place of 2.3; but of at least a page, of what no cache of 24 MiB holds, 4 x 534 x 138880 takes
+ * 24 in place of 37, 3 x 5000 x 5000 8.1 in place of 9.3. */
 bool loop_stream_rows(loop_nest *n, loop_axis *vector, loop_axis *row, ir_ref reduce);
 
 /* product_tile.c: chooses the register tile of a contraction whose lanes run along `vector`, and the order of

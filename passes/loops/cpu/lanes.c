@@ -401,6 +401,7 @@ void loop_choose_vectors(loop_nest *n) {
     if (!interleaved && work.operations >= MIN_AHEAD && 2 * last->lanes * work.widest_bytes == MASKED_BYTES)
       loop_mask_short(n, last, ir_src(n->g, n->store, 2), work.widest_bytes);
     loop_choose_unroll(n, last);
+    loop_read_in_order(n, last);
     share_indices(n, last);
     choose_interleaved(n, last, work.operations);
   } else if (triangle || !product || !loop_choose_tile(n, last, reduces[0])) {

@@ -384,18 +384,23 @@ static bool are_one_step(const loop_nest *n, const loop_axis *vector, int most) 
          size.lo >= loop_least_wide(n, vector, vectors);
 }
 
-/* Does the last cache have no room for the columns' operand, of which a tile so many vectors wide reads a few
- * lines of each row? Memory is read in longer pieces: on Zen 4, one thread, 12 rows by 1216 terms by 17274
- * columns took 25.8 ms in tiles of two vectors, and take 12.5 in two or three of four; 10 by 4096 by 4096
- * 14.3 and 10.3. Of three vectors that are lines each 8 rows are as fast in one tile as in two, and take 14.6
- * ms in place of 10.3 where vectors lie across lines. */
+/* Is the columns' operand larger than some L2 caches, and does a tile so many vectors wide read a few lines
+ * of each row? What is further away is read in longer pieces: on Zen 4, one thread, 12 rows by 1216 terms by
+ * 17274 columns took 25.8 ms in tiles of two vectors, and take 12.5 in two or three of four; 10 by 4096 by
+ * 4096 14.3 and 10.3. Of three vectors that are lines each 8 rows are as fast in one tile as in two, and
+ * take 14.6 ms in place of 10.3 where vectors lie across lines. From the last cache 12 by 2000 by 1500
+ * takes 1.5 ms in place of 3.3, 12 by 5000 by 1000 3.2 in place of 6.6, 10 by 2048 by 1024 0.47 in place
+ * of 1.1; 12 by 1000 by 1500, 6 MB, 0.33 in place of 0.35. */
 static bool is_read_in_short_pieces(loop_nest *n, const loop_axis *vector, ir_ref reduce, const ir_ref *loads,
                                     uint32_t count, int columns) {
-  enum { MIN_LINES = 3 }; /* of a row at a time, as measured above */
+  enum {
+    MIN_LINES = 3, /* of a row at a time, as measured above */
+    L2_CACHES = 4  /* that hold what is read as fast in short pieces */
+  };
   const ir_node *r = ir_get(n->g, reduce);
   int64_t row = 0, bytes = ir_dtypes[ir_dtype_of(n->g, r->src[0])].bytes, line = IR_CACHE_LINE_BYTES;
   int64_t size = operand_size(n, reduce, vector->range, loads, count, false);
-  if (pass_times(size, bytes) <= n->target->l3_bytes) return false;
+  if (pass_times(size, bytes) <= L2_CACHES * n->target->l2_bytes) return false;
   for (uint32_t i = 0; i < count; i++)
     if (affine_depends(n->g, loads[i], vector->range) &&
         !affine_stride(n->g, ir_src(n->g, loads[i], 1), r->src[r->nsrc - 1], &row))
@@ -435,10 +440,16 @@ static int fitting(const loop_nest *n, const loop_axis *vector, int most) {
 /* Where rows of the result are a page apart or more, each tile begins so many pages anew, with the few lines
  * of a tile. Of few terms, a page of all columns stays in the L2 cache: there the loop over the rows goes
  * over the columns of a page, if the result does not stay in that cache. 96 rows of 112 x 112 positions by 16
- * terms take 0.43 ms in place of 0.85; results of 16 to 64 rows, 0.3 to 0.8 MB, took 5 % longer. */
+ * terms take 0.43 ms in place of 0.85; results of 16 to 64 rows, 0.3 to 0.8 MB, took 5 % longer. Blocks
+ * divide the columns, so that what is left of them needs no loops of its own, or are MANY of whole pages: 16
+ * rows by 14 terms by 387035 columns take 0.69 of the time, 64 by 27 by 50003 0.73; in half pages 307 by 41
+ * by 17552 1.12. */
 static void block_columns(loop_nest *n, loop_axis *vector, const loop_axis *row, ir_ref reduce,
                           int64_t terms) {
-  enum { L2_SHARE = 8 }; /* of the L2 cache, which holds rows of the result as well */
+  enum {
+    L2_SHARE = 8, /* of the L2 cache, which holds rows of the result as well */
+    MANY = 16     /* blocks, of which what is left takes little beside */
+  };
   int64_t bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes, width = (int64_t)vector->unroll * vector->lanes,
           apart, size, most = IR_PAGE_BYTES / bytes;
   if (terms < 1 || !affine_stride(n->g, ir_src(n->g, n->store, 1), row->range, &apart) ||
@@ -448,6 +459,8 @@ static void block_columns(loop_nest *n, loop_axis *vector, const loop_axis *row,
   while (most > n->target->l2_bytes / L2_SHARE / bytes / terms) most /= 2;
   for (int64_t block = most / width * width; block > width && !vector->block; block -= width)
     if (size % block == 0 && size > block) vector->block = (int)block;
+  if (!vector->block && most == IR_PAGE_BYTES / bytes && size >= MANY * most)
+    vector->block = (int)(most / width * width);
 }
 
 /* Makes one block of columns that are more than a tile, `most` vectors at most, where their number varies by

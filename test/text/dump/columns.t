@@ -124,7 +124,7 @@ graph @numbers() {
 viewfold dump --graph rows --target "triple=x86_64-unknown-linux-gnu features=+avx512f vector_bytes=64 registers=32 l2=65536 l3=$1" --stage=$2 rows.vf
 >>>
 $ for l3 in 524288 4194304; do sh few.sh $l3 loops | grep -o 'split a0.*split a1 [0-9]*' | head -1; done
-split a0 16; split a1 64; split a1 16
+split a0 16; split a1 96; split a1 16
 split a0 4; split a1 64; split a1 16
 $ test $(sh few.sh 524288 asm | grep -c 'vfmadd.*1to16') -ge 512
 $ viewfold run --graph numbers --out a=a.npy --out b=b.npy rows.vf > made
@@ -134,7 +134,7 @@ $ sh few.sh 524288 loops | grep -c ahead
 16
 $ sed 's/@rows/@forth/; s/@back/@rows/' rows.vf > back.vf && sed 's/rows.vf/back.vf/' few.sh > back.sh
 $ sh back.sh 524288 loops | grep -o 'split a0.*split a1 [0-9]*'
-split a0 16; split a1 64; split a1 16
+split a0 16; split a1 96; split a1 16
 $ sh back.sh 524288 loops | grep -c ahead
 0
 ? 1
@@ -146,21 +146,23 @@ fma2
 split a0 4; split a1 64
 
 == threads share pieces of the columns of such rows, which are done whole
-$ for n in 256 1000; do printf 'graph @m(%%a: f32[9,70000], %%b: f32[70000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf
-> viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' m.vf | grep -o -e 'split a1 [0-9]*; s' -e 'thread a.*'; done
-split a1 64; s
+$ for n in 257 1001; do printf 'graph @m(%%a: f32[9,8000], %%b: f32[8000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf
+> viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576 l3=4194304' m.vf | grep -o -e 'split a1 [0-9]*; s' -e 'thread a.*'; done
+split a1 80; s
 thread a1.0
-split a1 112; s
+split a1 160; s
 thread a1.0
 
-== of up to eight rows, which one tile has, only those whose columns lie pages apart are streamed, and where registers hold 2 KiB
+== of up to eight rows, which one tile has, those are streamed whose columns lie pages apart or are more than 24 MiB, where registers hold 2 KiB
 <<< pages.sh
-for n in 6000 6144; do printf 'graph @m(%%a: f32[8,3000], %%b: f32[3000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf
+for n in 1900 2048 6000; do printf 'graph @m(%%a: f32[7,3000], %%b: f32[3000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf
 viewfold dump --stage=loops --target "$1 l2=1048576 l3=33554432" m.vf | grep -o 'split a1 [0-9]*; s'; done
 >>>
 $ sh pages.sh 'vector_bytes=64 registers=32'
-split a1 48; s
-split a1 128; s
+split a1 64; s
+split a1 208; s
+split a1 208; s
 $ sh pages.sh 'vector_bytes=32 registers=16'
+split a1 16; s
 split a1 16; s
 split a1 16; s

@@ -56,7 +56,7 @@ columns_0
 norm_0
   load ahead 2048
   store stream
-  split a2 8; split a2 4; unroll a2.1; vector a2.2; thread a0
+  split a1 4; split a2 8; split a2 4; reorder a1.0 a1.1 a0 a2.0 a2.1 a2.2; unroll a2.1; vector a2.2; thread a1.0
 product_0
   store stream
   split a0 6; split a1 8; split a1 4; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
@@ -79,7 +79,7 @@ columns_0
 norm_0
   load ahead 2048
   store stream
-  split a2 16; split a2 8; unroll a2.1; vector a2.2; thread a0
+  split a1 4; split a2 16; split a2 8; reorder a1.0 a1.1 a0 a2.0 a2.1 a2.2; unroll a2.1; vector a2.2; thread a1.0
 product_0
   store stream
   split a0 6; split a1 16; split a1 8; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
@@ -102,7 +102,7 @@ columns_0
 norm_0
   load ahead 2048
   store stream
-  split a2 16; split a2 8; unroll a2.1; vector a2.2; thread a0
+  split a1 4; split a2 16; split a2 8; reorder a1.0 a1.1 a0 a2.0 a2.1 a2.2; unroll a2.1; vector a2.2; thread a1.0
 product_0
   store stream
   split a0 6; split a1 16; split a1 8; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
@@ -125,7 +125,7 @@ columns_0
 norm_0
   load ahead 2048
   store stream
-  split a2 16; split a2 8; unroll a2.1; vector a2.2; thread a0
+  split a1 4; split a2 16; split a2 8; reorder a1.0 a1.1 a0 a2.0 a2.1 a2.2; unroll a2.1; vector a2.2; thread a1.0
 product_0
   split a0 6; split a1 16; split a1 8; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
 product_1
@@ -144,7 +144,7 @@ columns_0
   thread a0
 norm_0
   load ahead 2048
-  split a2 16; split a2 8; unroll a2.1; vector a2.2; thread a0
+  split a1 4; split a2 16; split a2 8; reorder a1.0 a1.1 a0 a2.0 a2.1 a2.2; unroll a2.1; vector a2.2; thread a1.0
 product_0
   split a0 6; split a1 16; split a1 8; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
 product_1

@@ -62,3 +62,37 @@ graph @rows(%x: f32[128,384], %w: f32[384,1152]) {
 >>>
 $ viewfold dump --stage=loops --target 'vector_bytes=16 registers=32' rows.vf | grep '^# kernel 1'
 \# kernel 1 nest 0: split a0 8; split a1 8; split a1 4; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
+
+== eight rows read columns that come from memory, 16 MiB or more, from panels; panels and other copies of short pieces go in the order of what is read; where rows of the result are pages apart, an odd number of columns goes in blocks of a page as well; what an L2 cache does not hold is read in pieces of four vectors
+<<< far.vf
+graph @panels(%a: f32[8,1000], %b: f32[1000,4224]) {
+  %y = matmul %a, %b
+  return %y
+}
+graph @near(%a: f32[8,1000], %b: f32[1000,4128]) {
+  %y = matmul %a, %b
+  return %y
+}
+graph @pieces(%a: f32[12,1000], %b: f32[1000,1100]) {
+  %y = matmul %a, %b
+  return %y
+}
+graph @heads(%x: f32[8,256,12,64]) {
+  %y = permute %x order=[0,2,1,3]
+  %z = add %y, 1.0
+  return %z
+}
+graph @blocks(%a: f32[8,14], %b: f32[14,60001]) {
+  %y = matmul %a, %b
+  return %y
+}
+>>>
+$ for g in panels near heads blocks; do viewfold dump --graph $g --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576 l3=33554432' far.vf | sed -n 's/^# kernel \([01]\) nest 0: .*reorder \([^;]*\);.*/\1 \2/p'; done
+0 a1 a0 a2.0 a2.1 a2.2
+1 a1.0 a0.0 a0.1 a1.1 a1.2
+0 a1.0 a0.0 a0.1 a1.1 a1.2
+0 a0 a2.0 a2.1 a1 a3.0 a3.1 a3.2
+0 a1.0 a0.0 a1.1 a0.1 a1.2 a1.3
+$ for l2 in 524288 2097152; do viewfold dump --graph pieces --stage=loops --target "vector_bytes=64 registers=32 l2=$l2 l3=33554432" far.vf | grep -o 'split a0 [0-9]*; split a1 [0-9]*'; done
+split a0 6; split a1 64
+split a0 12; split a1 32
