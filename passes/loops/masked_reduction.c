@@ -42,7 +42,7 @@ ir_ref reduce_only_inside(const reduction *r, ir_ref body, ir_ref at) {
     ir_ref valid = pass_and(g, load->src[2], inside);
     bool whole = loads[i] == body && ir_is_true(g, load->src[2]);
     ir_ref src[] = {load->src[0], load->src[1], valid, whole ? other : load->src[3]};
-    ir_ref made = ir_make(g, IR_OP_LOAD, (ir_dtype)load->dtype, r->inside.whole ? load->arg : 0, src, 4);
+    ir_ref made = ir_make(g, IR_OP_LOAD, (ir_dtype)load->dtype, 0, src, 4);
     if (whole || !made) return made;
     loads[used] = loads[i], masked[used++] = made;
   }

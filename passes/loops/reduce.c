@@ -315,9 +315,9 @@ static int lanes_of_all(const reduction *r, const ir_ref *ranges, uint32_t count
 static ir_ref reduce_in_one(reduction *r, const ir_ref *ranges, uint32_t count, int lanes) {
   ir_graph *g = r->n->g;
   ir_ref lane = loop_fresh_range(r->n, ir_index(g, lanes)), extent = ir_src(g, ranges[count - 1], 0);
-  r->in_lanes = r->inside.whole = true;
+  r->in_lanes = true;
   ir_ref value = masked_steps(r, ranges, count - 1, lane, lanes, ir_index(g, 0), extent, ir_index(g, 1));
-  r->in_lanes = r->inside.whole = false;
+  r->in_lanes = false;
   return reduce_lanes(r, lane, IR_VECTOR, value);
 }
 

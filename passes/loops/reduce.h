@@ -31,8 +31,7 @@ typedef struct reduction {
   ir_ref index; /* the index of the element; 0 for other reductions */
   struct {
     ir_ref lane, start, count;
-    bool whole; /* no remainder, but all terms: loads prefetch as they would elsewhere */
-  } inside;     /* lane not 0: reducing the remainder, `count` terms from start on */
+  } inside; /* lane not 0: reducing the remainder, `count` terms from start on */
 } reduction;
 
 /* reduce.c */

@@ -76,10 +76,6 @@ loop_axis *loop_window_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce
 /* For a reduction of a few terms without a tile, whose lanes are chosen: unrolls such an axis in place of the
  * lanes', and lets vectors overlap where that makes fewer of them. */
 void loop_choose_window(loop_nest *n, loop_axis *vector, ir_ref reduce);
-/* For a reduction of a few terms in lanes, over a window of several rows: loads prefetch what the next line
- * of windows reads of a large parameter. Hardware prefetchers do not follow as many short rows: maxima of 344
- * images of 147 x 147 in windows of 7 x 7 take 2.2 ms in place of 4.8 (Zen 4, one thread). */
-void loop_fetch_windows(loop_nest *n, ir_ref reduce);
 /* Gives the axis, which is shorter than the widest vectors, a vector that holds it, whose other lanes store
  * nothing, where two would overlap, or narrower ones be added: 8 lanes for rows of 7, 16 for those of 14. Of
  * the value, or the terms, of so many bytes. */

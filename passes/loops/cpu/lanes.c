@@ -367,10 +367,8 @@ void loop_choose_vectors(loop_nest *n) {
       continue;
     if (term_score > output_score) n->lanes_in_reduction = true;
   }
-  if (n->lanes_in_reduction && reduce_count == 1) {
+  if (n->lanes_in_reduction && reduce_count == 1)
     choose_streams(n, reduces[0], loop_choose_dot_tile(n, reduces[0]));
-    loop_fetch_windows(n, reduces[0]);
-  }
   if (!last || n->lanes_in_reduction) return;
   ir_ref terms[LOOP_MAX_NODES];
   bool is_index_reduction = false, product = false, triangle = false;

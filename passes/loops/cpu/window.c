@@ -53,12 +53,13 @@ static bool overlap_saves(loop_nest *n, const loop_axis *vector) {
   return together < apart;
 }
 
-static int64_t terms_of(loop_nest *n, ir_ref reduce) {
+/* Terms of the reduction; 0: more than a few. */
+static int64_t few_terms(loop_nest *n, ir_ref reduce) {
   const ir_node *r = ir_get(n->g, reduce);
   int64_t terms = 1;
   for (uint32_t k = 1; k < r->nsrc; k++)
     terms = pass_times(terms, ir_bounds_of(n->g, ir_src(n->g, r->src[k], 0)).hi);
-  return terms;
+  return terms <= PASS_FEW_TERMS ? terms : 0;
 }
 
 /* The store, in which loads of the window prefetch what the next unrolled elements of the axis read.
@@ -84,28 +85,6 @@ static ir_ref fetch_next(loop_nest *n, const loop_axis *vector, const loop_axis 
   return used ? pass_substitute(g, n->store, from, to, used) : n->store;
 }
 
-void loop_fetch_windows(loop_nest *n, ir_ref reduce) {
-  enum {
-    MAX_FETCHED = 64
-  }; /* because windows of 7 x 7 gain (cpu.h), and those of longer rows are fetched by lines */
-  ir_graph *g = n->g;
-  ir_ref loads[LOOP_MAX_TERM_LOADS], ahead[LOOP_MAX_TERM_LOADS];
-  uint32_t used = 0;
-  if (n->axis_count < 2 || ir_get(g, reduce)->nsrc < 3 || terms_of(n, reduce) > MAX_FETCHED) return;
-  ir_ref lines = n->axes[n->axis_count - 2].range;
-  uint32_t count = affine_find_range(g, ir_src(g, reduce, 0), IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS);
-  for (uint32_t i = 0; i < count; i++) {
-    const ir_node *l = ir_get(g, loads[i]);
-    int64_t step, bytes = ir_dtypes[l->dtype].bytes;
-    if (ir_op_of(g, l->src[0]) != IR_OP_PARAM || l->arg != 0 ||
-        ir_bounds_of(g, ir_src(g, l->src[0], 0)).lo <= n->target->l2_bytes / bytes ||
-        !affine_stride(g, l->src[1], lines, &step) || step < IR_CACHE_LINE_BYTES / bytes || step > INT32_MAX)
-      continue;
-    ahead[used] = loop_load_ahead(g, loads[i], step, IR_NO_STREAM), loads[used++] = loads[i];
-  }
-  if (used) n->store = pass_substitute(g, n->store, loads, ahead, used);
-}
-
 void loop_mask_short(loop_nest *n, loop_axis *vector, ir_ref value, int bytes) {
   ir_ref loads[LOOP_MAX_TERM_LOADS];
   uint32_t count = affine_find_range(n->g, value, IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS);
@@ -124,7 +103,7 @@ void loop_choose_window(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   uint32_t count = affine_find_range(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, LOOP_MAX_TERM_LOADS);
   loop_axis *rows = loop_window_axis(n, vector, reduce, loads, count);
   bool repeatable = loop_is_repeatable(n), streams = ir_arg_mode(ir_get(n->g, n->store)) != IR_NO_STREAM;
-  if (terms_of(n, reduce) > PASS_FEW_TERMS) return;
+  if (!few_terms(n, reduce)) return;
   if (rows && !loop_bounds_another(n, (uint32_t)(rows - n->axes)) &&
       !is_masked_along(n, loads, count, vector, rows->range)) {
     int64_t height = ir_bounds_of(n->g, rows->extent).hi;
