@@ -338,6 +338,24 @@ static int64_t few_terms(const reduction *r, const ir_ref *ranges, uint32_t coun
   return terms;
 }
 
+/* Are the terms elements of lines of memory, of each of which several vectors are read, and of which terms
+ * share nothing? In a loop each line is read as a whole, as hardware prefetchers expect: written out, vectors
+ * go down the lines one by one. Means of 344 x 20 lines of 140 elements, seven together, take 0.9 ms in place
+ * of 2.9 (Zen 4, one thread). */
+static bool reads_lines(const reduction *r, const ir_ref *ranges, uint32_t count) {
+  enum {
+    MIN_VECTORS = 4
+  }; /* because a loop over two has a branch for each, and lines end before prefetchers start */
+  ir_graph *g = r->n->g;
+  ir_ref loads[LOOP_MAX_LOADS];
+  uint32_t found = affine_find_range(g, r->body, IR_OP_LOAD, loads, LOOP_MAX_LOADS);
+  int64_t vectors = 1, stride;
+  for (uint32_t a = 0; a < r->n->axis_count; a++) vectors *= r->n->axes[a].unroll;
+  bool lines = count == 1 && found == 1 && vectors >= MIN_VECTORS;
+  return lines && affine_stride(g, ir_src(g, loads[0], 1), ranges[0], &stride) &&
+         stride * ir_dtypes[ir_dtype_of(g, loads[0])].bytes >= vectors * r->n->target->vector_bytes / 2;
+}
+
 /* body without prefetches of what it reads in sequence along the range; 0: without any. */
 static ir_ref without_prefetches(const reduction *r, ir_ref body, ir_ref range) {
   ir_graph *g = r->n->g;
@@ -385,7 +403,8 @@ ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
   int64_t terms = r->index || r->n->lanes_in_reduction ? 0 : few_terms(r, ranges, count);
   if (terms) r->blocked = false;
   int64_t most = terms > PASS_FEW_TERMS ? MAX_WINDOW_OPERATIONS : MAX_UNROLLED_OPERATIONS;
-  if (terms && terms * operations_of(r) <= most) return reduce_written_out(r, ranges, count, terms);
+  if (terms && terms * operations_of(r) <= most && !reads_lines(r, ranges, count))
+    return reduce_written_out(r, ranges, count, terms);
   reduce_width(r, r->body, ir_bounds_of(r->n->g, ir_src(r->n->g, ranges[count - 1], 0)).hi, &lanes, &unroll);
   int all = r->n->lanes_in_reduction && lanes > 1 ? lanes_of_all(r, ranges, count, lanes) : 0;
   if (all) return reduce_in_one(r, ranges, count, all);

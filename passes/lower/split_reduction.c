@@ -120,10 +120,9 @@ static int64_t chunk_count(int64_t size, int64_t least, int64_t most) {
 /* Are the terms of each result many short runs, pages apart, of an array that no L2 cache holds? */
 static bool is_scattered(const sizes *s) {
   enum {
-    MIN_RUNS = 16, /* that hardware prefetchers would have to follow together */
-    MIN_RUN =
-        8, /* because sums of 54 runs of 12 take 0.69 ms in place of 2.9, and of 4 no less than before */
-    MIN_APART = 1 << 10,     /* elements from one run to the next: a page of f32 */
+    MIN_RUNS = 16,       /* that hardware prefetchers would have to follow together */
+    MIN_RUN = 8,         /* because 54 runs of 12 take 0.7 ms in place of 2.9, and of 4 as long as before */
+    MIN_APART = 1 << 10, /* elements from one run to the next: a page of f32 */
     MIN_SCATTERED = 1 << 20, /* elements: 4 MiB of f32 */
   };
   int64_t runs = s->terms / s->run;
@@ -135,15 +134,17 @@ static bool is_scattered(const sizes *s) {
  * window that moves by its own size? Lanes along a line, which combine whole lines first, are filled. */
 static bool is_window(const sizes *s) {
   enum {
-    MIN_SIDE = 5,   /* because of 3 x 3 maxima take 0.7 of the time in two steps, but means 1.2, of 4 x 4 0.7
-                       and 1.1 */
-    MAX_LINES = 15, /* because 16 runs of 48 take 0.8 ms in one step and 2.8 in two: lines are many streams */
+    MIN_SIDE = 5, /* because maxima of 2 x 2 of an array in L2 take 1.2 to 1.5 times as long in two steps */
+    MIN_LARGE =
+        1 << 20,    /* because of 11 MiB they take 0.45 of the time, of 5 MiB as long; smaller windows too */
+    MAX_LINES = 15, /* because 40 lines of runs of 2 take 0.8 ms in one step and 2.8 in two: many streams */
     MAX_SHORT = 8,  /* because 32 runs of 5 take 0.8 ms in two steps and 7.1 in one */
     MAX_RUN = 64    /* because 5 runs of 64 take 0.6 ms in two steps and as long in one, of 32 half as long */
   };
-  int64_t runs = s->terms / s->run;
-  return s->inner == 1 && s->run >= MIN_SIDE && s->run <= MAX_RUN && runs >= MIN_SIDE &&
-         (runs <= MAX_LINES || s->run < MAX_SHORT) && s->line >= FULL_VECTORS;
+  int64_t lines = s->terms / s->run;
+  bool sides = s->run >= MIN_SIDE || pass_times(s->terms, s->results) >= MIN_LARGE;
+  return s->inner == 1 && s->run >= 2 && s->run <= MAX_RUN && sides && lines >= 2 &&
+         (lines <= MAX_LINES || (s->run >= MIN_SIDE && s->run < MAX_SHORT)) && s->line >= FULL_VECTORS;
 }
 
 static chunks choose_chunking(const sizes *s, const pass_chunk_sizes *w, bool may_fold) {
