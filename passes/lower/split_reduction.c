@@ -135,8 +135,7 @@ static bool is_scattered(const sizes *s) {
 static bool is_window(const sizes *s) {
   enum {
     MIN_SIDE = 5, /* because maxima of 2 x 2 of an array in L2 take 1.2 to 1.5 times as long in two steps */
-    MIN_LARGE =
-        1 << 20,    /* because of 11 MiB they take 0.45 of the time, of 5 MiB as long; smaller windows too */
+    MIN_LARGE = 1 << 20, /* because of 11 MiB they take 0.45 of the time, of 5 MiB as long as in one step */
     MAX_LINES = 15, /* because 40 lines of runs of 2 take 0.8 ms in one step and 2.8 in two: many streams */
     MAX_SHORT = 8,  /* because 32 runs of 5 take 0.8 ms in two steps and 7.1 in one */
     MAX_RUN = 64    /* because 5 runs of 64 take 0.6 ms in two steps and as long in one, of 32 half as long */
