@@ -42,25 +42,10 @@ static ir_ref padded(ir_graph *g, ir_ref x, const op_window *w, size_t axes, ir_
   return op_pad(g, x, pads, rank, fill, IR_PAD_CONSTANT);
 }
 
-/* The last axis as [indices within the window, windows], of `count` windows that lie one behind the other. */
-static ir_ref cut_axis(ir_graph *g, ir_ref x, int64_t extent, int64_t count) {
-  ir_ref dims[IR_MAX_RANK + 1], bounds[2 * IR_MAX_RANK];
-  uint32_t last = ir_rank(g, x) - 1;
-  for (uint32_t i = 0; i <= last; i++) bounds[2 * i] = ir_index(g, 0), bounds[2 * i + 1] = ir_dim(g, x, i);
-  bounds[2 * last + 1] = ir_index(g, count * extent);
-  for (uint32_t i = 0; i < last; i++) dims[i] = ir_dim(g, x, i);
-  dims[last] = ir_index(g, count), dims[last + 1] = ir_index(g, extent);
-  x = op_reshape(g, op_shrink(g, x, bounds, last + 1), dims, last + 2);
-  return op_move_axis(g, x, -1, last);
-}
-
 /* Splits the last axis into [indices within the window, windows]; `count` is the number of windows. */
 static ir_ref slide_axis(ir_graph *g, ir_ref x, const op_window *w, ir_ref count) {
   ir_ref dims[IR_MAX_RANK + 1], list[2 * IR_MAX_RANK + 2], zero = ir_index(g, 0);
-  int64_t windows;
   if (!x || !zero || !count) return 0;
-  if (w->stride == w->extent && w->dilation == 1 && ir_is_const(g, count, &windows))
-    return cut_axis(g, x, w->extent, windows);
   uint32_t last = ir_rank(g, x) - 1;
   ir_ref size = ir_dim(g, x, last),
          reach = pass_add_int(g, pass_mul_int(g, pass_add_int(g, count, -1), w->stride), 1);
@@ -89,6 +74,26 @@ static ir_ref slide_axis(ir_graph *g, ir_ref x, const op_window *w, ir_ref count
   return op_stride(g, x, list, rank);
 }
 
+/* The windows of all axes as rows of a reshape, where they lie one behind the other in each. 0: they do not,
+ * or one does not fit, or sizes are not known. */
+static ir_ref cut_windows(ir_graph *g, ir_ref x, const op_window *w, uint32_t axes) {
+  ir_ref dims[IR_MAX_RANK], bounds[2 * IR_MAX_RANK], order[IR_MAX_RANK];
+  uint32_t rank = ir_rank(g, x), lead = rank - axes;
+  for (uint32_t i = 0; i < rank; i++) bounds[2 * i] = ir_index(g, 0), bounds[2 * i + 1] = ir_dim(g, x, i);
+  for (uint32_t i = 0; i < lead; i++) dims[i] = ir_dim(g, x, i), order[i] = ir_index(g, i);
+  for (uint32_t i = 0; i < axes; i++) {
+    int64_t size, extent = w[i].extent;
+    if (w[i].stride != extent || w[i].dilation != 1 || !ir_is_const(g, ir_dim(g, x, lead + i), &size) ||
+        size < extent)
+      return 0;
+    dims[lead + 2 * i] = ir_index(g, size / extent), dims[lead + 2 * i + 1] = ir_index(g, extent);
+    bounds[2 * (lead + i) + 1] = ir_index(g, size / extent * extent);
+    order[lead + i] = ir_index(g, lead + 2 * i), order[lead + axes + i] = ir_index(g, lead + 2 * i + 1);
+  }
+  x = op_reshape(g, op_shrink(g, x, bounds, rank), dims, rank + axes);
+  return op_permute(g, x, order, rank + axes);
+}
+
 /* Each iteration moves the first of the remaining spatial axes last and splits it in two. Afterwards the axes
  * are indices, windows, indices, windows, ... */
 ir_ref op_windows(ir_graph *g, const char *who, ir_ref x, const op_window *w, size_t axes, ir_ref fill) {
@@ -99,6 +104,8 @@ ir_ref op_windows(ir_graph *g, const char *who, ir_ref x, const op_window *w, si
                      "%s: windows of %zu axes of x, of shape %s, have rank %zu; a tensor has at most %d axes",
                      who, axes, OP_TYPE(x), rank + axes, IR_MAX_RANK);
   x = padded(g, x, w, axes, fill);
+  ir_ref cut = x ? cut_windows(g, x, w, (uint32_t)axes) : 0;
+  if (cut || !x) return cut;
   for (size_t i = 0; i < axes && x; i++) {
     int64_t span = (w[i].extent - 1) * w[i].dilation + 1;
     ir_ref size = ir_dim(g, x, lead), least = ir_index(g, span);

@@ -184,3 +184,17 @@ $ sh order.sh lines
 a0 a2.0
 $ sh order.sh panels
 a2.0 a0
+
+== the terms of a product of two computed values are no image: nothing stores them
+<<< computed.vf
+graph @computed(%x: f32[8,4096], %w: f32[64,4096], %u: f32[64,333]) {
+  %a = relu %x
+  %b = relu %w
+  %t = permute %b order=[1,0]
+  %p = matmul %a, %t
+  %y = matmul %p, %u
+  return %y
+}
+>>>
+$ viewfold dump --print-after=channels computed.vf | grep stored | wc -l
+0

@@ -49,3 +49,16 @@ $ viewfold dump --print-after=split --target x86-64-v4 runs.vf | grep 'sum'
 $ for s in 10,70,20,20 40,70,3,3; do sed "s/40,70,20,20/$s/" runs.vf | viewfold dump --print-after=split --target x86-64-v4 - | grep -c 'sum'; done
 1
 1
+
+== a sum of what a scalar was taken from goes over all of memory in chunks, too
+<<< all.vf
+graph @all(%x: f32[133,107,194]) {
+  %y = var %x axes=[0,1,2]
+  return %y
+}
+>>>
+$ viewfold dump --print-after=split all.vf | grep -o 'sum .*'
+sum %1 axes=[1] : f32[38]
+sum %2 axes=[0] : f32[]
+sum %10 axes=[1] : f32[38]
+sum %11 axes=[0] : f32[]

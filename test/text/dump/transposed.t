@@ -46,7 +46,7 @@ store p0[(ridx5+%1+(ridx9*48))] = %3
 
 == a sum over several axes is done in the order of memory, as one contiguous loop
 $ viewfold dump --stage=loops --graph all --target 'vector_bytes=64 registers=32' transposed.vf | grep load
-          %10 = load p1[(ridx3+%4+%7+(ridx6*64))] : f32
+          %10 = load p1[(ridx2+%4+%7+(ridx5*64))] : f32
 
 == short columns are read transposed, as the cache holds enough of them; longer ones are copied first
 $ viewfold dump --stage=kernels --graph short transposed.vf | grep stored
@@ -158,3 +158,83 @@ $ viewfold dump --stage=loops --graph each --target 'vector_bytes=64 hoist=1' on
 1
 $ viewfold run --check --graph once --in x=w.npy once.vf | grep check
 check y: 18432 elements, bit-equal
+
+== reductions of a transposed view go over memory as it lies; what they leave is transposed. Not where something else reads elements, nor products
+<<< behind.vf
+graph @sum(%x: f32[30,17,54]) {
+  %v = permute %x order=[2,0,1]
+  %y = sum %v axes=[2]
+  return %y
+}
+graph @variance(%x: f32[12,9,13]) {
+  %v = permute %x order=[0,2,1]
+  %y = var %v axes=[0]
+  return %y
+}
+graph @largest(%x: f32[7,12,9,13]) {
+  %v = permute %x order=[3,0,2,1]
+  %m = mean %v axes=[2,3] keepdims=true
+  %d = sub %v, %m
+  %a = abs %d
+  %y = max %a axes=[0,2]
+  return %y
+}
+graph @read(%x: f32[40,30]) {
+  %v = permute %x order=[1,0]
+  %m = max %v axes=[1] keepdims=true
+  %y = sub %v, %m
+  return %y
+}
+graph @product(%x: i32[20,30], %y: i32[20,40]) {
+  %v = permute %x order=[1,0]
+  %z = matmul %v, %y
+  return %z
+}
+>>>
+<<< reductions.sh
+# reductions.sh GRAPH: permutations, and the reductions, after the step
+viewfold dump --graph "$1" --print-after=reductions behind.vf | grep -Eo '(permute|sum|max) .*'
+>>>
+$ sh reductions.sh sum
+sum %x axes=[1] : f32[30,54]
+permute %0 order=[1,0] : f32[54,30]
+$ sh reductions.sh variance | grep 'permute %x' | wc -l
+0
+$ sh reductions.sh largest | grep 'permute %x' | wc -l
+0
+$ sh reductions.sh read
+permute %x order=[1,0] : f32[30,40]
+max %1 axes=[1] : f32[30]
+$ sh reductions.sh product | head -1
+permute %x order=[1,0] : i32[30,20]
+<<< make.vf
+graph @sum() {
+  %i = iota shape=[27540] axis=0 dtype=f32
+  %s = sin %i
+  %x = reshape %s shape=[30,17,54]
+  return %x
+}
+graph @variance() {
+  %i = iota shape=[1404] axis=0 dtype=f32
+  %s = sin %i
+  %x = reshape %s shape=[12,9,13]
+  return %x
+}
+graph @largest() {
+  %i = iota shape=[9828] axis=0 dtype=f32
+  %s = sin %i
+  %x = reshape %s shape=[7,12,9,13]
+  return %x
+}
+graph @read() {
+  %i = iota shape=[1200] axis=0 dtype=f32
+  %s = sin %i
+  %x = reshape %s shape=[40,30]
+  return %x
+}
+>>>
+$ for g in sum variance largest read; do viewfold run make.vf --graph $g --out x=$g.npy > made; viewfold run --check --graph $g behind.vf --in x=$g.npy | grep -c check; done
+1
+1
+1
+1

@@ -114,11 +114,9 @@ two: f32[1,1,5] = [[[inf, 0.0, inf, inf, 0.0]]]
 
 == windows with a stride have their lanes along the results, not along the two or three terms of a row
 $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' pool.vf | grep '^  lanes'
-  lanes   16 of f32
-  lanes   16 of f32, unroll factor 4
-$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' channelwise.vf | grep '^  lanes'
   lanes   16 of f32, unroll factor 2
-  lanes   16 of f32, unroll factor 4
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32' channelwise.vf | grep '^  lanes'
+  lanes   16 of f32
 
 == windows without masks share rows of four results, and their vectors overlap where these fill none: 27 are two, not four
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' small_pool.vf | grep -o 'split a1 .*'
@@ -292,3 +290,45 @@ $ viewfold explain --no-run --kernel all --target 'vector_bytes=64 registers=32'
 1
 $ viewfold check bytes.vf
 check y: 25088 elements, bit-equal
+
+== windows that lie one behind the other are cut by a reshape, and their lines combined before their runs
+<<< apart.vf
+graph @apart(%x: f32[3,44,91]) {
+  %y = max_pool %x kernel=[7,10] stride=[7,10]
+  return %y
+}
+>>>
+$ viewfold dump --print-after=split apart.vf | grep -Eo '(reshape|stored|max) .*'
+reshape %0 shape=[3,6,7,9,10] : f32[3,6,7,9,10]
+max %1 axes=[2] : f32[3,6,9,10]
+stored %2 : f32[3,6,9,10]
+max %3 axes=[3] : f32[3,6,9]
+
+== lines are read in a loop, one after the other
+<<< lines.vf
+graph @lines(%x: f32[20,7,640]) {
+  %y = sum %x axes=[1]
+  return %y
+}
+graph @few(%x: f32[20,7,32]) {
+  %y = sum %x axes=[1]
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' --graph lines lines.vf | grep -c 'in 0..7 with'
+2
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' --graph few lines.vf | grep 'in 0..7 with' | wc -l
+0
+
+== every other element under a mask is picked from whole vectors, where the processor has masked loads
+<<< odd.vf
+graph @odd(%x: f32[4,33,113], %w: f32[4,1,3,3]) {
+  %b = unsqueeze %x axis=0
+  %y = conv %b, %w stride=2 padding=1 groups=4
+  return %y
+}
+>>>
+$ viewfold dump --stage=llvm --target x86-64-v4 odd.vf | grep masked.gather | wc -l
+0
+$ viewfold dump --stage=llvm --target x86-64-v4 odd.vf | grep -c 'call.*masked.load'
+36
