@@ -196,7 +196,7 @@ run_text_files() { # KIND DIR
 . test/python.sh
 
 run_conformance() { # KIND DIR
-  scripts="handle_calls:sys writes:numpy reference_calls:numpy create_view:numpy data_views:numpy letters:numpy reshard_search:numpy reshard_xla:numpy reshard_run:numpy propagate_shardy:numpy onnx_import:onnx onnx_messages:onnx onnx_versions:onnx onnx_narrow:onnx onnx_microsoft:onnx onnx_random:onnx numpy_oracle:numpy random_graphs:numpy symbolic_sizes:numpy spec_rows:sys
+  scripts="handle_calls:sys writes:numpy reference_calls:numpy create_view:numpy data_views:numpy letters:numpy reshard_search:numpy reshard_xla:numpy reshard_run:numpy propagate_shardy:numpy onnx_import:onnx onnx_messages:onnx onnx_versions:onnx onnx_narrow:onnx onnx_microsoft:onnx onnx_random:onnx numpy_oracle:numpy random_graphs:numpy reduced_views:numpy symbolic_sizes:numpy spec_rows:sys
     minilm:numpy jax_compare:jax tinygrad_chains:tinygrad array_files:safetensors,gguf objects:numpy objects_random:numpy"
   [ "$LEVEL" = test ] || scripts="$scripts onnx_newest:venv" # it installs a package of its own
   for script in $scripts; do

@@ -196,7 +196,8 @@ static bool parse_ahead(kernel_parser *k, bool load, int64_t *out) {
   if (!elements) return false;
   if (!ir_is_const(p->graph, elements, &count) || count <= 0 || count > INT32_MAX)
     return ir_lex_fail(&p->lex, load ? "bad load" : "bad store", "after ahead a number of elements");
-  bool fetched = accept_word(p, "fetched") || !load;
+  bool fetched = accept_word(p, "fetched");
+  if (!fetched && !load) return ir_lex_fail(&p->lex, "bad store", "after the number of elements: fetched");
   *out = ir_pack_arg(count, fetched ? IR_FETCHED : accept_word(p, "stream") ? IR_STREAM : IR_NO_STREAM);
   return true;
 }

@@ -26,8 +26,8 @@ enum {
   AS_IT_IS = 2,           /* of a group: it keeps its layout */
   IN_MEMORY = 4,          /* of a node: others than elementwise operations read it */
   MULTIPLIED = 8,         /* of a node: a product with a weight, whose sum is read */
-  CONTRACTED = 32,        /* of a node: the terms of a product of two values, which are in no memory */
   CHANNELS_LAST = 16,     /* of a node: it is computed with its channels last in any case */
+  CONTRACTED = 32,        /* of a node: the terms of a product of two values, which are in no memory */
   NO_CHANNEL = UINT8_MAX, /* in place of an axis */
   /* from which on lanes are filled. 1 x 1 convolutions of 8 channels have half vectors along them, and whole
    * ones along positions */

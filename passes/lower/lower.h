@@ -67,6 +67,11 @@ void lower_places(const ir_graph *g, ir_ref x, uint32_t *place);
 /* Does the view have another innermost axis, of those of more than one element, than memory? */
 bool lower_transposes(ir_graph *g, ir_ref view);
 
+/* reduction_order.c: is the reduction a sum of products of two operands, which tiles compute in an order of
+ * their own? Squares are products of a value with itself: they have no tiles, and go in the order of memory.
+ */
+bool lower_is_contraction(ir_graph *g, ir_ref reduce);
+
 /* materialize.c: sets stored[r] for those of the live nodes, all of them below `nodes`, of which a copy is
  * worth its pass over memory. rows_bytes: what rows that are processed together may take. False when memory
  * is short. */

@@ -25,6 +25,8 @@ typedef struct origins {
   ir_ref reduced;       /* the reduction of such a view */
   ir_ref scan;          /* the cumulative operation */
   ir_ref combined;      /* the transposed view that this combines with its own reduction, at a cost */
+  bool alone;           /* it is made of the transposed view, of what is broadcast, and of nothing else */
+  bool broadcast;       /* a view that repeats its operand */
 } origins;
 
 typedef struct copies {
@@ -105,6 +107,7 @@ static void find_in_view(const copies *c, ir_ref node) {
   origins *o = &c->of[node];
   *o = c->of[n->src[0]];
   if (n->op == IR_OP_PERMUTE) o->permuted_view = lower_transposes(c->g, node) ? node : 0;
+  o->alone = n->op == IR_OP_PERMUTE, o->broadcast = n->op == IR_OP_EXPAND;
   bool apart = n->op == IR_OP_STRIDE || (n->op == IR_OP_PERMUTE && moves_innermost(c->g, node));
   if (!o->scan || !apart) return;
   c->stored[n->src[0]] = true;
@@ -121,6 +124,12 @@ static void find_in_elements(const copies *c, ir_ref node) {
     if (!o->reduced) o->reduced = from->reduced;
     if (!o->scan) o->scan = from->scan;
   }
+  o->alone = o->permuted_view != 0;
+  for (uint32_t i = 0; i < n->nsrc && o->alone; i++) {
+    const origins *from = &c->of[n->src[i]];
+    o->alone = ir_rank(c->g, n->src[i]) == 0 || from->broadcast ||
+               (from->alone && from->permuted_view == o->permuted_view);
+  }
   ir_ref view = o->reduced ? c->of[ir_src(c->g, o->reduced, 0)].permuted_view : 0;
   if (view && view == o->permuted_view && (is_long(c, o->reduced) || is_narrow(c->g, view, o->reduced)))
     o->combined = view;
@@ -136,12 +145,17 @@ static bool is_combination(const ir_graph *g, ir_ref node) {
   }
 }
 
+/* Is it reduced in the order of memory (reduction_order.c)? */
+static bool is_reordered(const copies *c, ir_ref reduce) {
+  return c->of[ir_src(c->g, reduce, 0)].alone && !lower_is_contraction(c->g, reduce);
+}
+
 /* live: in the order in which operands stand before their users */
 static void store_combined(const copies *c, const ir_ref *live, size_t count) {
   if (count) c->needed[live[count - 1]] = true;
   for (size_t i = count; i-- > 0;) {
     const ir_node *n = ir_get(c->g, live[i]);
-    if (ir_ops[n->op].cls == IR_CLASS_REDUCE) continue;
+    if (ir_ops[n->op].cls == IR_CLASS_REDUCE && is_reordered(c, live[i])) continue;
     if (is_combination(c->g, live[i]) && !c->needed[live[i]]) continue;
     for (uint32_t k = 0; k < n->nsrc; k++) c->needed[n->src[k]] = true;
   }
@@ -180,7 +194,8 @@ bool pass_find_copies(ir_graph *g, const ir_ref *live, size_t count, size_t node
               .rows_bytes = rows_bytes,
               .stored = stored,
               .needed = ir_alloc(g->mem, nodes * sizeof *c.needed)};
-  if (c.of && c.needed) {
+  bool ready = c.of && c.needed;
+  if (ready) {
     memset(c.of, 0, nodes * sizeof *c.of);
     memset(c.needed, 0, nodes * sizeof *c.needed);
     for (size_t i = 0; i < count; i++)
@@ -189,5 +204,5 @@ bool pass_find_copies(ir_graph *g, const ir_ref *live, size_t count, size_t node
   }
   ir_free(g->mem, c.of, nodes * sizeof *c.of);
   ir_free(g->mem, c.needed, nodes * sizeof *c.needed);
-  return c.of && c.needed;
+  return ready;
 }

@@ -42,8 +42,6 @@ static ir_ref permute(ir_graph *g, ir_ref x, const uint8_t *order, bool inverse)
   return op_permute(g, x, axes, rank);
 }
 
-/* A permutation of what lies in memory in its own order: behind a broadcast or a sum nothing is contiguous.
- */
 static void see_permute(reordering *r, ir_ref node) {
   const ir_node *n = ir_get(r->g, node);
   const permuted *below = &r->as[n->src[0]];
@@ -132,8 +130,7 @@ static bool reorders(ir_graph *g, ir_ref x, const permuted *p) {
   return false;
 }
 
-/* Is it a sum of products of two operands? Those of a value with itself are none: they have no tiles. */
-static bool is_contraction(ir_graph *g, ir_ref node) {
+bool lower_is_contraction(ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node), *x = ir_get(g, n->src[0]);
   pass_contraction c;
   if (n->op != IR_OP_SUM) return false;
@@ -149,7 +146,7 @@ static ir_ref reduce_base(reordering *r, ir_ref node) {
   uint32_t rank = ir_rank(g, n->src[0]), count = 0, place[IR_MAX_RANK], left = 0;
   ir_ref axes[IR_MAX_RANK];
   bool reduced[IR_MAX_RANK] = {false};
-  if (!p->base || is_contraction(g, node) || !reorders(g, n->src[0], p)) return 0;
+  if (!p->base || lower_is_contraction(g, node) || !reorders(g, n->src[0], p)) return 0;
   for (uint32_t i = 0; i < rank; i++) {
     if (!ir_reduces_axis(g, n, i)) continue;
     reduced[p->order[i]] = true;
@@ -174,7 +171,7 @@ static bool is_reduction(const ir_node *n) {
 static void find_read(reordering *r, const ir_ref *live, size_t count) {
   for (size_t i = count; i-- > 0;) {
     const ir_node *n = ir_get(r->g, live[i]);
-    if (is_reduction(n) && !is_contraction(r->g, live[i])) continue;
+    if (is_reduction(n) && !lower_is_contraction(r->g, live[i])) continue;
     bool passes =
         pass_is_elementwise(n) || n->op == IR_OP_PERMUTE || n->op == IR_OP_RESHAPE || n->op == IR_OP_EXPAND;
     if (passes && !r->is_read[live[i]]) continue;

@@ -134,16 +134,16 @@ static bool is_scattered(const sizes *s) {
  * window that moves by its own size? Lanes along a line, which combine whole lines first, are filled. */
 static bool is_window(const sizes *s) {
   enum {
-    MIN_SIDE = 5, /* because maxima of 2 x 2 of an array in L2 take 1.2 to 1.5 times as long in two steps */
+    MIN_LONG = 5, /* because maxima of 2 x 2 of an array in L2 take 1.2 to 1.5 times as long in two steps */
     MIN_LARGE = 1 << 20, /* because of 11 MiB they take 0.45 of the time, of 5 MiB as long as in one step */
     MAX_LINES = 15, /* because 40 lines of runs of 2 take 0.8 ms in one step and 2.8 in two: many streams */
     MAX_SHORT = 8,  /* because 32 runs of 5 take 0.8 ms in two steps and 7.1 in one */
     MAX_RUN = 64    /* because 5 runs of 64 take 0.6 ms in two steps and as long in one, of 32 half as long */
   };
   int64_t lines = s->terms / s->run;
-  bool sides = s->run >= MIN_SIDE || pass_times(s->terms, s->results) >= MIN_LARGE;
-  return s->inner == 1 && s->run >= 2 && s->run <= MAX_RUN && sides && lines >= 2 &&
-         (lines <= MAX_LINES || (s->run >= MIN_SIDE && s->run < MAX_SHORT)) && s->line >= FULL_VECTORS;
+  bool pays = s->run >= MIN_LONG || pass_times(s->terms, s->results) >= MIN_LARGE;
+  return s->inner == 1 && s->run >= 2 && s->run <= MAX_RUN && pays && lines >= 2 &&
+         (lines <= MAX_LINES || (s->run >= MIN_LONG && s->run < MAX_SHORT)) && s->line >= FULL_VECTORS;
 }
 
 static chunks choose_chunking(const sizes *s, const pass_chunk_sizes *w, bool may_fold) {
@@ -334,13 +334,16 @@ static ir_ref over_one_axis(ir_graph *g, ir_ref one, const sizes *s) {
   return flat ? op_reduce(g, (ir_op)n->op, flat, &axis, 1, false) : 0;
 }
 
+static ir_ref split(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one);
+
 /* A reduction in two steps, the first of which goes over the axes in `first`.
  * Scattered runs: each run, then the results of all of them, so that memory is read in sequence, and what the
  * second step reads stays in a cache. Means of 224 x 192 x 294 over the first and last axis take 1.6 ms in
  * place of 3.9, maxima of 64 x 2624 x 59 1.4 in place of 5.2.
  * Windows: lines, then runs. Maxima of 344 images of 144 x 144 in windows of 7 x 7 take 0.9 ms in place of
  * 2.4, means of 12 x 12 0.6 in place of 2.6 (Zen 4, one thread). */
-static ir_ref over_axes(ir_graph *g, ir_ref one, const bool *is_reduced, uint32_t first, bool stored) {
+static ir_ref over_axes(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one, const bool *is_reduced,
+                        uint32_t first, bool stored) {
   const ir_node *n = ir_get(g, one);
   ir_ref x = n->src[0];
   uint32_t others = 0;
@@ -348,6 +351,7 @@ static ir_ref over_axes(ir_graph *g, ir_ref one, const bool *is_reduced, uint32_
     if (is_reduced[i] && !(first >> i & 1)) others |= 1u << i;
   ir_op op = (ir_op)n->op;
   ir_ref made = reduce_axes(g, op, x, first);
+  if (made && stored) made = split(g, wanted, made);
   if (made && stored) made = ir_unary(g, IR_OP_STORED, made);
   return reduce_axes(g, op, made, without(others, first));
 }
@@ -374,7 +378,7 @@ static ir_ref split(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one) {
   bool window = is_window(&s);
   if (wanted->in_sequence && !is_index_reduction && (window || is_scattered(&s)) && !is_tiled(g, one)) {
     uint32_t first = window ? axes_outside_runs(g, x, is_reduced, &s) : s.run_axes;
-    made = over_axes(g, one, is_reduced, first, window);
+    made = over_axes(g, wanted, one, is_reduced, first, window);
     return made ? op_reshape_known(g, made, ir_get(g, shape)->src, ir_get(g, shape)->nsrc) : 0;
   }
   chunks p = choose_chunking(&s, wanted, true);

@@ -41,7 +41,7 @@ typedef struct pack_choice {
 int64_t pack_longest_stride(const pass_contraction *c, const pass_operand *o, int64_t *count, int64_t *least);
 /* Do `count` cache lines, `step` elements apart, stay in the L2 cache while other data stream through? */
 bool pack_stays_in_cache(const pass_contraction *c, int64_t count, int64_t step);
-/* Is something computed, or an edge looked at, where the operand is read? */
+/* Is something computed, or are there edges or masks, where the operand is read? */
 bool pack_is_masked(const pass_contraction *c, const pass_operand *o);
 
 /* forms.c */

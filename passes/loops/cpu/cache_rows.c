@@ -40,6 +40,14 @@ static int64_t divisor_below(int64_t extent, int64_t most) {
   return rows;
 }
 
+/* Are all rows of the innermost shared loop few enough, and the iterations that are left many enough, to take
+ * all at once in place of r? */
+static bool takes_all(const pass_rows *of, int64_t r, int64_t cache) {
+  return !of->tiled && !of->neighbours && r * MORE_ROWS >= of->extent &&
+         of->iterations / of->extent >= MIN_ITERATIONS && pass_times(of->extent, of->bytes) <= cache &&
+         pass_times(of->extent, of->locals) <= of->room;
+}
+
 bool loop_choose_cache_rows(const ir_target *target, const pass_rows *of, int64_t *rows, int64_t *bytes) {
   (void)target;
   int64_t cache = of->tiled ? TILED_BYTES : PASS_GROUP_BYTES, all = pass_times(of->iterations, of->bytes),
@@ -50,7 +58,7 @@ bool loop_choose_cache_rows(const ir_target *target, const pass_rows *of, int64_
               : of->neighbours ? PASS_NEIGHBOUR_ROWS
                                : 1;
   while (pass_times(r, of->longest) < MIN_ITERATION_ELEMENTS) r *= 2;
-  if (!of->tiled && of->iterations > of->extent && r * MORE_ROWS >= of->extent) r = of->extent;
+  if (takes_all(of, r, cache)) r = of->extent;
   while (r > of->extent) r /= 2;
   while (r > fewest && (pass_times(r, of->bytes) > cache || pass_times(r, of->locals) > of->room)) r /= 2;
   /* Inside other shared loops the last iteration has no code of its own: loops whose extents differ between

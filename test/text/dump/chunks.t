@@ -62,3 +62,13 @@ sum %1 axes=[1] : f32[38]
 sum %2 axes=[0] : f32[]
 sum %10 axes=[1] : f32[38]
 sum %11 axes=[0] : f32[]
+
+== the lines of a window that are many are combined in chunks, which threads share
+<<< tall.vf
+graph @tall(%x: f32[100000,13,5]) {
+  %y = sum %x axes=[0,2]
+  return %y
+}
+>>>
+$ viewfold explain --no-run tall.vf | grep -m1 'threads share' | cut -d';' -f1
+  threads share a loop of 32

@@ -332,3 +332,5 @@ $ viewfold dump --stage=llvm --target x86-64-v4 odd.vf | grep masked.gather | wc
 0
 $ viewfold dump --stage=llvm --target x86-64-v4 odd.vf | grep -c 'call.*masked.load'
 36
+$ viewfold check odd.vf
+check y: [..], allowed [..]
