@@ -375,7 +375,7 @@ static ir_ref split(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one) {
   for (uint32_t i = 1; i < n->nsrc; i++) is_reduced[ir_get(g, n->src[i])->arg] = true;
   if (ir_rank(g, x) + 2 > IR_MAX_RANK || !read_sizes(g, x, is_reduced, &s) || pass_is_product(g, x))
     return one;
-  bool window = is_window(&s);
+  bool window = is_window(&s) && !lower_is_contraction(g, one);
   if (wanted->in_sequence && !is_index_reduction && (window || is_scattered(&s)) && !is_tiled(g, one)) {
     uint32_t first = window ? axes_outside_runs(g, x, is_reduced, &s) : s.run_axes;
     made = over_axes(g, wanted, one, is_reduced, first, window);
