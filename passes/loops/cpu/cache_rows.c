@@ -40,9 +40,15 @@ static int64_t divisor_below(int64_t extent, int64_t most) {
   return rows;
 }
 
+/* Do so many rows an iteration leave too few iterations for threads to share? */
+static bool are_few(const pass_rows *of, int64_t rows) {
+  int64_t iterations = of->iterations / rows, all = pass_times(of->iterations, of->bytes);
+  return iterations < 2 || (iterations < MIN_ITERATIONS && all > SMALL_WORK_BYTES);
+}
+
 bool loop_choose_cache_rows(const ir_target *target, const pass_rows *of, int64_t *rows, int64_t *bytes) {
   (void)target;
-  int64_t cache = of->tiled ? TILED_BYTES : PASS_GROUP_BYTES, all = pass_times(of->iterations, of->bytes),
+  int64_t cache = of->tiled ? TILED_BYTES : PASS_GROUP_BYTES,
           fewest = of->tiled        ? MIN_TILED_ROWS
                    : of->neighbours ? PASS_MIN_NEIGHBOUR_ROWS
                                     : 1,
@@ -50,7 +56,8 @@ bool loop_choose_cache_rows(const ir_target *target, const pass_rows *of, int64_
               : of->neighbours ? PASS_NEIGHBOUR_ROWS
                                : 1;
   while (pass_times(r, of->longest) < MIN_ITERATION_ELEMENTS) r *= 2;
-  if (!of->tiled && of->iterations > of->extent && r * MORE_ROWS >= of->extent) r = of->extent;
+  if (!of->tiled && of->iterations > of->extent && r * MORE_ROWS >= of->extent && !are_few(of, of->extent))
+    r = of->extent;
   while (r > of->extent) r /= 2;
   while (r > fewest && (pass_times(r, of->bytes) > cache || pass_times(r, of->locals) > of->room)) r /= 2;
   /* Inside other shared loops the last iteration has no code of its own: loops whose extents differ between
@@ -59,11 +66,9 @@ bool loop_choose_cache_rows(const ir_target *target, const pass_rows *of, int64_
   if (pass_times(r, of->longest) < MIN_LANES) return false;
   *rows = r;
   *bytes = of->tiled ? 0 : pass_times(r, of->bytes);
-  int64_t iterations = of->iterations / r;
-  bool few = iterations < 2 || (iterations < MIN_ITERATIONS && all > SMALL_WORK_BYTES);
   if (of->tiled && (pass_times(r, of->contracted) < MIN_TILED_ELEMENTS || of->reread > MAX_REREAD_BYTES))
     return false;
-  return !few && iterations < PASS_FAR_TOO_MANY && pass_times(r, of->bytes) <= cache &&
+  return !are_few(of, r) && of->iterations / r < PASS_FAR_TOO_MANY && pass_times(r, of->bytes) <= cache &&
          pass_times(r, of->locals) <= of->room;
 }
 
