@@ -118,6 +118,7 @@ $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after scans
 \# after lower
 \# after channels
+\# after reductions
 \# after order
 \# after integers
 \# after constants
