@@ -50,7 +50,7 @@ static bool takes_all(const pass_rows *of, int64_t r, int64_t cache) {
 
 bool loop_choose_cache_rows(const ir_target *target, const pass_rows *of, int64_t *rows, int64_t *bytes) {
   (void)target;
-  int64_t cache = of->tiled ? TILED_BYTES : PASS_GROUP_BYTES, all = pass_times(of->iterations, of->bytes),
+  int64_t cache = of->tiled ? TILED_BYTES : PASS_GROUP_BYTES,
           fewest = of->tiled        ? MIN_TILED_ROWS
                    : of->neighbours ? PASS_MIN_NEIGHBOUR_ROWS
                                     : 1,
@@ -67,11 +67,9 @@ bool loop_choose_cache_rows(const ir_target *target, const pass_rows *of, int64_
   if (pass_times(r, of->longest) < MIN_LANES) return false;
   *rows = r;
   *bytes = of->tiled ? 0 : pass_times(r, of->bytes);
-  int64_t iterations = of->iterations / r;
-  bool few = iterations < 2 || (iterations < MIN_ITERATIONS && all > SMALL_WORK_BYTES);
   if (of->tiled && (pass_times(r, of->contracted) < MIN_TILED_ELEMENTS || of->reread > MAX_REREAD_BYTES))
     return false;
-  return !few && iterations < PASS_FAR_TOO_MANY && pass_times(r, of->bytes) <= cache &&
+  return !are_few(of, r) && of->iterations / r < PASS_FAR_TOO_MANY && pass_times(r, of->bytes) <= cache &&
          pass_times(r, of->locals) <= of->room;
 }
 

@@ -303,6 +303,14 @@ reshape %0 shape=[3,6,7,9,10] : f32[3,6,7,9,10]
 max %1 axes=[2] : f32[3,6,9,10]
 stored %2 : f32[3,6,9,10]
 max %3 axes=[3] : f32[3,6,9]
+<<< shared.vf
+graph @group(%x: f32[2,12,56,56], %w: f32[4,3,3,3]) {
+  %y = conv %x, %w padding=1 groups=4
+  return %y
+}
+>>>
+$ viewfold dump --print-after=split --graph group shared.vf | grep -Eo '(stored|sum) .*'
+sum %20 axes=[3,6,7] : f32[2,4,1,56,56]
 
 == lines are read in a loop, one after the other
 <<< lines.vf
