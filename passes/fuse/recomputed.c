@@ -18,7 +18,7 @@
  * follow from the first one.
  *
  * Values are also stored for the sake of products (separate_products.c), registers (chains.c) and lanes
- * (short_rows.c), and kept where they are whatever they cost (kept_values.c).
+ * (short_rows.c, row_results.c), and kept where they are whatever they cost (kept_values.c).
  *
  * Sizes and the graph decide, not the machine at hand: whether an operand is stored has a part in whether a
  * sum of products is recognised as one (passes/patterns/contraction.h), and so in the order of additions. */
@@ -248,12 +248,12 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results, const pass_strategy *s
   fuse_values v = {.g = g};
   size_t nodes = (size_t)results + 1;
   ir_ref root = 0, *map = ir_alloc(g->mem, nodes * sizeof *map);
-  enum { TABLES = 14 }; /* arrays by node: those whose sizes follow */
+  enum { TABLES = 15 }; /* arrays by node: those whose sizes follow */
   void *table[TABLES] = {NULL};
   static const size_t sizes[TABLES] = {
       sizeof *v.evaluations, sizeof *v.cost,    sizeof *v.place, sizeof *v.recomputed, sizeof *v.epilogue,
       sizeof *v.kept,        sizeof *v.product, sizeof *v.hard,  sizeof *v.stored,     sizeof *v.masks,
-      sizeof *v.looped,      sizeof *v.chained, sizeof *v.sum,   sizeof *v.term};
+      sizeof *v.looped,      sizeof *v.chained, sizeof *v.sum,   sizeof *v.term,       sizeof(uint8_t)};
   bool good = map != NULL;
   for (int i = 0; i < TABLES && good; i++) {
     good = (table[i] = ir_alloc(g->mem, nodes * sizes[i])) != NULL;
@@ -269,6 +269,7 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results, const pass_strategy *s
     fuse_separate_products(&v);
     find_costs(&v);
     fuse_separate_chains(&v, strategy->separates_functions);
+    if (strategy->separates_functions) fuse_separate_row_results(&v, table[14]);
     fuse_separate_short_rows(&v);
     bool any = choose(&v);
     if (any) find_costs(&v), any = choose(&v);

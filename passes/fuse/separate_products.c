@@ -22,19 +22,36 @@ static bool is_long_sum(ir_graph *g, ir_ref r) {
          pass_is_product(g, ir_src(g, r, 0));
 }
 
-/* Is one sum read in sequence along its results, and the other one not? Lanes of one kernel would gather the
- * elements of one of them. x A + y B^T with 2,048 and 400 terms takes 0.016 ms in two kernels, 0.15 in one.
- */
-static bool differ_in_lanes(ir_graph *g, ir_ref a, ir_ref b) {
+enum { FAR_TERMS = 2 * FUSE_FAR_BYTES }; /* because 300 x 1000 f32, 1.2 MB, takes 1.3 times as long in two */
+
+/* Has the sum, whose terms are read once, a matrix that stays in no L2 cache? Not of parts of words: what is
+ * converted takes more than what is read, and 1000 x 3000 bf16 1.3 times as long in two kernels. */
+static bool is_far(const pass_contraction *c) {
+  ir_graph *g = c->g;
+  for (int k = 0; k < 2; k++) {
+    ir_ref below = pass_below_views(g, c->operand[k].base);
+    while (ir_op_of(g, below) == IR_OP_CAST) below = pass_below_views(g, ir_src(g, below, 0));
+    if (ir_dtypes[ir_dtype_of(g, below)].bytes < 4) return false;
+  }
+  return pass_elements(g, ir_src(g, c->sum, 0)) * ir_dtypes[c->dtype].bytes > FAR_TERMS;
+}
+
+/* Two sums without tiles. Where one is read in sequence along its results, and the other one not, lanes of
+ * one kernel would gather the elements of one of them: x A + y B^T with 2,048 and 400 terms takes 0.016 ms in
+ * two kernels, 0.15 in one. Where both are, a kernel of its own reads pages of a row
+ * (passes/loops/cpu/columns.c), one of both a few vectors: relu(x A) * (x B) of 1000 x 3000 f32 takes 0.9 ms
+ * in two, 7 in one (Zen 4). */
+static bool need_own_loops(ir_graph *g, ir_ref a, ir_ref b) {
   pass_contraction one, other;
-  return pass_contraction_of(g, a, &one) && pass_contraction_of(g, b, &other) &&
-         pass_contraction_in_sequence(&one) != pass_contraction_in_sequence(&other);
+  if (!pass_contraction_of(g, a, &one) || !pass_contraction_of(g, b, &other)) return false;
+  bool along = pass_contraction_in_sequence(&one);
+  return along != pass_contraction_in_sequence(&other) || (along && is_far(&one) && is_far(&other));
 }
 
 /* A kernel has tiles for one product. Where an elementwise operation combines several, as a gate and what it
  * lets through, all but the last are stored; not where both are made of one, as x sigmoid(x). So is one of
  * few terms before an elementary function: that takes most of the time, and its registers are the tile's.
- * Sums without tiles are separated where they need lanes along different axes. */
+ * Sums without tiles are separated where they need loops of their own. */
 void fuse_separate_products(fuse_values *v) {
   for (size_t i = 0; i < v->count; i++) {
     ir_ref r = v->live[i], last = 0; /* its operand below views that holds a product */
@@ -54,7 +71,7 @@ void fuse_separate_products(fuse_values *v) {
       if (v->product[below] == FUSE_SEPARATE) continue;
       bool tiled = last && v->product[last] && v->product[below];
       if (last && v->sum[last] != v->sum[below] &&
-          (tiled || differ_in_lanes(v->g, v->sum[last], v->sum[below])))
+          (tiled || need_own_loops(v->g, v->sum[last], v->sum[below])))
         v->product[last] = FUSE_SEPARATE;
       if (v->product[below] == FUSE_SHORT && fuse_is_elementary(n)) {
         v->product[narrowest(v, below)] = FUSE_SEPARATE;

@@ -59,6 +59,11 @@ void fuse_separate_products(fuse_values *v);
 /* chains.c: sets `chained`, and marks what is stored between elementary functions where they are to be
  * separate. */
 void fuse_separate_chains(fuse_values *v, bool separate);
+/* May r be stored below an elementary function of so many elements? */
+bool fuse_may_split(const fuse_values *v, ir_ref r, double elements);
+/* row_results.c: marks what is stored so that elementary functions beside broadcasts of short rows have
+ * lanes. Needs `chained` and `looped` of fuse_separate_chains; `holds` is a byte of each value, 0. */
+void fuse_separate_row_results(fuse_values *v, uint8_t *holds);
 /* short_rows.c: marks what is stored so that elementary functions have lanes. Needs `chained`. */
 void fuse_separate_short_rows(fuse_values *v);
 

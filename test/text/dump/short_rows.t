@@ -35,6 +35,15 @@ graph @halves(%x: f32[384,48]) {
   return %r
 }
 >>>
+<<< norm.vf
+graph @norm(%x: f32[2048,7]) {
+  %m = mean %x axes=[1] keepdims=true
+  %c = sub %x, %m
+  %e = erf %c
+  %y = mul %e, %c
+  return %y
+}
+>>>
 <<< reversed.vf
 graph @reversed(%x: f32[400,7]) {
   %s = stride %x steps=[1,-1]
@@ -88,3 +97,13 @@ kernel @halves_1(p0: f32[9216], p1: f32[18432]) {
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' reversed.vf | grep '#'
 \# kernel 0 nest 0: split a1 4; vector a1.1
 \# kernel 1 nest 0: split a0 16; vector a0.1
+
+== what is computed of results of short rows is stored in a row group, so that functions of it have whole vectors
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' norm.vf | grep -e kernel -e local
+\# kernel 0 nest 0: split a0 2; thread a0.0
+\# kernel 0 nest 1:
+\# kernel 0 nest 2: split a1 4; vector a1.1
+\# kernel 0 nest 3: split a0 64; split a0 16; unroll a0.1; vector a0.2
+kernel @norm_0(p0: f32[14336], p1: f32[14336]) {
+      local l0: f32[128] over (%0+ridx12)
+      local l1: f32[896] over (%0+ridx12)

@@ -247,7 +247,7 @@ $ viewfold explain --no-run --target 'vector_bytes=64 registers=32' beside.vf | 
   fuses   exp x2 where add
   lanes   16 of f32, unroll factor 4
 
-== two sums of products without tiles are two kernels where one reads rows in sequence and the other one columns
+== two sums of products without tiles are two kernels where one reads rows in sequence and the other one columns, or both read columns of matrices that stay in no L2 cache
 <<< vectors.vf
 graph @vectors(%a: f32[1,400], %v: f32[100,400], %b: f32[1,2048], %w: f32[2048,100]) {
   %t = permute %v order=[1,0]
@@ -264,9 +264,30 @@ graph @alike(%a: f32[1,400], %v: f32[100,400], %b: f32[1,2048], %w: f32[100,2048
   %z = add %x, %y
   return %z
 }
+graph @far(%a: f32[1,1000], %v: f32[1000,3000], %w: f32[1000,3000]) {
+  %x = matmul %a, %v
+  %y = matmul %a, %w
+  %z = add %x, %y
+  return %z
+}
+graph @near(%a: f32[1,300], %v: f32[300,1000], %w: f32[300,1000]) {
+  %x = matmul %a, %v
+  %y = matmul %a, %w
+  %z = add %x, %y
+  return %z
+}
+graph @narrow(%a: bf16[1,1000], %v: bf16[1000,3000], %w: bf16[1000,3000]) {
+  %x = matmul %a, %v
+  %y = matmul %a, %w
+  %z = add %x, %y
+  return %z
+}
 >>>
-$ for g in vectors alike; do viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph $g vectors.vf | grep -c '^kernel'; done
+$ for g in vectors alike far near narrow; do viewfold explain --no-run --target 'vector_bytes=64 registers=32' --graph $g vectors.vf | grep -c '^kernel'; done
 2
+1
+2
+1
 1
 
 == a product whose columns a view takes apart is stored in its own order
