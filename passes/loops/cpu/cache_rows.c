@@ -40,6 +40,12 @@ static int64_t divisor_below(int64_t extent, int64_t most) {
   return rows;
 }
 
+/* Do so many rows an iteration leave too few iterations for threads to share? */
+static bool are_few(const pass_rows *of, int64_t rows) {
+  int64_t iterations = of->iterations / rows, all = pass_times(of->iterations, of->bytes);
+  return iterations < 2 || (iterations < MIN_ITERATIONS && all > SMALL_WORK_BYTES);
+}
+
 /* Are all rows of the innermost shared loop few enough, and the iterations that are left many enough, to take
  * all at once in place of r? */
 static bool takes_all(const pass_rows *of, int64_t r, int64_t cache) {

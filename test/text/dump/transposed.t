@@ -259,25 +259,3 @@ sum
 variance
 largest
 read
-
-== rows that are neighbours in memory are all in one iteration, unless too few iterations are left
-<<< neighbours.vf
-graph @few(%x: f32[2,256,128]) {
-  %v = permute %x order=[0,2,1]
-  %m = mean %v axes=[2] keepdims=true
-  %d = sub %v, %m
-  %y = permute %d order=[0,2,1]
-  return %y
-}
-graph @many(%x: f32[4,256,128]) {
-  %v = permute %x order=[0,2,1]
-  %m = mean %v axes=[2] keepdims=true
-  %d = sub %v, %m
-  %y = permute %d order=[0,2,1]
-  return %y
-}
->>>
-$ viewfold explain --no-run --kernel all --graph few --target vector_bytes=64 neighbours.vf | grep -o '[0-9]* rows an iteration'
-64 rows an iteration
-$ viewfold explain --no-run --kernel all --graph many --target vector_bytes=64 neighbours.vf | grep -o '[0-9]* rows an iteration'
-128 rows an iteration
