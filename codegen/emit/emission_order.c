@@ -77,6 +77,7 @@ void *cg_array(cg_order *o, size_t count) {
       return NULL;
     }
     *b = (struct cg_block){o->blocks, 0, size};
+    memset(b->pointers, 0, size * sizeof b->pointers[0]);
     o->blocks = b;
   }
   b->used += count;
@@ -207,12 +208,16 @@ static const uint64_t *most_lanes(const cg_order *o, const ir_ref *list, size_t 
   return lanes;
 }
 
-/* Are the unroll lanes of a node, which are not all of these, among them, and is it something that products
- * of these read: an element or a vector, or where it is? */
-static bool is_operand_of(const cg_order *o, ir_ref ref, const uint64_t *lanes) {
+/* Are the unroll lanes of a node among these? Those of sibling loops are not, however many there are. */
+static bool are_lanes_among(const cg_order *o, ir_ref ref, const uint64_t *lanes) {
   const uint64_t *own = cg_lanes(o->nest, ref);
   for (int64_t l = -1; (l = cg_set_next(o->nest, own, l)) >= 0;)
     if (cg_is_unroll(o, l) && !cg_set_has(lanes, (uint32_t)l)) return false;
+  return true;
+}
+
+/* Is it something that products read: an element or a vector, or where it is? */
+static bool is_operand(const cg_order *o, ir_ref ref) {
   return ir_op_of(o->g, ref) == IR_OP_LOAD || ir_dtype_of(o->g, ref) == IR_INDEX;
 }
 
@@ -241,8 +246,9 @@ static bool are_by_lane(const cg_order *o, const ir_ref *list, size_t count, con
       return false;
     if (own == 1) continue;
     if (!o->emits->lane || !o->emits->is_by_lane(o->emitter, list[i], unrolled, store)) return false;
+    if (!are_lanes_among(o, list[i], lanes)) return false;
     if (own == unrolled) products &= is_of_sum(ir_op_of(o->g, list[i]));
-    else if (store || !is_operand_of(o, list[i], lanes)) return false;
+    else if (store || !is_operand(o, list[i])) return false;
     else operands = true;
   }
   return products || !operands;

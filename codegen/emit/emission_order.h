@@ -98,7 +98,8 @@ bool cg_surely_runs(const cg_order *o, const cg_loop *loop); /* does it run at l
 bool cg_before_loop(cg_order *o, const cg_loop *loop);
 
 /* values */
-void *cg_array(cg_order *o, size_t count); /* of pointers, until cg_order_close; NULL when memory is short */
+/* Of pointers, NULL at first, until cg_order_close; itself NULL when memory is short. */
+void *cg_array(cg_order *o, size_t count);
 void **cg_carried_arrays(cg_order *o, const cg_loop *loop); /* the unrolled values of each */
 void cg_define(cg_order *o, ir_ref ref, void *unrolled);    /* gives ref a value until the end of the scope */
 void cg_forget_since(cg_order *o, size_t log_count);        /* ends a scope */

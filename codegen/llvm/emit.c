@@ -3,9 +3,10 @@
 
 LLVMValueRef cg_value(cg_emitter *e, ir_ref ref) {
   LLVMValueRef *unrolled = e->order.values[ref];
-  if (unrolled) return unrolled[cg_unroll_index(&e->order, cg_lanes(e->nest, ref))];
+  LLVMValueRef value = unrolled ? unrolled[cg_unroll_index(&e->order, cg_lanes(e->nest, ref))] : NULL;
+  if (value) return value;
   return cg_fail(e, IR_ERR_INTERNAL, cg_type(e, ir_dtype_of(e->g, ref), e->nest->width[ref]),
-                 "compile: node %u (%s) is used outside the loops that define it", ref,
+                 "compile: node %u (%s) is used where it has no value", ref,
                  ir_ops[ir_op_of(e->g, ref)].text);
 }
 

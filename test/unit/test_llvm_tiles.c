@@ -217,5 +217,56 @@ static void test_tile_code(void **state) {
   free(text);
 }
 
+/* Sibling loops, unrolled as often each but more often than there are registers: what the second one reads
+ * and where is emitted with that of the first one, before the loop around both. A row is copied in two parts,
+ * which overlap in the last vectors. */
+static void test_sibling_copies(void **state) {
+  enum { UNROLLED = 47, LANES = 16, N = 1500, SECOND = N / 2 + 2, LAST = N - SECOND - LANES };
+  ir_ref kernel = k_parse("kernel @k(p0: f32[$0], p1: f32[$0]) {\n for ridx0 in 0..1 thread {\n"
+                          "for ridx1 in 0..$1 unroll {\n %a = (ridx1*$2) : index\n"
+                          "for ridx2 in 0..$2 vector {\n %b = load p1[%a+ridx2] : f32\n"
+                          "store p0[%a+ridx2] = %b\n}\n}\n"
+                          "for ridx3 in 0..$1 unroll {\n %c = (min((ridx3*$2), $4)) : index\n"
+                          "for ridx4 in 0..$2 vector {\n %d = load p1[ridx4+%c+$3] : f32\n"
+                          "store p0[ridx4+%c+$3] = %d\n}\n}\n}\n}\n",
+                          (const int64_t[]){N, UNROLLED, LANES, SECOND, LAST}, NULL);
+  K_SOME_TARGETS(t) {
+    static float in[N], out[N];
+    int64_t status = 0;
+    for (int i = 0; i < N; i++) in[i] = (float)i, out[i] = -1;
+    k_code code = k_compile(g, kernel, &t.target);
+    code.run((void *[]){out, in, &status}, NULL, 0, 1, code.scratch);
+    assert_memory_equal(out, in, sizeof in);
+  }
+}
+
+/* Two sums that one loop carries, unrolled along one loop each: those of the rows and of the columns of a
+ * matrix, whose terms are listed together. */
+static void test_sibling_sums(void **state) {
+  enum { N = 40 };
+  ir_ref kernel = k_parse("kernel @k(p0: f32[$0], p1: f32[$0], p2: f32[$1]) {\n"
+                          "for ridx0 in 0..$0 unroll {\n for ridx1 in 0..$0 unroll {\n"
+                          "%a = for ridx2 in 0..$0 with %b = f32(0.0), %c = f32(0.0) {\n"
+                          "%d = load p2[ridx0*$0+ridx2] : f32\n %e = load p2[ridx2*$0+ridx1] : f32\n"
+                          "%f = fma %d, f32(2.0), %b : f32\n %g = fma %e, f32(3.0), %c : f32\n"
+                          "next %f, %g\n}\n"
+                          "%h = get %a slot=1 dtype=f32 : f32\n"
+                          "store p0[ridx0] = %a\n store p1[ridx1] = %h\n}\n}\n}\n",
+                          (const int64_t[]){N, N * N}, NULL);
+  K_SOME_TARGETS(t) {
+    static float in[N][N], rows[N], columns[N];
+    int64_t status = 0;
+    for (int i = 0; i < N * N; i++) in[i / N][i % N] = (float)(i * 37 % 64);
+    k_code code = k_compile(g, kernel, &t.target);
+    code.run((void *[]){rows, columns, in, &status}, NULL, 0, 0, code.scratch);
+    for (int i = 0; i < N; i++) {
+      float row = 0, column = 0;
+      for (int k = 0; k < N; k++) row += 2 * in[i][k], column += 3 * in[k][i];
+      assert_true(rows[i] == row && columns[i] == column);
+    }
+  }
+}
+
 UNIT_TESTS_EACH(k_enter, k_leave, test_tiles, test_wide_tiles, test_transposed_tiles, test_interleaved,
-                test_streams, test_stream_code, test_stream_in_place, test_tile_code)
+                test_streams, test_stream_code, test_stream_in_place, test_tile_code, test_sibling_copies,
+                test_sibling_sums)
