@@ -10,6 +10,8 @@
  * Windows that lie one behind the other, with a stride of their extent, are the rows of a reshape. */
 #include "window.h"
 
+#include "ir/mesh/sharding.h"
+
 bool op_windows_fit(ir_graph *g, const char *who, ir_ref x, const op_window *w, size_t axes) {
   for (size_t i = 0; i < axes; i++) {
     const struct {
@@ -79,6 +81,7 @@ static ir_ref slide_axis(ir_graph *g, ir_ref x, const op_window *w, ir_ref count
 static ir_ref cut_windows(ir_graph *g, ir_ref x, const op_window *w, uint32_t axes) {
   ir_ref dims[IR_MAX_RANK], bounds[2 * IR_MAX_RANK], order[IR_MAX_RANK];
   uint32_t rank = ir_rank(g, x), lead = rank - axes;
+  if (ir_graph_mesh(g)) return 0;
   for (uint32_t i = 0; i < rank; i++) bounds[2 * i] = ir_index(g, 0), bounds[2 * i + 1] = ir_dim(g, x, i);
   for (uint32_t i = 0; i < lead; i++) dims[i] = ir_dim(g, x, i), order[i] = ir_index(g, i);
   for (uint32_t i = 0; i < axes; i++) {
