@@ -15,6 +15,8 @@
  *            of which a view reads every n-th element: blocks are computed in contiguous lanes */
 #include "lower.h"
 
+#include "passes/patterns/epilogue.h"
+
 #include <string.h>
 
 enum { ROWS_TOGETHER = 64 }; /* rows that are processed together: four of the widest vectors of f32 */
@@ -135,16 +137,6 @@ static void find_in_elements(const copies *c, ir_ref node) {
     o->combined = view;
 }
 
-static bool is_combination(const ir_graph *g, ir_ref node) {
-  switch ((int)ir_ops[ir_op_of(g, node)].cls) {
-  case IR_CLASS_UNARY:
-  case IR_CLASS_BINARY:
-  case IR_CLASS_COMPARE: return true;
-  case IR_CLASS_TERNARY: return ir_op_of(g, node) != IR_OP_STORED;
-  default: return false;
-  }
-}
-
 /* Is it reduced in the order of memory (reduction_order.c)? */
 static bool is_reordered(const copies *c, ir_ref reduce) {
   return c->of[ir_src(c->g, reduce, 0)].alone && !lower_is_contraction(c->g, reduce);
@@ -156,7 +148,7 @@ static void store_combined(const copies *c, const ir_ref *live, size_t count) {
   for (size_t i = count; i-- > 0;) {
     const ir_node *n = ir_get(c->g, live[i]);
     if (ir_ops[n->op].cls == IR_CLASS_REDUCE && is_reordered(c, live[i])) continue;
-    if (is_combination(c->g, live[i]) && !c->needed[live[i]]) continue;
+    if (pass_is_elementwise(n) && !c->needed[live[i]]) continue;
     for (uint32_t k = 0; k < n->nsrc; k++) c->needed[n->src[k]] = true;
   }
   for (size_t i = 0; i < count; i++)
