@@ -19,11 +19,9 @@
 
 #include <string.h>
 
-/* A node as permute(base, order): its axis i is axis order[i] of the base. base 0: it is no such view.
- * combined: the base is made of a reduction. */
+/* A node as permute(base, order): its axis i is axis order[i] of the base. base 0: it is no such view. */
 typedef struct permuted {
   ir_ref base;
-  bool combined;
   uint8_t order[IR_MAX_RANK];
 } permuted;
 
@@ -47,7 +45,6 @@ static void see_permute(reordering *r, ir_ref node) {
   const permuted *below = &r->as[n->src[0]];
   permuted *p = &r->as[node];
   p->base = below->base ? below->base : r->map[n->src[0]];
-  p->combined = below->combined;
   for (uint32_t i = 0; i < ir_rank(r->g, node); i++) {
     uint32_t axis = (uint32_t)ir_get(r->g, n->src[1 + i])->arg;
     p->order[i] = below->base ? below->order[axis] : (uint8_t)axis;
@@ -60,7 +57,7 @@ static void see_inserted(reordering *r, ir_ref node) {
   const permuted *below = &r->as[ir_src(g, node, 0)];
   ir_ref dims[IR_MAX_RANK];
   uint32_t inner = ir_rank(g, ir_src(g, node, 0)), rank = ir_rank(g, node), last = inner, at = 0;
-  permuted p = {.combined = below->combined};
+  permuted p = {0};
   if (!below->base || rank < inner) return;
   for (uint32_t i = 0; i < inner; i++) dims[i] = ir_dim(g, below->base, i);
   for (uint32_t i = 0; i < rank; i++) {
@@ -158,8 +155,6 @@ static ir_ref reduce_base(reordering *r, ir_ref node) {
   made->base = op_reduce(g, (ir_op)n->op, p->base, axes, count, false);
   for (uint32_t i = 0, at = 0; i < rank; i++)
     if (!ir_reduces_axis(g, n, i)) made->order[at++] = (uint8_t)place[p->order[i]];
-  if (p->combined && made->base) made->base = ir_unary(g, IR_OP_STORED, made->base);
-  made->combined = true;
   return made->base ? permute(g, made->base, made->order, false) : 0;
 }
 
