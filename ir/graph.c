@@ -187,6 +187,10 @@ static ir_ref intern_node(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int6
 }
 
 void ir_graph_rewind(ir_graph *g, uint32_t count) {
+  if (g->finalized_end > count) {
+    memset(g->finalized, 0, sizeof g->finalized);
+    g->finalized_end = 0;
+  }
   while (g->count > count) {
     ir_ref last = g->count - 1;
     ir_table_remove_last(g, last);

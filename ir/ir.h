@@ -104,6 +104,11 @@ typedef struct ir_walk {
   size_t cap, stack_cap;
 } ir_walk;
 
+/* A condition, and what pass_finalize_clauses made of it; of 0: nothing yet. */
+typedef struct ir_finalized {
+  ir_ref condition, result;
+} ir_finalized;
+
 /* Folding the corpus asks for a constant index 199 times a chain, of which 173 are found in 32 places. */
 enum { IR_RECENT = 32 };
 typedef struct ir_graph {
@@ -141,6 +146,8 @@ typedef struct ir_graph {
                    and products of bf16 subnormal numbers as 0 (passes/pack/bf16_pairs.c) */
   ir_walk walk; /* what a walk over nodes works on */
   ir_ref indices[IR_RECENT]; /* constants of dtype index made last, by the low bits of their values; or 0 */
+  ir_finalized finalized[IR_RECENT]; /* simplified last, by the low bits of their refs */
+  ir_ref finalized_end;              /* refs from here on are in none of them */
 } ir_graph;
 
 /* graph.c: storage */

@@ -307,12 +307,24 @@ static bool may_hold_sums(const ir_graph *g, ir_ref clause) {
 
 /* Clauses about sums that were simplified together may take another form when each is rebuilt alone, so the
  * result is simplified to a fixed point. */
-ir_ref pass_finalize_clauses(ir_graph *g, ir_ref valid) {
+static ir_ref finalize_clauses(ir_graph *g, ir_ref valid) {
   ir_ref all = pass_and(g, valid, valid);
   if (!all || ir_op_of(g, all) != IR_OP_AND) return all && may_hold_sums(g, all) ? resimplify(g, all) : all;
   bool sums = false;
   for (uint32_t i = 0; i < ir_get(g, all)->nsrc && !sums; i++) sums = may_hold_sums(g, ir_src(g, all, i));
   return sums ? resimplify(g, all) : all;
+}
+
+/* The masks of a padded convolution are asked for by each of six steps, which trace its operands again. */
+ir_ref pass_finalize_clauses(ir_graph *g, ir_ref valid) {
+  ir_finalized *recent = &g->finalized[valid % IR_RECENT];
+  if (recent->condition == valid) return recent->result;
+  ir_ref result = finalize_clauses(g, valid);
+  if (!result || pass_budget_exhausted(g)) return result; /* later, there may be steps left for more */
+  *recent = (ir_finalized){valid, result};
+  ir_ref end = (valid > result ? valid : result) + 1;
+  if (end > g->finalized_end) g->finalized_end = end;
+  return result;
 }
 
 /* Is a further simplification worthwhile? Several quotients may have come together when the steps of a

@@ -27,9 +27,10 @@ typedef struct permuted {
 
 typedef struct reordering {
   ir_graph *g;
-  ir_ref *map;   /* what a node has become */
-  permuted *as;  /* the same as a permuted node */
-  bool *is_read; /* something else than reductions reads elements of the node */
+  ir_ref *map;       /* what a node has become */
+  permuted *as;      /* the same as a permuted node */
+  bool *is_permuted; /* the node's elements come from a transposed view */
+  bool *is_read;     /* something else than reductions reads elements of the node */
 } reordering;
 
 /* permute(x, order), or its inverse. */
@@ -129,10 +130,9 @@ static bool reorders(ir_graph *g, ir_ref x, const permuted *p) {
 
 bool lower_is_contraction(ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node), *x = ir_get(g, n->src[0]);
-  pass_contraction c;
   if (n->op != IR_OP_SUM) return false;
   return pass_is_product(g, n->src[0]) ||
-         (x->op == IR_OP_MUL && x->src[0] != x->src[1] && pass_contraction_of(g, node, &c));
+         (x->op == IR_OP_MUL && x->src[0] != x->src[1] && pass_is_contraction(g, node));
 }
 
 /* The reduction of the base, permuted; 0: it stays as it is, or memory is short. */
@@ -162,14 +162,32 @@ static bool is_reduction(const ir_node *n) {
   return ir_ops[n->op].cls == IR_CLASS_REDUCE && n->op != IR_OP_ARGMAX && n->op != IR_OP_ARGMIN;
 }
 
+/* May such a node be a permuted base, if operands are? */
+static bool keeps_order(const ir_node *n) {
+  return pass_is_elementwise(n) || n->op == IR_OP_PERMUTE || n->op == IR_OP_RESHAPE || n->op == IR_OP_EXPAND;
+}
+
+/* Marks what comes from transposed views. Does a reduction read such elements? live: operands before their
+ * users. */
+static bool find_permuted(reordering *r, const ir_ref *live, size_t count) {
+  bool found = false;
+  for (size_t i = 0; i < count; i++) {
+    const ir_node *n = ir_get(r->g, live[i]);
+    bool permuted = n->op == IR_OP_PERMUTE;
+    if (!keeps_order(n) && !is_reduction(n)) continue;
+    for (uint32_t k = 0; k < ir_operand_count(n) && !permuted; k++) permuted = r->is_permuted[n->src[k]];
+    r->is_permuted[live[i]] = permuted;
+    found |= permuted && is_reduction(n);
+  }
+  return found;
+}
+
 /* Marks what is read otherwise than by reductions. live: operands before their users. */
 static void find_read(reordering *r, const ir_ref *live, size_t count) {
   for (size_t i = count; i-- > 0;) {
     const ir_node *n = ir_get(r->g, live[i]);
-    if (is_reduction(n) && !lower_is_contraction(r->g, live[i])) continue;
-    bool passes =
-        pass_is_elementwise(n) || n->op == IR_OP_PERMUTE || n->op == IR_OP_RESHAPE || n->op == IR_OP_EXPAND;
-    if (passes && !r->is_read[live[i]]) continue;
+    if (is_reduction(n) && (!r->is_permuted[live[i]] || !lower_is_contraction(r->g, live[i]))) continue;
+    if (keeps_order(n) && !r->is_read[live[i]]) continue;
     for (uint32_t k = 0; k < n->nsrc; k++) r->is_read[n->src[k]] = true;
   }
 }
@@ -190,26 +208,27 @@ static ir_ref reorder(reordering *r, ir_ref node) {
 
 ir_ref pass_order_reductions(ir_graph *g, ir_ref results) {
   size_t nodes = (size_t)results + 1, count = 0, cap = 0;
-  ir_ref *live = NULL, root = 0;
+  ir_ref *live = NULL, root = results;
   reordering r = {.g = g,
                   .map = ir_alloc(g->mem, nodes * sizeof *r.map),
                   .as = ir_alloc(g->mem, nodes * sizeof *r.as),
-                  .is_read = ir_alloc(g->mem, nodes * sizeof *r.is_read)};
-  bool ready = r.map && r.as && r.is_read;
-  if (ready && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) root = results;
-  if (root) {
+                  .is_permuted = ir_alloc(g->mem, 2 * nodes * sizeof *r.is_permuted)};
+  bool ready =
+      r.map && r.as && r.is_permuted && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK;
+  if (ready) memset(r.is_permuted, 0, 2 * nodes * sizeof *r.is_permuted);
+  if (ready && find_permuted(&r, live, count)) {
     memset(r.as, 0, nodes * sizeof *r.as);
-    memset(r.is_read, 0, nodes * sizeof *r.is_read);
+    r.is_read = r.is_permuted + nodes;
     find_read(&r, live, count);
+    for (size_t i = 0; i < count && root; i++) {
+      ir_cause before = ir_cause_enter(g, live[i]);
+      root = ir_cause_leave(g, before, live[i], reorder(&r, live[i]));
+    }
   }
-  for (size_t i = 0; i < count && root; i++) {
-    ir_cause before = ir_cause_enter(g, live[i]);
-    root = ir_cause_leave(g, before, live[i], reorder(&r, live[i]));
-  }
-  if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory reordering reductions");
+  if (!ready || !root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory reordering reductions");
   ir_free(g->mem, live, cap * sizeof *live);
   ir_free(g->mem, r.map, r.map ? nodes * sizeof *r.map : 0);
   ir_free(g->mem, r.as, r.as ? nodes * sizeof *r.as : 0);
-  ir_free(g->mem, r.is_read, r.is_read ? nodes * sizeof *r.is_read : 0);
-  return root;
+  ir_free(g->mem, r.is_permuted, r.is_permuted ? 2 * nodes * sizeof *r.is_permuted : 0);
+  return ready ? root : 0;
 }

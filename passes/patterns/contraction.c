@@ -110,22 +110,30 @@ static bool factors(const ir_graph *g, ir_ref product, ir_ref *a, ir_ref *b) {
   return *a != *b && ir_shape(g, *a) == ir_shape(g, product) && ir_shape(g, *b) == ir_shape(g, product);
 }
 
+bool pass_is_contraction(ir_graph *g, ir_ref sum) {
+  const ir_node *n = ir_get(g, sum);
+  ir_ref a, b;
+  if (n->op != IR_OP_SUM || n->dtype == IR_BOOL || ir_dtype_of(g, n->src[0]) != n->dtype ||
+      !factors(g, n->src[0], &a, &b))
+    return false;
+  for (uint32_t i = 0; i < ir_rank(g, n->src[0]); i++)
+    if (ir_bounds_of(g, ir_dim(g, n->src[0], i)).lo < 1) return false;
+  return true;
+}
+
 bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out) {
   const ir_node *n = ir_get(g, node);
   *out = (pass_contraction){.g = g, .sum = node, .dtype = (ir_dtype)n->dtype};
-  if (n->op != IR_OP_SUM || n->dtype == IR_BOOL || ir_dtype_of(g, n->src[0]) != out->dtype ||
-      !factors(g, n->src[0], &out->operand[0].value, &out->operand[1].value))
+  if (!pass_is_contraction(g, node) || !factors(g, n->src[0], &out->operand[0].value, &out->operand[1].value))
     return false;
   out->term = ir_op_of(g, n->src[0]);
   out->rank = ir_rank(g, n->src[0]);
   for (uint32_t i = 1; i < n->nsrc; i++) out->reduced |= (uint32_t)1 << ir_get(g, n->src[i])->arg;
   for (uint32_t i = 0; i < out->rank; i++) {
     ir_ref dim = ir_dim(g, n->src[0], i);
-    ir_bounds size = ir_bounds_of(g, dim);
-    if (size.lo < 1) return false;
-    out->size[i] = size.hi;
+    out->size[i] = ir_bounds_of(g, dim).hi;
     out->range[i] =
-        size.hi == 1 ? ir_index(g, 0) : ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(i, 0), &dim, 1);
+        out->size[i] == 1 ? ir_index(g, 0) : ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(i, 0), &dim, 1);
     if (!out->range[i]) return false;
   }
   for (int i = 0; i < 2; i++)

@@ -41,6 +41,8 @@ enum { PASS_PANELS = 1 }; /* arg of a STORED that is a copy in panels, whose sha
 enum { PASS_MAX_VIEWS = 64 };
 
 /* Is node a SUM of products, or of two or four products at a time (DOT2, FMA2, DOT4)? */
+bool pass_is_contraction(ir_graph *g, ir_ref node);
+/* The same, with its axes and operands, which are traced through views. Also false when memory is short. */
 bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out);
 /* Has each operand kept axes that the other does not vary along, so that its elements are reused? */
 bool pass_contraction_reuses(const pass_contraction *c);

@@ -1,5 +1,5 @@
-/* Substitution in whole expressions: nodes without the replaced value stay the same nodes, and rewritten
- * quotients keep their bounds. */
+/* Substitution and simplification of whole expressions: nodes without the replaced value stay the same nodes,
+ * and rewritten quotients keep their bounds. */
 #include "passes/index/index.h"
 #include "test/lib/unit.h"
 
@@ -37,6 +37,24 @@ static bool holds(const bench *t, ir_ref root, ir_ref node) {
   for (size_t i = 0; i < count; i++) found |= live[i] == node;
   ir_free(t->g.mem, live, cap * sizeof *live);
   return found;
+}
+
+static ir_ref less(ir_graph *g, ir_ref x, int64_t c) { return pass_compare(g, IR_OP_LT, x, ir_index(g, c)); }
+
+/* What was found for a condition does not outlive its node: another may be made in its place. */
+static void a_removed_condition_is_forgotten(void **state) {
+  bench *t = *state;
+  ir_graph *g = &t->g;
+  ir_ref low = less(g, t->a, 1), other = less(g, t->b, 2);
+  ir_ref high = pass_compare(g, IR_OP_GE, t->a, ir_index(g, 2));
+  uint32_t count = g->count;
+  ir_ref never = ir_make(g, IR_OP_AND, IR_BOOL, 0, (ir_ref[]){low, high}, 2);
+  assert_true(ir_is_false(g, pass_finalize_clauses(g, never)));
+  assert_true(ir_is_false(g, pass_finalize_clauses(g, never)));
+  ir_graph_rewind(g, count);
+  ir_ref sometimes = ir_make(g, IR_OP_AND, IR_BOOL, 0, (ir_ref[]){low, other}, 2);
+  assert_int_equal(sometimes, never);
+  assert_int_equal(pass_finalize_clauses(g, sometimes), sometimes);
 }
 
 static void a_range_without_what_is_replaced_stays(void **state) {
@@ -102,6 +120,6 @@ static void quotients_of_remainders_keep_their_bounds(void **state) {
   assert_int_equal(ir_bounds_of(g, steps).hi, 4);
 }
 
-UNIT_TESTS_EACH(set_up, tear_down, a_range_without_what_is_replaced_stays,
+UNIT_TESTS_EACH(set_up, tear_down, a_removed_condition_is_forgotten, a_range_without_what_is_replaced_stays,
                 a_range_with_what_is_replaced_is_another, a_loop_without_what_is_replaced_stays,
                 a_quotient_without_what_is_replaced_stays, quotients_of_remainders_keep_their_bounds)
