@@ -25,6 +25,8 @@ void loop_choose_unroll(loop_nest *n, loop_axis *vector); /* vector: the axis th
 /* reading_order.c: of a copy whose rows, along the lanes, are short pieces of a large parameter, orders the
  * loops as that is read. */
 void loop_read_in_order(loop_nest *n, const loop_axis *vector);
+/* The same of a reduction whose terms are such pieces, and have the lanes. */
+void loop_reduce_in_order(loop_nest *n, ir_ref reduce);
 
 /* columns.c: reductions that read their terms once, with the lanes along the columns of the result. */
 /* As many adjacent vectors as make long contiguous accesses, with the accumulators in registers. */

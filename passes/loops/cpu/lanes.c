@@ -116,9 +116,10 @@ static void choose_streams(loop_nest *n, ir_ref reduce, bool tiled) {
   if (n->bound_count || n->axis_count == 0 || is_search) return;
   ir_ref load = only_swept(n, r->src[0], range);
   if (!load) return;
-  loop_axis *rows = &n->axes[n->axis_count - 1];
-  if (!tiled && affine_stride(g, ir_src(g, load, 1), rows->range, &row) &&
-      may_vectorize(n, n->axis_count - 1) && work_of(n, r->src, 1).operations < MIN_AHEAD) {
+  uint32_t innermost = n->order[n->axis_count - 1];
+  loop_axis *rows = &n->axes[innermost];
+  if (!tiled && affine_stride(g, ir_src(g, load, 1), rows->range, &row) && may_vectorize(n, innermost) &&
+      work_of(n, r->src, 1).operations < MIN_AHEAD) {
     int together =
         rows_together(n, row * ir_dtypes[ir_dtype_of(g, load)].bytes, share_terms(n, r->src[0], range, rows));
     while (together > 1 && ir_bounds_of(g, rows->extent).lo < MIN_STEPS * together) together /= 2;
@@ -367,6 +368,7 @@ void loop_choose_vectors(loop_nest *n) {
       continue;
     if (term_score > output_score) n->lanes_in_reduction = true;
   }
+  if (n->lanes_in_reduction && reduce_count == 1) loop_reduce_in_order(n, reduces[0]);
   if (n->lanes_in_reduction && reduce_count == 1)
     choose_streams(n, reduces[0], loop_choose_dot_tile(n, reduces[0]));
   if (!last || n->lanes_in_reduction) return;

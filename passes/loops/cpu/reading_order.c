@@ -29,26 +29,53 @@ static bool may_reorder(loop_nest *n, const loop_axis *vector) {
   return true;
 }
 
+enum { STREAMS = 32 };    /* of prefetchers: 16 of 4096 x 64 f32 take 1.25 times as long, 32 0.7 times */
+enum { MIN_APART = 256 }; /* bytes from a piece to the next: nearer ones are in neighbouring lines */
+
+/* By how many elements each axis steps in what is loaded, without sign; false: not by the same everywhere. */
+static bool strides_of(loop_nest *n, ir_ref load, int64_t *stride) {
+  for (uint32_t a = 0; a < n->axis_count; a++) {
+    if (!affine_stride(n->g, ir_src(n->g, load, 1), n->axes[a].range, &stride[a])) return false;
+    if (stride[a] < 0) stride[a] = -stride[a];
+  }
+  return true;
+}
+
+/* Orders the first `count` loops by falling strides. */
+static void order_by(loop_nest *n, const int64_t *stride, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t a = n->order[i], at = i;
+    for (; at > 0 && stride[n->order[at - 1]] < stride[a]; at--) n->order[at] = n->order[at - 1];
+    n->order[at] = a;
+  }
+}
+
 void loop_read_in_order(loop_nest *n, const loop_axis *vector) {
-  enum {
-    STREAMS = 32,   /* that prefetchers follow: 16 of 4096 x 64 f32 take 1.25 times as long, 32 0.7 times */
-    MIN_APART = 256 /* bytes from a piece to the next: nearer ones are in neighbouring lines */
-  };
   int64_t stride[MAX_NEST], size;
   ir_ref load = may_reorder(n, vector) ? only_load(n) : 0;
   uint32_t lanes = (uint32_t)(vector - n->axes), last = n->axis_count - 1;
   if (!load || n->axis_count < 3 || lanes != last || !ir_is_const(n->g, vector->extent, &size)) return;
   int bytes = ir_dtypes[ir_dtype_of(n->g, load)].bytes;
-  for (uint32_t a = 0; a <= last; a++) {
-    if (!affine_stride(n->g, ir_src(n->g, load, 1), n->axes[a].range, &stride[a])) return;
-    if (stride[a] < 0) stride[a] = -stride[a];
+  if (strides_of(n, load, stride) && stride[last] == 1 && size * bytes <= IR_PAGE_BYTES / 2 &&
+      stride[last - 1] >= MIN_APART / bytes && ir_bounds_of(n->g, n->axes[last - 1].extent).hi >= STREAMS)
+    order_by(n, stride, last);
+}
+
+/* Sums of f32[1808,88,74] over the last axis, stored as [88,1808], take 0.34 of the time. The results of
+ * pieces that follow one another lie in lines apart, in each of which more are stored before long. */
+void loop_reduce_in_order(loop_nest *n, ir_ref reduce) {
+  enum { CACHE = 2 }; /* as few results as half an L2 cache has lines: the other half is for what is read */
+  int64_t stride[MAX_NEST], along, size, results = 1;
+  const ir_node *r = ir_get(n->g, reduce);
+  ir_ref load = n->axis_count > 1 && may_reorder(n, NULL) ? only_load(n) : 0, range = r->src[r->nsrc - 1];
+  if (!load || !ir_is_const(n->g, ir_src(n->g, range, 0), &size)) return;
+  int bytes = ir_dtypes[ir_dtype_of(n->g, load)].bytes;
+  bool piece = size * bytes <= IR_PAGE_BYTES / 2 &&
+               affine_stride(n->g, ir_src(n->g, load, 1), range, &along) && along == 1;
+  if (!piece || !strides_of(n, load, stride) || stride[n->axis_count - 1] < MIN_APART / bytes) return;
+  for (uint32_t a = 0; a < n->axis_count; a++) {
+    bool inner = stride[a] < stride[n->axis_count - 1];
+    results = inner ? loop_times(results, ir_bounds_of(n->g, n->axes[a].extent).hi) : results;
   }
-  if (stride[last] != 1 || size * bytes > IR_PAGE_BYTES / 2 || stride[last - 1] < MIN_APART / bytes ||
-      ir_bounds_of(n->g, n->axes[last - 1].extent).hi < STREAMS)
-    return;
-  for (uint32_t i = 0; i < last; i++) {
-    uint32_t a = n->order[i], at = i;
-    for (; at > 0 && stride[n->order[at - 1]] < stride[a]; at--) n->order[at] = n->order[at - 1];
-    n->order[at] = a;
-  }
+  if (results <= n->target->l2_bytes / CACHE / IR_CACHE_LINE_BYTES) order_by(n, stride, n->axis_count);
 }

@@ -259,3 +259,27 @@ sum
 variance
 largest
 read
+
+== pieces of a large array that follow one another are summed in the order of memory; small arrays, and sums so many that an L2 cache does not hold their lines, in that of the results
+<<< apart.vf
+graph @large(%x: f32[1808,88,74]) {
+  %p = permute %x order=[1,2,0]
+  %y = sum %p axes=[1]
+  return %y
+}
+graph @small(%x: f32[108,88,74]) {
+  %p = permute %x order=[1,2,0]
+  %y = sum %p axes=[1]
+  return %y
+}
+graph @many(%x: f32[18,8800,74]) {
+  %p = permute %x order=[1,2,0]
+  %y = sum %p axes=[1]
+  return %y
+}
+>>>
+$ for g in large small many; do viewfold dump --stage=loops --graph $g --target 'vector_bytes=64 registers=32 l2=1048576' apart.vf | grep -Eo '(reorder|thread) a.*'; done
+reorder a1 a0; thread a1
+thread a0.0
+reorder a0.0 a0.1 a1.0 a0.2 a1.1; unroll a0.2; vector a1.1; thread a0.0
+thread a0.0
