@@ -170,40 +170,6 @@ static chunks choose_chunking(const sizes *s, const pass_chunk_sizes *w, bool ma
   return p;
 }
 
-/* x with its axes in chunks and folds: [.., chunks, n / chunks, ..] and [.., n / folds, folds, ..], one axis
- * as [.., chunks, n / (chunks * folds), folds, ..]. *reduced_first: the axes that the first step reduces;
- * *then: those that the second step reduces. Both are numbered in the result. */
-static ir_ref in_chunks(ir_graph *g, ir_ref x, const bool *is_reduced, const chunks *p, ir_ref fill,
-                        uint32_t *then, uint32_t *reduced_first) {
-  ir_ref dims[IR_MAX_RANK], pads[2 * IR_MAX_RANK];
-  uint32_t rank = 0;
-  bool pad = false;
-  *then = *reduced_first = 0;
-  for (uint32_t i = 0; i < ir_rank(g, x); i++) {
-    int64_t count = i == p->chunked ? p->chunks : 1, folds = i == p->fold ? p->folds : 1, size = 0, each;
-    if (rank + 3 > IR_MAX_RANK) return 0;
-    if (count * folds == 1) {
-      pads[2 * i] = pads[2 * i + 1] = ir_index(g, 0);
-      if (is_reduced[i]) *reduced_first |= 1u << rank;
-      dims[rank++] = ir_dim(g, x, i);
-      continue;
-    }
-    if (!ir_is_const(g, ir_dim(g, x, i), &size)) return 0;
-    each = (size + count * folds - 1) / (count * folds);
-    if (each * count * folds != size && each > MIN_ALIGNED)
-      each = (each + CHUNK_ALIGN - 1) / CHUNK_ALIGN * CHUNK_ALIGN;
-    pads[2 * i] = ir_index(g, 0);
-    pads[2 * i + 1] = ir_index(g, each * count * folds - size);
-    pad |= each * count * folds != size;
-    if (count > 1) *then |= 1u << rank, dims[rank++] = ir_index(g, count);
-    if (is_reduced[i]) *reduced_first |= 1u << rank;
-    dims[rank++] = ir_index(g, each);
-    if (folds > 1) *then |= 1u << rank, dims[rank++] = ir_index(g, folds);
-  }
-  if (pad) x = op_pad_known(g, x, pads, fill);
-  return x ? op_reshape_known(g, x, dims, rank) : 0;
-}
-
 static uint32_t axes_of(ir_graph *g, uint32_t set, ir_ref *axes) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < IR_MAX_RANK; i++)
@@ -308,6 +274,52 @@ static bool follow_in_memory(ir_graph *g, ir_ref x, const uint32_t *axis, uint32
   return follow;
 }
 
+/* The axes of the results, as bits, that follow the one before in memory, another one of the results. */
+static uint32_t following_axes(ir_graph *g, ir_ref x, const bool *is_reduced) {
+  uint32_t set = 0;
+  for (uint32_t i = 1; i < ir_rank(g, x); i++)
+    if (!is_reduced[i - 1] && !is_reduced[i] && follow_in_memory(g, x, (uint32_t[]){i - 1, i}, 2, MAX_DEPTH))
+      set |= 1u << i;
+  return set;
+}
+
+/* x with its axes in chunks and folds: [.., chunks, n / chunks, ..] and [.., n / folds, folds, ..], one axis
+ * as [.., chunks, n / (chunks * folds), folds, ..]; those in `joined` are one with the axis before: a sum of
+ * 128 x 384 x 9 over the first axis takes 0.4 of the time that rows of 9 take (Zen 4). *reduced_first: the
+ * axes that the first step reduces; *then: those that the second step reduces. Both are numbered in the
+ * result. */
+static ir_ref in_chunks(ir_graph *g, ir_ref x, const bool *is_reduced, const chunks *p, ir_ref fill,
+                        uint32_t joined, uint32_t *then, uint32_t *reduced_first) {
+  ir_ref dims[IR_MAX_RANK], pads[2 * IR_MAX_RANK];
+  uint32_t rank = 0;
+  bool pad = false;
+  *then = *reduced_first = 0;
+  for (uint32_t i = 0; i < ir_rank(g, x); i++) {
+    int64_t count = i == p->chunked ? p->chunks : 1, folds = i == p->fold ? p->folds : 1, size = 0, each;
+    if (rank + 3 > IR_MAX_RANK) return 0;
+    if (count * folds == 1) {
+      pads[2 * i] = pads[2 * i + 1] = ir_index(g, 0);
+      if (is_reduced[i]) *reduced_first |= 1u << rank;
+      if (joined >> i & 1) dims[rank - 1] = pass_mul(g, dims[rank - 1], ir_dim(g, x, i));
+      else dims[rank++] = ir_dim(g, x, i);
+      continue;
+    }
+    if (!ir_is_const(g, ir_dim(g, x, i), &size)) return 0;
+    each = (size + count * folds - 1) / (count * folds);
+    if (each * count * folds != size && each > MIN_ALIGNED)
+      each = (each + CHUNK_ALIGN - 1) / CHUNK_ALIGN * CHUNK_ALIGN;
+    pads[2 * i] = ir_index(g, 0);
+    pads[2 * i + 1] = ir_index(g, each * count * folds - size);
+    pad |= each * count * folds != size;
+    if (count > 1) *then |= 1u << rank, dims[rank++] = ir_index(g, count);
+    if (is_reduced[i]) *reduced_first |= 1u << rank;
+    dims[rank++] = ir_index(g, each);
+    if (folds > 1) *then |= 1u << rank, dims[rank++] = ir_index(g, folds);
+  }
+  if (pad) x = op_pad_known(g, x, pads, fill);
+  return x ? op_reshape_known(g, x, dims, rank) : 0;
+}
+
 /* Is each element of x made of an element of its own of some array? Windows that overlap, and what a product
  * repeats, share theirs. */
 static bool is_read_once(const ir_graph *g, ir_ref x, int depth) {
@@ -408,8 +420,9 @@ static ir_ref split(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one) {
     made = split(g, wanted, together);
     return made ? op_reshape_known(g, made, ir_get(g, shape)->src, ir_get(g, shape)->nsrc) : 0;
   }
-  uint32_t then, reduced_first;
-  ir_ref chunked = in_chunks(g, x, is_reduced, &p, fill_of(g, op, ir_dtype_of(g, x)), &then, &reduced_first);
+  uint32_t then, reduced_first, joined = is_index_reduction ? 0 : following_axes(g, x, is_reduced);
+  ir_ref fill = fill_of(g, op, ir_dtype_of(g, x));
+  ir_ref chunked = in_chunks(g, x, is_reduced, &p, fill, joined, &then, &reduced_first);
   if (!chunked) return 0;
   if (is_index_reduction) made = argmax_over_chunks(g, op, x, chunked, &p, p.chunked + (p.chunks > 1));
   else made = reduce_axes(g, op, reduce_axes(g, op, chunked, reduced_first), without(then, reduced_first));

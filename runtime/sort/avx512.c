@@ -130,6 +130,44 @@ SORT_INLINE void transpose_8(__m512i v[8]) {
 #define SIGNS(v)          _mm512_srai_epi64(v, 63)
 #include "avx512_template.h"
 
+/* As the functions of rt_sort_machine, eight entries at a time. */
+SORT_INLINE __mmask8 first_of(size_t n) { return (__mmask8)(n < 8 ? (1u << n) - 1 : UINT8_MAX); }
+SORT_INLINE __m512i index_from(size_t from) {
+  return _mm512_add_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64((long long)from));
+}
+SORT_TARGET static void entries_u32(uint64_t *to, const uint32_t *keys, size_t n, size_t from) {
+  for (size_t i = 0; i < n; i += 8) {
+    __mmask8 some = first_of(n - i);
+    __m512i key = _mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(some, keys + i));
+    __m512i entry = _mm512_or_si512(_mm512_slli_epi64(key, 32), index_from(from + i));
+    _mm512_mask_storeu_epi64(to + i, some, entry);
+  }
+}
+SORT_TARGET static void entries_u64(uint64_t *x, size_t n, unsigned moved) {
+  const __m128i up = _mm_cvtsi32_si128((int)moved);
+  for (size_t i = 0; i < n; i += 8) {
+    __mmask8 some = first_of(n - i);
+    __m512i key = _mm512_sll_epi64(_mm512_maskz_loadu_epi64(some, x + i), up);
+    __m512i entry = _mm512_mask_blend_epi32(0x5555, key, index_from(i));
+    _mm512_mask_storeu_epi64(x + i, some, entry);
+  }
+}
+SORT_TARGET static void indices(uint64_t *to, const uint64_t *entries, size_t n) {
+  for (size_t i = 0; i < n; i += 8) {
+    __mmask8 some = first_of(n - i);
+    __m512i entry = _mm512_maskz_loadu_epi64(some, entries + i);
+    _mm512_mask_storeu_epi64(to + i, some, _mm512_maskz_mov_epi32(0x5555, entry));
+  }
+}
+SORT_TARGET static uint64_t differing(const uint64_t *keys, size_t n, uint64_t key) {
+  const __m512i all = _mm512_set1_epi64((long long)key);
+  __m512i differ = _mm512_setzero_si512();
+  for (size_t i = 0; i < n; i += 8)
+    differ = _mm512_or_si512(differ,
+                             _mm512_xor_si512(all, _mm512_mask_loadu_epi64(all, first_of(n - i), keys + i)));
+  return (uint64_t)_mm512_reduce_or_epi64(differ);
+}
+
 static const rt_sort_machine machine = {.encode_u32 = encode_u32,
                                         .encode_u64 = encode_u64,
                                         .decode_u32 = decode_u32,
@@ -137,6 +175,10 @@ static const rt_sort_machine machine = {.encode_u32 = encode_u32,
                                         .sort_u32 = sort_u32,
                                         .sort_u64 = sort_u64,
                                         .sort_halves = sort_u64,
+                                        .entries_u32 = entries_u32,
+                                        .entries_u64 = entries_u64,
+                                        .indices = indices,
+                                        .differing = differing,
                                         .below_u32 = below_u32,
                                         .below_u64 = below_u64,
                                         .most_first_u32 = SELECT_VECTORS * 16,

@@ -47,20 +47,21 @@ SORT_INLINE void NAME(order_eight)(__m512i v[8]) {
   PAIR(3, 4);
 }
 
-/* The stages at distances `span` / 2, ..., 1 for bitonic runs of `span` rows, three in one reading. */
-SORT_TARGET static void NAME(clean)(KEY *block, size_t rows, size_t span) {
+/* The stages at distances `span` / 2, ..., 1 for bitonic runs of `span` rows, three in one reading. Rows from
+ * `used` on have the greatest key: stages that only they would be the second of change nothing. */
+SORT_TARGET static void NAME(clean)(KEY *block, size_t used, size_t span) {
   __m512i v[8];
   for (; __builtin_ctzll(span) % 3; span /= 2)
-    for (size_t start = 0; start < rows; start += span)
-      for (size_t i = start; i < start + span / 2; i++) {
+    for (size_t start = 0; start < used; start += span)
+      for (size_t i = start; i < start + span / 2 && i + span / 2 < used; i++) {
         v[0] = NAME(row)(block, i), v[1] = NAME(row)(block, i + span / 2);
         PAIR(0, 1);
         NAME(put_row)(block, i, v[0]), NAME(put_row)(block, i + span / 2, v[1]);
       }
   for (; span >= 8; span /= 8) {
     size_t step = span / 8;
-    for (size_t start = 0; start < rows; start += span)
-      for (size_t i = start; i < start + step; i++) {
+    for (size_t start = 0; start < used; start += span)
+      for (size_t i = start; i < start + step && i + step < used; i++) {
 #define GET(k) v[k] = NAME(row)(block, i + k * step);
 #define PUT(k) NAME(put_row)(block, i + k * step, v[k]);
         EIGHT_ROWS(GET);
@@ -81,10 +82,27 @@ SORT_TARGET static void NAME(clean)(KEY *block, size_t rows, size_t span) {
   }
 }
 
-/* Sorts each column of a block of at least eight rows. */
-SORT_TARGET static void NAME(columns)(KEY *block, size_t rows) {
+/* Merges two sorted runs of `half` rows, of rows `start` and start + apart on, the second of which are below
+ * `used`: sorted together where they are neighbours. Otherwise the first run becomes the least ones, and
+ * bitonic. */
+SORT_INLINE void NAME(meet)(KEY *block, size_t used, size_t start, size_t apart, size_t half) {
+  size_t end = start + apart + half; /* behind the second run */
+  for (size_t i = end > used ? end - used : 0; i < half; i++) {
+    __m512i v[2] = {NAME(row)(block, start + i), NAME(row)(block, end - 1 - i)};
+    PAIR(0, 1);
+    NAME(put_row)(block, start + i, v[0]);
+    if (apart == half) NAME(put_row)(block, end - 1 - i, v[1]);
+  }
+}
+
+/* Sorts each column of a block of so many rows, a power of two and at least eight. Rows from `used` on, a
+ * multiple of eight, have the greatest key. `first` rows of the result are wanted; others may have any key.
+ * Of longer runs than these, only the first ones are merged. */
+SORT_TARGET static void NAME(columns)(KEY *block, size_t rows, size_t used, size_t first) {
   __m512i v[8];
-  for (size_t i = 0; i < rows; i += 8) {
+  size_t kept = 8;
+  while (kept < first) kept *= 2;
+  for (size_t i = 0; i < used; i += 8) {
     const size_t step = 1;
     EIGHT_ROWS(GET);
     NAME(order_eight)(v);
@@ -92,15 +110,13 @@ SORT_TARGET static void NAME(columns)(KEY *block, size_t rows) {
   }
 #undef GET
 #undef PUT
-  for (size_t span = 16; span <= rows; span *= 2) {
-    for (size_t start = 0; start < rows; start += span)
-      for (size_t i = 0; i < span / 2; i++) {
-        size_t mirrored = start + span - 1 - i;
-        v[0] = NAME(row)(block, start + i), v[1] = NAME(row)(block, mirrored);
-        PAIR(0, 1);
-        NAME(put_row)(block, start + i, v[0]), NAME(put_row)(block, mirrored, v[1]);
-      }
-    NAME(clean)(block, rows, span / 2);
+  for (size_t half = 8; half < rows; half *= 2) {
+    size_t run = half < kept ? half : kept;
+    for (size_t start = 0; start + half < used; start += 2 * half) {
+      NAME(meet)(block, used, start, half, run);
+      if (half >= kept) NAME(clean)(block + start * LANES, kept, kept);
+    }
+    if (half < kept) NAME(clean)(block, used, half);
   }
 }
 
@@ -143,31 +159,36 @@ SORT_INLINE unsigned NAME(first)(size_t count) {
   return count < LANES ? (1u << count) - 1 : (1u << LANES) - 1;
 }
 
-/* Sorts LANES lines of n <= LINE_ROWS keys, one after the other in x: a line is a column. */
-SORT_TARGET static void NAME(lanes)(KEY *x, size_t n) {
+/* Sorts `count` <= LANES lines of n <= LINE_ROWS keys, one after the other in x: a line is a column. The
+ * first `wanted` keys of each are stored. */
+SORT_TARGET static void NAME(lanes)(KEY *x, size_t count, size_t n, size_t wanted) {
   _Alignas(64) KEY block[LINE_ROWS * LANES];
+  const __m512i none = _mm512_set1_epi32(-1);
   __m512i v[LANES];
-  size_t rows = LANES;
+  size_t rows = LANES, used = (n + LANES - 1) / LANES * LANES;
   while (rows < n) rows *= 2;
-  for (size_t i = 0; i < rows; i += LANES) {
-    unsigned some = i < n ? NAME(first)(n - i) : 0;
-    UNROLL for (size_t k = 0; k < LANES; k++) v[k] = LOAD(some, some ? x + k * n + i : x);
+  for (size_t i = 0; i < used; i += LANES) {
+    unsigned some = NAME(first)(n - i);
+    UNROLL for (size_t k = 0; k < LANES; k++) v[k] = k < count ? LOAD(some, x + k * n + i) : none;
     TRANSPOSE(v);
     UNROLL for (size_t k = 0; k < LANES; k++) NAME(put_row)(block, i + k, v[k]);
   }
-  NAME(columns)(block, rows);
-  for (size_t i = 0; i < n; i += LANES) {
+  for (size_t i = used; i < rows; i++) NAME(put_row)(block, i, none);
+  NAME(columns)(block, rows, used, wanted);
+  for (size_t i = 0; i < wanted; i += LANES) {
     UNROLL for (size_t k = 0; k < LANES; k++) v[k] = NAME(row)(block, i + k);
     TRANSPOSE(v);
-    UNROLL for (size_t k = 0; k < LANES; k++) STORE(x + k * n + i, NAME(first)(n - i), v[k]);
+    UNROLL for (size_t k = 0; k < LANES; k++) if (k < count)
+        STORE(x + k * n + i, NAME(first)(wanted - i), v[k]);
   }
 }
-/* RT_SORT_LINES of them. */
-SORT_TARGET static void NAME(lines)(KEY *x, size_t n) {
-  for (size_t k = 0; k < RT_SORT_LINES; k += LANES) NAME(lanes)(x + k * n, n);
+/* As the functions of rt_sort_machine. */
+SORT_TARGET static void NAME(lines)(KEY *x, size_t count, size_t n, size_t first) {
+  for (size_t k = 0; k < count; k += LANES)
+    NAME(lanes)(x + k * n, count - k < LANES ? count - k : LANES, n, first);
 }
 
-/* As the functions of rt_sort_machine. */
+/* Likewise. */
 SORT_TARGET static size_t NAME(below)(const KEY *keys, size_t n, KEY bound, uint32_t *at) {
   __m512i bounds = EACH(bound);
   size_t count = 0;
@@ -256,7 +277,7 @@ SORT_TARGET static void NAME(block)(KEY *x, size_t n) {
     size_t at = i * LANES;
     NAME(put_row)(block, i, LOAD(at < n ? NAME(first)(n - at) : 0, x + (at < n ? at : 0)));
   }
-  NAME(columns)(block, rows);
+  NAME(columns)(block, rows, (n + LANES * 8 - 1) / (LANES * 8) * 8, rows);
   NAME(merge_columns)(block, rows, 1);
   NAME(merge_columns)(block, rows, 2);
   NAME(merge_columns)(block, rows, 4);

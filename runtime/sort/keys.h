@@ -10,7 +10,10 @@
 enum {
   RT_SORT_SPARE = 16, /* keys that `room` has more than the array: a vector of AVX-512 */
   RT_SORT_FIRST = 64, /* keys that are selected in registers, at most */
-  RT_SORT_LINES = 16  /* lines that are sorted together, where they are short */
+  RT_SORT_LINES = 16, /* lines that are sorted together, where they are short */
+  /* of fewer each is sorted alone: four of 256 keys take 1.3 to 2 times as long together, six the same,
+   * twelve of 20 half (Zen 4) */
+  RT_SORT_LEAST_LINES = 6
 };
 
 /* How keys follow from the bits of elements, in the upper bits of a key: bits ^ flip for integers. Floats
@@ -28,6 +31,13 @@ typedef struct rt_sort_machine {
   bool (*encode_u64)(uint64_t *to, const uint64_t *from, size_t n, const rt_sort_code *code);
   void (*decode_u32)(uint32_t *to, const uint32_t *from, size_t n, const rt_sort_code *code);
   void (*decode_u64)(uint64_t *to, const uint64_t *from, size_t n, const rt_sort_code *code);
+  /* Entries, a key's upper 32 bits above an index: of keys whose elements have the indices from `from` on; in
+   * place, of keys that are first moved up by so many bits, with the indices from 0 on. */
+  void (*entries_u32)(uint64_t *to, const uint32_t *keys, size_t n, size_t from);
+  void (*entries_u64)(uint64_t *x, size_t n, unsigned moved);
+  void (*indices)(uint64_t *to, const uint64_t *entries, size_t n); /* the lower halves */
+  /* The bits in which some key differs from the one given. */
+  uint64_t (*differing)(const uint64_t *keys, size_t n, uint64_t key);
   /* Sort n keys, ascending. room: n + RT_SORT_SPARE keys. */
   void (*sort_u32)(uint32_t *x, size_t n, uint32_t *room);
   void (*sort_u64)(uint64_t *x, size_t n, uint64_t *room);
@@ -43,10 +53,11 @@ typedef struct rt_sort_machine {
   size_t most_first_u32, most_first_u64;
   void (*select_u32)(uint32_t *best, uint32_t *at, size_t first, const uint32_t *keys, size_t n, size_t from);
   void (*select_u64)(uint64_t *best, uint64_t *at, size_t first, const uint64_t *keys, size_t n, size_t from);
-  /* Sort RT_SORT_LINES lines of n keys each, one line after the other, n <= most_in_line. */
+  /* Sort `count` lines of n keys each, one line after the other, n <= most_in_line. Of each line the first
+   * `first` keys are wanted; others have any value then. */
   size_t most_in_line;
-  void (*lines_u32)(uint32_t *x, size_t n);
-  void (*lines_u64)(uint64_t *x, size_t n);
+  void (*lines_u32)(uint32_t *x, size_t count, size_t n, size_t first);
+  void (*lines_u64)(uint64_t *x, size_t count, size_t n, size_t first);
 } rt_sort_machine;
 
 /* radix.c: as sort_halves, by the highest byte alone, or the highest two, which are all of a narrow element.

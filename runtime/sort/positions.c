@@ -43,24 +43,20 @@ static window window_of(uint64_t differ) {
   unsigned moved = (unsigned)__builtin_clzll(differ | 1);
   return (window){moved, differ << moved << 32 == 0};
 }
-static uint64_t differing(const uint64_t *keys, size_t count, uint64_t key) {
-  uint64_t differ = 0;
-  for (size_t i = 0; i < count; i++) differ |= keys[i] ^ key;
-  return differ;
-}
 
 /* The entries of a line. */
 static window make_entries(const sort_lines *l, size_t line, uint64_t *entries) {
+  const rt_sort_machine *m = l->machine;
   size_t n = (size_t)l->sort->size;
   chunk made;
-  for (size_t i = 0; i < n && !l->wide; i += CHUNK) {
-    size_t count = make_keys(l, line, i, &made);
-    for (size_t c = 0; c < count; c++) entries[i + c] = entry(key_in(l, &made, c), i + c);
+  for (size_t i = 0, count; i < n && !l->wide; i += count) {
+    count = make_keys(l, line, i, &made);
+    m->entries_u32(entries + i, made.narrow, count, i);
   }
   if (!l->wide) return (window){.all = true};
   sort_make_keys(l, line, 0, n, entries);
-  window w = window_of(differing(entries, n, entries[0]));
-  for (size_t i = 0; i < n; i++) entries[i] = entry(entries[i] << w.moved, i);
+  window w = window_of(m->differing(entries, n, entries[0]));
+  m->entries_u64(entries, n, w.moved);
   return w;
 }
 
@@ -72,7 +68,7 @@ static window find_window(const sort_lines *l, size_t line) {
   first = key_of(l, line, 0);
   for (size_t i = 0, count; i < (size_t)l->sort->size; i += count) {
     count = make_keys(l, line, i, &made);
-    differ |= differing(made.wide, count, first);
+    differ |= l->machine->differing(made.wide, count, first);
   }
   return window_of(differ);
 }
@@ -93,8 +89,12 @@ static void order_lower_halves(const sort_lines *l, size_t line, window w, uint6
 
 void sort_put_indices(const sort_lines *l, size_t line, const uint64_t *entries, size_t count) {
   size_t step = (size_t)l->sort->inner;
-  int64_t *out = (int64_t *)l->sort->out + sort_line_at(l->sort, line);
-  for (size_t i = 0; i < count; i++) out[i * step] = (int64_t)(entries[i] & INDEX);
+  uint64_t *out = (uint64_t *)l->sort->out + sort_line_at(l->sort, line);
+  if (step == 1) {
+    l->machine->indices(out, entries, count);
+    return;
+  }
+  for (size_t i = 0; i < count; i++) out[i * step] = entries[i] & INDEX;
 }
 
 void sort_positions(const sort_lines *l, size_t first, size_t lines, void *keys, void *room) {
@@ -102,14 +102,14 @@ void sort_positions(const sort_lines *l, size_t first, size_t lines, void *keys,
   size_t n = (size_t)l->sort->size;
   uint64_t *entries = l->in_place ? (uint64_t *)l->sort->out + first * n : keys;
   window of[RT_SORT_LINES];
-  bool together = n <= m->most_in_line && lines == RT_SORT_LINES;
+  bool together = n <= m->most_in_line && lines >= RT_SORT_LEAST_LINES;
   for (size_t k = 0; k < lines; k++) {
     of[k] = make_entries(l, first + k, entries + k * n);
     if (together) continue;
     if (l->bytes < sizeof(uint32_t)) rt_sort_narrow(entries + k * n, n, room, l->bytes);
     else m->sort_halves(entries + k * n, n, room);
   }
-  if (together) m->lines_u64(entries, n);
+  if (together) m->lines_u64(entries, lines, n, l->first);
   for (size_t k = 0; k < lines; k++) {
     order_lower_halves(l, first + k, of[k], entries + k * n, n, room);
     sort_put_indices(l, first + k, entries + k * n, l->first);

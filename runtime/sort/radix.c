@@ -83,10 +83,29 @@ DEFINE_BELOW(u64, uint64_t)
 DEFINE_CODE(u32, uint32_t)
 DEFINE_CODE(u64, uint64_t)
 
+static void entries_u32(uint64_t *to, const uint32_t *keys, size_t n, size_t from) {
+  for (size_t i = 0; i < n; i++) to[i] = (uint64_t)keys[i] << 32 | (from + i);
+}
+static void entries_u64(uint64_t *x, size_t n, unsigned moved) {
+  for (size_t i = 0; i < n; i++) x[i] = x[i] << moved >> 32 << 32 | i;
+}
+static void indices(uint64_t *to, const uint64_t *entries, size_t n) {
+  for (size_t i = 0; i < n; i++) to[i] = (uint32_t)entries[i];
+}
+static uint64_t differing(const uint64_t *keys, size_t n, uint64_t key) {
+  uint64_t differ = 0;
+  for (size_t i = 0; i < n; i++) differ |= keys[i] ^ key;
+  return differ;
+}
+
 const rt_sort_machine rt_sort_portable = {.encode_u32 = encode_u32,
                                           .encode_u64 = encode_u64,
                                           .decode_u32 = decode_u32,
                                           .decode_u64 = decode_u64,
+                                          .entries_u32 = entries_u32,
+                                          .entries_u64 = entries_u64,
+                                          .indices = indices,
+                                          .differing = differing,
                                           .below_u32 = below_u32,
                                           .below_u64 = below_u64,
                                           .sort_u32 = sort_u32,

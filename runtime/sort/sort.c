@@ -11,6 +11,9 @@ enum {
    * so many stay in the L2 cache while they are read */
   GROUP_KEYS = 64 << 10,
   FIRST_OF = 8, /* the first n / 8 of n: of more, 128 elements are sorted whole in less time (Zen 4) */
+  /* of short lines n * n / 2048: 64 of n keys are sorted sixteen at a time for as much as registers take for
+   * the first two, 128 for the first six, 256 for the first thirty (f32, Zen 4) */
+  LINE_OF = 2048,
   GRAIN_KEYS = 16 << 10 /* keys that are worth a thread's time: 16 us or more */
 };
 
@@ -28,6 +31,12 @@ static rt_sort_code code_of(ir_dtype t, bool descending) {
   return code;
 }
 
+/* Are the first elements of lines found in less time where many lines are sorted together? */
+static bool lines_are_faster(const sort_lines *l, size_t n) {
+  bool together = n <= l->machine->most_in_line && l->sort->outer * l->sort->inner >= RT_SORT_LEAST_LINES;
+  return together && LINE_OF * l->first >= n * n;
+}
+
 static sort_lines lines_of(const rt_sort *s, const rt_sort_machine *machine) {
   sort_lines l = {.sort = s, .machine = machine, .code = code_of(s->dtype, s->descending)};
   size_t n = (size_t)s->size;
@@ -38,7 +47,7 @@ static sort_lines lines_of(const rt_sort *s, const rt_sort_machine *machine) {
   if (n > machine->most_in_line && l.group * n > GROUP_KEYS) l.group = n < GROUP_KEYS ? GROUP_KEYS / n : 1;
   l.capacity = SORT_CAPACITY(l.first);
   l.in_registers = s->positions && l.first <= (l.wide ? machine->most_first_u64 : machine->most_first_u32);
-  l.in_registers &= FIRST_OF * l.first <= n;
+  l.in_registers &= FIRST_OF * l.first <= n && !lines_are_faster(&l, n);
   l.selects = l.in_registers || (s->positions && l.capacity < n && n > machine->most_in_line);
   if (l.selects) l.group = l.in_registers && s->inner > 1 ? RT_SORT_LINES : 1;
   l.contiguous = s->inner == 1 && l.bytes >= sizeof(uint32_t);

@@ -49,7 +49,7 @@ static void decode(const sort_lines *l, void *bits, const void *keys) {
 void sort_values(const sort_lines *l, size_t first, size_t lines, void *keys, void *room) {
   const rt_sort_machine *m = l->machine;
   size_t n = (size_t)l->sort->size, line_bytes = n * (l->wide ? sizeof(uint64_t) : sizeof(uint32_t));
-  bool special[RT_SORT_LINES], together = n <= m->most_in_line && lines == RT_SORT_LINES;
+  bool special[RT_SORT_LINES], together = n <= m->most_in_line && lines >= RT_SORT_LEAST_LINES;
   if (l->in_place) keys = (uint8_t *)l->sort->out + first * line_bytes;
   for (size_t k = 0; k < lines; k++) {
     uint8_t *line = (uint8_t *)keys + k * line_bytes;
@@ -58,8 +58,8 @@ void sort_values(const sort_lines *l, size_t first, size_t lines, void *keys, vo
     if (l->wide) m->sort_u64((uint64_t *)(void *)line, n, room);
     else m->sort_u32((uint32_t *)(void *)line, n, room);
   }
-  if (together && l->wide) m->lines_u64(keys, n);
-  if (together && !l->wide) m->lines_u32(keys, n);
+  if (together && l->wide) m->lines_u64(keys, lines, n, n);
+  if (together && !l->wide) m->lines_u32(keys, lines, n, n);
   for (size_t k = 0; k < lines; k++) {
     uint8_t *line = (uint8_t *)keys + k * line_bytes;
     decode(l, l->contiguous ? (uint8_t *)l->sort->out + (first + k) * line_bytes : line, line);

@@ -71,19 +71,40 @@ static void check_narrow(size_t n) {
   }
 }
 
-static void check_lines(const rt_sort_machine *m, size_t n) {
+/* Entries of keys, their lower halves, and the bits in which keys differ: what the portable code has. */
+static void check_entries(const rt_sort_machine *m, size_t n) {
   uint64_t state = n;
-  size_t count = n * RT_SORT_LINES;
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < n; i++) narrow[i] = (uint32_t)(wide[i] = element(PATTERNS, i, n, &state));
+  assert_true(m->differing(wide, n, 5) == rt_sort_portable.differing(wide, n, 5));
+  for (unsigned moved = 0; moved < 64; moved += 21) {
+    memcpy(wide_want, wide, n * sizeof *wide);
+    rt_sort_portable.entries_u64(wide_want, n, moved);
+    m->entries_u64(wide, n, moved);
+    assert_memory_equal(wide, wide_want, n * sizeof *wide);
+  }
+  m->entries_u32(wide, narrow, n, 77);
+  rt_sort_portable.entries_u32(wide_want, narrow, n, 77);
+  assert_memory_equal(wide, wide_want, n * sizeof *wide);
+  m->indices(wide, wide, n);
+  for (size_t i = 0; i < n; i++) assert_int_equal(wide[i], 77 + i);
+}
+
+/* `lines` lines of n keys, of each of which `first` are wanted. */
+static void check_lines(const rt_sort_machine *m, size_t lines, size_t n, size_t first) {
+  uint64_t state = n;
+  size_t count = n * lines;
+  for (size_t i = 0; i < count + n; i++)
     narrow[i] = narrow_want[i] = (uint32_t)(wide[i] = wide_want[i] = element(PATTERNS, i, n, &state));
-  m->lines_u32(narrow, n);
-  m->lines_u64(wide, n);
+  m->lines_u32(narrow, lines, n, first);
+  m->lines_u64(wide, lines, n, first);
   for (size_t i = 0; i < count; i += n) {
     qsort(narrow_want + i, n, sizeof *narrow, by_u32);
     qsort(wide_want + i, n, sizeof *wide, by_u64);
+    assert_memory_equal(narrow + i, narrow_want + i, first * sizeof *narrow);
+    assert_memory_equal(wide + i, wide_want + i, first * sizeof *wide);
   }
-  assert_memory_equal(narrow, narrow_want, count * sizeof *narrow);
-  assert_memory_equal(wide, wide_want, count * sizeof *wide);
+  assert_memory_equal(narrow + count, narrow_want + count, n * sizeof *narrow);
+  assert_memory_equal(wide + count, wide_want + count, n * sizeof *wide);
 }
 
 /* The first keys of an array in two pieces: as a stable sort has them, but for the greatest key. */
@@ -116,11 +137,13 @@ static void check_first(const rt_sort_machine *m, size_t n, size_t first, int pa
 
 static void check_machine(const rt_sort_machine *m) {
   static const size_t around[] = {40, 256, 512, 896, 1024, 1792, 2048, 4096, MOST};
-  for (size_t n = 0; n < 40; n++) check_sorts(m, n, PATTERNS);
+  for (size_t n = 0; n < 40; n++) check_sorts(m, n, PATTERNS), check_entries(m, n);
   for (size_t k = 0; k < sizeof around / sizeof *around; k++)
     for (int pattern = 0; pattern <= PATTERNS; pattern++)
       for (size_t n = around[k] - 1; n <= around[k] + 1 && n <= MOST; n++) check_sorts(m, n, pattern);
-  for (size_t n = 1; n <= m->most_in_line; n += 1 + n / 8) check_lines(m, n);
+  for (size_t n = 1, lines = 1; n <= m->most_in_line; n += 1 + n / 8, lines = 1 + lines * 5 % RT_SORT_LINES)
+    for (size_t first = 1; first <= n; first += 1 + first / 2)
+      check_lines(m, first == 1 ? RT_SORT_LINES : lines, n, first), check_lines(m, lines, n, n);
   for (size_t first = 1; first <= m->most_first_u32; first++)
     for (int pattern = 0; pattern <= PATTERNS; pattern++) check_first(m, 37 * first % 400, first, pattern);
 }

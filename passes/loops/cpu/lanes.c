@@ -34,22 +34,27 @@ static bool varies(loop_nest *n, const loop_axis *a) {
 }
 
 /* Work for the values below the roots; where there are reductions, for their terms, which are most of the
- * work. Rarely needed values may take several vectors, and do not count as operations. */
+ * work. Rarely needed values may take several vectors, and do not count as operations. lanes: the
+ * axis of the lanes, of a store without reductions: what is the same in all of them takes no vector, but for
+ * what is stored. Rows of f32 that are added at indices of i64 had half as many lanes; NULL: all count. */
 typedef struct usual_work {
   int widest_bytes, operations; /* on floats */
 } usual_work;
-static usual_work work_of(loop_nest *n, const ir_ref *roots, uint32_t root_count) {
+static usual_work work_of(loop_nest *n, const ir_ref *roots, uint32_t root_count, const loop_axis *lanes) {
   ir_graph *g = n->g;
   ir_ref *live = NULL;
   size_t count = 0, cap = 0, size = g->count;
   usual_work work = {.widest_bytes = 1};
+  ir_ref stored = ir_src(g, n->store, loop_is_update(g, n->store) ? 3 : 2);
   bool reached = ir_reachable(g, roots, root_count, &live, &count, &cap) == IR_OK;
   bool *usual = reached ? affine_always_needed(g, roots, root_count, live, count) : NULL;
   for (size_t i = 0; i < count && usual; i++) {
     const ir_node *node = ir_get(g, live[i]);
     if (!usual[live[i]]) continue;
     int bytes = ir_dtypes[node->dtype].bytes;
-    if (bytes > work.widest_bytes) work.widest_bytes = bytes;
+    if (bytes > work.widest_bytes &&
+        (!lanes || live[i] == stored || affine_depends(g, live[i], lanes->range)))
+      work.widest_bytes = bytes;
     work.operations += ir_is_float((ir_dtype)node->dtype) && node->nsrc > 0 && node->op != IR_OP_LOAD;
   }
   ir_free(g->mem, live, cap * sizeof *live);
@@ -119,7 +124,7 @@ static void choose_streams(loop_nest *n, ir_ref reduce, bool tiled) {
   uint32_t innermost = n->order[n->axis_count - 1];
   loop_axis *rows = &n->axes[innermost];
   if (!tiled && affine_stride(g, ir_src(g, load, 1), rows->range, &row) && may_vectorize(n, innermost) &&
-      work_of(n, r->src, 1).operations < MIN_AHEAD) {
+      work_of(n, r->src, 1, NULL).operations < MIN_AHEAD) {
     int together =
         rows_together(n, row * ir_dtypes[ir_dtype_of(g, load)].bytes, share_terms(n, r->src[0], range, rows));
     while (together > 1 && ir_bounds_of(g, rows->extent).lo < MIN_STEPS * together) together /= 2;
@@ -310,7 +315,10 @@ static void share_indices(loop_nest *n, loop_axis *vector) {
   if (!ordered || loop_is_ordered(n, (uint32_t)(vector - n->axes)) || vector->unroll > 1 ||
       !ir_is_const(n->g, vector->extent, &size))
     return;
-  while (vector->unroll < TOGETHER && size % (2 * vector->unroll * vector->lanes) == 0) vector->unroll *= 2;
+  /* steps past the last group of a row, for which there are other loops, are few in long rows */
+  while (vector->unroll < TOGETHER && (size % (2 * (int64_t)vector->unroll * vector->lanes) == 0 ||
+                                       size / (2 * (int64_t)vector->unroll * vector->lanes) >= BLOCKS))
+    vector->unroll *= 2;
   int64_t step = (int64_t)vector->unroll * vector->lanes, block = (size / BLOCKS + step - 1) / step * step;
   if (block > step) vector->block = block;
 }
@@ -320,7 +328,7 @@ static void share_indices(loop_nest *n, loop_axis *vector) {
  * vectors in place of 16 (Zen 4). */
 static void limit_columns(loop_nest *n, loop_axis *vector, const ir_ref *reduces, uint32_t count,
                           int operations) {
-  int above = work_of(n, &n->store, 1).operations - operations;
+  int above = work_of(n, &n->store, 1, NULL).operations - operations;
   double terms = 1;
   int64_t most = n->target->registers / REGISTERS_OF_CHAIN;
   for (uint32_t k = 0; k < count; k++) {
@@ -384,11 +392,15 @@ void loop_choose_vectors(loop_nest *n) {
     triangle = true; /* fully unrolled already; the lanes of one block share its terms */
     if (ir_is_const(n->g, ir_src(n->g, r->src[1], 0), &size) && size < most) most = size;
   }
-  usual_work work = work_of(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
+  usual_work work = reduce_count ? work_of(n, terms, reduce_count, NULL) : work_of(n, &n->store, 1, last);
   int lanes = n->target->vector_bytes / work.widest_bytes;
   loop_axis *interleaved = reduce_count ? NULL : loop_alternating(n, last, lanes);
-  if (interleaved) last = interleaved;
-  if (interleaved) most = ir_bounds_of(n->g, last->extent).hi;
+  if (interleaved) {
+    last = interleaved;
+    most = ir_bounds_of(n->g, last->extent).hi;
+    work = work_of(n, &n->store, 1, last);
+    lanes = n->target->vector_bytes / work.widest_bytes;
+  }
   while (triangle && 2 * (int64_t)lanes <= most) lanes *= 2; /* whole blocks (prefix.c) */
   int64_t most_lanes = varies(n, last) ? most / MIN_VECTORS : most;
   if (lanes > most_lanes && most_lanes < most && !reduce_count)

@@ -72,3 +72,21 @@ graph @tall(%x: f32[100000,13,5]) {
 >>>
 $ viewfold explain --no-run tall.vf | grep -m1 'threads share' | cut -d';' -f1
   threads share a loop of 32
+
+== axes of the results that follow one another in memory are one axis of sums in two steps
+<<< rows_of_nine.vf
+graph @rows_of_nine(%x: f32[128,384,9]) {
+  %y = sum %x axes=[0]
+  return %y
+}
+>>>
+$ viewfold dump --print-after=split --target x86-64-v4 rows_of_nine.vf
+\# after split
+graph @rows_of_nine(%x: f32[128,384,9]) {
+  %0 = reshape %x shape=[4,32,3456] : f32[4,32,3456]
+  %1 = sum %0 axes=[1] : f32[4,3456]
+  %2 = sum %1 axes=[0] : f32[3456]
+  %y = reshape %2 shape=[384,9] : f32[384,9]
+  return %y
+}
+$ viewfold check rows_of_nine.vf > out

@@ -82,6 +82,22 @@ $ viewfold dump --stage=loops --target 'vector_bytes=16 registers=32' pairs.vf |
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' five.vf | grep '#'
 \# kernel 0 nest 0: split a1 8; vector a1.1
 
+== elements picked from rows of a few are read in whole vectors along the rows, and stored alternately
+<<< picked.vf
+graph @picked(%x: f32[1000,3]) {
+  %s = stride %x steps=[1,2]
+  %r = stored %s
+  return %r
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' picked.vf | grep -e '^#' -e load -e store
+\# kernel 0 nest 0: split a0 16; split a1 2; reorder a0.0 a1.0 a1.1 a0.1; unroll a1.1; vector a0.1
+          %3 = load p1[(%1+%2+(ridx11*3))] : f32
+          store p0[(%0+ridx10+(ridx11*2))] = %3
+        %5 = load p1[(%4+(ridx15*3)+2952)] : f32
+        store p0[(ridx14+(ridx15*2)+1968)] = %5
+$ viewfold check picked.vf > out
+
 == what is computed of sums of few terms is unrolled as a chain without sums
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' beside.vf | grep '#'
 \# kernel 0 nest 0: split a0 1024; split a0 64; split a0 16; unroll a0.2; vector a0.3; thread a0.0

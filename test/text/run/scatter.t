@@ -80,9 +80,28 @@ graph @rows(%x: f32[20,64], %i: i64[100], %u: f32[100,64]) {
 >>>
 $ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16' rows.vf | grep -A2 'unroll {'
         for ridx7 in 0..4 unroll {
-          %10 = (ridx7*4) : index
-          for ridx8 in 0..4 vector {
+          %10 = (ridx7*8) : index
+          for ridx8 in 0..8 vector {
 $ viewfold check rows.vf > out
+
+== what is left of rows past whole vectors is in the same loop over updates, which goes over memory once
+<<< odd.vf
+graph @odd(%x: f32[20,89], %i: i64[400], %u: f32[400,89]) {
+  %y = scatter_add %x, %i, %u
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16' odd.vf | sed -n '/kernel 1/,$p' | grep -E 'for|update'
+  for ridx3 in 0..400 {
+    for ridx2 in 0..5 thread {
+      for ridx4 in 0..2 {
+        for ridx6 in 0..8 vector {
+          update p0[(%11+%12+ridx6+%4)] add %13 if %7 over ridx3
+      for ridx7 in 0..max(((ridx2*-1)+1), 0) {
+        for ridx10 in 0..8 vector {
+          update p0[(ridx10+%4+80)] add %14 if %7 over ridx3
+        update p0[%9] add %10 if %7 over ridx3
+$ viewfold check odd.vf > out
 
 == indices out of range: an error, clipped, left out
 <<< modes.vf
