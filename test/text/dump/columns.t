@@ -99,6 +99,16 @@ split a0 1024
 split a0 800
 split a0 1024
 
+== eight to 32 rows that lie pages apart are followed all at once, in narrow steps and without prefetches
+$ for k in 7 8 21 33; do printf 'graph @s(%%x: f32[%d,100000]) {\n  %%y = sum %%x axes=[0]\n  return %%y\n}\n' $k >s.vf
+> viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' s.vf | sed -nE 's/.*nest 0: ([^uv]*);.*/\1/p; s/.*(ahead [0-9]*) .*/\1/p' | uniq; done
+split a0 1024; split a0 16
+ahead 800000
+split a0 512; split a0 64; split a0 16
+split a0 256; split a0 16
+split a0 1024; split a0 16
+ahead 800000
+
 == of a few rows by columns that no cache holds all rows are done by columns in long pieces, vectors of which stay in registers for all rows; the terms are added in the same order; those read backwards are not prefetched; of integers they are multiplied by elements in memory; words of two bf16 are done in tiles
 <<< rows.vf
 graph @rows(%a: f32[16,600], %b: f32[600,1000]) {
