@@ -99,6 +99,21 @@ split a0 1024
 split a0 800
 split a0 1024
 
+== blocks of columns are even, the last vector overlapping, so that what is left of a row is not read in a pass of its own; of these vectors, too, the first two lines of a row are prefetched
+$ for n in 1047 2105; do printf 'graph @m(%%x: f32[1,4096], %%w: f32[4096,%d]) {\n  %%y = matmul %%x, %%w\n  return %%y\n}\n' $n >m.vf
+> viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' m.vf | grep -o -e 'split a0 [0-9]*' -e 'in 0.*unroll'
+> viewfold dump --stage=asm --target 'triple=x86_64-unknown-linux-gnu features=+avx512f vector_bytes=64 registers=32 l2=1048576' m.vf | grep -c prefetcht0; done
+split a0 528
+split a0 16
+in 0..33 unroll
+in 0..33 unroll
+32
+split a0 528
+split a0 16
+in 0..33 unroll
+in 0..33 unroll
+32
+
 == eight to 32 rows that lie pages apart are followed all at once, in narrow steps and without prefetches
 $ for k in 7 8 21 33; do printf 'graph @s(%%x: f32[%d,100000]) {\n  %%y = sum %%x axes=[0]\n  return %%y\n}\n' $k >s.vf
 > viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' s.vf | sed -nE 's/.*nest 0: ([^uv]*);.*/\1/p; s/.*(ahead [0-9]*) .*/\1/p' | uniq; done
