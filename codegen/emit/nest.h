@@ -109,6 +109,9 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index);
 
 /* How much an index grows with each iteration of a loop. False where that is not a constant. */
 bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride);
+/* The same where the index grows up to a constant and no further, as that of vectors of which the last one
+ * overlaps the one before. */
+bool cg_clamped_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride);
 /* What a comparison of indices is for the current values of unrolled loops, lane[loop], and all values of
  * the others: 1 true, 0 false, -1 not decided by their bounds. */
 int cg_decided(cg_nest *nest, const int64_t *lane, ir_ref compare);

@@ -54,7 +54,8 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
  * stride of a deeper sum is not known, and its access has no vectors. */
 enum { MAX_TODO = 32 }; /* terms */
 
-bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride) {
+/* clamped: of min(a, constant) it is the stride of a. */
+static bool stride_along(const cg_nest *nest, ir_ref index, uint32_t loop, bool clamped, int64_t *stride) {
   const ir_graph *g = &nest->graph;
   ir_ref todo[MAX_TODO] = {index};
   uint32_t count = 1;
@@ -68,6 +69,10 @@ bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride
       todo[count++] = n->src[0], todo[count++] = n->src[1];
       continue;
     }
+    if (clamped && n->op == IR_OP_MIN && ir_is_const(g, n->src[1], NULL)) {
+      todo[count++] = n->src[0];
+      continue;
+    }
     if (n->op == IR_OP_MUL) {
       if (ir_is_const(g, n->src[0], &factor)) range = n->src[1];
       else if (ir_is_const(g, n->src[1], &factor)) range = n->src[0];
@@ -76,6 +81,14 @@ bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride
     *stride += factor;
   }
   return true;
+}
+
+bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride) {
+  return stride_along(nest, index, loop, false, stride);
+}
+
+bool cg_clamped_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride) {
+  return stride_along(nest, index, loop, true, stride);
 }
 
 /* The bounds of an index for the current values of unrolled loops. */

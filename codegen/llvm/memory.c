@@ -309,7 +309,7 @@ static bool is_fetched(const cg_emitter *e, ir_ref load, uint32_t width, int byt
   const uint64_t *lanes = cg_lanes(e->nest, load);
   for (int64_t l = -1, step; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
     const cg_loop *loop = &e->nest->loops[l];
-    if (loop->binding != IR_UNROLL || !cg_stride(e->nest, ir_src(e->g, load, 1), (uint32_t)l, &step))
+    if (loop->binding != IR_UNROLL || !cg_clamped_stride(e->nest, ir_src(e->g, load, 1), (uint32_t)l, &step))
       continue;
     int64_t at = e->order.lane[l] * step * bytes, line = IR_CACHE_LINE_BYTES;
     if (at > 0 && at / line == (at - step * bytes) / line) return true;

@@ -52,6 +52,13 @@ void loop_widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce);
  * 24 in place of 37, 3 x 5000 x 5000 8.1 in place of 9.3. */
 bool loop_stream_rows(loop_nest *n, loop_axis *vector, loop_axis *row, ir_ref reduce);
 
+/* The same of so few terms that all rows of columns are read together, each a page or more from the next: a
+ * vector of columns at a time, whose lines further on are prefetched, as there are too many rows for hardware
+ * prefetchers to follow. Says whether it does. On Zen 4, one thread, 7 x 40 x 148702 f32 takes 1.8 ms in
+ * place of 4.8, 12 x 100 x 50000 1.5 in place of 3.7, 3 x 300 x 25000 2.1 in place of 2.9, 13 x 24 x
+ * 110464 1.9 in place of 2.4, 24 x 60 x 100000 3.4 in place of 7.2. */
+bool loop_follow_rows(loop_nest *n, loop_axis *vector, const loop_axis *row, ir_ref reduce);
+
 /* product_tile.c: chooses the register tile of a contraction whose lanes run along `vector`, and the order of
  * the loops around it; false where no axis reuses a load. */
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);

@@ -519,18 +519,20 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   else if (strides) columns = tile_columns(n, vector, row, reduce, loads, count, sums);
   int panel = window ? 0 : panel_vectors(n, vector, loads, count, whole.columns);
   vector->unroll = columns = panel ? panel : fitting(n, vector, columns);
+  bool follows = row && !panel && strides && is_box(n) && loop_follow_rows(n, vector, row, reduce);
+  if (follows) columns = vector->unroll;
   if (window) set_rows(n, &whole, window, LOOP_WINDOW_ROWS, 1);
   if (window) loop_mask_short(n, vector, ir_src(n->g, reduce, 0), ir_dtypes[ir_dtype_of(n->g, reduce)].bytes);
   if (row) {
     row->overlaps = repeatable && has_strides(n, row, loads, count);
     set_rows(n, &whole, row, rows_in_sets(n, row, loads, count, most_rows(&whole, columns)), columns);
   }
-  if (row && !panel && strides && is_box(n) && loop_stream_rows(n, vector, row, reduce)) {
+  if (row && !panel && !follows && strides && is_box(n) && loop_stream_rows(n, vector, row, reduce)) {
     move_columns_out(n, (uint32_t)(vector - n->axes), row, reduce, loads, count);
     return n->store;
   }
   bool once = row && ir_bounds_of(n->g, row->extent).hi <= row->unroll,
-       fetches = row && (once || !fits_l1(&whole, columns));
+       fetches = row && !follows && (once || !fits_l1(&whole, columns));
   ir_ref ahead = fetches ? fetch_columns(n, vector, reduce, loads, count) : n->store;
   if (row && !(once && n->axis_count == 2))
     ahead = loop_prefetch_epilogue(n, vector, row, reduce, ahead, loads, count);

@@ -99,6 +99,31 @@ split a0 1024
 split a0 800
 split a0 1024
 
+== blocks of columns are even, the last vector overlapping, so that what is left of a row is not read in a pass of its own; of these vectors, too, the first two lines of a row are prefetched
+$ for n in 1047 2105; do printf 'graph @m(%%x: f32[1,4096], %%w: f32[4096,%d]) {\n  %%y = matmul %%x, %%w\n  return %%y\n}\n' $n >m.vf
+> viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' m.vf | grep -o -e 'split a0 [0-9]*' -e 'in 0.*unroll'
+> viewfold dump --stage=asm --target 'triple=x86_64-unknown-linux-gnu features=+avx512f vector_bytes=64 registers=32 l2=1048576' m.vf | grep -c prefetcht0; done
+split a0 528
+split a0 16
+in 0..33 unroll
+in 0..33 unroll
+32
+split a0 528
+split a0 16
+in 0..33 unroll
+in 0..33 unroll
+32
+
+== eight to 32 rows that lie pages apart are followed all at once, in narrow steps and without prefetches
+$ for k in 7 8 21 33; do printf 'graph @s(%%x: f32[%d,100000]) {\n  %%y = sum %%x axes=[0]\n  return %%y\n}\n' $k >s.vf
+> viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' s.vf | sed -nE 's/.*nest 0: ([^uv]*);.*/\1/p; s/.*(ahead [0-9]*) .*/\1/p' | uniq; done
+split a0 1024; split a0 16
+ahead 800000
+split a0 512; split a0 64; split a0 16
+split a0 256; split a0 16
+split a0 1024; split a0 16
+ahead 800000
+
 == of a few rows by columns that no cache holds all rows are done by columns in long pieces, vectors of which stay in registers for all rows; the terms are added in the same order; those read backwards are not prefetched; of integers they are multiplied by elements in memory; words of two bf16 are done in tiles
 <<< rows.vf
 graph @rows(%a: f32[16,600], %b: f32[600,1000]) {
@@ -144,6 +169,26 @@ $ sed 's/f32/bf16/; s/f32/bf16/' rows.vf > pairs.vf && sed 's/rows.vf/pairs.vf/;
 $ VIEWFOLD_PRECISION=relaxed sh pairs.sh 131072 loops | grep -o 'split a0.*split a1 64\|fma2' | sort -u
 fma2
 split a0 4; split a1 64
+
+== of so few terms that all of them are read together, pages apart, few rows are done by a vector of columns at a time, whose lines further on are prefetched: not of many products, nor of many terms from caches or whole pages apart; the terms are added in the same order
+<<< follow.sh
+printf 'graph @m(%%a: f32[%s], %%b: f32[%s]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $1 $2 >m.vf
+>>>
+$ for n in 7,40/40,20001 13,24/24,20001 64,30/30,20001 65,30/30,20001 12,300/300,20001 6,300/300,8001 6,300/300,20001 7,33/33,20480; do sh follow.sh $(echo $n | tr / ' ')
+> viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576 l3=33554432' m.vf | sed -nE 's/.*nest 0: (.*); reorder.*/\1/p; s/.*p1.*(ahead [0-9]*) .*/\1/p' | uniq | paste -sd' '; done
+split a0 7; split a1 16 ahead 256
+split a0 11; split a1 16 ahead 256
+split a0 11; split a1 1024; split a1 16 ahead 256
+split a0 5; split a1 1024; split a1 64; split a1 16
+split a2 32; split a2 16 split a0 12; split a1 32; split a1 16 ahead 256
+split a0 6; split a1 64; split a1 16 ahead 32004
+split a0 6; split a1 16 ahead 256
+split a0 7; split a1 48; split a1 16 ahead 102400
+$ sh follow.sh 7,40 40,20001
+$ for i in 0 1; do printf 'graph @n() {\n  %%i = iota axis=0 shape=[%d] dtype=f32\n  %%s = sin %%i\n  %%x = reshape %%s shape=[%s]\n  return %%x\n}\n' $(echo 280 7,40 800040 40,20001 | cut -d' ' -f$((2*i+1))-$((2*i+2))) >n.vf
+> viewfold run n.vf --out x=n$i.npy >/dev/null; done
+$ for l2 in 65536 1073741824; do viewfold run --target "l2=$l2" --in a=n0.npy --in b=n1.npy --out y=y$l2.npy m.vf >ran; done
+$ cmp y65536.npy y1073741824.npy
 
 == threads share pieces of the columns of such rows, which are done whole
 $ for n in 257 1001; do printf 'graph @m(%%a: f32[9,8000], %%b: f32[8000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf

@@ -82,7 +82,7 @@ graph @heads(%x: f32[8,256,12,64]) {
   %z = add %y, 1.0
   return %z
 }
-graph @blocks(%a: f32[8,14], %b: f32[14,60001]) {
+graph @blocks(%a: f32[72,14], %b: f32[14,60001]) {
   %y = matmul %a, %b
   return %y
 }
