@@ -338,12 +338,6 @@ bool loop_has_order(ir_graph *g, ir_ref value, ir_ref index);
 ir_ref loop_extremum_order(ir_graph *g, ir_op op, const loop_extremum *best);
 ir_ref loop_ordered_index(ir_graph *g, ir_ref order);
 
-/* float_key.c: loop_key is a float as an unsigned integer, in the order of max (op MAX) or min (op MIN): -0
- * before +0, NaN the best. The key of an f16 or bf16 is that of its f32. loop_key_value is the float of dtype
- * t that a key stands for; of NaNs, any. */
-ir_ref loop_key(ir_graph *g, ir_op op, ir_ref x);
-ir_ref loop_key_value(ir_graph *g, ir_op op, ir_ref key, ir_dtype t);
-
 /* An UPDATE is not split into sub-domains, and keeps the axes that folding gave it: its sub-domains would run
  * one after the other, or in different threads. */
 static inline bool loop_is_update(const ir_graph *g, ir_ref effect) {

@@ -17,6 +17,7 @@
 
 #include "passes/index/index.h"
 #include "passes/patterns/contraction.h"
+#include "passes/patterns/float_key.h"
 #include "passes/patterns/identity.h"
 
 #include <string.h>
@@ -439,10 +440,10 @@ bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other) {
 static ir_ref reduce_by_keys(reduction *r, const ir_ref *ranges, uint32_t count) {
   ir_graph *g = r->n->g;
   ir_dtype t = r->dtype;
-  if (!(r->body = loop_key(g, r->op, r->body))) return 0;
+  if (!(r->body = pass_float_key(g, r->op, r->body))) return 0;
   r->dtype = ir_dtype_of(g, r->body);
   r->identity = pass_identity(g, r->op, r->dtype);
-  return loop_key_value(g, r->op, reduce_over(r, ranges, count), t);
+  return pass_key_value(g, r->op, reduce_over(r, ranges, count), t);
 }
 
 /* Is the term a product of two different factors, neither a constant? Squares, and products with a constant,

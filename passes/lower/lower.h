@@ -61,6 +61,10 @@ ir_ref pass_lower_scatter(ir_graph *g, ir_ref node, ir_ref x, ir_ref at, ir_ref 
  * iteration; 0 on failure. */
 ir_ref pass_lower_scan(ir_graph *g, ir_ref scan);
 
+/* reduce_before_repeating.c: a maximum or minimum over several axes whose operand views repeat: over one axis
+ * before they do, stored, then over the others. The node itself where this gains little; 0 on failure. */
+ir_ref lower_reduce_before_repeating(ir_graph *g, ir_ref one);
+
 /* split_reduction.c: place[i]: the place of axis i of x in memory order, 0 for the outermost, as far as
  * permutations tell. */
 void lower_places(const ir_graph *g, ir_ref x, uint32_t *place);

@@ -11,6 +11,8 @@
  *
  *   runs      where the terms of a result lie in many places: those that follow one another, then the others
  *
+ *   overlaps  where views repeat what a maximum or minimum combines (reduce_before_repeating.c)
+ *
  * Where an axis does not divide, it is padded with the identity of the operation.
  *
  * The error of a sum in two steps is derived in passes/loops/reduce.c. */
@@ -401,6 +403,8 @@ static ir_ref split(ir_graph *g, const pass_chunk_sizes *wanted, ir_ref one) {
   for (uint32_t i = 1; i < n->nsrc; i++) is_reduced[ir_get(g, n->src[i])->arg] = true;
   if (ir_rank(g, x) + 2 > IR_MAX_RANK || !read_sizes(g, x, is_reduced, &s) || pass_is_product(g, x))
     return one;
+  ir_ref before = wanted->in_sequence ? lower_reduce_before_repeating(g, one) : one;
+  if (before != one) return before;
   bool window = is_window(&s) && !lower_is_contraction(g, one) && is_read_once(g, x, MAX_DEPTH);
   if (wanted->in_sequence && !is_index_reduction && (window || is_scattered(&s)) && !is_tiled(g, one)) {
     uint32_t first = window ? axes_outside_runs(g, x, is_reduced, &s) : s.run_axes;

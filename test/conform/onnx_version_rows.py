@@ -225,6 +225,14 @@ def indexing():
         points, new, y = np.stack([RNG.integers(0, 3, 7), RNG.integers(0, 4, 7)], -1), draw(7), whole.copy()
         function.at(y, tuple(points.T), new)
         yield Row("ScatterND", (opset,), [whole, points, new], [y], reduction=name)
+        whole, at = draw(2, 100), RNG.integers(-100, 100, (2, 37))  # so many that extrema are sorted by index
+        new, y = draw(*at.shape), whole.copy()
+        function.at(y, (np.arange(2)[:, None], at), new)
+        yield Row("ScatterElements", (opset,), [whole, at, new], [y], axis=1, reduction=name)
+        whole, rows_of, new = draw(100, 3), RNG.integers(-9, 9, (40, 1)), draw(40, 3)
+        new[7, 1], new[8, 1], y = np.nan, np.inf, whole.copy()
+        function.at(y, rows_of[:, 0], new)
+        yield Row("ScatterND", (opset,), [whole, rows_of, new], [y], reduction=name, peer=False)
     yield Row("ScatterND", (16,), [zeros, ints(0, 0).reshape(2, 1), data], [np.stack([data.sum(0), zeros[0]])], reduction="add")
 
 

@@ -127,13 +127,89 @@ static bool read_reduction(onnx_node *n, scattering *out) {
                      WIRE_TEXT(onnx_text(n, "reduction")));
 }
 
-/* Along the axis, where indices and updates have the same shape. Products and extrema are taken over all
- * updates, those of other elements replaced by what changes nothing: work in proportion to both numbers.
- * Indices out of range are skipped there. */
+/* x, moved by `step` along the axis towards greater indices, or smaller ones where it is negative; `fill`
+ * where nothing comes from. Of `count` elements. */
+static ir_ref moved(onnx_node *n, ir_ref x, int axis, int64_t count, int64_t step, ir_ref fill) {
+  ir_ref bounds[2 * IR_MAX_RANK], pads[2 * IR_MAX_RANK], dims[IR_MAX_RANK];
+  int rank = onnx_dims(n, x, dims);
+  for (int i = 0; i < 2 * rank; i++) {
+    pads[i] = ir_index(n->g, 0);
+    bounds[i] = i % 2 ? dims[i / 2] : pads[i];
+  }
+  bounds[2 * axis] = ir_index(n->g, step < 0 ? -step : 0);
+  bounds[2 * axis + 1] = ir_index(n->g, step < 0 ? count : count - step);
+  pads[2 * axis + (step < 0)] = ir_index(n->g, step < 0 ? -step : step);
+  return op_pad(n->g, op_shrink(n->g, x, bounds, (size_t)rank), pads, (size_t)rank, fill, IR_PAD_CONSTANT);
+}
+
+/* Is `at` one line along the axis, repeated? *line: that, of one axis; otherwise `at`. */
+static bool is_line(onnx_node *n, ir_ref at, int axis, ir_ref *line) {
+  ir_ref below = ir_op_of(n->g, at) == IR_OP_EXPAND ? ir_src(n->g, at, 0) : at, dims[IR_MAX_RANK];
+  int rank = onnx_dims(n, below, dims);
+  bool is = rank == onnx_rank(n, at) && dims[axis] == ir_dim(n->g, at, (uint32_t)axis);
+  for (int i = 0; i < rank; i++) is = is && (i == axis || dims[i] == ir_index(n->g, 1));
+  *line = is ? flat(n, below) : at;
+  return is;
+}
+
+/* The elements of x at the indices, each of which a whole slice of x has, or each line its own. */
+static ir_ref taken(onnx_node *n, ir_ref x, ir_ref at, int axis, bool slices) {
+  return slices ? op_gather(n->g, x, at, axis, IR_GATHER_CLIP)
+                : op_take_along_axis(n->g, x, at, axis, IR_GATHER_CLIP);
+}
+
+/* Extrema of the `count` updates along the axis, of which those of one element are neighbours once they are
+ * sorted by index. After k steps an update is the extremum of itself and up to 2^k - 1 of the same index
+ * before it, and after all of them the last one of each index is that of all. Work in proportion to the
+ * logarithm of the count; extrema are exact, so that the order changes nothing. Indices out of range are
+ * skipped. */
+static ir_ref scattered_extrema(onnx_node *n, const scattering *s, ir_ref x, ir_ref at, ir_ref updates,
+                                int axis, int64_t count) {
+  ir_graph *g = n->g;
+  ir_ref size = ir_dim(g, x, (uint32_t)axis), zero = onnx_number(n, ir_dtype_of(g, updates), 0),
+         none = ir_int(g, IR_I64, -1);
+  bool slices = is_line(n, at, axis, &at);
+  int own = slices ? 0 : axis; /* the axis of the indices */
+  at = nonnegative(n, at, size);
+  ir_ref order = op_sort(g, IR_OP_ARGSORT, at, own, false), all = taken(n, updates, order, axis, slices);
+  at = taken(n, at, order, own, slices);
+  for (int64_t step = 1; step < count && all && at; step *= 2) {
+    ir_ref same = op_binary(g, IR_OP_EQ, at, moved(n, at, own, count, step, none)),
+           joined = op_binary(g, s->join, all, moved(n, all, axis, count, step, zero));
+    if (slices) same = onnx_along(n, same, axis, onnx_rank(n, x));
+    all = op_where(g, same, joined, all);
+  }
+  ir_ref last = op_binary(g, IR_OP_NE, at, moved(n, at, own, count, -1, none)),
+         place = op_where(g, last, at, onnx_size_tensor(n, size, IR_I64)); /* out of range: skipped */
+  all = op_binary(g, s->join, taken(n, x, at, axis, slices), all);
+  return slices ? op_scatter(g, IR_OP_SCATTER, x, place, all, axis, IR_GATHER_FILL, 0)
+                : op_scatter_along_axis(g, IR_OP_SCATTER, x, place, all, axis, IR_GATHER_FILL);
+}
+
+/* Is it less work to sort the updates than to compare each with the index of each element? */
+static bool pays_to_sort(onnx_node *n, ir_ref x, ir_ref at, int axis, int64_t *count) {
+  enum {
+    SORTED = 32, /* comparisons with elements that sorting an update takes as long as, about */
+    STEP = 4     /* the same of combining it once */
+  };
+  int64_t elements, work = SORTED;
+  if (!ir_is_const(n->g, ir_dim(n->g, at, (uint32_t)axis), count) ||
+      !ir_is_const(n->g, ir_dim(n->g, x, (uint32_t)axis), &elements) || *count < 2)
+    return false;
+  for (int64_t step = 1; step < *count; step *= 2) work += STEP;
+  return elements > work;
+}
+
+/* Along the axis, where indices and updates have the same shape. Products, and extrema of few elements, are
+ * taken over all updates, those of other elements replaced by what changes nothing: work in proportion to
+ * both numbers. Indices out of range are skipped there. */
 static ir_ref scattered(onnx_node *n, const scattering *s, ir_ref x, ir_ref at, ir_ref updates, int axis) {
   ir_ref dims[IR_MAX_RANK];
   if (!x || !at || !updates) return 0;
   if (s->op) return op_scatter_along_axis(n->g, s->op, x, at, updates, axis, IR_GATHER_CHECK);
+  int64_t count;
+  if (s->reduce != IR_OP_PROD && pays_to_sort(n, x, at, axis, &count))
+    return scattered_extrema(n, s, x, at, updates, axis, count);
   int rank = onnx_dims(n, x, dims), behind = axis + 1;
   if (rank == IR_MAX_RANK) return (ir_ref)onnx_lacks(n, "%d axes; takes at most %d", rank, IR_MAX_RANK - 1);
   for (int i = 0; i < rank; i++) dims[i] = i == axis ? dims[i] : ir_index(n->g, 1);

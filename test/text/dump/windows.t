@@ -124,6 +124,31 @@ split a1 4; split a2 16; reorder a0 a1.0 a2.0 a1.1 a2.1; unroll a1.1; vector a2.
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' small_pool.vf | grep -c 'vector {$'
 2
 
+== maxima of overlapping windows go over one axis, then over the other, by integers in the order of the floats, of which each is made once
+<<< overlapping.vf
+graph @overlapping(%x: f32[1,3,7,6]) {
+  %y = max_pool %x kernel=[5,5] stride=[1,1] padding=[2,2]
+  %z = max_pool %y kernel=[5,3] stride=[1,1] padding=[2,1]
+  return %z
+}
+>>>
+$ viewfold dump --print-after=split overlapping.vf | grep -c ' = max .* axes=\[[0-9]\]'
+4
+$ viewfold dump --print-after=split overlapping.vf | grep -c ' sub .*, 8388607 '
+1
+$ viewfold dump --print-after=split overlapping.vf | sed -n 's/.* = stored .* : //p'
+u32[1,3,7,6]
+u32[1,1,3,7,6]
+u32[1,3,7,6]
+u32[1,1,3,7,6]
+$ viewfold dump --print-after=split small_pool.vf | grep -c ' = max '
+1
+$ printf '%s\n' 'graph @edges(%x: f32[3,3]) {' '  %y = max_pool %x kernel=[3,3] stride=[1,1] padding=[1,1]' '  return %y' '}' > edges.vf
+$ viewfold run edges.vf --in 'x=[[-1,-inf,-inf],[-inf,-inf,-0.0],[-2,-inf,0.0]]'
+y: f32[3,3] = [[-1.0, -0.0, -0.0], [-1.0, 0.0, 0.0], [-2.0, 0.0, 0.0]]
+$ viewfold run edges.vf --in 'x=[[-inf,-inf,-inf],[-inf,-inf,-0.0],[-inf,-inf,-inf]]'
+y: f32[3,3] = [[-inf, -0.0, -0.0], [-inf, -0.0, -0.0], [-inf, -0.0, -0.0]]
+
 == seven results of a window with a stride are the lanes, not its five terms
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' seven.vf | grep -o 'split a2 .*;' | tail -1
 split a2 4; reorder a0.0 a0.1 a1.0 a2.0 a1.1 a2.1; unroll a1.1; vector a2.1;
