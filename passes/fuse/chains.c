@@ -31,11 +31,11 @@ static ir_ref below_views(const fuse_values *v, ir_ref r) {
   return r;
 }
 
-bool fuse_may_split(const fuse_values *v, ir_ref r, double elements) {
+bool fuse_may_split(const fuse_values *v, ir_ref r, double lost) {
   double own = pass_elements(v->g, r);
   bool far = own * ir_dtypes[ir_dtype_of(v->g, r)].bytes > FUSE_FAR_BYTES;
-  return !v->kept[r] && v->product[r] != FUSE_SEPARATE && ir_rank(v->g, r) &&
-         elements * CHAINED > FUSE_KERNEL_COST && !(far && (v->looped[r] || v->product[r]));
+  return !v->kept[r] && v->product[r] != FUSE_SEPARATE && ir_rank(v->g, r) && lost > FUSE_KERNEL_COST &&
+         !(far && (v->looped[r] || v->product[r]));
 }
 
 /* An elementary function holds its coefficients, and several values of each of the chains that are
@@ -56,7 +56,8 @@ void fuse_separate_chains(fuse_values *v, bool separate) {
     for (uint32_t k = 0; k < ir_operand_count(n) && elementwise; k++) {
       ir_ref below = n->src[k];
       ir_ref base = separate && elementary ? below_views(v, below) : 0;
-      if (base && v->chained[base] & FUSE_ELEMENTARY && fuse_may_split(v, base, pass_elements(g, r)))
+      if (base && v->chained[base] & FUSE_ELEMENTARY &&
+          fuse_may_split(v, base, CHAINED * pass_elements(g, r)))
         v->product[base] = FUSE_SEPARATE, v->chained[base] = 0;
       v->chained[r] |= v->chained[below];
       bool indices = ir_op_of(g, below) == IR_OP_IOTA || v->kept[below] == FUSE_OF_INDICES;

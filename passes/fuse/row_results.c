@@ -44,7 +44,8 @@ static void store(fuse_values *v, uint8_t *holds, ir_ref r, ir_ref user) {
   ir_ref below = r;
   while (v->kept[below] == FUSE_WIDENED && ir_op_of(v->g, below) == IR_OP_CAST)
     below = ir_src(v->g, below, 0);
-  if (!pass_is_elementwise(ir_get(v->g, below)) || !fuse_may_split(v, below, pass_elements(v->g, user)))
+  if (!pass_is_elementwise(ir_get(v->g, below)) ||
+      !fuse_may_split(v, below, FUSE_ROW_COST * pass_elements(v->g, user)))
     return;
   v->product[below] = FUSE_SEPARATE, v->chained[below] = 0;
   holds[below] &= RESULT, holds[r] &= RESULT;

@@ -48,11 +48,31 @@ static bool need_own_loops(ir_graph *g, ir_ref a, ir_ref b) {
   return along != pass_contraction_in_sequence(&other) || (along && is_far(&one) && is_far(&other));
 }
 
+/* What reads a value: elementwise operations at its points, and others. */
+enum { AT_POINTS = 1, ELSEWHERE = 2, BY_BOTH = AT_POINTS | ELSEWHERE };
+
+/* Sets v->recomputed: what reads each value. */
+static void find_readers(fuse_values *v) {
+  for (size_t i = 0; i < v->count; i++) {
+    const ir_node *n = ir_get(v->g, v->live[i]);
+    uint8_t reads = pass_is_elementwise(n) ? AT_POINTS : ELSEWHERE;
+    for (uint32_t k = 0; k < ir_operand_count(n); k++) v->recomputed[n->src[k]] |= reads;
+  }
+}
+
+/* Does scheduling store the product, perhaps with its epilogue, as its readers are several kernels: as the
+ * scores of a softmax? Then they hold none. */
+static bool is_stored_product(const fuse_values *v, ir_ref r) {
+  bool whole = ir_ops[ir_op_of(v->g, r)].cls == IR_CLASS_REDUCE || v->epilogue[r] & PASS_EPILOGUE;
+  return whole && v->recomputed[r] == BY_BOTH;
+}
+
 /* A kernel has tiles for one product. Where an elementwise operation combines several, as a gate and what it
  * lets through, all but the last are stored; not where both are made of one, as x sigmoid(x). So is one of
  * few terms before an elementary function: that takes most of the time, and its registers are the tile's.
  * Sums without tiles are separated where they need loops of their own. */
 void fuse_separate_products(fuse_values *v) {
+  find_readers(v);
   for (size_t i = 0; i < v->count; i++) {
     ir_ref r = v->live[i], last = 0; /* its operand below views that holds a product */
     const ir_node *n = ir_get(v->g, r);
@@ -66,7 +86,7 @@ void fuse_separate_products(fuse_values *v) {
     bool view = ir_ops[n->op].cls == IR_CLASS_VIEW;
     for (uint32_t k = 0; k < ir_operand_count(n) && (view || pass_is_elementwise(n)); k++) {
       ir_ref below = n->src[k];
-      if (!v->sum[below]) continue;
+      if (!v->sum[below] || is_stored_product(v, below)) continue;
       while (ir_ops[ir_op_of(v->g, below)].cls == IR_CLASS_VIEW) below = ir_src(v->g, below, 0);
       if (v->product[below] == FUSE_SEPARATE) continue;
       bool tiled = last && v->product[last] && v->product[below];

@@ -7,10 +7,7 @@
 
 enum {
   /* views on the way to what is moved [18 in the workloads]: those past them are not looked at */
-  MAX_WALKED = 64,
-  /* what an elementary function loses for each element of rows of two to seven: a half to seven eighths of
-   * the lanes */
-  ROW_COST = 48
+  MAX_WALKED = 64
 };
 
 static double size_of(const fuse_values *v, ir_ref r, uint32_t axis) {
@@ -80,7 +77,7 @@ void fuse_separate_short_rows(fuse_values *v) {
       for (uint32_t j = 0; j < n->nsrc && elementwise; j++)
         beside |= j != k && v->chained[n->src[j]] & FUSE_ELEMENTARY;
       if (view || shortest_run(v, top, &below) >= PASS_HALF_VECTOR ||
-          pass_elements(g, top) * ROW_COST < FUSE_KERNEL_COST)
+          pass_elements(g, top) * FUSE_ROW_COST < FUSE_KERNEL_COST)
         continue;
       bool inside = pass_is_elementwise(ir_get(g, below)) && v->chained[below];
       if (beside) v->product[top] = FUSE_SEPARATE;

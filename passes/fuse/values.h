@@ -9,6 +9,9 @@
 
 /* Operations that a kernel more must save: a launch of 0.2 us. */
 enum { FUSE_KERNEL_COST = 1 << 14 };
+/* What an elementary function loses for each element of rows of two to seven: a half to seven eighths of the
+ * lanes. */
+enum { FUSE_ROW_COST = 48 };
 /* Bytes of values that stay in an L2 cache of 1 MiB. */
 enum { FUSE_FAR_BYTES = 1 << 20 };
 
@@ -31,7 +34,7 @@ typedef struct fuse_values {
   uint16_t *cost, *masks;
   uint8_t *looped;     /* reductions that evaluate it inside their loops; at most 2 are counted */
   ir_ref *place;       /* as in pass_sharing */
-  uint8_t *recomputed; /* needed at several places */
+  uint8_t *recomputed; /* needed at several places; before the choice: what reads it (separate_products.c) */
   uint8_t *epilogue;   /* as pass_epilogues leaves it */
   uint8_t *kept;       /* why it is not stored here; 0: it may be */
   uint8_t *product;    /* FUSE_PRODUCT, FUSE_SHORT: one is fused into it; FUSE_SEPARATE: it is stored for the
@@ -59,8 +62,8 @@ void fuse_separate_products(fuse_values *v);
 /* chains.c: sets `chained`, and marks what is stored between elementary functions where they are to be
  * separate. */
 void fuse_separate_chains(fuse_values *v, bool separate);
-/* May r be stored below an elementary function of so many elements? */
-bool fuse_may_split(const fuse_values *v, ir_ref r, double elements);
+/* May r be stored below an elementary function that loses so many operations otherwise? */
+bool fuse_may_split(const fuse_values *v, ir_ref r, double lost);
 /* row_results.c: marks what is stored so that elementary functions beside broadcasts of short rows have
  * lanes. Needs `chained` and `looped` of fuse_separate_chains; `holds` is a byte of each value, 0. */
 void fuse_separate_row_results(fuse_values *v, uint8_t *holds);

@@ -15,6 +15,7 @@
  * is no image, and says nothing of layouts. */
 #include "layout.h"
 
+#include "passes/passes.h"
 #include "passes/patterns/contraction.h"
 #include "passes/patterns/epilogue.h"
 #include "passes/strategy.h"
@@ -163,6 +164,18 @@ static void tie(layout_groups *s, ir_ref result, ir_ref image) {
   mark(s, s->image[result], AS_IT_IS);
 }
 
+/* Does the sum, with several weights, make so few channels of the image that lanes along them fill no half of
+ * a vector, and those along lines of positions do? 3 channels of 64 x 56 x 56, with windows of 3 x 3, take
+ * 0.24 ms in place of 0.57, 4 of 24 x 112 x 112 0.18 in place of 0.26 (Zen 4); 8 and more, or of short lines,
+ * 0.9 to 1.18 times as long. */
+static bool has_lanes_along_lines(ir_graph *g, ir_ref sum, ir_ref factor, ir_ref weight, ir_ref image) {
+  int64_t made = 1;
+  for (uint8_t a = 0; a < ir_rank(g, factor); a++)
+    if (!ir_reduces_axis(g, ir_get(g, sum), a) && varies_along(g, weight, a) && !varies_along(g, factor, a))
+      made = pass_times(made, size_of(g, weight, a));
+  return made < PASS_HALF_VECTOR && size_of(g, image, ir_rank(g, image) - 1) >= 2 * PASS_HALF_VECTOR;
+}
+
 /* What a sum of products reads. Its result shows the channels of the image that they are kept of. Windows of
  * which no element is used with several weights are read in the order of their results. */
 static void read_by_products(layout_groups *s, ir_ref sum) {
@@ -175,7 +188,7 @@ static void read_by_products(layout_groups *s, ir_ref sum) {
     if (!image) continue;
     bool last = s->marks[pass_below_views(g, factor[k])] & CHANNELS_LAST; /* it reads lines as they are */
     if (channel != NO_CHANNEL && ir_reduces_axis(g, ir_get(g, sum), channel))
-      mark(s, image, last ? 0 : CONVOLVED);
+      mark(s, image, last || has_lanes_along_lines(g, sum, factor[k], other, image) ? 0 : CONVOLVED);
     else if (channel == NO_CHANNEL || !varies_along(g, other, channel)) mark(s, image, AS_IT_IS);
     else s->image[sum] = image, s->channel[sum] = axis_kept(g, sum, channel);
   }

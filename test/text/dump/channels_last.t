@@ -116,6 +116,12 @@ graph @few(%x: f32[1,3,6,6], %v: f32[8,3,1,1], %u: f32[32,8,1,1]) {
   %y = conv %r, %u
   return %y
 }
+graph @narrow(%x: f32[1,3,8,16], %v: f32[16,3,1,1], %u: f32[7,16,1,1]) {
+  %c = conv %x, %v
+  %r = relu %c
+  %y = conv %r, %u
+  return %y
+}
 graph @heads(%q: f32[2,16,24,8], %k: f32[2,16,24,8], %v: f32[2,16,24,8]) {
   %t = permute %k order=[0,1,3,2]
   %s = matmul %q, %t
@@ -149,8 +155,8 @@ $ sh layout.sh normed
 f32[2,40,16]
 f32[2,19,24]
 
-== but not where channels and positions become one axis, in parameters, of few channels, or where no convolution sums
-$ for g in flattened both given windows_of_given shuffled few heads; do sh layout.sh $g; done
+== but not where channels and positions become one axis, in parameters, of few channels, or where no convolution sums or makes half a vector of channels
+$ for g in flattened both given windows_of_given shuffled few narrow heads; do sh layout.sh $g; done
 
 == windows of each channel are read where they are, with masks
 $ viewfold dump --stage=kernels --graph depthwise images.vf | grep -c 'fuses .* pad .* stride .* fma sum relu stored'

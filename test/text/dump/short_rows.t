@@ -123,3 +123,14 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' norm.vf | 
 kernel @norm_0(p0: f32[14336], p1: f32[14336]) {
       local l0: f32[128] over (%0+ridx12)
       local l1: f32[896] over (%0+ridx12)
+
+== also of few rows, as the function loses half of its lanes otherwise
+<<< few.vf
+graph @few(%x: f32[6,64,8], %w: f32[8], %b: f32[8]) {
+  %n = layer_norm %x, %w, %b axis=-1
+  %y = erf %n
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' few.vf | grep nest.5
+\# kernel 0 nest 5: split a0 64; split a0 16; unroll a0.1; vector a0.2

@@ -333,6 +333,27 @@ graph @g(%a: f32[64,256], %b: f32[256,64], %c: f32[64,256], %d: f32[256,64], %e:
   %m = mul %p, %e
 >>>
 $ printf '  %%s = sum %%m axes=[1]\n' > sum; printf '  %%y = add %%m, %%q\n' > add; printf '  return %%s, %%y\n}\n' > end
-$ for order in 'sum add' 'add sum'; do cat head $order end | viewfold dump --stage=kernels --target 'vector_bytes=64 registers=32' - | grep -c 'fuses .* mul stored$'; done
+$ for order in 'sum add' 'add sum'; do cat head $order end | viewfold dump --stage=kernels --target 'vector_bytes=64 registers=32' - | grep -Ec 'fuses .* mul( stored)?$'; done
 1
 1
+
+== what is computed of a product in memory is not stored before functions of it: scores of a softmax, a product that is gathered
+<<< scores.vf
+graph @scores(%q: f64[512,1], %k: f64[1,512], %v: f64[512,8]) {
+  %s = matmul %q, %k
+  %w = softmax %s axis=1
+  %y = matmul %w, %v
+  return %s, %y
+}
+graph @gathered(%x: f32[4096,7], %w: f32[7,96], %at: i32[64]) {
+  %p = matmul %x, %w
+  %m = min %p, 1.0
+  %y = sigmoid %m
+  %z = gather %p, %at axis=0 mode=clip
+  return %y, %z
+}
+>>>
+$ for g in scores gathered; do viewfold dump --stage=kernels --graph $g --target 'vector_bytes=64 registers=32' scores.vf | grep -E ' (exp|sigmoid)( |$)'; done
+  fuses   max reshape expand sub exp stored sum reshape expand div stored
+          %y = sigmoid %m (line 10)
+  fuses   min sigmoid
