@@ -123,3 +123,17 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' norm.vf | 
 kernel @norm_0(p0: f32[14336], p1: f32[14336]) {
       local l0: f32[128] over (%0+ridx12)
       local l1: f32[896] over (%0+ridx12)
+
+== matrices of few columns are transposed in registers, in tiles of a power of two, of which two overlap
+<<< few_columns.vf
+graph @few_columns(%x: f32[100,34,13]) {
+  %p = permute %x order=[0,2,1]
+  %r = stored %p
+  return %r
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' few_columns.vf | grep -e '^#' -e 'min('
+\# kernel 0 nest 0: split a0 16; split a1 8; split a2 16; reorder a0.0 a0.1 a1.0 a2.0 a1.1 a2.1; unroll a1.1; vector a2.1; thread a0.0
+    for ridx10 in 0..min(((ridx9*-16)+100), 16) {
+        %2 = (min((ridx11*8), 5)) : index
+$ viewfold check few_columns.vf > out
