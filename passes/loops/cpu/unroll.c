@@ -81,6 +81,15 @@ static bool block_short_rows(loop_nest *n, loop_axis *vector, loop_axis *a, int 
   return true;
 }
 
+/* Rows of a tile, of an axis of so few. Tiles whose rows are a power of two are transposed in registers, and
+ * two of them may overlap; rows of others are made element by element, but for so few that they are picked
+ * from whole vectors. 3466 matrices of 34 x 13 f32 take half as long in tiles of eight rows (Zen 4). */
+static int tile_rows(const loop_axis *a, int64_t most) {
+  int rows = 1;
+  while (2 * rows <= most) rows *= 2;
+  return a->overlaps && most > IR_MAX_PICKED_STEP ? rows : (int)most;
+}
+
 /* Lanes that gather along one axis what is contiguous along another (a transpose): with that other axis
  * unrolled, whole vectors are loaded and transposed in registers. */
 static bool choose_tile(loop_nest *n, loop_axis *vector, bool streams) {
@@ -98,7 +107,7 @@ static bool choose_tile(loop_nest *n, loop_axis *vector, bool streams) {
         continue;
       int64_t most = ir_bounds_of(n->g, a->extent).hi;
       if (most >= unroll) a->unroll = unroll;
-      else if (ir_is_const(n->g, a->extent, &most)) a->unroll = (int)most;
+      else if (ir_is_const(n->g, a->extent, &most)) a->unroll = tile_rows(a, most);
       bool blocks = block_short_rows(n, vector, a, unroll);
       int block = block_of(n, a, unroll, ir_dtypes[ir_dtype_of(n->g, loads[i])].bytes, streams);
       if (!blocks && most >= block && block > unroll) a->block = block;

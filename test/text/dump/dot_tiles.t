@@ -32,7 +32,7 @@ $ sh nests.sh few_rows 32 16
 kernel 0 nest 0: reorder a1 a0; thread a1
 == the small operand is copied so that its terms are contiguous
 $ sh nests.sh few_columns 64 32
-kernel 0 nest 0: split a0 5; split a1 16; reorder a0.0 a1.0 a0.1 a1.1; unroll a0.1; vector a1.1
+kernel 0 nest 0: split a0 4; split a1 16; reorder a0.0 a1.0 a0.1 a1.1; unroll a0.1; vector a1.1
 kernel 1 nest 0: split a0 2; split a1 6; split a1 3; reorder a1.0 a1.1 a0.0 a0.1 a1.2; unroll a0.1 a1.2; thread a1.0
 kernel 2 nest 0: split a0 16; split a0 4; split a1 4; reorder a0.0 a1.0 a0.1 a0.2 a1.1; unroll a0.2; vector a1.1
 == a large operand is not transposed for a few columns, which fill a vector with zeros behind them

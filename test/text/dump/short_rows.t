@@ -134,3 +134,17 @@ graph @few(%x: f32[6,64,8], %w: f32[8], %b: f32[8]) {
 >>>
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' few.vf | grep nest.5
 \# kernel 0 nest 5: split a0 64; split a0 16; unroll a0.1; vector a0.2
+
+== matrices of few columns are transposed in registers, in tiles of a power of two, of which two overlap
+<<< few_columns.vf
+graph @few_columns(%x: f32[100,34,13]) {
+  %p = permute %x order=[0,2,1]
+  %r = stored %p
+  return %r
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' few_columns.vf | grep -e '^#' -e 'min('
+\# kernel 0 nest 0: split a0 16; split a1 8; split a2 16; reorder a0.0 a0.1 a1.0 a2.0 a1.1 a2.1; unroll a1.1; vector a2.1; thread a0.0
+    for ridx10 in 0..min(((ridx9*-16)+100), 16) {
+        %2 = (min((ridx11*8), 5)) : index
+$ viewfold check few_columns.vf > out
