@@ -114,7 +114,7 @@ load p1[[..]] : f32
 $ viewfold dump --stage=loops --graph long --target 'l1=32768 l2=524288 registers=16' rows_by.vf | grep -o 'split.*'
 split a0 3; unroll a0.1; thread a0.0
 $ viewfold dump --stage=loops --graph vector --target 'l1=32768 l2=524288 registers=32' rows_by.vf | grep -o 'nest.*'
-nest 0: thread a0
+nest 0: split a0 2; thread a0.0
 
 == no non-temporal prefetch where rows are so short that the sums themselves are stored non-temporally
 <<< short.vf
