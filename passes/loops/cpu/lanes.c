@@ -92,16 +92,18 @@ static bool share_terms(loop_nest *n, ir_ref term, ir_ref range, const loop_axis
  * Short rows are best read one after the other, since a stream has to begin anew with each row that does not
  * follow the one before in memory: sums of 20000 rows of 1500 f32 take 3.6 ms, in pairs 6.9, maxima of 3816
  * rows of 2656 0.9 and 2.1 (Zen 4, one thread); from 64 KiB on pairs are as fast, and were faster on others,
- * as choose_streams says. But a vector that all rows are multiplied with is loaded once for several. Where
- * the L1 cache has no room for it beside what streams through, four rows take 4.8 ms in place of 5.1 of pairs
- * and 6.6 of single ones (6000 x 6000), 5.9 in place of 7.0 and 8.0 (4096 x 9216). Of 16 KB single rows take
- * 5.1 ms, four 5.5. */
+ * as choose_streams says. But a vector that all rows are multiplied with is loaded once for several. From
+ * half of the L1 cache on, which has little room for it beside what streams through, six rows take 2.8 ms in
+ * place of 3.2 of single ones and 3.0 of four (3500 x 4000), 2.3, 3.1 and 2.4 (2500 x 6000), 0.055, 0.086 and
+ * 0.058 (200 x 5000); of 3000 elements single ones take 2.4 ms, six 2.6. */
 static int rows_together(const loop_nest *n, int64_t row_bytes, bool shared) {
   enum {
-    LONG_ROW = 64 << 10,   /* from which on pairs are read, as measured above */
-    REGISTERS_OF_A_ROW = 8 /* four vectors of sums, and what they are computed from */
+    LONG_ROW = 64 << 10,    /* from which on pairs are read, as measured above */
+    REGISTERS_OF_THREE = 16 /* rows, whose sums take twelve: with six of them AVX2 takes as long or less */
   };
-  if (shared) return row_bytes > n->target->l1_bytes / 4 * 3 ? n->target->registers / REGISTERS_OF_A_ROW : 1;
+  if (shared && row_bytes > n->target->l1_bytes / 16 * 7)
+    return n->target->registers / REGISTERS_OF_THREE * 3;
+  if (shared) return 1;
   return row_bytes >= LONG_ROW ? 2 : 1;
 }
 

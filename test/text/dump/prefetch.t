@@ -96,23 +96,25 @@ $ viewfold dump --stage=loops --graph sum --target 'l2=524288 read_ahead=1' rows
 nest 0: thread a0
 load p1[[..]] ahead 512 : f32
 
-== rows times a vector that has no room in the L1 cache beside them are read four at a time, so that it is loaded once for all
+== rows times a vector that has no room in the L1 cache beside them are read six at a time, or three where registers are 16, so that it is loaded once for all
 <<< rows_by.vf
-graph @long(%a: f32[64,8192], %x: f32[8192]) {
+graph @long(%a: f32[60,8192], %x: f32[8192]) {
   %y = matmul %a, %x
   return %y
 }
-graph @vector(%a: f32[64,4096], %x: f32[4096]) {
+graph @vector(%a: f32[64,3584], %x: f32[3584]) {
   %y = matmul %a, %x
   return %y
 }
 >>>
 $ viewfold dump --stage=loops --graph long --target 'l1=32768 l2=524288 registers=32' rows_by.vf | grep -o -e 'split.*' -e 'load.*'
-split a0 4; unroll a0.1; thread a0.0
+split a0 6; unroll a0.1; thread a0.0
 load p2[[..]] : f32
 load p1[[..]] : f32
+$ viewfold dump --stage=loops --graph long --target 'l1=32768 l2=524288 registers=16' rows_by.vf | grep -o 'split.*'
+split a0 3; unroll a0.1; thread a0.0
 $ viewfold dump --stage=loops --graph vector --target 'l1=32768 l2=524288 registers=32' rows_by.vf | grep -o 'nest.*'
-nest 0: thread a0
+nest 0: split a0 2; thread a0.0
 
 == no non-temporal prefetch where rows are so short that the sums themselves are stored non-temporally
 <<< short.vf
