@@ -62,6 +62,8 @@ static void order_results(pass_state *s) { s->root = pass_order_results(s->g, s-
 
 static void integer_sums(pass_state *s) { s->root = pass_integer_sums(s->g, s->root); }
 
+static void table_bytes(pass_state *s) { s->root = pass_table_bytes(s->g, s->root); }
+
 static void store_constants(pass_state *s) {
   s->root = pass_store_constants(s->g, s->root, s->options->target);
 }
@@ -181,6 +183,8 @@ const pass_info pass_table[] = {
      "products in the order in which their results are read", NULL},
     {"integers", "lower", integer_sums, GRAPH, PASS_BOTH, "primitive operations",
      "sums of products of dequantized bytes in integers", NULL},
+    {"tables", "lower", table_bytes, GRAPH, PASS_CPU, "primitive operations",
+     "functions of one byte in tables, where computing them costs more", NULL},
     {"constants", "pack", store_constants, GRAPH, PASS_BOTH, "primitive operations",
      "what depends on constants alone is stored, where others read it", NULL},
     {"values", "pack", store_recomputed, GRAPH, PASS_BOTH, "primitive operations",

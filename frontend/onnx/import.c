@@ -232,28 +232,43 @@ static void explain(onnx_node *n) {
   m->explained = true;
 }
 
+/* Records a node, and what waits for its results and nothing else then; `late` NULL: it has to have its
+ * inputs.
+ */
+static bool record_one(onnx_import *m, onnx_frame *frame, const wire_list *nodes, size_t i, onnx_late *late) {
+  onnx_node_proto proto = {0};
+  onnx_node n = {.m = m, .g = m->g, .frame = frame, .proto = &proto, .number = i};
+  bool waits = false;
+  if (!wire_read(&m->arena, &onnx_node_message, m->whole, ((wire_bytes *)nodes->items)[i], &proto))
+    return false;
+  if (++m->nodes > m->most_nodes)
+    return onnx_fail(m, IR_ERR_UNSUPPORTED,
+                     "functions become more than %zu nodes, the most for a file of its size", m->most_nodes);
+  if (late && !onnx_waits(m, late, &frame->scope, &proto, i, &waits)) return false;
+  bool good = waits || record(&n);
+  if (good && !m->error->status) {
+    if (late && !waits) onnx_wake(late, &proto);
+    return true;
+  }
+  if (!m->error->status) onnx_fail(m, IR_ERR_INTERNAL, "recording failed without a reason");
+  if (!m->explained) explain(&n);
+  return false;
+}
+
 bool onnx_record_nodes(onnx_import *m, onnx_frame *frame, const wire_list *nodes) {
   bool outermost = !frame->scope.parent && !frame->function;
+  onnx_late late = {.nodes = nodes->count};
+  size_t node;
   for (size_t i = 0; i < nodes->count; i++) {
     if (outermost && m->options && m->options->progress)
       m->options->progress(m->options->user, i, nodes->count);
     if (outermost && !ir_task_tell(m->g->task, "importing", (int64_t)i, (int64_t)nodes->count))
       return ir_cancelled(m->error), false;
-    onnx_node_proto proto = {0};
-    onnx_node n = {.m = m, .g = m->g, .frame = frame, .proto = &proto, .number = i};
-    if (!wire_read(&m->arena, &onnx_node_message, m->whole, ((wire_bytes *)nodes->items)[i], &proto))
-      return false;
-    if (++m->nodes > m->most_nodes)
-      return onnx_fail(m, IR_ERR_UNSUPPORTED,
-                       "functions become more than %zu nodes, the most for a file of its size",
-                       m->most_nodes);
-    bool good = record(&n);
-    if (good && !m->error->status) continue;
-    if (!m->error->status) onnx_fail(m, IR_ERR_INTERNAL, "recording failed without a reason");
-    if (!m->explained) explain(&n);
-    return false;
+    if (!record_one(m, frame, nodes, i, &late)) return false;
+    while (late.ready_count && onnx_next_late(&late, &node))
+      if (!record_one(m, frame, nodes, node, &late)) return false;
   }
-  return true;
+  return !onnx_next_late(&late, &node) || record_one(m, frame, nodes, node, NULL);
 }
 
 bool onnx_record_graph(onnx_import *m, onnx_frame *frame, const onnx_graph_proto *graph) {

@@ -149,6 +149,22 @@ typedef struct onnx_node {
   const onnx_attribute *attributes;
 } onnx_node;
 
+/* late_nodes.c: nodes that wait for inputs, among `nodes` of a graph; all else is zero at first. */
+typedef struct onnx_late {
+  size_t nodes;
+  onnx_scope names;        /* that are waited for */
+  size_t *missing, *ready; /* by node: inputs that are missing; nodes that miss none any more, ready_count */
+  size_t ready_count, waiting;
+} onnx_late;
+
+/* *waits: the node lacks inputs, and is noted. False after an error. */
+bool onnx_waits(onnx_import *m, onnx_late *late, const onnx_scope *scope, const onnx_node_proto *proto,
+                size_t node, bool *waits);
+/* The node is recorded: those that wait for its results alone are ready. */
+void onnx_wake(onnx_late *late, const onnx_node_proto *proto);
+/* The next node that is ready, or where there is none one that still waits: nothing computes its inputs. */
+bool onnx_next_late(onnx_late *late, size_t *node);
+
 /* scope.c */
 /* The entry of that name in the scope alone; NULL. */
 onnx_named *onnx_scope_find(const onnx_scope *scope, wire_bytes name);
@@ -165,7 +181,7 @@ const char *onnx_string(onnx_import *m, wire_bytes text);
 wire_bytes onnx_numbered(onnx_import *m, wire_bytes name, int number);
 
 /* import.c */
-/* Records nodes in order. */
+/* Records nodes in order, or behind those whose results they have. */
 bool onnx_record_nodes(onnx_import *m, onnx_frame *frame, const wire_list *nodes);
 /* Initialisers, then nodes of a graph; its inputs are declared in the scope already. */
 bool onnx_record_graph(onnx_import *m, onnx_frame *frame, const onnx_graph_proto *graph);

@@ -1259,7 +1259,7 @@ $ viewfold dump good.vf --stage=optimised
 
 == a pass that is none
 $ viewfold dump good.vf --print-after=fusion
-! viewfold dump: unknown pass 'fusion'; the passes are physicalize, sizes, scans, lower, channels, reductions, order, integers, constants, values, split, copies, invariants, pack, parts, schedule, regroup, in_place, alternatives, views, fold, index, elementary, canonical, crop, refine, domains, rows, peel, stream, prefetch, separate, stage, share, loops
+! viewfold dump: unknown pass 'fusion'; the passes are physicalize, sizes, scans, lower, channels, reductions, order, integers, tables, constants, values, split, copies, invariants, pack, parts, schedule, regroup, in_place, alternatives, views, fold, index, elementary, canonical, crop, refine, domains, rows, peel, stream, prefetch, separate, stage, share, loops
 ! Try 'viewfold dump --help'.
 ? 2
 

@@ -123,6 +123,26 @@ static void sizes_have_bounds(void **state) {
   vf_graph_destroy(g);
 }
 
+/* Nodes before those whose results they have, as converters leave them: y = -(2 |x| + |x|). */
+static void nodes_wait_for_their_inputs(void **state) {
+  (void)state;
+  static const float in[] = {1, -2, 3, -4};
+  float y[4];
+  graph.size = 0;
+  model_input(&graph, "x[4]");
+  model_node(&graph, 1, "Neg sum -> y", NULL, NULL);
+  model_node(&graph, 1, "Add twice,a -> sum", NULL, NULL);
+  model_node(&graph, 1, "Add a,a -> twice", NULL, NULL);
+  model_node(&graph, 1, "Abs x -> a", NULL, NULL);
+  model_output(&graph, "y[4]");
+  vf_graph *g = import(NULL);
+  vf_program *p = compiled(g);
+  run_floats(p, in, y, NULL);
+  for (int i = 0; i < 4; i++) assert_true(y[i] == -3 * fabsf(in[i]));
+  vf_program_destroy(p);
+  vf_graph_destroy(g);
+}
+
 /* A model that is right for some sizes alone: given shapes hold wherever the model names their sizes. */
 static void given_shapes_fix_sizes(void **state) {
   (void)state;
@@ -435,6 +455,13 @@ static void wrong_models_are_refused(void **state) {
   model_output(&graph, "y[2,3]");
   model_whole(&model, &graph, NULL);
   REFUSES(VF_ERR_INVALID, "Neg", "'nothing'", "computed by no node before it");
+  graph.size = 0; /* each waits for the other */
+  model_input(&graph, "x[2,3]");
+  model_node(&graph, 1, "Add x,a -> y", NULL, NULL);
+  model_node(&graph, 1, "Add x,y -> a", NULL, NULL);
+  model_output(&graph, "y[2,3]");
+  model_whole(&model, &graph, NULL);
+  REFUSES(VF_ERR_INVALID, "Add", "'a'", "computed by no node before it");
   graph.size = 0;
   model_input(&graph, "x[2,3]");
   model_node(&graph, 1, "Neg x -> x", NULL, NULL);
@@ -580,9 +607,9 @@ static void damaged_messages_are_refused(void **state) {
 }
 
 UNIT_TESTS_BETWEEN(set_up, tear_down, one_program_serves_all_lengths, sizes_have_bounds,
-                   given_shapes_fix_sizes, given_shapes_are_of_tensors, sizes_may_be_sums,
-                   a_shape_that_is_an_input_is_asked_for, loops_stay_loops, a_loop_may_end_early,
-                   a_condition_chooses_when_it_runs, functions_are_inlined, weights_may_be_in_another_file,
-                   text_says_where_weights_are, a_missing_operator_is_named, wrong_models_are_refused,
-                   functions_do_not_explode, files_that_are_cut_off_are_refused, allocations_may_fail,
-                   numbers_are_packed_or_not, damaged_messages_are_refused)
+                   nodes_wait_for_their_inputs, given_shapes_fix_sizes, given_shapes_are_of_tensors,
+                   sizes_may_be_sums, a_shape_that_is_an_input_is_asked_for, loops_stay_loops,
+                   a_loop_may_end_early, a_condition_chooses_when_it_runs, functions_are_inlined,
+                   weights_may_be_in_another_file, text_says_where_weights_are, a_missing_operator_is_named,
+                   wrong_models_are_refused, functions_do_not_explode, files_that_are_cut_off_are_refused,
+                   allocations_may_fail, numbers_are_packed_or_not, damaged_messages_are_refused)

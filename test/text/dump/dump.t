@@ -121,6 +121,7 @@ $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after reductions
 \# after order
 \# after integers
+\# after tables
 \# after constants
 \# after values
 \# after split

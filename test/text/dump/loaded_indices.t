@@ -32,3 +32,53 @@ graph @rows(%i: i64[32], %x: f32[14,47,24]) {
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' rows.vf | grep -c 'in 0..8 with'
 ? 1
 0
+
+== a dear function of one byte is a table of all bytes, made once, with the same bits; a cheap one is computed
+<<< bytes.vf
+graph @silu(%q: i8[20,256]) {
+  %f = cast %q dtype=f32
+  %h = mul %f, 0.03
+  %s = sigmoid %h
+  %t = mul %s, 255.0
+  %r = round %t
+  %u = cast %r dtype=u8
+  %v = cast %u dtype=f32
+  %w = mul %v, 0.004
+  %p = mul %h, %w
+  %d = div %p, 0.02
+  %e = round %d
+  %y = cast %e dtype=i8
+  return %y
+}
+
+graph @relu(%q: u8[20,256]) {
+  %f = cast %q dtype=f32
+  %h = sub %f, 100.0
+  %s = relu %h
+  %d = mul %s, 0.7
+  %y = cast %d dtype=u8
+  return %y
+}
+
+graph @two(%q: u8[20,256], %p: u8[20,256]) {
+  %f = cast %q dtype=f32
+  %g = cast %p dtype=f32
+  %h = mul %f, %g
+  %s = tanh %h
+  %t = sigmoid %s
+  %d = mul %t, 200.0
+  %y = cast %d dtype=u8
+  return %y
+}
+>>>
+$ viewfold dump --graph silu --print-after=tables bytes.vf | tail -6 | sed 's/%[0-9]*/%/g'
+  % = stored % : i8[256]
+  % = bitcast %q dtype=u8 : u8[20,256]
+  % = cast % dtype=i32 : i32[20,256]
+  %y = gather %, % axis=0 mode=clip : i8[20,256]
+  return %y
+}
+$ viewfold check --graph silu bytes.vf
+check y: 5120 elements, bit-equal
+$ viewfold dump --print-after=tables bytes.vf | grep -c gather
+1
