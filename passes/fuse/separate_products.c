@@ -48,8 +48,12 @@ static bool need_own_loops(ir_graph *g, ir_ref a, ir_ref b) {
   return along != pass_contraction_in_sequence(&other) || (along && is_far(&one) && is_far(&other));
 }
 
-/* What reads a value: elementwise operations at its points, and others. */
-enum { AT_POINTS = 1, ELSEWHERE = 2, BY_BOTH = AT_POINTS | ELSEWHERE };
+/* What reads a value. */
+enum {
+  AT_POINTS = 1, /* bit: elementwise operations */
+  ELSEWHERE = 2, /* bit: others */
+  BY_BOTH = AT_POINTS | ELSEWHERE
+};
 
 /* Sets v->recomputed: what reads each value. */
 static void find_readers(fuse_values *v) {

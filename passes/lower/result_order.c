@@ -7,7 +7,7 @@
  *   view(sum(a * b) + c)  =  sum(view(a) * view(b)) + view(c)
  *
  * The same goes for views that read a part of the result alone, of which the other elements need not be
- * computed.
+ * computed, whatever reads that part: the last row of scores, of which a softmax is taken.
  *
  * Then packing (passes/pack/pack.c) sees the order of the result, and chooses between lanes along its
  * innermost axis and a copy that transposes it. Each value on the way has to have one use; what is added up
@@ -31,7 +31,8 @@ typedef struct path {
   uint8_t through[MAX_PATH];
   uint32_t count;
   ir_ref sum;
-  bool cut; /* the view reads a part of the sum */
+  bool cut;      /* the view reads a part of the sum */
+  bool reorders; /* there is another view on the way */
 } path;
 
 /* Uses of each node of the new graph, at most MANY; nodes that are no copies of old ones have none. */
@@ -137,6 +138,7 @@ static bool find_path(ir_graph *g, ir_ref view, const use_counts *uses, path *p)
     if (axis < ir_rank(g, at) && is_reordering((ir_op)n->op)) axis = axis_below(g, at, axis);
     else if (axis >= ir_rank(g, at)) axis = IR_MAX_RANK; /* a part of an axis that is not the innermost one */
     p->cut |= is_cutting((ir_op)n->op);
+    p->reorders |= is_reordering((ir_op)n->op) && !is_cutting((ir_op)n->op);
     permutes |= n->op == IR_OP_PERMUTE;
     p->through[p->count] = (uint8_t)k;
     p->node[p->count++] = at;
@@ -295,8 +297,8 @@ static bool is_slower(ir_graph *g, const path *p, ir_ref reordered_sum) {
 }
 
 /* The first node of the path, with its views before the sum or, where these would join rows and columns or
- * there are none, with the sum stored in its own order. */
-static ir_ref reordered(ir_graph *g, const path *p) {
+ * there are none, with the sum stored in its own order. Adds the uses of what it is made of. */
+static ir_ref reordered(ir_graph *g, const path *p, use_counts *uses) {
   ir_cause before = ir_cause_enter(g, p->sum);
   ir_ref made = ir_cause_leave(g, before, p->sum, reordered_sum(g, p));
   if (made && is_slower(g, p, made)) return stored_below(g, p);
@@ -304,6 +306,7 @@ static ir_ref reordered(ir_graph *g, const path *p) {
     const ir_node *n = ir_get(g, p->node[i]);
     ir_ref src[3];
     if (!pass_is_elementwise(n)) continue;
+    if (!add_uses(g, uses, made, 1 | LEADS_TO_SUM)) return 0;
     for (uint32_t k = 0; k < n->nsrc; k++) {
       bool same = ir_rank(g, n->src[k]) == 0;
       src[k] = k == p->through[i] ? made : same ? n->src[k] : apply_all(g, p, i, n->src[k]);
@@ -327,11 +330,14 @@ static bool is_sum_or_made_of(const ir_graph *g, ir_ref r, const use_counts *use
 }
 
 /* The node, with its views before a product where they reorder its result. */
-static ir_ref order_result(ir_graph *g, ir_ref node, const use_counts *uses) {
+static ir_ref order_result(ir_graph *g, ir_ref node, use_counts *uses) {
   path p;
-  if (!is_reordering(ir_op_of(g, node)) || !is_stored_by_readers(uses, node) || !find_path(g, node, uses, &p))
+  ir_op op = ir_op_of(g, node);
+  bool ordered = is_stored_by_readers(uses, node);
+  if (!(ordered ? is_reordering(op) : is_cutting(op)) || !find_path(g, node, uses, &p) ||
+      (!ordered && p.reorders))
     return node;
-  ir_ref made = reordered(g, &p);
+  ir_ref made = reordered(g, &p, uses);
   return made || ir_gives_up(g->error->status) ? made : node;
 }
 
@@ -353,7 +359,9 @@ ir_ref pass_order_results(ir_graph *g, ir_ref results) {
     uint8_t leads = root && is_sum_or_made_of(g, root, &uses) ? LEADS_TO_SUM : 0;
     if (root && !add_uses(g, &uses, root, used[live[i]] | leads)) root = 0;
     ir_cause before = ir_cause_enter(g, live[i]);
+    ir_ref as_it_was = root;
     if (root) root = order_result(g, root, &uses);
+    if (root && root != as_it_was && !add_uses(g, &uses, root, used[live[i]] | LEADS_TO_SUM)) root = 0;
     map[live[i]] = ir_cause_leave(g, before, live[i], root);
   }
   if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory reordering the results of products");

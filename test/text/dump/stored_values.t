@@ -357,3 +357,25 @@ $ for g in scores gathered; do viewfold dump --stage=kernels --graph $g --target
   fuses   max reshape expand sub exp stored sum reshape expand div stored
           %y = sigmoid %m (line 10)
   fuses   min sigmoid
+
+== of a product of which a view reads a part, that part is computed, whatever reads it
+<<< part.vf
+graph @last(%h: f32[64,32], %w: f32[32,400]) {
+  %x = matmul %h, %w
+  %b = relu %x
+  %l = shrink %b bounds=[[60,64],[0,400]]
+  %y = softmax %l axis=1
+  return %y
+}
+graph @twice(%h: f32[64,32], %w: f32[32,400]) {
+  %x = matmul %h, %w
+  %s = stride %x steps=[3,1]
+  %l = shrink %s bounds=[[0,8],[0,400]]
+  %t = permute %l order=[1,0]
+  %m = max %l axes=[0]
+  return %t, %m
+}
+>>>
+$ for g in last twice; do viewfold dump --stage=kernels --graph $g --target 'vector_bytes=64 registers=32' part.vf | grep -B5 'fuses .* fma sum' | grep ^kernel; done
+kernel 0 -> %l f32[4,400]
+kernel 0 -> %l f32[8,400]
