@@ -101,15 +101,17 @@ void sort_positions(const sort_lines *l, size_t first, size_t lines, void *keys,
   const rt_sort_machine *m = l->machine;
   size_t n = (size_t)l->sort->size;
   uint64_t *entries = l->in_place ? (uint64_t *)l->sort->out + first * n : keys;
+  size_t sorted = l->first; /* entries of each line: all where lower halves may move others to the front */
   window of[RT_SORT_LINES];
   bool together = n <= m->most_in_line && lines >= RT_SORT_LEAST_LINES;
   for (size_t k = 0; k < lines; k++) {
     of[k] = make_entries(l, first + k, entries + k * n);
+    if (!of[k].all) sorted = n;
     if (together) continue;
     if (l->bytes < sizeof(uint32_t)) rt_sort_narrow(entries + k * n, n, room, l->bytes);
     else m->sort_halves(entries + k * n, n, room);
   }
-  if (together) m->lines_u64(entries, lines, n, l->first);
+  if (together) m->lines_u64(entries, lines, n, sorted);
   for (size_t k = 0; k < lines; k++) {
     order_lower_halves(l, first + k, of[k], entries + k * n, n, room);
     sort_put_indices(l, first + k, entries + k * n, l->first);

@@ -190,6 +190,37 @@ static void test_order_of_equals(void **state) {
   rt_pool_destroy(pool);
 }
 
+/* The first indices of short lines of 64 bits whose keys are equal in the upper half and out of order in the
+ * lower one. */
+static void test_first_of_lower_halves(void **state) {
+  (void)state;
+  enum { LINES = 16, N = 20, FIRST = 7 };
+  static int64_t x[LINES][N], out[LINES][N];
+  _Alignas(64) static uint8_t room[1 << 16];
+  ir_error error = {0};
+  rt_pool *pool = rt_pool_create(&ir_mem_libc, 1, &error);
+  const rt_sort_machine *machines[] = {&rt_sort_portable, rt_sort_avx512()};
+  for (int64_t i = 0; i < N; i++) /* each third one is above the others */
+    for (int k = 0; k < LINES; k++) x[k][i] = ((int64_t)(i % 3 == 0) << 40) + N - i;
+  rt_sort s = {.x = x,
+               .out = out,
+               .dtype = IR_I64,
+               .positions = true,
+               .outer = LINES,
+               .size = N,
+               .inner = 1,
+               .first = FIRST};
+  for (int m = 0; m < 2 && machines[m]; m++) {
+    assert_true(rt_sort_room(&s, machines[m]) <= sizeof room);
+    rt_sort_run(&s, machines[m], pool, room, sizeof room);
+    for (int k = 0; k < LINES; k++)
+      for (int64_t i = N - 1, found = 0; found < FIRST; i--) {
+        if (i % 3) assert_int_equal(out[k][found++], i);
+      }
+  }
+  rt_pool_destroy(pool);
+}
+
 /* A sort is one step without kernels; of topk no more than the first elements are wanted; where the target
  * has no sorting steps there are kernels. */
 static void test_plans(void **state) {
@@ -243,4 +274,5 @@ static void test_devices_have_no_steps(void **state) {
   assert_true(target.sorts);
 }
 
-UNIT_TESTS(test_sorts, test_order_of_equals, test_plans, test_devices_have_no_steps)
+UNIT_TESTS(test_sorts, test_order_of_equals, test_first_of_lower_halves, test_plans,
+           test_devices_have_no_steps)
