@@ -229,6 +229,8 @@ def indexing():
         new, y = draw(*at.shape), whole.copy()
         function.at(y, (np.arange(2)[:, None], at), new)
         yield Row("ScatterElements", (opset,), [whole, at, new], [y], axis=1, reduction=name)
+        at, new = np.concatenate([at, [[-101, 100]] * 2], 1), np.pad(new, [(0, 0), (0, 2)], constant_values=9 if name == "max" else -9)
+        yield Row("ScatterElements", (opset,), [whole, at, new], [y], axis=1, reduction=name, peer=False)  # out of range: skipped
         whole, rows_of, new = draw(100, 3), RNG.integers(-9, 9, (40, 1)), draw(40, 3)
         new[7, 1], new[8, 1], y = np.nan, np.inf, whole.copy()
         function.at(y, rows_of[:, 0], new)

@@ -167,10 +167,11 @@ static ir_ref scattered_extrema(onnx_node *n, const scattering *s, ir_ref x, ir_
                                 int axis, int64_t count) {
   ir_graph *g = n->g;
   ir_ref size = ir_dim(g, x, (uint32_t)axis), zero = onnx_number(n, ir_dtype_of(g, updates), 0),
-         none = ir_int(g, IR_I64, -1);
+         none = ir_int(g, IR_I64, -1), nowhere = onnx_size_tensor(n, size, IR_I64);
   bool slices = is_line(n, at, axis, &at);
   int own = slices ? 0 : axis; /* the axis of the indices */
   at = nonnegative(n, at, size);
+  at = op_where(g, onnx_with(n, IR_OP_LT, at, 0), nowhere, at); /* which would count from the end once more */
   ir_ref order = op_sort(g, IR_OP_ARGSORT, at, own, false), all = taken(n, updates, order, axis, slices);
   at = taken(n, at, order, own, slices);
   for (int64_t step = 1; step < count && all && at; step *= 2) {
@@ -180,7 +181,7 @@ static ir_ref scattered_extrema(onnx_node *n, const scattering *s, ir_ref x, ir_
     all = op_where(g, same, joined, all);
   }
   ir_ref last = op_binary(g, IR_OP_NE, at, moved(n, at, own, count, -1, none)),
-         place = op_where(g, last, at, onnx_size_tensor(n, size, IR_I64)); /* out of range: skipped */
+         place = op_where(g, last, at, nowhere); /* out of range: skipped */
   all = op_binary(g, s->join, taken(n, x, at, axis, slices), all);
   return slices ? op_scatter(g, IR_OP_SCATTER, x, place, all, axis, IR_GATHER_FILL, 0)
                 : op_scatter_along_axis(g, IR_OP_SCATTER, x, place, all, axis, IR_GATHER_FILL);
