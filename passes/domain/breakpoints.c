@@ -90,6 +90,23 @@ static bool break_at_comparison(ir_graph *g, const peel_domain *p, ir_ref node, 
   return true;
 }
 
+/* A minimum or maximum of two indices, such as one that is kept inside an axis, is one of them on each of two
+ * intervals. Only along the innermost axis, where lanes would load element by element. */
+static bool break_at_extremum(ir_graph *g, const peel_domain *p, ir_ref node, peel_breakpoints *out) {
+  const ir_node *n = ir_get(g, node);
+  ir_ref range = p->axes[p->level], first = n->src[0], second = n->src[1];
+  line l;
+  if (p->level + 1 != p->axis_count || !affine_depends(g, node, range) || !decided_here(g, p, node) ||
+      !read_line(g, pass_sub(g, first, second), range, &l) || l.c == 0)
+    return false;
+  bool first_first =
+      l.falls == (n->op == IR_OP_MAX); /* first >= second holds at the beginning where l falls */
+  *out = (peel_breakpoints){.node = node};
+  add_interval(out, ir_index(g, 0), first_first ? first : second);
+  add_interval(out, breakpoint_of(g, range, l), first_first ? second : first);
+  return true;
+}
+
 static bool read_quotient(ir_graph *g, const peel_domain *p, ir_ref node, peel_quotient *out) {
   line l;
   const ir_node *n = ir_get(g, node);
@@ -161,9 +178,15 @@ static bool is_comparison(const ir_graph *g, ir_ref node) {
   return canonical && ir_dtype_of(g, n->src[0]) == IR_INDEX;
 }
 
+bool peel_is_extremum(const ir_graph *g, ir_ref node) {
+  const ir_node *n = ir_get(g, node);
+  return (n->op == IR_OP_MIN || n->op == IR_OP_MAX) && n->nsrc == 2 && n->dtype == IR_INDEX;
+}
+
 static bool break_at_node(ir_graph *g, const peel_domain *p, ir_ref node, peel_breakpoints *out) {
   peel_quotient q;
   if (is_comparison(g, node)) return decided_here(g, p, node) && break_at_comparison(g, p, node, out);
+  if (peel_is_extremum(g, node)) return !p->boxes && break_at_extremum(g, p, node, out);
   return !p->boxes && ir_op_of(g, node) == IR_OP_FLOORDIV && ir_dtype_of(g, node) == IR_INDEX &&
          decided_here(g, p, node) && read_quotient(g, p, node, &q) && break_at_quotient(g, &q, out);
 }

@@ -32,14 +32,15 @@ typedef struct peel_breakpoints {
   ir_ref start[PEEL_INTERVALS], value[PEEL_INTERVALS]; /* value 0: not decided there */
 } peel_breakpoints;
 
-/* Breakpoints of a comparison, or of a quotient of few values, that the axis at the sub-domain's level
- * decides, or decides nearly everywhere. False: there is none. */
+/* Breakpoints of a comparison, a quotient of few values or an extremum of two indices that the axis at the
+ * sub-domain's level decides, or decides nearly everywhere. False: there is none. */
 bool peel_find_breakpoints(ir_graph *g, const peel_domain *p, peel_breakpoints *out);
 /* Breakpoints of the only comparison, where it depends on the axis and on terms of a reduction: it holds for
  * all terms, for none, or is left to be tested. */
 bool peel_find_end(ir_graph *g, const peel_domain *p, peel_breakpoints *out);
 /* Every index of the axis as an interval, if these are few and something undecided depends on the axis. */
 bool peel_find_points(ir_graph *g, const peel_domain *p, peel_breakpoints *out);
+bool peel_is_extremum(const ir_graph *g, ir_ref node); /* a minimum or maximum of two indices? */
 /* Does the start of an interval depend on another axis? */
 bool peel_is_slanted(ir_graph *g, const peel_breakpoints *breakpoints);
 

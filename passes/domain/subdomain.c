@@ -108,7 +108,7 @@ static bool domain_between(peeler *s, const peel_domain *whole, const peel_break
   if (breakpoints->node && breakpoints->value[i]) {
     ir_ref value = breakpoints->value[i], node = breakpoints->node;
     if (!replace_axis_in(g, out, node, value)) return false;
-    if (breakpoints->count > 1 &&
+    if (breakpoints->count > 1 && !peel_is_extremum(g, node) &&
         !ir_is_const(g, size, &fixed)) { /* where sizes are constant, bounds decide */
       bool boolean = ir_dtype_of(g, value) == IR_BOOL;
       ir_ref fact = !boolean               ? pass_compare(g, IR_OP_EQ, node, value)

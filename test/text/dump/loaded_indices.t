@@ -82,3 +82,20 @@ $ viewfold check --graph silu bytes.vf
 check y: 5120 elements, bit-equal
 $ viewfold dump --print-after=tables bytes.vf | grep -c gather
 1
+
+== where rows repeat elements around them, the inside has lanes of neighbours and the border loops of its own
+<<< around.vf
+graph @around(%x: f32[60,70]) {
+  %y = pad %x pads=[[2,1],[3,2]] mode=reflect
+  %z = pad %x pads=[[2,1],[3,2]] mode=edge
+  return %y, %z
+}
+>>>
+$ viewfold dump --print-after=peel --target x86-64-v4 around.vf | grep load
+  %0 = load p1[((ridx9*-1)+(min(((ridx6*-1)+120), max((ridx6+-2), ((ridx6*-1)+2)))*70)+3)] : f32
+  %1 = load p1[(ridx12+(min(((ridx6*-1)+120), max((ridx6+-2), ((ridx6*-1)+2)))*70))] : f32
+  %2 = load p1[((ridx13*-1)+(min(((ridx6*-1)+120), max((ridx6+-2), ((ridx6*-1)+2)))*70)+69)] : f32
+  %0 = load p1[(max(min((ridx6+-2), 59), 0)*70)] : f32
+  %1 = load p1[(ridx12+(max(min((ridx6+-2), 59), 0)*70))] : f32
+  %2 = load p1[((max(min((ridx6+-2), 59), 0)*70)+69)] : f32
+$ viewfold check around.vf > out
