@@ -27,13 +27,15 @@ static void choose_forms(pack_choice *k) {
  * its results, whose rows fill no vectors; a variable number needs no copy, as its last vector may overlap.
  * Time by that without (f32, AVX-512, one thread), rows x terms x columns: 840 x 383 x 14, of which the
  * columns are not contiguous, 0.45; 261 x 1257 x 46 0.64; 1000 x 4000 x 9 0.71; 2000 x 256 x 10, which are,
- * 0.79; 16 products of 130 x 106 x 11 0.80. */
+ * 0.79; 16 products of 130 x 106 x 11 0.80; 16 x 100003 x 111 0.63, 13 x 90000 x 77 0.74, 64 x
+ * 20000 x 67 0.82 (Zen 4). */
 static int64_t wide_columns(const pack_choice *k, const pack_choice *usual) {
+  enum { MOST = 2 * PACK_TILE_COLUMNS /* of 201, 16 x 50000 x 201 takes 1.1 times */ };
   const pass_contraction *c = k->c;
   int64_t size = c->size[usual->column], lanes = PACK_VECTOR_BYTES / ir_dtypes[c->dtype].bytes,
           wide = (size + lanes - 1) / lanes * lanes;
   bool known = ir_is_const(c->g, ir_dim(c->g, usual->columns->value, usual->column), NULL);
-  if (wide == size || size > PACK_TILE_COLUMNS || k->weights || pack_is_window(c, usual->columns) ||
+  if (wide == size || size > MOST || k->weights || pack_is_window(c, usual->columns) ||
       pass_contraction_size(c, UINT32_MAX) < PACK_MUCH || (!known && pack_has_lanes_along_terms(usual)))
     return 0;
   double times = (double)wide / (double)size, copied = known ? times : 1,
