@@ -27,14 +27,17 @@ static void choose_forms(pack_choice *k) {
  * its results, whose rows fill no vectors; a variable number needs no copy, as its last vector may overlap.
  * Time by that without (f32, AVX-512, one thread), rows x terms x columns: 840 x 383 x 14, of which the
  * columns are not contiguous, 0.45; 261 x 1257 x 46 0.64; 1000 x 4000 x 9 0.71; 2000 x 256 x 10, which are,
- * 0.79; 16 products of 130 x 106 x 11 0.80. */
+ * 0.79; 16 products of 130 x 106 x 11 0.80; 16 x 100003 x 111 0.63, 13 x 90000 x 77 0.74, 64 x
+ * 20000 x 67 0.82 (Zen 4). */
 static int64_t wide_columns(const pack_choice *k, const pack_choice *usual) {
+  enum { MOST = 2 * PACK_TILE_COLUMNS /* of 201, 16 x 50000 x 201 takes 1.1 times */ };
   const pass_contraction *c = k->c;
   int64_t size = c->size[usual->column], lanes = PACK_VECTOR_BYTES / ir_dtypes[c->dtype].bytes,
           wide = (size + lanes - 1) / lanes * lanes;
   bool known = ir_is_const(c->g, ir_dim(c->g, usual->columns->value, usual->column), NULL);
-  if (wide == size || size > PACK_TILE_COLUMNS || k->weights || pack_is_window(c, usual->columns) ||
-      pass_contraction_size(c, UINT32_MAX) < PACK_MUCH || (!known && pack_has_lanes_along_terms(usual)))
+  if (wide == size || size > (known ? MOST : PACK_TILE_COLUMNS) || k->weights ||
+      pack_is_window(c, usual->columns) || pass_contraction_size(c, UINT32_MAX) < PACK_MUCH ||
+      (!known && pack_has_lanes_along_terms(usual)))
     return 0;
   double times = (double)wide / (double)size, copied = known ? times : 1,
          results = known ? (double)PASS_TRANSPOSE_COST * (double)pass_contraction_size(c, ~c->reduced) : 0;
@@ -42,6 +45,29 @@ static int64_t wide_columns(const pack_choice *k, const pack_choice *usual) {
                 copied * pack_copying(usual, usual->columns, known ? PACK_PANELS : usual->columns_form) +
                 pack_copying(usual, usual->rows, usual->rows_form);
   return here * MIN_GAIN < pack_cost(k) ? wide : 0;
+}
+
+/* Do panels pay though rows of columns that lie near one another stay in an L2 cache, since so many come from
+ * memory, again for each tile of columns? Not against lanes along the rows, which read the columns as they
+ * are: those of 64 x 3984 x 865 take 11 ms. Time with panels by that without, of 10 MB and more: 130 x 6000 x
+ * 700 0.49, 60 x 5000 x 999 0.56, 64 x 8000 x 500 0.66; 100 x 20000 x 200 0.99, 50 x 40000 x 120 1.05; 64 x
+ * 3072 x 768, of 9 MB, 1.05; of 5 MB 240 x 2000 x 777 0.71, 150 x 2000 x 777 0.8 (Zen 4, one thread). */
+static bool pays_from_memory(const pack_choice *k) {
+  enum {
+    FEW = 48,              /* rows: of 40, 40 x 3000 x 1000 takes 1.2 times as long in panels */
+    MANY = 128,            /* rows, each of which uses a copy again */
+    FAR_OF_FEW = 10 << 20, /* bytes: of 9 MB 64 x 3072 x 768 takes 1.05 times */
+    FAR_OF_MANY = 5 << 20, /* bytes: of 4 MB 200 x 1000 x 800 takes 1.05 times */
+    MIN_COLUMNS = 192      /* of 120, 100 x 40000 x 120 takes 1.1 times */
+  };
+  const pass_contraction *c = k->c;
+  int64_t reuse = pass_contraction_size(c, ~c->reduced & ~k->columns->varies),
+          bytes = pass_contraction_size(c, k->columns->varies) * ir_dtypes[c->dtype].bytes;
+  return !k->transposed && !k->wide && !k->weights && k->columns_form == PACK_AS_IS &&
+         c->rank < IR_MAX_RANK && ir_is_const(c->g, ir_dim(c->g, k->columns->value, k->column), NULL) &&
+         !pack_is_masked(c, k->columns) && !pack_is_window(c, k->columns) &&
+         pack_axis_stride(c, k->columns, k->column) == 1 && c->size[k->column] >= MIN_COLUMNS &&
+         reuse >= FEW && bytes >= (reuse < MANY ? FAR_OF_FEW : FAR_OF_MANY);
 }
 
 /* Chooses the axis of the vector lanes: the last kept one, or another one of either operand alone. */
@@ -69,5 +95,6 @@ bool pack_choose_column(pack_choice *k) {
   if (wide) *k = usual;
   if (wide && ir_is_const(c->g, ir_dim(c->g, k->columns->value, last), NULL))
     k->wide = wide, k->columns_form = PACK_PANELS;
+  if (pays_from_memory(k)) k->columns_form = PACK_PANELS;
   return true;
 }

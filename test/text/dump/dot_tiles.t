@@ -42,6 +42,17 @@ kernel 1 -> temporary 1 of %r f32[1000,16]
 kernel 2 -> %r f32[1000,11]
 $ sh nests.sh far 64 32 | grep 'kernel 1'
 kernel 1 nest 0: split a0 12; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1; vector a1.1; thread a1.0 a0.0
+$ sed 's/4000/90000/g; s/1000/13/; s/,11/,77/' thin.vf | viewfold dump --stage=kernels --graph far - | grep -o '^kernel.*f32.*'
+kernel 0 -> temporary 0 of %r f32[1,3,90000,32]
+kernel 1 -> temporary 1 of %r f32[13,80]
+kernel 2 -> %r f32[13,77]
+== rows of columns that stay near one another are copied in panels where they are 10 MB for 48 rows or more, 5 for 128
+$ for n in 64,3000,899 64,3000,833 47,3000,899 130,2000,700 130,2000,650; do echo $n | tr ',' ' ' | while read m k c; do sed "s/4000/$k/g; s/1000/$m/; s/,11/,$c/" thin.vf | viewfold dump --stage=kernels --graph far - | grep -c '^kernel'; done; done
+2
+1
+1
+2
+1
 == a copy in three panels, of which the last is not full, has vectors in all of them
 $ sh nests.sh panels 64 32 | grep -c 'kernel 0.*vector'
 3
