@@ -294,7 +294,8 @@ bool onnx_known_int(const onnx_import *m, const onnx_known *k, size_t i, int64_t
 extern const onnx_operator onnx_elementwise[], onnx_shaping[], onnx_slicing[], onnx_indexing[],
     onnx_reducing[], onnx_normalizing[], onnx_windows[], onnx_resizing[], onnx_quantizing[], onnx_recurrent[],
     onnx_control[], onnx_signals[], onnx_losses[], onnx_attending[], onnx_training[], onnx_sampling[],
-    onnx_regions[], onnx_sequences[], onnx_random[], onnx_states[], onnx_dependent[], onnx_microsoft[];
+    onnx_regions[], onnx_sequences[], onnx_random[], onnx_states[], onnx_dependent[], onnx_microsoft[],
+    onnx_transformers[];
 const onnx_operator *onnx_operator_find(wire_bytes name);  /* operators.c; NULL */
 const onnx_operator *onnx_microsoft_find(wire_bytes name); /* of com.microsoft */
 const char *onnx_operator_missing(wire_bytes name);        /* why there is none; NULL where unknown */

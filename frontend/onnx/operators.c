@@ -15,8 +15,10 @@ const onnx_operator *onnx_operator_find(wire_bytes name) {
 }
 
 const onnx_operator *onnx_microsoft_find(wire_bytes name) {
-  for (const onnx_operator *row = onnx_microsoft; row->name; row++)
-    if (wire_is(name, row->name)) return row;
+  static const onnx_operator *const own[] = {onnx_microsoft, onnx_transformers};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    for (const onnx_operator *row = own[i]; row->name; row++)
+      if (wire_is(name, row->name)) return row;
   return NULL;
 }
 

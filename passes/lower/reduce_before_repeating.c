@@ -155,14 +155,14 @@ static ir_ref key_below(ir_graph *g, ir_op op, ir_ref x) {
 }
 
 /* The views of the keys of x in place of x; of what the views read, each key is made once, and stored. 0:
- * there are others among the views. */
-static ir_ref keys_of(ir_graph *g, ir_op op, ir_ref x) {
+ * there are others among the views, or the keys would have to be made, and `make` is false. */
+static ir_ref keys_of(ir_graph *g, ir_op op, ir_ref x, bool make) {
   ir_ref view[MAX_VIEWS];
   uint32_t count = 0;
   for (; count < MAX_VIEWS && is_rebuilt(ir_op_of(g, x)); x = ir_src(g, x, 0)) view[count++] = x;
   if (count == MAX_VIEWS || (ir_ops[ir_op_of(g, x)].cls == IR_CLASS_VIEW)) return 0;
   ir_ref key = key_below(g, op, x);
-  if (!key) key = pass_float_key(g, op, x);
+  if (!key && make) key = pass_float_key(g, op, x);
   key = key ? ir_unary(g, IR_OP_STORED, key) : 0;
   while (count-- > 0 && key) key = view_of(g, view[count], NO_AXIS, key, op);
   return key;
@@ -283,17 +283,33 @@ static ir_ref reduce_below(ir_graph *g, ir_ref one, const view_path *p, ir_ref x
   return made ? op_reduce(g, (ir_op)n->op, made, axes, count, false) : 0;
 }
 
+/* The reduction, over all of its axes. */
+static ir_ref reduce_all(ir_graph *g, ir_ref one, ir_ref x) {
+  const ir_node *n = ir_get(g, one);
+  ir_ref axes[IR_MAX_RANK];
+  for (uint32_t i = 1; i < n->nsrc; i++) axes[i - 1] = n->src[i];
+  return op_reduce(g, (ir_op)n->op, x, axes, n->nsrc - 1, false);
+}
+
 ir_ref lower_reduce_before_repeating(ir_graph *g, ir_ref one) {
   view_path p = {.count = 0};
   ir_op op = ir_op_of(g, one) == IR_OP_REDUCE_MAX ? IR_OP_MAX : IR_OP_MIN;
   ir_dtype dtype = ir_dtype_of(g, one);
+  ir_ref keys = 0;
+  bool found = false;
   if (ir_op_of(g, one) != IR_OP_REDUCE_MAX && ir_op_of(g, one) != IR_OP_REDUCE_MIN) return one;
   while (one && find_path(g, one, &p)) {
     ir_ref x = p.x;
     bool keyed = ir_dtype_of(g, one) == IR_F32 || ir_dtype_of(g, one) == IR_F64;
-    ir_ref keys = keyed ? keys_of(g, op, x) : 0;
+    keys = keyed ? keys_of(g, op, x, true) : 0;
     if (g->error->status) return 0;
     one = reduce_below(g, one, &p, keys ? keys : x, op);
+    found = true;
   }
+  if (!found && (dtype == IR_F32 || dtype == IR_F64)) { /* what another maximum has left */
+    keys = keys_of(g, op, ir_src(g, one, 0), false);
+    if (keys) one = reduce_all(g, one, keys);
+  }
+  if (g->error->status) return 0;
   return one && ir_dtype_of(g, one) != dtype ? pass_key_value(g, op, one, dtype) : one;
 }

@@ -8,6 +8,7 @@ are multiplied in another order there.
 
 Exit status: 0, 1 after a failure, 77 when it cannot run.
 """
+import math
 import os
 import sys
 import tempfile
@@ -27,7 +28,7 @@ import binding
 import onnx_import
 from arguments import arguments
 
-KINDS = {np.dtype(name): getattr(onnx.TensorProto, name.upper()) for name in ("uint8", "int8", "int32", "bool")}
+KINDS = {np.dtype(name): getattr(onnx.TensorProto, name.upper()) for name in ("uint8", "int8", "int32", "int64", "bool")}
 KINDS[np.dtype("float32")] = onnx.TensorProto.FLOAT
 
 
@@ -148,7 +149,79 @@ def fused(rng):
     return case, functions[kind](y)
 
 
+def normal(case, *shape):
+    return case.add(case.rng.standard_normal(shape).astype(np.float32)).astype(np.float64)
+
+
+def layer_norm(x, gamma, beta, eps):
+    off = x - x.mean(-1, keepdims=True)
+    return off / np.sqrt((off ** 2).mean(-1, keepdims=True) + eps) * gamma + beta
+
+
+def skip_norm(rng):
+    case = Case(rng, "SkipLayerNormalization", epsilon=1e-5)
+    x = normal(case, 2, 5, 24) + normal(case, 2, 5, 24)
+    gamma, beta = normal(case, 24), normal(case, 24) if rng.integers(2) else case.add(None)
+    x = x + normal(case, 24) if rng.integers(2) else x
+    return case, layer_norm(x, gamma, 0 if beta is None else beta, 1e-5)
+
+
+def skip_rms(rng):
+    case = Case(rng, "SkipSimplifiedLayerNormalization", epsilon=1e-5)
+    x, gamma = normal(case, 2, 5, 24) + normal(case, 2, 5, 24), normal(case, 24)
+    return case, x / np.sqrt((x ** 2).mean(-1, keepdims=True) + 1e-5) * gamma
+
+
+def gelu(rng, op):
+    case = Case(rng, op, **({"alpha": 1.5} if op == "QuickGelu" else {}))
+    x = normal(case, 3, 33)
+    if op in ("BiasGelu", "FastGelu"):
+        x = x + normal(case, 33)
+    if op == "QuickGelu":
+        return case, x / (1 + np.exp(-1.5 * x))
+    if op == "FastGelu":
+        return case, x / 2 * (1 + np.tanh(0.7978845608028654 * (x + 0.044715 * x ** 3)))
+    return case, x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))
+
+
+def fused_matmul(rng):
+    a, b = (int(x) for x in rng.integers(2, size=2))
+    case = Case(rng, "FusedMatMul", transA=a, transB=b, alpha=0.5)
+    x, y = normal(case, 2, *((6, 9) if a else (9, 6))), normal(case, 2, *((7, 6) if b else (6, 7)))
+    return case, 0.5 * (np.swapaxes(x, 1, 2) if a else x) @ (np.swapaxes(y, 1, 2) if b else y)
+
+
+def embed_norm(rng):
+    case = Case(rng, "EmbedLayerNormalization", epsilon=1e-5)
+    ids, segments = (case.add(rng.integers(0, most, (2, 6)).astype(np.int32)) for most in (11, 2))
+    words, places, kinds = normal(case, 11, 16), normal(case, 9, 16), normal(case, 2, 16)
+    x = words[ids] + places[:6] + kinds[segments]
+    return case, layer_norm(x, normal(case, 16), normal(case, 16), 1e-5)
+
+
+def attention(rng):
+    causal, masked, heads, width = int(rng.integers(2)), rng.integers(2), 2, 8
+    case = Case(rng, "Attention", num_heads=heads, unidirectional=causal)
+    x, w, bias = normal(case, 2, 6, 12), normal(case, 12, 3 * heads * width), normal(case, 3 * heads * width)
+    q, k, v = ((x @ w + bias).reshape(2, 6, 3, heads, width).transpose(2, 0, 3, 1, 4))
+    scores = q @ np.swapaxes(k, 2, 3) / math.sqrt(width)
+    if masked:
+        mask = case.add((np.arange(6) < [[6], [4]]).astype(np.int32))
+        scores = scores + np.where(mask, 0, -10000.0)[:, None, None]
+    if causal:
+        scores = np.where(np.tri(6, dtype=bool), scores, -np.inf)
+    scores = np.exp(scores - scores.max(-1, keepdims=True))
+    y = scores / scores.sum(-1, keepdims=True) @ v
+    return case, y.transpose(0, 2, 1, 3).reshape(2, 6, heads * width)
+
+
 CASES = {
+    "SkipLayerNormalization": skip_norm,
+    "SkipSimplifiedLayerNormalization": skip_rms,
+    **{op: lambda rng, op=op: gelu(rng, op) for op in ("BiasGelu", "FastGelu", "Gelu", "QuickGelu")},
+    "FusedMatMul": fused_matmul,
+    "EmbedLayerNormalization": embed_norm,
+    "Attention": attention,
     "QLinearAdd": lambda rng: elementwise(rng, "QLinearAdd", np.add, 2),
     "QLinearMul": lambda rng: elementwise(rng, "QLinearMul", np.multiply, 2),
     "QLinearSigmoid": lambda rng: elementwise(rng, "QLinearSigmoid", lambda x: 1 / (1 + np.exp(-x)), 1),
@@ -171,7 +244,8 @@ def save(path, case, shape, dtype):
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(case.inputs)]
     ports = [onnx.helper.make_tensor_value_info(name, KINDS[x.dtype], x.shape)
              for name, x in zip(names, case.inputs) if name]
-    node = onnx.helper.make_node(case.op, names, ["y"], domain="com.microsoft", **case.attributes)
+    results = ["y", "mask"] if case.op == "EmbedLayerNormalization" else ["y"]  # ONNX Runtime requires both
+    node = onnx.helper.make_node(case.op, names, results, domain="com.microsoft", **case.attributes)
     out = onnx.helper.make_tensor_value_info("y", KINDS[np.dtype(dtype)], shape)
     graph = onnx.helper.make_graph([node], "one", ports, [out])
     sets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]

@@ -129,11 +129,14 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' small_pool
 graph @overlapping(%x: f32[1,3,7,6]) {
   %y = max_pool %x kernel=[5,5] stride=[1,1] padding=[2,2]
   %z = max_pool %y kernel=[5,3] stride=[1,1] padding=[2,1]
-  return %z
+  %v = max_pool %z kernel=[3,3] stride=[2,2]
+  return %v
 }
 >>>
 $ viewfold dump --print-after=split overlapping.vf | grep -c ' = max .* axes=\[[0-9]\]'
 4
+$ viewfold dump --print-after=split overlapping.vf | grep -c ' max .* axes=.* : u32'
+5
 $ viewfold dump --print-after=split overlapping.vf | grep -c ' sub .*, 8388607 '
 1
 $ viewfold dump --print-after=split overlapping.vf | sed -n 's/.* = stored .* : //p'
@@ -141,6 +144,7 @@ u32[1,3,7,6]
 u32[1,1,3,7,6]
 u32[1,3,7,6]
 u32[1,1,3,7,6]
+u32[1,3,7,6]
 $ viewfold dump --print-after=split small_pool.vf | grep -c ' = max '
 1
 $ printf '%s\n' 'graph @edges(%x: f32[3,3]) {' '  %y = max_pool %x kernel=[3,3] stride=[1,1] padding=[1,1]' '  return %y' '}' > edges.vf
