@@ -118,3 +118,35 @@ graph @few(%x: f32[6,64,8], %w: f32[8], %b: f32[8]) {
 >>>
 $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' few.vf | grep nest.5
 \# kernel 0 nest 5: split a0 64; split a0 16; unroll a0.1; vector a0.2
+
+== functions below reductions of rows that fill no whole vectors have lanes over all rows; those that are terms of a norm, or read by others as well, stay
+<<< reduced.vf
+graph @sums(%x: f32[4096,100]) {
+  %e = exp %x
+  %y = sum %e axes=[1]
+  return %y
+}
+graph @places(%x: f64[4096,64]) {
+  %e = silu %x
+  %y = argmax %e axis=1
+  return %y
+}
+graph @whole(%x: f32[4096,64]) {
+  %e = exp %x
+  %y = sum %e axes=[1]
+  return %y
+}
+graph @squares(%x: f32[4096,28]) {
+  %e = exp %x
+  %m = sum %e axes=[1] keepdims=true
+  %c = sub %e, %m
+  %q = mul %c, %c
+  %y = sum %q axes=[1]
+  return %y
+}
+>>>
+$ for g in sums places whole squares; do viewfold dump --stage=kernels --graph $g --target 'vector_bytes=64 registers=32' reduced.vf | grep fuses; done
+  fuses   exp stored sum
+  fuses   sigmoid mul stored argmax
+  fuses   exp sum
+  fuses   exp stored sum reshape expand sub mul sum
