@@ -18,7 +18,8 @@
  * follow from the first one.
  *
  * Values are also stored for the sake of products (separate_products.c), registers (chains.c) and lanes
- * (short_rows.c, row_results.c), and kept where they are whatever they cost (kept_values.c).
+ * (short_rows.c, row_results.c, reduced_functions.c), and kept where they are whatever they cost
+ * (kept_values.c).
  *
  * Sizes and the graph decide, not the machine at hand: whether an operand is stored has a part in whether a
  * sum of products is recognised as one (passes/patterns/contraction.h), and so in the order of additions. */
@@ -270,6 +271,7 @@ ir_ref pass_store_recomputed(ir_graph *g, ir_ref results, const pass_strategy *s
     find_costs(&v);
     fuse_separate_chains(&v, strategy->separates_functions);
     if (strategy->separates_functions) fuse_separate_row_results(&v, table[14]);
+    if (strategy->separates_functions) fuse_separate_reduced_functions(&v);
     fuse_separate_short_rows(&v);
     bool any = choose(&v);
     if (any) find_costs(&v), any = choose(&v);

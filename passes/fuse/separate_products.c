@@ -48,19 +48,13 @@ static bool need_own_loops(ir_graph *g, ir_ref a, ir_ref b) {
   return along != pass_contraction_in_sequence(&other) || (along && is_far(&one) && is_far(&other));
 }
 
-/* What reads a value. */
-enum {
-  AT_POINTS = 1, /* bit: elementwise operations */
-  ELSEWHERE = 2, /* bit: others */
-  BY_BOTH = AT_POINTS | ELSEWHERE
-};
-
 /* Sets v->recomputed: what reads each value. */
 static void find_readers(fuse_values *v) {
   for (size_t i = 0; i < v->count; i++) {
     const ir_node *n = ir_get(v->g, v->live[i]);
-    uint8_t reads = pass_is_elementwise(n) ? AT_POINTS : ELSEWHERE;
-    for (uint32_t k = 0; k < ir_operand_count(n); k++) v->recomputed[n->src[k]] |= reads;
+    uint8_t reads = pass_is_elementwise(n) ? FUSE_AT_POINTS : FUSE_ELSEWHERE;
+    for (uint32_t k = 0; k < ir_operand_count(n); k++)
+      v->recomputed[n->src[k]] |= v->recomputed[n->src[k]] ? reads | FUSE_AGAIN : reads;
   }
 }
 
@@ -68,7 +62,8 @@ static void find_readers(fuse_values *v) {
  * scores of a softmax? Then they hold none. */
 static bool is_stored_product(const fuse_values *v, ir_ref r) {
   bool whole = ir_ops[ir_op_of(v->g, r)].cls == IR_CLASS_REDUCE || v->epilogue[r] & PASS_EPILOGUE;
-  return whole && v->recomputed[r] == BY_BOTH;
+  const uint8_t both = FUSE_AT_POINTS | FUSE_ELSEWHERE;
+  return whole && (v->recomputed[r] & both) == both;
 }
 
 /* A kernel has tiles for one product. Where an elementwise operation combines several, as a gate and what it

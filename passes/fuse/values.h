@@ -23,7 +23,13 @@ enum { FUSE_PRODUCT = 1, FUSE_SHORT, FUSE_SEPARATE };
 enum { FUSE_OF_INDICES = 1, FUSE_WIDENED, FUSE_BELOW_MASK, FUSE_KEPT };
 enum {
   FUSE_ELEMENTARY = 1, /* bit: an elementary function */
-  FUSE_OF_SEVERAL = 2  /* bit: an elementwise operation on several tensors, perhaps below views */
+  FUSE_OF_SEVERAL = 2, /* bit: an elementwise operation on several tensors, perhaps below views */
+  FUSE_COMPUTED = 4    /* bit: an elementary function, in the same loop */
+};
+enum {
+  FUSE_AT_POINTS = 1, /* bit: elementwise operations read it */
+  FUSE_ELSEWHERE = 2, /* bit: others do */
+  FUSE_AGAIN = 4      /* bit: it is read more than once */
 };
 typedef struct fuse_values {
   ir_graph *g;
@@ -42,7 +48,7 @@ typedef struct fuse_values {
   ir_ref *sum;         /* the product that is fused into it */
   uint8_t *term;       /* it is a product that a sum adds up, of which there are many times as many as of what
                           is multiplied */
-  uint8_t *chained;    /* what is fused into it: FUSE_ELEMENTARY, FUSE_OF_SEVERAL */
+  uint8_t *chained;    /* what is fused into it: FUSE_ELEMENTARY, FUSE_OF_SEVERAL, FUSE_COMPUTED */
   uint8_t *hard;       /* an elementary function of it is in the same kernel */
   uint8_t *stored;     /* PACK_STORED */
   pass_constant_values constants;
@@ -67,6 +73,9 @@ bool fuse_may_split(const fuse_values *v, ir_ref r, double lost);
 /* row_results.c: marks what is stored so that elementary functions beside broadcasts of short rows have
  * lanes. Needs `chained` and `looped` of fuse_separate_chains; `holds` is a byte of each value, 0. */
 void fuse_separate_row_results(fuse_values *v, uint8_t *holds);
+/* reduced_functions.c: marks what is stored so that elementary functions below reductions of rows have lanes.
+ * Needs `chained`, `cost`, and who reads each value. */
+void fuse_separate_reduced_functions(fuse_values *v);
 /* short_rows.c: marks what is stored so that elementary functions have lanes. Needs `chained`. */
 void fuse_separate_short_rows(fuse_values *v);
 

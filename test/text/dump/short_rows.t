@@ -148,3 +148,35 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' few_column
     for ridx10 in 0..min(((ridx9*-16)+100), 16) {
         %2 = (min((ridx11*8), 5)) : index
 $ viewfold check few_columns.vf > out
+
+== functions below reductions of rows that fill no whole vectors have lanes over all rows; those that are terms of a norm, or read by others as well, stay
+<<< reduced.vf
+graph @sums(%x: f32[4096,100]) {
+  %e = exp %x
+  %y = sum %e axes=[1]
+  return %y
+}
+graph @places(%x: f64[4096,64]) {
+  %e = silu %x
+  %y = argmax %e axis=1
+  return %y
+}
+graph @whole(%x: f32[4096,64]) {
+  %e = exp %x
+  %y = sum %e axes=[1]
+  return %y
+}
+graph @squares(%x: f32[4096,28]) {
+  %e = exp %x
+  %m = sum %e axes=[1] keepdims=true
+  %c = sub %e, %m
+  %q = mul %c, %c
+  %y = sum %q axes=[1]
+  return %y
+}
+>>>
+$ for g in sums places whole squares; do viewfold dump --stage=kernels --graph $g --target 'vector_bytes=64 registers=32' reduced.vf | grep fuses; done
+  fuses   exp stored sum
+  fuses   sigmoid mul stored argmax
+  fuses   exp sum
+  fuses   exp stored sum reshape expand sub mul sum
