@@ -33,10 +33,10 @@ double kernel_registers(uint32_t width, int bytes, const ir_target *target) {
  * multiply. */
 void kernel_fit_units(const kernel_walk *w, const ir_node *n, double bytes, kernel_cost *cost) {
   bool shorter = w->target->vector_bytes >= 64 && bytes <= 32;
-  double share = !shorter ? 1 : w->halves ? 1.0 / 2 : 2.0 / 3;
+  double share = !shorter ? 1 : w->rates->halves ? 1.0 / 2 : 2.0 / 3;
   cost->unit[KERNEL_OTHER] += (1 - share) * cost->unit[KERNEL_ALU]; /* they are as many */
   cost->unit[KERNEL_ALU] *= share;
-  if (w->halves) {
+  if (w->rates->halves) {
     cost->unit[KERNEL_OTHER] += (1 - share) * cost->unit[KERNEL_SHUFFLE];
     cost->unit[KERNEL_SHUFFLE] *= share;
     cost->unit[KERNEL_FLOAT] *= n->op == IR_OP_ADD || n->op == IR_OP_SUB ? 0 : 2 * share;

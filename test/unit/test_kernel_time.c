@@ -201,6 +201,43 @@ static void rows_fill_sets(void **state) {
   assert_true(time_of(text, (const int64_t[]){512 * 6144, 1, 6144}, NULL).jumps_ns > 0);
 }
 
+/* What the last cache still holds after so many bytes were touched comes from it, as measured. */
+static void the_last_cache_loses_a_share(void **state) {
+  static const char text[] = "kernel @k(p0: f32[262144], p1: f32[262144]) {\n  for ridx0 in 0..16384 {\n"
+                             "    for ridx1 in 0..16 vector {\n %v = load p1[ridx0*16+ridx1] : f32\n"
+                             " store p0[ridx0*16+ridx1] = %v\n}\n}\n}\n";
+  pass_rates rates = pass_rates_of(&target);
+  rates.lost[0].bytes = 4 << 20, rates.lost[0].share = 0;
+  rates.lost[1].bytes = 36 << 20, rates.lost[1].share = 1;
+  double ns[3], between[] = {0, 18 << 20, 1 << 30};
+  for (int i = 0; i < 3; i++) {
+    pass_param_state params[] = {{.between = between[i]}, {.between = between[i]}};
+    pass_time_request request = {.rates = &rates, .params = params, .param_count = 2};
+    pass_kernel_time time;
+    assert_true(pass_kernel_time_on(&k_graph, k_parse(text, NULL, NULL), &target, &request, &time));
+    ns[i] = time.memory_ns;
+  }
+  double half = (ns[0] + ns[2]) / 2;
+  assert_true(ns[2] > 1.2 * ns[0] && ns[1] > 0.99 * half && ns[1] < 1.01 * half);
+}
+
+/* Of a row that is anywhere the first line is waited for, the others are on their way by then. */
+static void rows_that_are_anywhere_wait_once(void **state) {
+  static const char text[] =
+      "kernel @k(p0: f32[524288], p1: i32[4096], p2: f32[8388608]) {\n  for ridx0 in 0..4096 {\n"
+      " %i = load p1[ridx0] : i32\n %j = bound %i, ($0), true mode=clip : index\n"
+      "    for ridx1 in 0..$1 vector {\n %v = load p2[%j*$1+ridx1] : f32\n store p0[ridx0*$1+ridx1] = %v\n"
+      "}\n}\n}\n";
+  pass_param_state params[3] = {{.between = 1 << 30}, {.between = 1 << 30}, {.between = 1 << 30}};
+  pass_time_request request = {.params = params, .param_count = 3};
+  pass_kernel_time line, row;
+  ir_ref lines = k_parse(text, (const int64_t[]){524288, 16}, NULL);
+  assert_true(pass_kernel_time_on(&k_graph, lines, &target, &request, &line));
+  ir_ref rows = k_parse(text, (const int64_t[]){131072, 64}, NULL);
+  assert_true(pass_kernel_time_on(&k_graph, rows, &target, &request, &row));
+  assert_true(line.jumps_ns > 0 && row.jumps_ns == line.jumps_ns);
+}
+
 /* Each allocation fails once. */
 static void memory_is_short(void **state) {
   static const char text[] = "kernel @k(p0: f32[64], p1: f32[64]) {\n  for ridx0 in 0..64 {\n"
@@ -255,4 +292,5 @@ static void few_allocations(void **state) {
 UNIT_TESTS_EACH(k_enter, k_leave, orders_of_accesses, orders_of_operations, lanes_are_faster,
                 trips_are_counted, loops_exclude_each_other, chains_wait, rare_values_are_free,
                 bytes_leave_the_cache, rates_and_sizes_are_given, units_are_halves, rows_fill_sets,
-                memory_is_short, few_allocations)
+                the_last_cache_loses_a_share, rows_that_are_anywhere_wait_once, memory_is_short,
+                few_allocations)
