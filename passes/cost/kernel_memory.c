@@ -149,8 +149,13 @@ static bool is_around(const kernel_walk *w, uint32_t loop, uint32_t inner) {
   return inner == loop && loop;
 }
 
+/* Is it another place in each iteration of the loop, of which nothing is known? */
+static bool is_anywhere(const kernel_walk *w, const kernel_access *a, uint32_t loop) {
+  return a->random && is_around(w, loop, a->random_home);
+}
+
 static void leave_loop(const kernel_walk *w, const kernel_access *a, uint32_t loop, footprint *f) {
-  if (a->random && is_around(w, loop, a->random_home)) {
+  if (is_anywhere(w, a, loop)) {
     f->segments *= fmax(w->loops[loop].trips, 1);
     f->jumps = true, f->distance = IR_PAGE_BYTES;
     f->pages = fmin(f->segments, a->size / IR_PAGE_BYTES);
@@ -196,8 +201,11 @@ static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, int 
   footprint f = footprint_of_lanes(w, a);
   double moved = bytes_of(a, &f);
   for (uint32_t loop = a->home; loop; loop = w->loops[loop].outer) {
-    double trips = fmax(w->loops[loop].trips, 0), lost = lost_share(w, w->loops[loop].touched, level);
+    double trips = fmax(w->loops[loop].trips, 0), touched = w->loops[loop].touched;
     leave_loop(w, a, loop, &f);
+    if (is_anywhere(w, a, loop))
+      touched = fmax(touched, bytes_of(a, &f)); /* not the same in each iteration */
+    double lost = lost_share(w, touched, level);
     moved *= trips;
     moved = lost * moved + (1 - lost) * fmin(bytes_of(a, &f), moved);
   }
