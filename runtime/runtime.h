@@ -366,6 +366,11 @@ typedef struct rt_step_cost {
 ir_status rt_program_step_cost(const rt_program *program, const int64_t *vars, size_t step, rt_step_cost *out,
                                ir_error *error);
 
+/* Where the buffers of a run lie in the arena of intermediates: by slot of the plan, bytes from its
+ * beginning; SIZE_MAX: elsewhere. Of the first `count` slots. */
+ir_status rt_program_places(const rt_program *program, const int64_t *vars, size_t *offsets, size_t count,
+                            ir_error *error);
+
 /* Where the kernels of a program came from. All kernels of a program found on disk count as from disk. */
 typedef struct rt_stats {
   uint32_t launches, kernels; /* steps that launch a kernel, each counted once; different kernels */

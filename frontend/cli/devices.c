@@ -17,7 +17,10 @@ static const char help_text[] =
     "known of each below it. The target line is what code is made for: part of every key of the cache.\n"
     "The memory lines are what the machine was once measured to do, which `viewfold explain` and `viewfold "
     "bench` compare\n"
-    "with: GB/s of reading, copying and filling, GFLOP/s of f32, and cycles, of one thread and of all.\n"
+    "with: GB/s of reading, copying and filling, and of lines at random places, GFLOP/s of f32, and cycles, "
+    "of "
+    "one thread and\n"
+    "of all.\n"
     "Under mpirun a line for each process comes first, with its host and processor; others are of process "
     "0.\n"
     "An OpenCL device may also be called by a part of its name, as in `opencl:nvidia`; `opencl` is the "
@@ -57,6 +60,7 @@ static void put_limits(const char *name, const fe_roofline *l, ir_text *out) {
   put_stream(" read", l->gbs[FE_STREAM_READ], out);
   put_stream(", copy", l->gbs[FE_STREAM_COPY], out);
   put_stream(", fill", l->gbs[FE_STREAM_FILL], out);
+  if (l->lines[0] > 0) put_stream(", lines", l->lines, out);
   ir_textf(out, " GB/s, %g GFLOP/s", l->gflops);
   if (l->ghz > 0) ir_textf(out, ", %g GHz", l->ghz);
   ir_text_str(out, "\n");

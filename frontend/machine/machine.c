@@ -9,18 +9,18 @@ static const char kind[] = "machine";
 
 /* the text */
 
-/* a row for each stream, for multiply-adds, and for cycles */
-enum { STREAMS = FE_STREAMS, RATE = FE_STREAMS, CLOCK, ROWS };
-static const char *const names[ROWS] = {[FE_STREAM_READ] = "read",
-                                        [FE_STREAM_COPY] = "copy",
-                                        [FE_STREAM_FILL] = "fill",
-                                        [RATE] = "gflops",
-                                        [CLOCK] = "ghz"};
+/* a row for each stream, for multiply-adds, for cycles, and for lines at random places; the last two may be
+ * missing */
+enum { STREAMS = FE_STREAMS, RATE = FE_STREAMS, CLOCK, LINES, ROWS };
+static const unsigned optional = 1u << CLOCK | 1u << LINES;
+static const char *const names[ROWS] = {
+    [FE_STREAM_READ] = "read", [FE_STREAM_COPY] = "copy", [FE_STREAM_FILL] = "fill",
+    [RATE] = "gflops",         [CLOCK] = "ghz",           [LINES] = "lines"};
 
 static double *values_of(fe_roofline *l, int row) {
-  return row == RATE ? &l->gflops : row == CLOCK ? &l->ghz : l->gbs[row];
+  return row == RATE ? &l->gflops : row == CLOCK ? &l->ghz : row == LINES ? l->lines : l->gbs[row];
 }
-static int count_of(int row) { return row < STREAMS ? FE_FOOTPRINTS : 1; }
+static int count_of(int row) { return row < STREAMS || row == LINES ? FE_FOOTPRINTS : 1; }
 
 double fe_two_digits(double value) {
   if (!(value > 0) || isinf(value)) return 0;
@@ -31,7 +31,7 @@ double fe_two_digits(double value) {
 static void put_limits(const fe_roofline *limits, const char *suffix, ir_text *out) {
   fe_roofline l = *limits;
   for (int row = 0; row < ROWS; row++) {
-    if (row == CLOCK && !(l.ghz > 0)) continue;
+    if (optional >> row & 1 && !(*values_of(&l, row) > 0)) continue;
     ir_textf(out, " %s%s=", names[row], suffix);
     for (int i = 0; i < count_of(row); i++)
       ir_textf(out, "%s%g", i ? "," : "", fe_two_digits(values_of(&l, row)[i]));
@@ -92,7 +92,7 @@ static bool set_one(fe_machine *m, const char *at, size_t length, unsigned *name
 
 /* Settings as text replace the values that they name. A name without `.1` sets the values of one thread
  * and of all; names with `.1` are applied after that. IR_ERR_INVALID quotes a malformed setting. *all: every
- * name but `ghz` was set, with or without `.1`. */
+ * name but `ghz` and `lines` was set, with or without `.1`. */
 static ir_status set_machine(fe_machine *m, const char *settings, bool *all, ir_error *error) {
   unsigned named = 0;
   for (int pass = 0; pass < 2; pass++) /* names with .1 after the others, which set one thread too */
@@ -103,11 +103,11 @@ static ir_status set_machine(fe_machine *m, const char *settings, bool *all, ir_
         return ir_fail(
             error, IR_ERR_INVALID,
             "machine: '%.*s' is not a setting; use name=number with a name among threads, read, copy, "
-            "fill, gflops, ghz, and read.1 to ghz.1 for one thread; read, copy and fill may have %d "
-            "numbers with commas between them",
+            "fill, gflops, ghz, lines, and read.1 to lines.1 for one thread; read, copy, fill and lines may "
+            "have %d numbers with commas between them",
             (int)(length < 80 ? length : 80), at, FE_FOOTPRINTS);
     }
-  *all = (named | 1u << CLOCK) == (1u << (ROWS + 1)) - 1;
+  *all = (named | optional) == (1u << (ROWS + 1)) - 1;
   return IR_OK;
 }
 
@@ -130,7 +130,7 @@ static bool read_kept(rt_context *c, fe_machine *out) {
     rt_disk_release(&found);
     ir_error ignored = {0};
     good = !text.failed && set_machine(out, ir_text_get(&text), &good, &ignored) == IR_OK && good &&
-           out->one.ghz > 0;
+           out->one.ghz > 0 && out->one.lines[0] > 0;
   }
   ir_text_free(&key);
   ir_text_free(&text);

@@ -8,9 +8,10 @@
  * which takes seconds, then kept on disk (kind "machine"). Generated code and results do not depend on them.
  *
  * As text: `threads=2 read.1=110,90,... copy.1=... fill.1=... gflops.1=140 read=... copy=... fill=...
- * gflops=... ghz=...`: GB/s by footprint (fe_footprints) or one number for all footprints, GFLOP/s of f32,
- * and cycles of a core in a ns, without which it is one that does two multiply-adds of a vector in a cycle.
- * Names with `.1` are of one thread, the others of all threads. Numbers are rounded to two digits. */
+ * gflops=... ghz=... lines=...`: GB/s by footprint (fe_footprints) or one number for all footprints, GFLOP/s
+ * of f32, cycles of a core in a ns, without which it is one that does two multiply-adds of a vector in a
+ * cycle, and GB/s of lines at random places, without which they are those of pass_rates_of. Names with `.1`
+ * are of one thread, the others of all threads. Numbers are rounded to two digits. */
 #ifndef VIEWFOLD_FRONTEND_MACHINE_MACHINE_H
 #define VIEWFOLD_FRONTEND_MACHINE_MACHINE_H
 

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "ir/target.h"
+
 #define GIGA 1e9
 
 const double fe_footprints[FE_FOOTPRINTS] = {24 << 10, 256 << 10, 1 << 20,  4 << 20,
@@ -17,6 +19,7 @@ bool fe_roofline_raise(fe_roofline *l, const fe_roofline *seen) {
   bool raised = raise_one(&l->gflops, seen->gflops) | raise_one(&l->ghz, seen->ghz);
   for (int s = 0; s < FE_STREAMS; s++)
     for (int f = 0; f < FE_FOOTPRINTS; f++) raised |= raise_one(&l->gbs[s][f], seen->gbs[s][f]);
+  for (int f = 0; f < FE_FOOTPRINTS; f++) raised |= raise_one(&l->lines[f], seen->lines[f]);
   return raised;
 }
 
@@ -32,6 +35,11 @@ static double at_footprint(const double *gbs, double bytes) {
 
 double fe_roofline_gbs(const fe_roofline *l, int stream, double bytes) {
   return at_footprint(l->gbs[stream], bytes);
+}
+
+double fe_roofline_line_ns(const fe_roofline *l, double bytes) {
+  double gbs = at_footprint(l->lines, bytes);
+  return gbs > 0 ? IR_CACHE_LINE_BYTES / gbs : 0;
 }
 
 /* The time per byte is interpolated linearly between reading alone, reading as much as writing, and writing

@@ -27,16 +27,29 @@ double kernel_registers(uint32_t width, int bytes, const ir_target *target) {
   return all <= 1 ? 1 : ceil(all);
 }
 
+/* Products of integers of 4 and 8 bytes are an instruction of the units that multiply, where product_cost
+ * says two and three (Zen 4: VPMULLD, VPMULLQ). */
+static void fit_product(const ir_node *n, double bytes, kernel_cost *cost) {
+  int element = kernel_register_bytes((ir_dtype)n->dtype);
+  if (n->op != IR_OP_MUL || n->nsrc != 2 || ir_is_float((ir_dtype)n->dtype) || element < 4 ||
+      bytes <= element)
+    return;
+  cost->unit[KERNEL_ALU] /= element == 4 ? 2 : 3;
+  cost->unit[KERNEL_FLOAT] = cost->unit[KERNEL_ALU];
+  cost->latency = ARITHMETIC_CYCLES;
+}
+
 /* Where vectors have 64 bytes, two units of 32 are one of these (Sunny Cove, Golden Cove): of shorter ones
  * three are executed in the time of two. Where all units have 32 bytes (Zen 4: four, of which two multiply,
  * two add and two shuffle), twice as many shorter ones are, and a product of 64 bytes takes both that
  * multiply. */
 void kernel_fit_units(const kernel_walk *w, const ir_node *n, double bytes, kernel_cost *cost) {
   bool shorter = w->target->vector_bytes >= 64 && bytes <= 32;
-  double share = !shorter ? 1 : w->halves ? 1.0 / 2 : 2.0 / 3;
+  double share = !shorter ? 1 : w->rates->halves ? 1.0 / 2 : 2.0 / 3;
+  if (w->rates->halves) fit_product(n, bytes, cost);
   cost->unit[KERNEL_OTHER] += (1 - share) * cost->unit[KERNEL_ALU]; /* they are as many */
   cost->unit[KERNEL_ALU] *= share;
-  if (w->halves) {
+  if (w->rates->halves) {
     cost->unit[KERNEL_OTHER] += (1 - share) * cost->unit[KERNEL_SHUFFLE];
     cost->unit[KERNEL_SHUFFLE] *= share;
     cost->unit[KERNEL_FLOAT] *= n->op == IR_OP_ADD || n->op == IR_OP_SUB ? 0 : 2 * share;

@@ -182,7 +182,7 @@ static kernel_cost elements_cost(uint32_t width, bool masked) {
 }
 
 /* Loads or stores that move a register of so many bytes count as so many. */
-static double ports_of(const kernel_walk *w, double bytes) { return w->halves && bytes > 32 ? 2 : 1; }
+static double ports_of(const kernel_walk *w, double bytes) { return w->rates->halves && bytes > 32 ? 2 : 1; }
 
 /* Of one unrolled value. */
 static kernel_cost load_cost(const kernel_walk *w, const ir_node *n, const kernel_access *a, uint32_t width) {

@@ -149,8 +149,13 @@ static bool is_around(const kernel_walk *w, uint32_t loop, uint32_t inner) {
   return inner == loop && loop;
 }
 
+/* Is it another place in each iteration of the loop, of which nothing is known? */
+static bool is_anywhere(const kernel_walk *w, const kernel_access *a, uint32_t loop) {
+  return a->random && is_around(w, loop, a->random_home);
+}
+
 static void leave_loop(const kernel_walk *w, const kernel_access *a, uint32_t loop, footprint *f) {
-  if (a->random && is_around(w, loop, a->random_home)) {
+  if (is_anywhere(w, a, loop)) {
     f->segments *= fmax(w->loops[loop].trips, 1);
     f->jumps = true, f->distance = IR_PAGE_BYTES;
     f->pages = fmin(f->segments, a->size / IR_PAGE_BYTES);
@@ -169,16 +174,12 @@ static void touch(kernel_walk *w, const kernel_access *a) {
   }
 }
 
-/* The part of a cache up to which it holds all that is touched: pages are not spread evenly over its sets,
- * and lines are not replaced in the order in which they were touched last. Reading again and again from an L2
- * cache of 2 MiB (Xeon with AVX-512 FP16): 189 GB/s up to 0.63 of its size, 124 at 0.75, 75 at 1, 34 at 1.5,
- * and 31, as from the L3 cache, from 1.75 on. */
-static const double HELD_SHARE = 0.75;
-
-/* The share of what is touched again that a cache of this size no longer holds, where so many bytes are
- * touched in between: it begins below the size of the cache and ends above. */
-static double lost_share(double touched, double size) {
-  return fmin(fmax(touched / size - HELD_SHARE, 0), 1);
+/* The share of what is touched again that comes from beyond a level's cache, where so many bytes are touched
+ * in between. */
+static double lost_share(const kernel_walk *w, double touched, int level) {
+  const double sizes[] = {(double)w->target->l1_bytes, (double)w->target->l2_bytes};
+  return level == PASS_LEVEL_MEMORY ? kernel_lost_from_last(w->rates, touched)
+                                    : kernel_lost_share(touched, sizes[level]);
 }
 
 /* Bytes of lines that come from beyond a cache in one run of the kernel: those that come once, those that
@@ -196,19 +197,22 @@ static pass_param_state state_of(const kernel_walk *w, const kernel_access *a) {
   return known ? w->request->params[slot] : (pass_param_state){0};
 }
 
-static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, double size) {
+static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, int level) {
   footprint f = footprint_of_lanes(w, a);
   double moved = bytes_of(a, &f);
   for (uint32_t loop = a->home; loop; loop = w->loops[loop].outer) {
-    double trips = fmax(w->loops[loop].trips, 0), lost = lost_share(w->loops[loop].touched, size);
+    double trips = fmax(w->loops[loop].trips, 0), touched = w->loops[loop].touched;
     leave_loop(w, a, loop, &f);
+    if (is_anywhere(w, a, loop))
+      touched = fmax(touched, bytes_of(a, &f)); /* not the same in each iteration */
+    double lost = lost_share(w, touched, level);
     moved *= trips;
     moved = lost * moved + (1 - lost) * fmin(bytes_of(a, &f), moved);
   }
   moved_lines lines = {.first = fmin(moved, bytes_of(a, &f))};
   lines.again = moved - lines.first;
   pass_param_state state = state_of(w, a);
-  lines.first *= lost_share(w->loops[0].touched + state.between, size);
+  lines.first *= lost_share(w, w->loops[0].touched + state.between, level);
   if (state.constant && state.between > 2.0 * TRANSLATED_PAGES * IR_PAGE_BYTES)
     lines.cold_pages = lines.first / IR_PAGE_BYTES;
   double run = fmax(f.run, IR_CACHE_LINE_BYTES);
@@ -216,22 +220,21 @@ static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, doub
   if (f.jumps && run < IR_PAGE_BYTES && !a->fetched) lines.exposed = 1;
   if (a->fetched) return lines;
   if (f.aliased && run < IR_PAGE_BYTES) lines.jumps = (lines.first + lines.again) / IR_CACHE_LINE_BYTES;
+  else if (a->random && lines.exposed > 0) lines.jumps = runs; /* whose lines are all asked for at once */
   else if (lines.exposed > 0 && fmod(f.distance, IR_PAGE_BYTES) == 0)
     lines.jumps = runs * fmin(run / IR_CACHE_LINE_BYTES, NOTICED_LINES);
-  if (lines.exposed > 0 && f.pages > TRANSLATED_PAGES) lines.walks = runs;
+  if (lines.exposed > 0 && f.pages > TRANSLATED_PAGES && !a->random) lines.walks = runs;
   return lines;
 }
 
 /* Of all accesses of one buffer, given the last, that write or do not; by level, past the one before. */
 static void move_buffer(const kernel_walk *w, const kernel_access *last, bool written, moved_lines *past) {
   double size = fmax(last->size, IR_CACHE_LINE_BYTES);
-  const double sizes[] = {(double)w->target->l1_bytes, (double)w->target->l2_bytes,
-                          (double)w->target->l3_bytes};
   for (int level = 0; level < PASS_LEVELS; level++) {
     moved_lines all = {0};
     for (const kernel_access *a = last;; a = &w->accesses[a->next - 1]) {
       if (a->written == written && !a->joined) {
-        moved_lines one = moved_past(w, a, sizes[level]);
+        moved_lines one = moved_past(w, a, level);
         all.first += one.first, all.again += one.again, all.jumps += one.jumps, all.walks += one.walks;
         all.cold_pages += one.cold_pages, all.exposed = fmax(all.exposed, one.exposed);
       }
@@ -254,8 +257,9 @@ static bool is_in_place(const kernel_walk *w, const kernel_access *a) {
   return false;
 }
 
-static void add_buffer(const kernel_walk *w, const kernel_access *last, bool written, const pass_rates *rates,
+static void add_buffer(const kernel_walk *w, const kernel_access *last, bool written,
                        pass_kernel_time *time) {
+  const pass_rates *rates = w->rates;
   moved_lines past[PASS_LEVELS + 1] = {{0}};
   const double *rate = written ? rates->write : rates->read;
   move_buffer(w, last, written, past);
@@ -276,14 +280,14 @@ static void add_buffer(const kernel_walk *w, const kernel_access *last, bool wri
   }
 }
 
-void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time) {
+void kernel_memory_time(kernel_walk *w, pass_kernel_time *time) {
   for (size_t i = 0; i < w->access_count; i++)
     if (!w->accesses[i].joined && !(w->accesses[i].written && is_in_place(w, &w->accesses[i])))
       touch(w, &w->accesses[i]);
   for (size_t i = 0; i < w->access_count; i++) {
     const kernel_access *a = &w->accesses[i];
     if (w->nodes[a->buffer].loop != i + 1) continue; /* of a buffer's accesses the last one stands for all */
-    add_buffer(w, a, false, rates, time);
-    add_buffer(w, a, true, rates, time);
+    add_buffer(w, a, false, time);
+    add_buffer(w, a, true, time);
   }
 }

@@ -17,11 +17,20 @@
 /* Where lines come from that the level before does not hold. */
 typedef enum pass_level { PASS_LEVEL_L2, PASS_LEVEL_L3, PASS_LEVEL_MEMORY, PASS_LEVELS } pass_level;
 
+enum { PASS_MAX_LOST = 8 }; /* as many footprints as are measured */
+
 /* What a processor's core does in a nanosecond. */
 typedef struct pass_rates {
   double ghz;
   bool halves; /* vectors of 64 bytes occupy a unit of 32 bytes for two cycles */
   double read[PASS_LEVELS], write[PASS_LEVELS]; /* bytes */
+  /* the share of what is read again that comes from memory, where so many bytes are touched in between;
+   * ascending, and linear between them */
+  struct {
+    double bytes, share;
+  } lost[PASS_MAX_LOST];
+  int lost_count;
+  double bare_share; /* of the shorter of computing and moving, which is not hidden behind the longer */
   double
       jump_ns[PASS_LEVELS]; /* until a line arrives that no prefetch foresees, as far as loads wait for it */
 } pass_rates;
@@ -36,6 +45,7 @@ typedef struct pass_kernel_time {
   double near_ns;      /* to move lines between the L1 and the L2 cache */
   double memory_ns;    /* to move lines between all levels */
   double exposed_ns;   /* of these, between the L2 cache and beyond without prefetches */
+  double bare_share;   /* pass_rates */
   double jumps_ns;     /* to wait for lines that no prefetch foresees */
 } pass_kernel_time;
 

@@ -102,7 +102,7 @@ typedef struct kernel_walk {
   ir_graph *g;
   const ir_target *target;
   const pass_time_request *request;
-  bool halves; /* pass_rates */
+  const pass_rates *rates;
   ir_regions regions;
   kernel_node *nodes; /* by ref */
   kernel_loop *loops;
@@ -135,7 +135,12 @@ kernel_cost kernel_access_cost(const kernel_walk *w, ir_ref ref, const kernel_ac
 bool kernel_is_affine(const kernel_walk *w, const kernel_access *a);
 /* kernel_memory.c. Finds an access before this one that may stand for it. */
 void kernel_join_access(const kernel_walk *w, kernel_access *a);
+/* kernel_time.c: the share of what is touched again that a cache of this size no longer holds, where so many
+ * bytes are touched in between: it begins below the size of the cache and ends above. The same of the last
+ * cache. */
+double kernel_lost_share(double touched, double size);
+double kernel_lost_from_last(const pass_rates *rates, double touched);
 /* ns to move the lines of all accesses, and their bytes. */
-void kernel_memory_time(kernel_walk *w, const pass_rates *rates, pass_kernel_time *time);
+void kernel_memory_time(kernel_walk *w, pass_kernel_time *time);
 
 #endif

@@ -443,3 +443,19 @@ ir_status rt_program_step_cost(const rt_program *p, const int64_t *vars, size_t 
   free_frame(p, memory);
   return status;
 }
+
+ir_status rt_program_places(const rt_program *p, const int64_t *vars, size_t *offsets, size_t count,
+                            ir_error *error) {
+  rt_frame own;
+  const rt_frame *f;
+  void *memory;
+  ir_status status = frame_for(p, vars, &f, &own, &memory, error);
+  for (size_t i = 0; i < count; i++) offsets[i] = SIZE_MAX;
+  for (size_t i = 0; i < p->temp_count && !status; i++) {
+    uint32_t home = p->homes[i]; /* an output's, or that of another temporary, whose place is known */
+    if (home >> RT_SOURCE_SHIFT == IR_SLOT_TEMP && p->temps[i] < count)
+      offsets[p->temps[i]] = f->spans[home & RT_SOURCE_NUMBER].offset;
+  }
+  free_frame(p, memory);
+  return status;
+}

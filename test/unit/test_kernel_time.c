@@ -190,6 +190,23 @@ static void units_are_halves(void **state) {
   assert_true(ns[0][1] > 1.6 * ns[0][0] && ns[1][1] < 1.6 * ns[1][0] && ns[1][1] < 0.6 * ns[0][1]);
 }
 
+/* There a product of integers is one instruction, where it is three of wider units. */
+static void integer_products_of_halves(void **state) {
+  static const char text[] = "kernel @k(p0: i64[4096], p1: i64[4096]) {\n  for ridx0 in 0..64 {\n"
+                             "    for ridx1 in 0..8 vector {\n %x = load p1[ridx0*8+ridx1] : i64\n"
+                             " %a = mul %x, %x : i64\n %b = mul %x, %a : i64\n %c = mul %a, %b : i64\n"
+                             " %d = mul %b, %c : i64\n %e = mul %c, %d : i64\n %f = mul %d, %e : i64\n"
+                             " store p0[ridx0*8+ridx1] = %f\n}\n}\n}\n";
+  ir_ref kernel = k_parse(text, NULL, NULL);
+  pass_rates rates = pass_rates_of(&target);
+  pass_time_request request = {.rates = &rates};
+  pass_kernel_time whole, halves;
+  assert_true(pass_kernel_time_on(&k_graph, kernel, &target, &request, &whole));
+  rates.halves = true;
+  assert_true(pass_kernel_time_on(&k_graph, kernel, &target, &request, &halves));
+  assert_true(halves.computing_ns < 0.8 * whole.computing_ns);
+}
+
 /* Blocks of rows that begin in the same set of a cache fill the sets between; rows that do are too many. */
 static void rows_fill_sets(void **state) {
   static const char text[] =
@@ -199,6 +216,54 @@ static void rows_fill_sets(void **state) {
       " store p0[ridx0*$2+ridx1*96+ridx2*16+ridx3] = %v\n}\n}\n}\n}\n}\n";
   assert_true(time_of(text, (const int64_t[]){512 * 6144, 64, 6144}, NULL).jumps_ns == 0);
   assert_true(time_of(text, (const int64_t[]){512 * 6144, 1, 6144}, NULL).jumps_ns > 0);
+}
+
+/* What the last cache still holds after so many bytes were touched comes from it, as measured. */
+static void the_last_cache_loses_a_share(void **state) {
+  static const char text[] = "kernel @k(p0: f32[262144], p1: f32[262144]) {\n  for ridx0 in 0..16384 {\n"
+                             "    for ridx1 in 0..16 vector {\n %v = load p1[ridx0*16+ridx1] : f32\n"
+                             " store p0[ridx0*16+ridx1] = %v\n}\n}\n}\n";
+  pass_rates rates = pass_rates_of(&target);
+  rates.lost[0].bytes = 4 << 20, rates.lost[0].share = 0;
+  rates.lost[1].bytes = 36 << 20, rates.lost[1].share = 1;
+  double ns[3], between[] = {0, 18 << 20, 1 << 30};
+  for (int i = 0; i < 3; i++) {
+    pass_param_state params[] = {{.between = between[i]}, {.between = between[i]}};
+    pass_time_request request = {.rates = &rates, .params = params, .param_count = 2};
+    pass_kernel_time time;
+    assert_true(pass_kernel_time_on(&k_graph, k_parse(text, NULL, NULL), &target, &request, &time));
+    ns[i] = time.memory_ns;
+  }
+  double half = (ns[0] + ns[2]) / 2;
+  assert_true(ns[2] > 1.2 * ns[0] && ns[1] > 0.99 * half && ns[1] < 1.01 * half);
+}
+
+/* Of a row that is anywhere the first line is waited for, the others are on their way by then. */
+static void rows_that_are_anywhere_wait_once(void **state) {
+  static const char text[] =
+      "kernel @k(p0: f32[524288], p1: i32[4096], p2: f32[8388608]) {\n  for ridx0 in 0..4096 {\n"
+      " %i = load p1[ridx0] : i32\n %j = bound %i, ($0), true mode=clip : index\n"
+      "    for ridx1 in 0..$1 vector {\n %v = load p2[%j*$1+ridx1] : f32\n store p0[ridx0*$1+ridx1] = %v\n"
+      "}\n}\n}\n";
+  pass_param_state params[3] = {{.between = 1 << 30}, {.between = 1 << 30}, {.between = 1 << 30}};
+  pass_time_request request = {.params = params, .param_count = 3};
+  pass_kernel_time line, row;
+  ir_ref lines = k_parse(text, (const int64_t[]){524288, 16}, NULL);
+  assert_true(pass_kernel_time_on(&k_graph, lines, &target, &request, &line));
+  ir_ref rows = k_parse(text, (const int64_t[]){131072, 64}, NULL);
+  assert_true(pass_kernel_time_on(&k_graph, rows, &target, &request, &row));
+  assert_true(line.jumps_ns > 0 && row.jumps_ns == line.jumps_ns);
+}
+
+/* Elements that are anywhere in a table come from the cache that holds the table, however often each does. */
+static void elements_that_are_anywhere_come_again(void **state) {
+  static const char text[] =
+      "kernel @k(p0: f32[1048576], p1: i32[1048576], p2: f32[$0]) {\n  for ridx0 in 0..1048576 {\n"
+      " %i = load p1[ridx0] : i32\n %j = bound %i, ($0), true mode=clip : index\n"
+      " %v = load p2[%j] : f32\n store p0[ridx0] = %v\n}\n}\n";
+  pass_kernel_time small = time_of(text, (const int64_t[]){2048}, NULL),
+                   large = time_of(text, (const int64_t[]){65536}, NULL);
+  assert_true(large.bytes - small.bytes > 60.0 * 1048576 && large.jumps_ns > 10 * small.jumps_ns);
 }
 
 /* Each allocation fails once. */
@@ -254,5 +319,7 @@ static void few_allocations(void **state) {
 
 UNIT_TESTS_EACH(k_enter, k_leave, orders_of_accesses, orders_of_operations, lanes_are_faster,
                 trips_are_counted, loops_exclude_each_other, chains_wait, rare_values_are_free,
-                bytes_leave_the_cache, rates_and_sizes_are_given, units_are_halves, rows_fill_sets,
-                memory_is_short, few_allocations)
+                bytes_leave_the_cache, rates_and_sizes_are_given, units_are_halves,
+                integer_products_of_halves, rows_fill_sets, the_last_cache_loses_a_share,
+                rows_that_are_anywhere_wait_once, elements_that_are_anywhere_come_again, memory_is_short,
+                few_allocations)

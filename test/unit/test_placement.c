@@ -162,7 +162,25 @@ static void replays_allocate_nothing(void **state) {
   free(out);
 }
 
+/* Of a chain through four intermediates every second one lies where the one before it ended. */
+static void places_are_told(void **state) {
+  p_maker *m = p_begin();
+  slots s = begin(m, SMALL, 3);
+  uint32_t last = p_slot(m, IR_SLOT_TEMP, "t", IR_F32, s.size);
+  reverse(m, s.t[0], s.x, 2, s.size);
+  reverse(m, s.t[1], s.t[0], 2, s.size);
+  reverse(m, s.t[2], s.t[1], 2, s.size);
+  reverse(m, last, s.t[2], 2, s.size);
+  reverse(m, s.out, last, 2, s.size);
+  rt_program *p = p_build(p_context_with((rt_options){.no_disk = true}), m, "");
+  size_t at[6];
+  ir_error error = {0};
+  assert_int_equal(rt_program_places(p, NULL, at, 6, &error), IR_OK);
+  assert_true(at[s.x] == SIZE_MAX && at[s.out] == SIZE_MAX && at[s.t[0]] != SIZE_MAX);
+  assert_true(at[s.t[0]] == at[s.t[2]] && at[s.t[1]] == at[last] && at[s.t[0]] != at[s.t[1]]);
+}
+
 UNIT_TESTS_BETWEEN(p_set_up, p_tear_down, a_chain_lies_in_its_result, what_is_read_again_stays,
                    what_is_read_elsewhere_is_not_overwritten, results_host_until_they_are_written,
                    results_host_where_that_saves_more, small_ones_are_not_worth_it,
-                   the_result_of_a_loop_hosts_nothing, replays_allocate_nothing)
+                   the_result_of_a_loop_hosts_nothing, places_are_told, replays_allocate_nothing)

@@ -20,6 +20,7 @@ enum {
   BENCH_FILL,
   BENCH_FILL_NONTEMPORAL,
   BENCH_MULTIPLY_ADD,
+  BENCH_READ_LINES, /* an element of each of n / 16 cache lines, at random places */
   BENCH_LOOPS
 };
 typedef struct bench_kit {

@@ -1,6 +1,8 @@
 /* The loops with which limits are measured, in a version for each vector extension: none, AVX2, AVX-512. */
 #include "frontend/cli/bench/limits.h"
 
+#include <stdint.h>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -32,6 +34,20 @@ enum {
   }
 #define NO_FETCH(AT)   (void)(AT)
 #define NEAR_FETCH(AT) __builtin_prefetch((AT), 0, 3)
+
+/* Places follow from numbers by products and exclusive ors, which do not wait for each other, and in which no
+ * prefetcher finds a stride. */
+static void read_lines(float *to, const float *from, size_t n) {
+  enum { LINE = 16 };
+  uint32_t lines = (uint32_t)(n / LINE);
+  float sum[4] = {0, 0, 0, 0};
+  for (uint32_t i = 0; i < lines; i++) {
+    uint32_t x = (i + 1) * 0x9e3779b1u;
+    x = (x ^ x >> 15) * 0x85ebca6bu;
+    sum[i & 3] += from[(size_t)((uint64_t)(x ^ x >> 13) * lines >> 32) * LINE];
+  }
+  *to = sum[0] + sum[1] + sum[2] + sum[3];
+}
 
 /* n is a multiple of BENCH_CHUNK, and buffers are aligned to a vector. STREAM is a non-temporal store,
  * PREFETCH a non-temporal prefetch, which may be of an address behind the array. */
@@ -77,9 +93,9 @@ enum {
     for (int k = 0; k < SUMS; k++) total = ADD(total, sum[k]);                                               \
     STORE(to, total);                                                                                        \
   }                                                                                                          \
-  static const bench_kit NAME##_kit = {{NAME##_read, NAME##_read_nontemporal, NAME##_rows,                   \
-                                        NAME##_rows_ahead, NAME##_copy, NAME##_copy_nontemporal,             \
-                                        NAME##_fill, NAME##_fill_nontemporal, NAME##_multiply_add}};
+  static const bench_kit NAME##_kit = {                                                                      \
+      {NAME##_read, NAME##_read_nontemporal, NAME##_rows, NAME##_rows_ahead, NAME##_copy,                    \
+       NAME##_copy_nontemporal, NAME##_fill, NAME##_fill_nontemporal, NAME##_multiply_add, read_lines}};
 
 typedef float plain __attribute__((vector_size(16)));
 #define PLAIN_LOAD(AT)              (*(const plain *)(AT))

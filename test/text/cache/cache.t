@@ -73,12 +73,12 @@ cpu: [..]
 == the machine's limits are given or measured
 $ viewfold devices | grep memory | head -n 1
   memory     not measured; see --measure
-$ VIEWFOLD_MACHINE='threads=2 read=40 copy=30,29,28,27,26,25,24,23 fill=20 gflops=200 ghz=3.5 read.1=35' viewfold devices | sed -n '/^  memory/,/2 threads/p' | head -n 3
+$ VIEWFOLD_MACHINE='threads=2 read=40 copy=30,29,28,27,26,25,24,23 fill=20 gflops=200 ghz=3.5 read.1=35 lines=8,7,6,5,4,3,2,1' viewfold devices | sed -n '/^  memory/,/2 threads/p' | head -n 3
   memory     by how much is touched: 24 KiB, 256 KiB, 1 MiB, 4 MiB, 12 MiB, 24 MiB, 64 MiB, 192 MiB
-  1 thread   read 35/35/35/35/35/35/35/35, copy 30/29/28/27/26/25/24/23, fill 20/20/20/20/20/20/20/20 GB/s, 200 GFLOP/s, 3.5 GHz
-  2 threads  read 40/40/40/40/40/40/40/40, copy 30/29/28/27/26/25/24/23, fill 20/20/20/20/20/20/20/20 GB/s, 200 GFLOP/s, 3.5 GHz
+  1 thread   read 35/35/35/35/35/35/35/35, copy 30/29/28/27/26/25/24/23, fill 20/20/20/20/20/20/20/20, lines 8/7/6/5/4/3/2/1 GB/s, 200 GFLOP/s, 3.5 GHz
+  2 threads  read 40/40/40/40/40/40/40/40, copy 30/29/28/27/26/25/24/23, fill 20/20/20/20/20/20/20/20, lines 8/7/6/5/4/3/2/1 GB/s, 200 GFLOP/s, 3.5 GHz
 $ VIEWFOLD_MACHINE='read=40 copy=30,29' viewfold devices > devices
-! viewfold devices: machine: 'copy=30,29' is not a setting; use name=number with a name among threads, read, copy, fill, gflops, ghz, and read.1 to ghz.1 for one thread; read, copy and fill may have 8 numbers with commas between them
+! viewfold devices: machine: 'copy=30,29' is not a setting; use name=number with a name among threads, read, copy, fill, gflops, ghz, lines, and read.1 to lines.1 for one thread; read, copy, fill and lines may have 8 numbers with commas between them
 ? 2
 $ VIEWFOLD_MACHINE='read.2=40' viewfold devices > devices
 ! viewfold devices: machine: 'read.2=40' is not a setting; [..]
