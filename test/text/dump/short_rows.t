@@ -148,3 +148,10 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' few_column
     for ridx10 in 0..min(((ridx9*-16)+100), 16) {
         %2 = (min((ridx11*8), 5)) : index
 $ viewfold check few_columns.vf > out
+
+== those of one matrix of whole words are picked element by element
+$ printf '%s\n' 'graph @words(%x: f32[5000,6]) {' '  %y = permute %x order=[1,0]' '  return %y' '}' > words.vf
+$ sed 's/,6/,7/' words.vf > odd.vf
+$ for f in words odd; do viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' $f.vf | grep -o 'split a0 .'; done
+split a0 6
+split a0 4
