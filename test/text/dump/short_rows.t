@@ -180,3 +180,10 @@ $ for g in sums places whole squares; do viewfold dump --stage=kernels --graph $
   fuses   sigmoid mul stored argmax
   fuses   exp sum
   fuses   exp stored sum reshape expand sub mul sum
+
+== those of one matrix of whole words are picked element by element
+$ printf '%s\n' 'graph @words(%x: f32[5000,6]) {' '  %y = permute %x order=[1,0]' '  return %y' '}' > words.vf
+$ sed 's/,6/,7/' words.vf > odd.vf
+$ for f in words odd; do viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' $f.vf | grep -o 'split a0 .'; done
+split a0 6
+split a0 4

@@ -147,6 +147,10 @@ u32[1,1,3,7,6]
 u32[1,3,7,6]
 $ viewfold dump --print-after=split small_pool.vf | grep -c ' = max '
 1
+$ sed 's/7,6/750,300/' overlapping.vf > far.vf
+$ viewfold dump --print-after=split far.vf | sed -n 's/.* = stored .* : //p'
+f32[1,1,3,750,300]
+f32[1,1,3,750,300]
 $ printf '%s\n' 'graph @edges(%x: f32[3,3]) {' '  %y = max_pool %x kernel=[3,3] stride=[1,1] padding=[1,1]' '  return %y' '}' > edges.vf
 $ viewfold run edges.vf --in 'x=[[-1,-inf,-inf],[-inf,-inf,-0.0],[-2,-inf,0.0]]'
 y: f32[3,3] = [[-1.0, -0.0, -0.0], [-1.0, 0.0, 0.0], [-2.0, 0.0, 0.0]]
