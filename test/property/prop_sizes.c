@@ -414,10 +414,10 @@ static bool check(tester *t, const chain *c) {
   vf_program *p = good ? vf_compile(g, &error) : NULL;
   vf_stats stats = {.size = sizeof stats};
   if (good && !p) good = fail(t, "compiling: %s", error.message);
-  /* what is read several times, by what makes the result or by a pad that repeats what is gathered, may be
+  /* what is read several times, by what makes the result and by a pad that repeats what is gathered, may be
    * stored before, where that is predicted to take less time */
-  bool may_store = strncmp(c->last, "mul", 3) != 0 || strstr(c->text, " = gather ");
-  uint32_t most = may_store ? 2 : 1;
+  bool reads_again = strncmp(c->last, "mul", 3) != 0, gathers = strstr(c->text, " = gather ");
+  uint32_t most = 1 + reads_again + gathers;
   if (good && (!vf_program_stats(p, &stats) || stats.launches < 1 || stats.launches > most))
     good = fail(t, "%u kernels for one chain of views", stats.launches);
   for (int i = 0; i < c->points && good; i++) good = run_at(t, c, p, i);
