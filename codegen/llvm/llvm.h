@@ -108,7 +108,8 @@ void cg_target_align_stack(LLVMContextRef context, LLVMValueRef function, const 
 bool cg_target_rounds(const ir_target *target); /* floor, ceil, trunc and round in one instruction */
 /* f32 to bf16 in one instruction, with our bits, of integers if `whole` */
 bool cg_target_rounds_bf16(const ir_target *target, bool whole);
-bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
+bool cg_target_looks_up_bytes(const ir_target *target); /* 64 bytes of 128 at once: see byte_table.c */
+bool cg_target_gathers(const ir_target *target);        /* masked gathers of 4- and 8-byte elements */
 /* Are vectors of 64-bit integers and of floats converted by halves? No instruction converts them, and four
  * elements by halves take fewer instructions than one by one; two do not. */
 bool cg_target_halves_64(const ir_target *target);
@@ -215,6 +216,10 @@ LLVMValueRef cg_read(cg_emitter *e, const cg_place *place, LLVMTypeRef type, LLV
 /* The address of so many elements of zero bytes; NULL: they are more than the widest vector has, or there are
  * CG_FILLS other constants. */
 LLVMValueRef cg_zeros(cg_emitter *e, ir_dtype dtype, uint32_t count);
+/* byte_table.c: does the load read elements of a table that registers hold? Then cg_read_byte_table reads
+ * them, whether they are valid or not. */
+bool cg_is_byte_table(const cg_emitter *e, ir_ref load, const cg_place *a);
+LLVMValueRef cg_read_byte_table(cg_emitter *e, const cg_place *a);
 LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref);
 void cg_emit_ahead(cg_emitter *e, ir_ref load);
 void cg_emit_update(void *emitter, ir_ref ref);

@@ -365,6 +365,8 @@ LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
   } else if (valid && e->gathers && a.bytes >= 4 && has_small_step(&a)) {
     LLVMValueRef lanes = valid_width > 1 ? valid : LLVMBuildFreeze(e->b, cg_splat(e, valid, moved), "");
     stored = read_strided(e, &a, lanes, condition_of_all(e, valid_ref));
+  } else if (cg_is_byte_table(e, ref, &a)) {
+    stored = cg_read_byte_table(e, &a);
   } else {
     stored = read_elements(e, &a, valid, valid_width);
   }

@@ -8,8 +8,8 @@
  *   f(q)  =  gather(f(0), f(1), ..., f(255); q)
  *
  * The table is made by the same operations, so that results have the same bits. The silu of 96 x 80 x 80
- * bytes, quantized behind the sigmoid and behind the product, takes 0.26 ms in place of 0.52 (Zen 4, one
- * thread). */
+ * bytes, quantized behind the sigmoid and behind the product, takes 0.06 ms in place of 0.52, element by
+ * element 0.26 (Zen 4, one thread). */
 #include "recomputed.h"
 
 #include "ir/cause.h"

@@ -33,7 +33,7 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' rows.vf | 
 ? 1
 0
 
-== a dear function of one byte is a table of all bytes, made once, with the same bits; a cheap one is computed
+== a dear function of one byte is a table of all bytes, made once, with the same bits, in registers where the processor picks bytes from two; a cheap one is computed
 <<< bytes.vf
 graph @silu(%q: i8[20,256]) {
   %f = cast %q dtype=f32
@@ -82,6 +82,11 @@ $ viewfold check --graph silu bytes.vf
 check y: 5120 elements, bit-equal
 $ viewfold dump --print-after=tables bytes.vf | grep -c gather
 1
+$ viewfold dump --graph silu --stage=asm --target 'triple=x86_64-unknown-linux-gnu features=+avx512f,+avx512bw,+avx512vl,+avx512vbmi,+fma vector_bytes=64 registers=32 fma=1' bytes.vf | grep -c 'vperm[it]2b'
+4
+$ viewfold dump --graph silu --stage=asm --target 'triple=x86_64-unknown-linux-gnu features=+avx512f,+avx512bw,+avx512vl,+fma vector_bytes=64 registers=32 fma=1' bytes.vf | grep -c 'vperm[it]2b'
+0
+? 1
 
 == where rows repeat elements around them, the inside has lanes of neighbours and the border loops of its own
 <<< around.vf
