@@ -203,7 +203,7 @@ static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, int 
   for (uint32_t loop = a->home; loop; loop = w->loops[loop].outer) {
     double trips = fmax(w->loops[loop].trips, 0), touched = w->loops[loop].touched;
     leave_loop(w, a, loop, &f);
-    if (is_anywhere(w, a, loop))
+    if (w->rates->lines && is_anywhere(w, a, loop))
       touched = fmax(touched, bytes_of(a, &f)); /* not the same in each iteration */
     double lost = lost_share(w, touched, level);
     moved *= trips;
@@ -220,10 +220,11 @@ static moved_lines moved_past(const kernel_walk *w, const kernel_access *a, int 
   if (f.jumps && run < IR_PAGE_BYTES && !a->fetched) lines.exposed = 1;
   if (a->fetched) return lines;
   if (f.aliased && run < IR_PAGE_BYTES) lines.jumps = (lines.first + lines.again) / IR_CACHE_LINE_BYTES;
-  else if (a->random && lines.exposed > 0) lines.jumps = runs; /* whose lines are all asked for at once */
+  else if (a->random && w->rates->lines && lines.exposed > 0)
+    lines.jumps = runs; /* whose lines are all asked for at once */
   else if (lines.exposed > 0 && fmod(f.distance, IR_PAGE_BYTES) == 0)
     lines.jumps = runs * fmin(run / IR_CACHE_LINE_BYTES, NOTICED_LINES);
-  if (lines.exposed > 0 && f.pages > TRANSLATED_PAGES && !a->random) lines.walks = runs;
+  if (lines.exposed > 0 && f.pages > TRANSLATED_PAGES && !(a->random && w->rates->lines)) lines.walks = runs;
   return lines;
 }
 

@@ -246,7 +246,9 @@ static void rows_that_are_anywhere_wait_once(void **state) {
       "    for ridx1 in 0..$1 vector {\n %v = load p2[%j*$1+ridx1] : f32\n store p0[ridx0*$1+ridx1] = %v\n"
       "}\n}\n}\n";
   pass_param_state params[3] = {{.between = 1 << 30}, {.between = 1 << 30}, {.between = 1 << 30}};
-  pass_time_request request = {.params = params, .param_count = 3};
+  pass_rates rates = pass_rates_of(&target);
+  rates.lines = true;
+  pass_time_request request = {.rates = &rates, .params = params, .param_count = 3};
   pass_kernel_time line, row;
   ir_ref lines = k_parse(text, (const int64_t[]){524288, 16}, NULL);
   assert_true(pass_kernel_time_on(&k_graph, lines, &target, &request, &line));
@@ -261,8 +263,14 @@ static void elements_that_are_anywhere_come_again(void **state) {
       "kernel @k(p0: f32[1048576], p1: i32[1048576], p2: f32[$0]) {\n  for ridx0 in 0..1048576 {\n"
       " %i = load p1[ridx0] : i32\n %j = bound %i, ($0), true mode=clip : index\n"
       " %v = load p2[%j] : f32\n store p0[ridx0] = %v\n}\n}\n";
-  pass_kernel_time small = time_of(text, (const int64_t[]){2048}, NULL),
-                   large = time_of(text, (const int64_t[]){65536}, NULL);
+  pass_rates rates = pass_rates_of(&target);
+  rates.lines = true;
+  pass_time_request request = {.rates = &rates};
+  pass_kernel_time small, large;
+  ir_ref few = k_parse(text, (const int64_t[]){2048}, NULL);
+  assert_true(pass_kernel_time_on(&k_graph, few, &target, &request, &small));
+  ir_ref many = k_parse(text, (const int64_t[]){65536}, NULL);
+  assert_true(pass_kernel_time_on(&k_graph, many, &target, &request, &large));
   assert_true(large.bytes - small.bytes > 60.0 * 1048576 && large.jumps_ns > 10 * small.jumps_ns);
 }
 

@@ -166,6 +166,7 @@ static pass_rates measured_rates(const explain_run *r, const ir_target *t, int t
   rates.bare_share = rates.halves ? BARE_SHARE : 0;
   for (int i = 0; i < PASS_LEVELS; i++) { /* beyond the time in sequence */
     double line_ns = fe_roofline_line_ns(own, within[i]);
+    rates.lines = line_ns > 0;
     if (line_ns > 0) rates.jump_ns[i] = fmax(line_ns - IR_CACHE_LINE_BYTES / rates.read[i], 0);
   }
   set_lost_shares(own, within[PASS_LEVEL_L3], &rates);
