@@ -88,7 +88,8 @@ static bool block_short_rows(loop_nest *n, loop_axis *vector, loop_axis *a, int 
  * bits: 20000 x 6 and 20000 x 12 f32 take 1.2 and 1.5 times as long in tiles, 20000 x 5 f64 1.3 times, 20000
  * x 7 f32 0.76 times, 20000 x 12 f16 0.96 times. */
 static int tile_rows(const loop_nest *n, const loop_axis *a, int64_t most, int bytes) {
-  enum { WORD = 8, WIDE = 4 }; /* bytes; of an element from which on pairs or single ones are words */
+  enum { WORD = 8 }; /* bytes that lanes are picked as: of rows of 28 bytes, tiles take 0.76 times */
+  enum { WIDE = 4 }; /* bytes of an element from which on it is so: of 20000 x 12 f16 tiles take 0.96 times */
   bool words = n->axis_count == 2 && bytes >= WIDE && most * bytes % WORD == 0;
   int rows = 1;
   while (2 * rows <= most) rows *= 2;
