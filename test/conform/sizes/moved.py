@@ -97,7 +97,7 @@ ROWS = [
         lambda x: np.trunc(x * 0.5).astype(np.int32), least=0),
     row("unbind", "x:i32[n,2]", "%a, %b = unbind %x axis=1\nsub %a, %b", lambda x: x[:, 0] - x[:, 1], least=0),
     row("chunk", "x:i32[n]", "%a, %b = chunk %x chunks=2 axis=0\nmul %a, %b",
-        lambda x: x[: x.shape[0] // 2] * x[x.shape[0] // 2 :], divisor=2, least=0),
+        lambda x: x[: x.shape[0] // 2] * x[x.shape[0] // 2 :], divisor=2),
 ]
 for mode in ("constant", "edge", "reflect", "wrap"):
     ROWS.append(row(f"pad_{mode}", "x:i32[n,m]", f"pad %x pads=[[2,1],[1,2]] mode={mode}",
