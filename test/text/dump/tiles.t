@@ -96,3 +96,28 @@ $ for g in panels near heads blocks; do viewfold dump --graph $g --stage=loops -
 $ for l2 in 524288 2097152; do viewfold dump --graph pieces --stage=loops --target "vector_bytes=64 registers=32 l2=$l2 l3=33554432" far.vf | grep -o 'split a0 [0-9]*; split a1 [0-9]*'; done
 split a0 6; split a1 64
 split a0 12; split a1 32
+
+== of few terms, tiles are in the order of a large result whose rows are a page or more: after all columns come the next rows
+<<< few_terms.vf
+graph @wide(%a: f32[500,8], %b: f32[8,1551]) {
+  %p = matmul %a, %b
+  return %p
+}
+graph @batch(%a: f32[16,277,6], %b: f32[16,6,1308]) {
+  %p = matmul %a, %b
+  return %p
+}
+graph @narrow(%a: f32[5000,8], %b: f32[8,200]) {
+  %p = matmul %a, %b
+  return %p
+}
+graph @terms(%a: f32[500,32], %b: f32[32,1551]) {
+  %p = matmul %a, %b
+  return %p
+}
+>>>
+$ for g in wide batch narrow terms; do viewfold dump --stage=loops --graph $g --target 'vector_bytes=64 registers=32 l2=1048576 l3=33554432' few_terms.vf | grep '^# kernel 1 nest 0' | grep -o 'reorder[^;]*\|thread.*' | tr '\n' ' '; echo; done
+reorder a0.0 a1.0 a0.1 a1.1 a1.2 thread a0.0 
+reorder a0 a1.0 a2.0 a1.1 a2.1 a2.2 thread a0 a1.0 
+reorder a0.0 a1.0 a0.1 a0.2 a1.1 a1.2 thread a0.0 
+reorder a0.0 a1.0 a0.1 a0.2 a1.1 a1.2 thread a0.0 a1.0 
