@@ -105,11 +105,15 @@ static int64_t streamed_vectors(const loop_nest *n, ir_ref reduce, int64_t row_b
 
 /* Vectors of an even part of `all`, so many parts or those of a page: what is left would be read in a pass of
  * its own, a line or two of each row. 1 x 19387 x 1047 takes 5.0 ms in place of 8.0, 1 x 6387 x 2105 3.4 in
- * place of 5.6. */
-static int64_t even_vectors(const loop_axis *vector, int64_t all, int64_t parts, int64_t page) {
+ * place of 5.6. 0: the last two of such parts, which one thread computes where they overlap, would be all,
+ * and what is left takes a few narrow vectors: 1 x 9387 x 1500 takes two threads 1.5 times as long so, and
+ * one as long. */
+static int64_t even_vectors(const loop_nest *n, const loop_axis *vector, int64_t all, int64_t parts,
+                            int64_t page) {
+  enum { NARROW = 4 }; /* lanes of the narrowest vector: single elements are passes, of 1047 columns three */
   int64_t vectors = page / vector->lanes, pages = (all + vectors - 1) / vectors;
   if (parts < pages) parts = pages;
-  return (all + parts - 1) / parts;
+  return parts == 2 && ir_bounds_of(n->g, vector->extent).hi % NARROW == 0 ? 0 : (all + parts - 1) / parts;
 }
 
 void loop_widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
@@ -130,7 +134,8 @@ void loop_widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   }
   int64_t wide = (most < page ? most : page) / vector->lanes;
   if (blocks == 1 && all == wide + 1) wide = all;
-  if (blocks > 1 && all) wide = even_vectors(vector, all, blocks, page);
+  int64_t even = blocks > 1 && all ? even_vectors(n, vector, all, blocks, page) : wide;
+  if (even) wide = even;
   if (wide > MAX_COLUMN_VECTORS) wide = MAX_COLUMN_VECTORS;
   if (!load || wide <= held) return;
   int64_t narrow = streamed_vectors(n, reduce, row * bytes);
@@ -138,7 +143,7 @@ void loop_widen_columns(loop_nest *n, loop_axis *vector, ir_ref reduce) {
     vector->unroll = (int)narrow, vector->overlaps = all > 0;
     return;
   }
-  vector->unroll = (int)wide, vector->overlaps = all > 0;
+  vector->unroll = (int)wide, vector->overlaps = even && all > 0;
   ir_bounds size = ir_bounds_of(n->g, vector->extent); /* of one that varies, rows are about so far apart */
   if ((size.hi - size.lo) * n->strategy->spilled_terms <= vector->unroll * vector->lanes / MOST_OFF)
     n->store = fetch_rows(n, load, row);
