@@ -31,6 +31,7 @@ typedef struct byte_functions {
   ir_ref *map;   /* what a node has become */
   ir_ref *leaf;  /* by old node: the node of bytes that it is a function of, which may be itself; 0: none */
   ir_ref *table; /* by old node: its values for all bytes; 0: not made yet */
+  size_t *next;  /* by leaf: how many of the live nodes have been looked at for its tables */
   int *cost;     /* of computing one element from the leaf, saturating at COST_MOST */
 } byte_functions;
 
@@ -55,8 +56,10 @@ static ir_ref leaf_of_operands(const byte_functions *f, ir_ref node) {
   return leaf;
 }
 
-static void see(byte_functions *f, ir_ref node) {
+/* at: its place among the live nodes. */
+static void see(byte_functions *f, ir_ref node, size_t at) {
   const ir_node *n = ir_get(f->g, node);
+  f->next[node] = at + 1;
   if (!ir_shape(f->g, node)) return;
   f->leaf[node] = leaf_of_operands(f, node);
   if (!f->leaf[node]) {
@@ -78,10 +81,8 @@ static ir_ref all_bytes(ir_graph *g, ir_dtype dtype) {
 static ir_ref table_of(byte_functions *f, const ir_ref *live, size_t last) {
   ir_graph *g = f->g;
   ir_ref leaf = f->leaf[live[last]], size = ir_index(g, ENTRIES), shape = ir_tuple(g, &size, 1);
-  size_t first = last;
-  while (live[first] != leaf) first--;
   if (!f->table[leaf]) f->table[leaf] = all_bytes(g, ir_dtype_of(g, leaf));
-  for (size_t i = first + 1; i <= last && shape; i++) {
+  for (size_t i = f->next[leaf]; i <= last && shape; i++) {
     const ir_node *n = ir_get(g, live[i]);
     ir_ref src[4];
     if (f->leaf[live[i]] != leaf || f->table[live[i]] || n->nsrc > sizeof src / sizeof *src) continue;
@@ -89,6 +90,7 @@ static ir_ref table_of(byte_functions *f, const ir_ref *live, size_t last) {
       src[k] = is_literal(g, n->src[k]) ? n->src[k] : f->table[n->src[k]];
     f->table[live[i]] = ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape, n->arg, src, n->nsrc);
   }
+  f->next[leaf] = last + 1;
   return f->table[live[last]];
 }
 
@@ -111,8 +113,9 @@ ir_ref pass_table_bytes(ir_graph *g, ir_ref results) {
                       .map = ir_alloc(g->mem, nodes * sizeof *f.map),
                       .leaf = ir_alloc(g->mem, nodes * sizeof *f.leaf),
                       .table = ir_alloc(g->mem, nodes * sizeof *f.table),
+                      .next = ir_alloc(g->mem, nodes * sizeof *f.next),
                       .cost = ir_alloc(g->mem, nodes * sizeof *f.cost)};
-  bool ready = f.map && f.leaf && f.table && f.cost;
+  bool ready = f.map && f.leaf && f.table && f.next && f.cost;
   if (ready && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) root = results;
   if (root) {
     memset(f.leaf, 0, nodes * sizeof *f.leaf);
@@ -121,7 +124,7 @@ ir_ref pass_table_bytes(ir_graph *g, ir_ref results) {
   }
   for (size_t i = 0; i < count && root; i++) {
     ir_cause before = ir_cause_enter(g, live[i]);
-    see(&f, live[i]);
+    see(&f, live[i], i);
     ir_ref leaf = f.leaf[live[i]];
     root = is_worth_a_table(&f, live[i]) ? taken(g, table_of(&f, live, i), f.map[leaf])
                                          : ir_remake_mapped(g, live[i], f.map);
@@ -132,6 +135,7 @@ ir_ref pass_table_bytes(ir_graph *g, ir_ref results) {
   ir_free(g->mem, f.map, f.map ? nodes * sizeof *f.map : 0);
   ir_free(g->mem, f.leaf, f.leaf ? nodes * sizeof *f.leaf : 0);
   ir_free(g->mem, f.table, f.table ? nodes * sizeof *f.table : 0);
+  ir_free(g->mem, f.next, f.next ? nodes * sizeof *f.next : 0);
   ir_free(g->mem, f.cost, f.cost ? nodes * sizeof *f.cost : 0);
   return root;
 }
