@@ -6,7 +6,7 @@
 #include "codegen/emit/iterations.h"
 
 /* Beyond it no blocks are known, and what the kernel stores is sent when all of it is there. */
-enum { MOST_STORES = 16 }; /* because 745 kernels have up to 11; with 8 those of 9 to 11 are sent whole */
+enum { MOST_STORES = 16 }; /* because 745 kernels have 11 at most: with 8, those of 9 to 11 are sent whole */
 
 typedef struct finder {
   cg_iterations of;

@@ -92,7 +92,7 @@ static bool is_prefetched(const cg_order *o, const ir_ref *kept, size_t count, i
 /* Emits the prefetches of the loads that are listed from `first` to `end` and have not been emitted, and what
  * their indices need. */
 static void emit_ahead(cg_order *o, size_t first, size_t end) {
-  enum { MAX_KEPT = 64 }; /* because a window of 7 x 7 has 49 rows; with 32 17 of them are not fetched */
+  enum { MAX_KEPT = 64 }; /* because a window of 7 x 7 has 49 rows: with 32, 17 are not fetched */
   ir_ref kept[MAX_KEPT];
   size_t count = 0;
   cg_begin_visit(o);

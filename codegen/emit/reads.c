@@ -6,7 +6,7 @@
 #include "codegen/emit/iterations.h"
 
 /* Beyond these a kernel waits for all of its operands. */
-enum { MOST_LOADS = 64 }; /* because a load takes 3 ns an iteration; with 128 a fifth of a launch */
+enum { MOST_LOADS = 64 }; /* because an iteration takes 3 ns a load: with 128, a fifth of a launch */
 enum { MOST_PARAM = 64 }; /* because they are bits of a word */
 enum { MOST_PARAMS = 8 }; /* because half follow no line: with 4, 2 of the 4 that are kept are found */
 enum { LEAST_GAIN = 4 };  /* because of 4 pieces of an exchange, a group is to need one less */
