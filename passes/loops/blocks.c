@@ -205,7 +205,8 @@ static ir_ref share_ordered(ir_graph *g, const ordered_loops *around, const orde
   bool same = around->count == own->count;
   for (uint32_t i = 0; i < own->count && same; i++)
     same = ir_src(g, around->ranges[i], 0) == ir_src(g, own->ranges[i], 0);
-  if (!same || !own->count) return same ? effect : 0;
+  if (!same) return 0;
+  if (own->count == 0) return effect;
   return ir_replace(g, own->ranges, around->ranges, own->count, &effect, 1) == IR_OK ? effect : 0;
 }
 
