@@ -39,6 +39,14 @@ static ir_ref of_quotient(const magnitudes *m, const ir_node *n) {
   return two(m->g, IR_OP_FLOORDIV, two(m->g, IR_OP_ADD, x, less_one), by);
 }
 
+/* min(x, y) is y or from 0 to x where x >= 0: |min(x, y)| <= |y|. */
+static ir_ref of_minimum(const magnitudes *m, const ir_node *n) {
+  ir_ref x = m->of[n->src[0]], y = m->of[n->src[1]];
+  bool is_natural[] = {ir_bounds_of(m->g, n->src[0]).lo >= 0, ir_bounds_of(m->g, n->src[1]).lo >= 0};
+  if (is_natural[0] != is_natural[1]) return is_natural[0] ? y : x;
+  return two(m->g, is_natural[0] ? IR_OP_MIN : IR_OP_MAX, x, y);
+}
+
 static ir_ref by_sources(const magnitudes *m, ir_ref ref) {
   ir_graph *g = m->g;
   const ir_node *n = ir_get(g, ref);
@@ -57,7 +65,7 @@ static ir_ref by_sources(const magnitudes *m, ir_ref ref) {
   case IR_OP_MUL:
     for (uint32_t i = 1; i < n->nsrc; i++) a = two(g, (ir_op)n->op, a, m->of[n->src[i]]);
     return a;
-  case IR_OP_MIN: return two(g, ir_bounds_of(g, ref).lo >= 0 ? IR_OP_MIN : IR_OP_MAX, a, b);
+  case IR_OP_MIN: return of_minimum(m, n);
   case IR_OP_MAX: return two(g, IR_OP_MAX, a, b);
   case IR_OP_WHERE: return two(g, IR_OP_MAX, b, m->of[n->src[2]]);
   default: return ir_index(g, INT64_MAX);

@@ -60,3 +60,13 @@ index @w(p0: f32[4], p1: f32[4]) {
 $ viewfold pass loops wide.vf
 ! viewfold pass: a kernel's index arithmetic needs more than 64 bits; store a value in between
 ? 3
+
+== the number of rows is a difference whose bounds no 64 bits hold: kernels compute it in 64 bits, as it is of real sizes
+<<< rows.vf
+graph @g(%x: bf16[((m=16..4294967296:16)//8)*(m//16)*(((n=3..2147483659)+1)//2),8], %of: bool[1,8], %y: bf16[(m//16)*(m//8)*((n+1)//2),8]) {
+  %r = where %of, %y, %x
+  return %r
+}
+>>>
+$ viewfold run rows.vf --threads 1 --size n=4 --in 'of=[[true,false,true,false,false,false,true,true]]' --in 'x=[[1,2,3,4,5,6,7,8],[9,10,11,12,13,14,15,16],[17,18,19,20,21,22,23,24],[25,26,27,28,29,30,31,32]]' --in 'y=[[-1,-2,-3,-4,-5,-6,-7,-8],[-9,-10,-11,-12,-13,-14,-15,-16],[-17,-18,-19,-20,-21,-22,-23,-24],[-25,-26,-27,-28,-29,-30,-31,-32]]' --size m=16
+r: bf16[4,8] min -32.0 max 30.0 mean -0.25 first -1.0 2.0 -3.0 4.0 5.0 6.0 ...
