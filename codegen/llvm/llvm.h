@@ -204,6 +204,7 @@ typedef struct cg_place {
   int64_t stride;
   LLVMValueRef base;  /* affine: i64 */
   LLVMValueRef index; /* otherwise: a vector of i32 or i64 */
+  bool positive;      /* none of index is negative: 64 bits of a lane take no instruction of their own */
   LLVMValueRef step;  /* i64, where these are its multiples by the number of the lane; else NULL */
 } cg_place;
 cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width);

@@ -65,6 +65,7 @@ cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width) 
   if (how.affine) return a;
   if (how.base) a.memory = cg_address(e, &a, a.base); /* lets narrow lane terms reach far into a buffer */
   a.index = cg_fetch_index(e, how.lane_term, width, cg_index_bits(e, how.lane_term));
+  a.positive = ir_bounds_of(e->g, how.lane_term).lo >= 0;
   if (how.factor)
     a.step = LLVMBuildMul(e->b, cg_fetch_index(e, how.factor, 1, 64),
                           LLVMConstInt(e->i64, (unsigned long long)how.times, 1), "");
@@ -79,8 +80,8 @@ LLVMValueRef cg_lane_address(cg_emitter *e, const cg_place *a, uint32_t lane) {
     index = LLVMBuildAdd(e->b, a->base, LLVMConstInt(e->i64, (unsigned long long)(a->stride * lane), 1), "");
   else if (a->step) index = LLVMBuildMul(e->b, a->step, LLVMConstInt(e->i64, lane, 0), "");
   else
-    index =
-        cg_resize(e, LLVMBuildExtractElement(e->b, a->index, LLVMConstInt(e->i64, lane, 0), ""), 64, 1, true);
+    index = cg_resize(e, LLVMBuildExtractElement(e->b, a->index, LLVMConstInt(e->i64, lane, 0), ""), 64, 1,
+                      !a->positive);
   return cg_address(e, a, index);
 }
 

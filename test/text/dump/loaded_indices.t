@@ -115,3 +115,6 @@ graph @along(%x: f32[64,512], %i: i32[64,512]) {
 $ for gather in 0 1; do viewfold dump --stage=asm --target "x86-64-v4 gather=$gather" along.vf | grep -c vgather; done
 0
 1
+$ viewfold dump --stage=asm --target x86-64-v4 along.vf | grep -c -e movslq -e cltq
+? 1
+0
