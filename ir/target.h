@@ -53,11 +53,13 @@ typedef struct ir_target {
                        else what the processor says, up to a limit (runtime/cpu/target.c) */
   bool reads_past;  /* measured: non-temporal prefetches speed up reading what exceeds the last cache */
   bool reads_ahead; /* measured: ordinary prefetches do, where two rows of it are summed at a time */
-  int group_items;  /* 0: iterations of a vector loop are vector lanes. Otherwise they are work-items: the
-                       maximum work-group size, a power of two; a group shares the kernel's locals and has
-                       barriers */
-  int together;     /* sub-group size: neighbouring work-items that run in lockstep and exchange values in
-                       registers; 0: none */
+  bool gathers; /* measured: vectors of elements of 4 or 8 bytes at any places are read faster by one gather
+                   instruction than element by element; where masked ones exist */
+  int group_items; /* 0: iterations of a vector loop are vector lanes. Otherwise they are work-items: the
+                      maximum work-group size, a power of two; a group shares the kernel's locals and has
+                      barriers */
+  int together;    /* sub-group size: neighbouring work-items that run in lockstep and exchange values in
+                      registers; 0: none */
   int matrix;  /* product terms of f16 or bf16 that one matrix instruction of a sub-group adds up; 0: no such
                   instruction */
   bool hoists; /* kernels that depend on constants alone run once, when a program is bound to them */

@@ -47,7 +47,7 @@ static void start_emitter(cg_emitter *e, const cg_request *request, cg_nest *nes
                     .target = request->target,
                     .error = error,
                     .rounds = cg_target_rounds(request->target),
-                    .gathers = cg_target_gathers(request->target),
+                    .gathers = request->target->gathers && cg_target_masks_loads(request->target),
                     .names_loops = request->want == CG_LISTING,
                     .halves_64 = cg_target_halves_64(request->target),
                     .picks_bytes = cg_target_picks_bytes(request->target),

@@ -109,7 +109,7 @@ bool cg_target_rounds(const ir_target *target); /* floor, ceil, trunc and round 
 /* f32 to bf16 in one instruction, with our bits, of integers if `whole` */
 bool cg_target_rounds_bf16(const ir_target *target, bool whole);
 bool cg_target_looks_up_bytes(const ir_target *target); /* 64 bytes of 128 at once: see byte_table.c */
-bool cg_target_gathers(const ir_target *target);        /* masked gathers of 4- and 8-byte elements */
+bool cg_target_masks_loads(const ir_target *target); /* masked loads and gathers of 4- and 8-byte elements */
 /* Are vectors of 64-bit integers and of floats converted by halves? No instruction converts them, and four
  * elements by halves take fewer instructions than one by one; two do not. */
 bool cg_target_halves_64(const ir_target *target);
@@ -204,6 +204,7 @@ typedef struct cg_place {
   int64_t stride;
   LLVMValueRef base;  /* affine: i64 */
   LLVMValueRef index; /* otherwise: a vector of i32 or i64 */
+  bool positive;      /* none of index is negative: 64 bits of a lane take no instruction of their own */
   LLVMValueRef step;  /* i64, where these are its multiples by the number of the lane; else NULL */
 } cg_place;
 cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width);

@@ -2,9 +2,10 @@
  *
  * An access with stride 1 along the vector lanes is one vector access, with stride -1 likewise and reversed;
  * with stride 0 it is a scalar access; loads with small strides read whole vectors and pick elements; any
- * other access goes element by element or through the processor's gather. Where an access is not valid it
- * touches no memory of the buffer, which may have no elements at all: a vector access is masked or branched
- * around, and a scalar load reads the table of buffers instead, which always exists and is large enough.
+ * other access goes element by element or, where that was measured to be faster, through the processor's
+ * gather. Where an access is not valid it touches no memory of the buffer, which may have no elements at all:
+ * a vector access is masked or branched around, and a scalar load reads the table of buffers instead, which
+ * always exists and is large enough.
  *
  * What a kernel only reads may begin at any address, since constants lie in files wherever these have them;
  * what it writes is aligned as its elements are. */
@@ -64,6 +65,7 @@ cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width) 
   if (how.affine) return a;
   if (how.base) a.memory = cg_address(e, &a, a.base); /* lets narrow lane terms reach far into a buffer */
   a.index = cg_fetch_index(e, how.lane_term, width, cg_index_bits(e, how.lane_term));
+  a.positive = ir_bounds_of(e->g, how.lane_term).lo >= 0;
   if (how.factor)
     a.step = LLVMBuildMul(e->b, cg_fetch_index(e, how.factor, 1, 64),
                           LLVMConstInt(e->i64, (unsigned long long)how.times, 1), "");
@@ -78,8 +80,8 @@ LLVMValueRef cg_lane_address(cg_emitter *e, const cg_place *a, uint32_t lane) {
     index = LLVMBuildAdd(e->b, a->base, LLVMConstInt(e->i64, (unsigned long long)(a->stride * lane), 1), "");
   else if (a->step) index = LLVMBuildMul(e->b, a->step, LLVMConstInt(e->i64, lane, 0), "");
   else
-    index =
-        cg_resize(e, LLVMBuildExtractElement(e->b, a->index, LLVMConstInt(e->i64, lane, 0), ""), 64, 1, true);
+    index = cg_resize(e, LLVMBuildExtractElement(e->b, a->index, LLVMConstInt(e->i64, lane, 0), ""), 64, 1,
+                      !a->positive);
   return cg_address(e, a, index);
 }
 
@@ -341,7 +343,7 @@ LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
   bool scalar = moved == 1 || (a.affine && a.stride == 0),
        row = a.affine && (a.stride == 1 || a.stride == -1);
   bool alike = valid && valid_width == 1 && (scalar || (row && moved * a.bytes <= FILL_BYTES)),
-       by_mask = valid && !scalar && row && cg_target_gathers(e->target) &&
+       by_mask = valid && !scalar && row && cg_target_masks_loads(e->target) &&
                  moved * a.bytes == (unsigned)e->target->vector_bytes;
   LLVMValueRef other = alike || by_mask ? constant_other(e, &a, n->src[3]) : NULL, copies = NULL;
   by_mask = by_mask && other && LLVMIsNull(other);
@@ -362,7 +364,7 @@ LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
       valid = NULL; /* lanes that are not read are zeros already */
   } else if (!valid && has_small_step(&a)) {
     stored = read_strided(e, &a, NULL, NULL);
-  } else if (valid && e->gathers && a.bytes >= 4 && has_small_step(&a)) {
+  } else if (valid && cg_target_masks_loads(e->target) && a.bytes >= 4 && has_small_step(&a)) {
     LLVMValueRef lanes = valid_width > 1 ? valid : LLVMBuildFreeze(e->b, cg_splat(e, valid, moved), "");
     stored = read_strided(e, &a, lanes, condition_of_all(e, valid_ref));
   } else if (cg_is_byte_table(e, ref, &a)) {

@@ -47,7 +47,7 @@ bool cg_target_separates_lanes(const ir_target *target) {
   return LLVM_VERSION_MAJOR < 20 && is_aarch64(target);
 }
 
-bool cg_target_gathers(const ir_target *target) {
+bool cg_target_masks_loads(const ir_target *target) {
   return has_feature(target, "avx512f") && has_feature(target, "avx512vl");
 }
 

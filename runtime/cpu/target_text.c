@@ -41,6 +41,7 @@ static const field fields[] = {
     FIELD("l3", FIELD_BYTES, RUNS_ANY, true, l3_bytes, "a power of two"),
     FIELD("read_past", FIELD_BOOL, RUNS_ANY, true, reads_past, "0 or 1"),
     FIELD("read_ahead", FIELD_BOOL, RUNS_ANY, true, reads_ahead, "0 or 1"),
+    FIELD("gather", FIELD_BOOL, RUNS_ANY, true, gathers, "0 or 1"),
     FIELD("lanes", FIELD_LANES, RUNS_SAME, false, group_items, "0 or a power of two up to 1024"),
     FIELD("together", FIELD_LANES, RUNS_SAME, false, together, "0 or a power of two up to 1024"),
     FIELD("matrix", FIELD_MATRIX, RUNS_SAME, false, matrix, "0 or 16"),
@@ -124,7 +125,8 @@ static ir_status refuse_word(const char *at, size_t length, ir_error *error) {
   ir_status status = ir_fail(
       error, IR_ERR_INVALID,
       "target: '%.*s' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-      "registers, fma, f16c, masks, dot2, fma2, dot4, l1, l2, l3, read_past, read_ahead, lanes, together, "
+      "registers, fma, f16c, masks, dot2, fma2, dot4, l1, l2, l3, read_past, read_ahead, gather, lanes, "
+      "together, "
       "matrix, local, arguments, sort, quick, parts; or first a processor: native, %s",
       (int)(length < 80 ? length : 80), at, ir_text_get(&names));
   ir_text_free(&names);

@@ -35,7 +35,7 @@ SSE = "vector_bytes=16 registers=16 masks=0 dot4=0"
 AVX2 = "vector_bytes=32 registers=16 masks=0 dot4=0"
 # None without fma: a product is rounded before it is added there, on each machine that has no such instruction.
 TARGETS = [
-    "l3=2097152", "l3=536870912", "l3=2097152 read_past=1", "l3=536870912 read_past=1 read_ahead=1", "dot4=0 f16c=0",
+    "l3=2097152", "l3=536870912", "l3=2097152 read_past=1", "l3=536870912 read_past=1 read_ahead=1 gather=1", "dot4=0 f16c=0",
     "l1=16384 l2=131072 l3=1048576", "l1=131072 l2=16777216 l3=67108864", "vector_bytes=32 registers=32 l3=67108864",
     f"{AVX2} l2=262144 l3=8388608", f"{AVX2} l2=1048576 l3=2097152 read_past=1", f"{SSE} l2=262144 l3=4194304",
     f"{SSE} f16c=0 dot2=0 l3=536870912", "vector_bytes=16 registers=32 l2=1048576 l3=33554432",  # as AArch64's

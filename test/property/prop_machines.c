@@ -26,7 +26,7 @@ static const case_machine machines[MACHINES] = {
     {2, "l3=536870912"},
     {1, "l3=4096"},
     {3, "l3=4096 read_past=1"},
-    {1, "l3=536870912 read_past=1 read_ahead=1"},
+    {1, "l3=536870912 read_past=1 read_ahead=1 gather=1"},
     {2, "l1=16384 l2=131072 l3=1048576"},
     {1, "l1=131072 l2=16777216 l3=67108864"},
     {1, AVX2 "l1=32768 l2=262144 l3=4194304"},

@@ -11,17 +11,18 @@
 
 /* A machine whose cache keeps `keeps` bytes of what is copied. From there on ordinary stores take `slower` as
  * long as non-temporal ones; non-temporal prefetches make reading faster by `gain`, or by `near_gain` up to
- * four times as much as the cache keeps, unless that is 0; others sums of two rows at a time by `rows_gain`.
- */
+ * four times as much as the cache keeps, unless that is 0; others sums of two rows at a time by `rows_gain`;
+ * gather instructions make reading at any places faster by `gather_gain`. */
 typedef struct model {
   int64_t keeps, most_asked;
-  double kept, slower, gain, near_gain, rows_gain;
+  double kept, slower, gain, near_gain, rows_gain, gather_gain;
 } model;
 
 static double ratio(void *user, int pair, int64_t bytes) {
   model *m = user;
   if (bytes > m->most_asked) m->most_asked = bytes;
   if (pair == BENCH_PROBE_ROWS) return m->rows_gain;
+  if (pair == BENCH_PROBE_GATHER) return m->gather_gain;
   if (pair == BENCH_PROBE_READ) return bytes <= 4 * m->keeps && m->near_gain ? m->near_gain : m->gain;
   return bytes <= m->keeps ? m->kept : m->slower;
 }
@@ -41,7 +42,7 @@ static void the_share_of_the_last_cache_is_found(void **state) {
               {0, 32 * MIB, 2 * MIB},          {1024 * MIB, 32 * MIB, 256 * MIB},
               {96 * MIB, 512 * MIB, 64 * MIB}, {1024 * MIB, 512 * MIB, 256 * MIB}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    assert_int_equal(decided((model){rows[i].keeps, 0, 0.7, 2, 0.5, 0, 0}, rows[i].from, false).l3_bytes,
+    assert_int_equal(decided((model){rows[i].keeps, 0, 0.7, 2, 0.5, 0, 0, 0}, rows[i].from, false).l3_bytes,
                      rows[i].share);
 }
 
@@ -50,9 +51,9 @@ static void small_differences_change_nothing(void **state) {
   static const double near[] = {1.12, 1.17, 1.22};
   for (size_t i = 0; i < sizeof near / sizeof *near; i++)
     for (int64_t l3 = 4 * MIB; l3 <= 128 * MIB; l3 *= 2)
-      assert_int_equal(decided((model){0, 0, 0, near[i], 0.5, 0, 0}, l3, false).l3_bytes, l3);
-  assert_false(decided((model){32 * MIB, 0, 0.7, 2, 1.01, 0, 0}, 32 * MIB, false).reads_past);
-  assert_true(decided((model){32 * MIB, 0, 0.7, 2, 1.01, 0, 0}, 32 * MIB, true).reads_past);
+      assert_int_equal(decided((model){0, 0, 0, near[i], 0.5, 0, 0, 0}, l3, false).l3_bytes, l3);
+  assert_false(decided((model){32 * MIB, 0, 0.7, 2, 1.01, 0, 0, 0}, 32 * MIB, false).reads_past);
+  assert_true(decided((model){32 * MIB, 0, 0.7, 2, 1.01, 0, 0, 0}, 32 * MIB, true).reads_past);
 }
 
 /* Every second answer is that of a cache which neighbours have filled. */
@@ -69,16 +70,29 @@ static void a_disturbance_gives_nothing_up(void **state) {
 }
 
 static void prefetches_are_used_where_they_gain(void **state) {
-  assert_true(decided((model){32 * MIB, 0, 0.7, 2, 1.06, 0, 0}, 32 * MIB, false).reads_past);
-  assert_false(decided((model){32 * MIB, 0, 0.7, 2, 0.5, 0, 0}, 32 * MIB, true).reads_past);
+  assert_true(decided((model){32 * MIB, 0, 0.7, 2, 1.06, 0, 0, 0}, 32 * MIB, false).reads_past);
+  assert_false(decided((model){32 * MIB, 0, 0.7, 2, 0.5, 0, 0, 0}, 32 * MIB, true).reads_past);
   /* what gains while a part is still found in the cache, and costs beyond, is not used */
-  assert_false(decided((model){8 * MIB, 0, 0.7, 2, 0.8, 1.2, 0}, 32 * MIB, false).reads_past);
+  assert_false(decided((model){8 * MIB, 0, 0.7, 2, 0.8, 1.2, 0, 0}, 32 * MIB, false).reads_past);
   /* each kind by its own gain */
-  assert_true(decided((model){32 * MIB, 0, 0.7, 2, 0.8, 0, 1.06}, 32 * MIB, false).reads_ahead);
-  assert_false(decided((model){32 * MIB, 0, 0.7, 2, 0.8, 0, 1.06}, 32 * MIB, false).reads_past);
-  assert_false(decided((model){32 * MIB, 0, 0.7, 2, 1.06, 0, 0.8}, 32 * MIB, false).reads_ahead);
+  assert_true(decided((model){32 * MIB, 0, 0.7, 2, 0.8, 0, 1.06, 0}, 32 * MIB, false).reads_ahead);
+  assert_false(decided((model){32 * MIB, 0, 0.7, 2, 0.8, 0, 1.06, 0}, 32 * MIB, false).reads_past);
+  assert_false(decided((model){32 * MIB, 0, 0.7, 2, 1.06, 0, 0.8, 0}, 32 * MIB, false).reads_ahead);
   /* nothing exceeds the cache: there is nothing to read past it */
-  assert_false(decided((model){1024 * MIB, 0, 0.7, 2, 1.5, 0, 0}, 256 * MIB, true).reads_past);
+  assert_false(decided((model){1024 * MIB, 0, 0.7, 2, 1.5, 0, 0, 0}, 256 * MIB, true).reads_past);
+}
+
+static void gathers_are_used_where_they_gain(void **state) {
+  static const struct {
+    double gain;
+    bool before, after;
+  } rows[] = {{0.4, true, false}, {1.01, false, false}, {1.01, true, true}, {1.5, false, true}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    model m = {.keeps = 32 * MIB, .kept = 0.7, .slower = 2, .gather_gain = rows[i].gain};
+    ir_target t = {.l2_bytes = 2 * MIB, .l3_bytes = 32 * MIB, .gathers = rows[i].before};
+    bench_settings_decide(&(bench_probe){&m, ratio}, &t);
+    assert_int_equal(t.gathers, rows[i].after);
+  }
 }
 
 /* The order in which the loops of a pair run. */
@@ -134,5 +148,5 @@ static void contexts_find_what_was_kept(void **state) {
 }
 
 UNIT_TESTS(the_share_of_the_last_cache_is_found, small_differences_change_nothing,
-           prefetches_are_used_where_they_gain, each_loop_is_timed_after_itself,
-           a_disturbance_gives_nothing_up, contexts_find_what_was_kept)
+           prefetches_are_used_where_they_gain, gathers_are_used_where_they_gain,
+           each_loop_is_timed_after_itself, a_disturbance_gives_nothing_up, contexts_find_what_was_kept)

@@ -140,6 +140,7 @@ static void every_field_is_in_the_text(void **state) {
                                          "l3=1",
                                          "read_past=%d",
                                          "read_ahead=%d",
+                                         "gather=%d",
                                          "lanes=1",
                                          "local=1",
                                          "arguments=1",
@@ -162,6 +163,7 @@ static void every_field_is_in_the_text(void **state) {
                  0,
                  !t.reads_past,
                  !t.reads_ahead,
+                 !t.gathers,
                  0,
                  0,
                  0,
@@ -200,12 +202,12 @@ static void bad_settings_are_refused(void **state) {
       {"fma=1 speed=9",
        "target: 'speed=9' is not a setting; use name=value with a name among triple, features, "
        "vector_bytes, registers, fma, f16c, masks, dot2, fma2, dot4, l1, l2, l3, read_past, read_ahead, "
-       "lanes, "
+       "gather, lanes, "
        "together, matrix, local, arguments, sort, quick, parts; or first a processor: native, " PROCESSORS},
       {"fma",
        "target: 'fma' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-       "registers, fma, f16c, masks, dot2, fma2, dot4, l1, l2, l3, read_past, read_ahead, lanes, together, "
-       "matrix, local, arguments, sort, quick, parts; or first a processor: native, " PROCESSORS},
+       "registers, fma, f16c, masks, dot2, fma2, dot4, l1, l2, l3, read_past, read_ahead, gather, lanes, "
+       "together, matrix, local, arguments, sort, quick, parts; or first a processor: native, " PROCESSORS},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     ir_target t = host(), before = t;
@@ -243,13 +245,14 @@ static void processors_have_names(void **state) {
 static void measured_settings(void **state) {
   ir_target t = host(), before = t;
   ir_error error = {0};
-  assert_int_equal(rt_target_set_measured(&t, "l3=67108864 read_past=1 read_ahead=1", &error), IR_OK);
+  assert_int_equal(rt_target_set_measured(&t, "l3=67108864 read_past=1 read_ahead=1 gather=1", &error),
+                   IR_OK);
   assert_int_equal(t.l3_bytes, 64 << 20);
-  assert_true(t.reads_past && t.reads_ahead);
+  assert_true(t.reads_past && t.reads_ahead && t.gathers);
   ir_text text;
   ir_text_init(&text, &ir_mem_libc);
   rt_target_measured_text(&t, &text);
-  assert_string_equal(ir_text_get(&text), "l3=67108864 read_past=1 read_ahead=1");
+  assert_string_equal(ir_text_get(&text), "l3=67108864 read_past=1 read_ahead=1 gather=1");
   ir_text_free(&text);
   static const char *const others[] = {"vector_bytes=16", "features=", "l2=4096",
                                        "parts=0",         "l3=3",      "l3=4096 fma=0"};

@@ -20,7 +20,9 @@ enum {
   BENCH_FILL,
   BENCH_FILL_NONTEMPORAL,
   BENCH_MULTIPLY_ADD,
-  BENCH_READ_LINES, /* an element of each of n / 16 cache lines, at random places */
+  BENCH_READ_PLACES,   /* elements at places that vectors hold, one by one */
+  BENCH_GATHER_PLACES, /* by gather instructions */
+  BENCH_READ_LINES,    /* an element of each of n / 16 cache lines, at random places */
   BENCH_LOOPS
 };
 typedef struct bench_kit {

@@ -9,9 +9,10 @@
 
 /* Pairs of loops that are compared. */
 enum {
-  BENCH_PROBE_COPY, /* ordinary stores, and non-temporal ones */
-  BENCH_PROBE_READ, /* without prefetches, and with non-temporal ones */
-  BENCH_PROBE_ROWS, /* the same of two rows at a time, with ordinary prefetches */
+  BENCH_PROBE_COPY,   /* ordinary stores, and non-temporal ones */
+  BENCH_PROBE_READ,   /* without prefetches, and with non-temporal ones */
+  BENCH_PROBE_ROWS,   /* the same of two rows at a time, with ordinary prefetches */
+  BENCH_PROBE_GATHER, /* elements at any places one by one, and by gather instructions */
 };
 typedef struct bench_probe {
   void *user;

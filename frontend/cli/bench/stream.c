@@ -49,9 +49,21 @@ static void read_lines(float *to, const float *from, size_t n) {
   *to = sum[0] + sum[1] + sum[2] + sum[3];
 }
 
+/* Of every fourth page all elements, in an order that odd multiples of their numbers give; no gather is
+ * known. */
+enum { PAGE = 1024, PAGES = 4, PLACES_FACTOR = 2654435 };
+
+static void plain_places(float *to, const float *from, size_t n) {
+  float sum[4] = {0, 0, 0, 0};
+  for (const float *page = from; page + PAGE <= from + n; page += PAGES * PAGE)
+    for (uint32_t i = 0; i < PAGE; i++) sum[i & 3] += page[i * PLACES_FACTOR % PAGE];
+  *to = sum[0] + sum[1] + sum[2] + sum[3];
+}
+
 /* n is a multiple of BENCH_CHUNK, and buffers are aligned to a vector. STREAM is a non-temporal store,
  * PREFETCH a non-temporal prefetch, which may be of an address behind the array. */
-#define KIT(NAME, TARGET, VECTOR, LANES, LOAD, STORE, STREAM, PREFETCH, SET, ADD, MULTIPLY_ADD, FENCE)       \
+#define KIT(NAME, TARGET, VECTOR, LANES, LOAD, STORE, STREAM, PREFETCH, SET, ADD, MULTIPLY_ADD, FENCE,       \
+            PLACES, GATHERED)                                                                                \
   TARGET static void NAME##_read(float *to, const float *from, size_t n) {                                   \
     VECTOR sum[4] = {SET(0), SET(0), SET(0), SET(0)};                                                        \
     for (size_t i = 0; i < n; i += 4 * LANES)                                                                \
@@ -93,9 +105,10 @@ static void read_lines(float *to, const float *from, size_t n) {
     for (int k = 0; k < SUMS; k++) total = ADD(total, sum[k]);                                               \
     STORE(to, total);                                                                                        \
   }                                                                                                          \
-  static const bench_kit NAME##_kit = {                                                                      \
-      {NAME##_read, NAME##_read_nontemporal, NAME##_rows, NAME##_rows_ahead, NAME##_copy,                    \
-       NAME##_copy_nontemporal, NAME##_fill, NAME##_fill_nontemporal, NAME##_multiply_add, read_lines}};
+  static const bench_kit NAME##_kit = {{NAME##_read, NAME##_read_nontemporal, NAME##_rows,                   \
+                                        NAME##_rows_ahead, NAME##_copy, NAME##_copy_nontemporal,             \
+                                        NAME##_fill, NAME##_fill_nontemporal, NAME##_multiply_add, PLACES,   \
+                                        GATHERED, read_lines}};
 
 typedef float plain __attribute__((vector_size(16)));
 #define PLAIN_LOAD(AT)              (*(const plain *)(AT))
@@ -106,13 +119,37 @@ typedef float plain __attribute__((vector_size(16)));
 #define PLAIN_PREFETCH(AT)          __builtin_prefetch((AT), 0, 0)
 #define PLAIN_FENCE()
 KIT(plain, , plain, 4, PLAIN_LOAD, PLAIN_STORE, PLAIN_STORE, PLAIN_PREFETCH, PLAIN_SET, PLAIN_ADD,
-    PLAIN_MULTIPLY_ADD, PLAIN_FENCE)
+    PLAIN_MULTIPLY_ADD, PLAIN_FENCE, plain_places, plain_places)
 
 #if defined(__x86_64__)
 KIT(avx2, __attribute__((target("avx2,fma"))), __m256, 8, _mm256_load_ps, _mm256_store_ps, _mm256_stream_ps,
-    PLAIN_PREFETCH, _mm256_set1_ps, _mm256_add_ps, _mm256_fmadd_ps, _mm_sfence)
+    PLAIN_PREFETCH, _mm256_set1_ps, _mm256_add_ps, _mm256_fmadd_ps, _mm_sfence, plain_places, plain_places)
+
+/* The same places, as vectors: READ is the vector of what is there. */
+#define AVX512_PLACES(NAME, READ)                                                                            \
+  __attribute__((target("avx512f"))) static void NAME(float *to, const float *from, size_t n) {              \
+    int at[16] __attribute__((aligned(64)));                                                                 \
+    for (int k = 0; k < 16; k++) at[k] = k * PLACES_FACTOR;                                                  \
+    __m512i number = _mm512_load_si512(at), step = _mm512_set1_epi32(16 * PLACES_FACTOR),                    \
+            last = _mm512_set1_epi32(PAGE - 1);                                                              \
+    __m512 sum = _mm512_setzero_ps();                                                                        \
+    for (const float *page = from; page + PAGE <= from + n; page += PAGES * PAGE)                            \
+      for (int i = 0; i < PAGE; i += 16, number = _mm512_add_epi32(number, step)) {                          \
+        __m512i place = _mm512_and_si512(number, last);                                                      \
+        sum = _mm512_add_ps(sum, READ);                                                                      \
+      }                                                                                                      \
+    _mm512_store_ps(to, sum);                                                                                \
+  }
+#define AVX512_SINGLY                                                                                        \
+  (_mm512_store_si512(at, place),                                                                            \
+   _mm512_set_ps(page[at[15]], page[at[14]], page[at[13]], page[at[12]], page[at[11]], page[at[10]],         \
+                 page[at[9]], page[at[8]], page[at[7]], page[at[6]], page[at[5]], page[at[4]], page[at[3]],  \
+                 page[at[2]], page[at[1]], page[at[0]]))
+AVX512_PLACES(avx512_places, AVX512_SINGLY)
+AVX512_PLACES(avx512_gathered, _mm512_i32gather_ps(place, page, 4))
 KIT(avx512, __attribute__((target("avx512f"))), __m512, 16, _mm512_load_ps, _mm512_store_ps, _mm512_stream_ps,
-    PLAIN_PREFETCH, _mm512_set1_ps, _mm512_add_ps, _mm512_fmadd_ps, _mm_sfence)
+    PLAIN_PREFETCH, _mm512_set1_ps, _mm512_add_ps, _mm512_fmadd_ps, _mm_sfence, avx512_places,
+    avx512_gathered)
 
 const bench_kit *bench_kit_here(void) {
   if (__builtin_cpu_supports("avx512f")) return &avx512_kit;

@@ -104,3 +104,17 @@ $ viewfold dump --print-after=peel --target x86-64-v4 around.vf | grep load
   %1 = load p1[(ridx12+(max(min((ridx6+-2), 59), 0)*70))] : f32
   %2 = load p1[((max(min((ridx6+-2), 59), 0)*70)+69)] : f32
 $ viewfold check around.vf > out
+
+== elements at places that an index holds are gathered only where that was measured to be faster than single loads
+<<< along.vf
+graph @along(%x: f32[64,512], %i: i32[64,512]) {
+  %y = take_along_axis %x, %i axis=1
+  return %y
+}
+>>>
+$ for gather in 0 1; do viewfold dump --stage=asm --target "x86-64-v4 gather=$gather" along.vf | grep -c vgather; done
+0
+1
+$ viewfold dump --stage=asm --target x86-64-v4 along.vf | grep -c -e movslq -e cltq
+? 1
+0
