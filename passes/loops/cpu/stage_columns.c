@@ -11,8 +11,7 @@ enum {
   FEW = 32,   /* rows, of columns as follows: the fewest measured */
   FAR_TERMS = 128,     /* pages whose addresses are translated without delay */
   FAR_BYTES = 1 << 10, /* from a row of columns to the next: of 256 32 x 4096 x 64 takes 1.2 times so */
-  MOST_BYTES =
-      4 << 20 /* of a copy: of 2 MB, 32 x 16000 x 300 takes 1.3 times and without 1.9 times as long */
+  MOST_BYTES = 4 << 20 /* of a copy: of 2 MB 32 x 16000 x 300 takes 1.3 times, without 1.9 */
 };
 
 /* Terms of the sum; 0: not known, or more than an int. */
