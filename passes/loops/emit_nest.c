@@ -220,6 +220,7 @@ static bool are_lanes(const loop_nest *n, uint32_t first) {
 ir_ref loop_place_from(loop_place *p, uint32_t first) {
   loop_nest *n = p->n;
   if (first == n->level_count) return p->body(p);
+  if (loop_stages_here(p, first)) return loop_place_staged(p, first);
   if (!p->lane_count && (p->is_tile = are_lanes(n, first))) {
     memcpy(p->tile_start, p->start, sizeof p->start);
     memcpy(p->tile_left, p->left, sizeof p->left);

@@ -99,7 +99,10 @@ typedef struct loop_nest {
   uint32_t bound_count;
   const ir_ref *lanes; /* ranges of the lane loops and unrolled loops around the store being emitted */
   uint32_t lane_count;
-  ir_ref vector;           /* that of the vector loop among them; 0: there is none */
+  ir_ref vector; /* that of the vector loop among them; 0: there is none */
+  ir_ref staged; /* the load that each step of columns, of staged_axis, copies to a local; 0: none does */
+  uint32_t staged_axis;
+  ir_ref staged_when;      /* the condition on sizes under which it does */
   bool shares;             /* several stores stand inside these loops */
   bool has_locals;         /* some of these stores write locals that others read */
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
@@ -284,6 +287,11 @@ ir_ref loop_place_steps(loop_place *p, uint32_t d, ir_ref count, ir_ref start, i
 ir_ref loop_place_lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int64_t step, int64_t size,
                         int binding);
 ir_ref loop_store_body(loop_place *p); /* n->store inside its lane loops, with reductions as loops */
+
+/* staged_columns.c: the levels from `first` on, behind a copy of the nest's staged load to a local; is this
+ * the place for it, outside of all loops over rows alone, where the step of columns is known? */
+bool loop_stages_here(const loop_place *p, uint32_t first);
+ir_ref loop_place_staged(loop_place *p, uint32_t first);
 
 /* partial.c: places the levels from d on for the `left` elements from `start` on, a number that is no
  * constant, in steps that end with the axis; 0 where that is not possible. loop_masks_lanes: can lanes past

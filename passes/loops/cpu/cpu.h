@@ -59,6 +59,11 @@ bool loop_stream_rows(loop_nest *n, loop_axis *vector, loop_axis *row, ir_ref re
  * 110464 1.9 in place of 2.4, 24 x 60 x 100000 3.4 in place of 7.2. */
 bool loop_follow_rows(loop_nest *n, loop_axis *vector, const loop_axis *row, ir_ref reduce);
 
+/* stage_columns.c: has the columns of a tile staged (passes/loops/staged_columns.c), where their number is a
+ * variable and rows enough read them again. */
+void loop_stage_columns(loop_nest *n, const loop_axis *vector, const loop_axis *row, ir_ref reduce,
+                        const ir_ref *loads, uint32_t count);
+
 /* product_tile.c: chooses the register tile of a contraction whose lanes run along `vector`, and the order of
  * the loops around it; false where no axis reuses a load. */
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);

@@ -561,5 +561,6 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   if (row && is_box(n) && !ordered)
     move_columns_out(n, (uint32_t)(vector - n->axes), row, reduce, loads, count);
   n->store = slides ? fetch_windows(n, row, ahead, lane, loads, count) : ahead;
+  if (row && !panel && is_box(n)) loop_stage_columns(n, vector, row, reduce, loads, count);
   return true;
 }
