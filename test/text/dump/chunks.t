@@ -90,3 +90,35 @@ graph @rows_of_nine(%x: f32[128,384,9]) {
   return %y
 }
 $ viewfold check rows_of_nine.vf > out
+
+== windows of more terms than an L2 cache has panels of are summed up in chunks of channels, each a product of its own
+<<< channels.vf
+graph @channels(%x: f32[1,1024,12,12], %w: f32[96,1024,3,3]) {
+  %y = conv %x, %w
+  return %y
+}
+>>>
+$ viewfold dump --print-after=split channels.vf | grep -o ' sum .*'
+ sum %24 axes=[3,6,7] : f32[4,1,96,10,10]
+ sum %25 axes=[0] : f32[1,96,10,10]
+$ for s in 1024/512 96,/64, 12,12/8,8; do sed "s/${s%/*}/${s#*/}/g" channels.vf | viewfold dump --print-after=split - | grep -c ' sum '; done
+1
+1
+1
+
+== chunks of a product written out are products of which results stay the innermost axis
+<<< gradient.vf
+graph @gradient(%x: f32[12544,144], %g: f32[12544,32]) {
+  %a = unsqueeze %x axis=2
+  %b = unsqueeze %g axis=1
+  %a1 = expand %a shape=[12544,144,32]
+  %b1 = expand %b shape=[12544,144,32]
+  %p = mul %a1, %b1
+  %y = sum %p axes=[0]
+  return %y
+}
+>>>
+$ viewfold dump --print-after=split gradient.vf | grep -Eo ' (mul|sum) .*'
+ mul %4, %5 : f32[2,6272,144,32]
+ sum %6 axes=[1] : f32[2,144,32]
+ sum %7 axes=[0] : f32[144,32]
