@@ -179,7 +179,7 @@ static bool could_gain(const pass_alternatives *a, alternatives_piece *fused, ir
  */
 static bool try_value(pass_alternatives *a, size_t number, alternatives_piece *fused, ir_ref value,
                       const trial *best, trial *t) {
-  *t = (trial){.value = {value, (uint32_t)a->plan->slot_count}};
+  *t = (trial){.value = {value, (uint32_t)a->plan->slot_count + a->reserved}};
   t->made = made_before(a, &fused->step, &t->value);
   if (!alternatives_reader_of(a, &fused->step, &t->value, &t->reader.step) ||
       !alternatives_shape(a, number, &t->reader))
@@ -229,6 +229,14 @@ static void best_trial(pass_alternatives *a, size_t number, alternatives_piece *
       free_trial(a, &t);
     }
   }
+}
+
+double alternatives_least_of(pass_alternatives *a, size_t number, alternatives_piece *p) {
+  trial t;
+  best_trial(a, number, p, &t);
+  double ns = t.value.node && alternatives_gain(a, p, t.ns) ? t.ns : p->ns;
+  free_trial(a, &t);
+  return ns;
 }
 
 /* the plan */

@@ -77,10 +77,11 @@ typedef struct pass_alternatives {
    * `number`, a step of the plan. On failure false, and a message only where memory is short. */
   bool (*lower)(void *user, ir_step *step, size_t number, pass_shaping *shaping);
   void *user;
-  bool keeps;     /* steps keep the loops that are made here; otherwise they are left to be made again */
-  bool always;    /* any alternative is taken that keeps the order of additions */
-  size_t nodes;   /* those below are in slot_of */
-  uint32_t *mark; /* by node: its place in fused.nodes + 1; 0 between uses */
+  bool keeps;        /* steps keep the loops that are made here; otherwise they are left to be made again */
+  bool always;       /* any alternative is taken that keeps the order of additions */
+  size_t nodes;      /* those below are in slot_of */
+  uint32_t reserved; /* slots behind those of the plan that are taken for trial */
+  uint32_t *mark;    /* by node: its place in fused.nodes + 1; 0 between uses */
   alternatives_fused fused;
   struct alternatives_insertion {
     size_t before; /* the number of a step */
@@ -108,6 +109,8 @@ void alternatives_show_own(pass_alternatives *a, const ir_step *step, bool store
 bool alternatives_shape(pass_alternatives *a, size_t number, alternatives_piece *p);
 /* Sets p->ns where the loops are made and it is not known yet; false where it cannot be predicted. */
 bool alternatives_time(pass_alternatives *a, alternatives_piece *p);
+/* What the piece, whose time is known, is predicted to take, or two kernels in its place where these gain. */
+double alternatives_least_of(pass_alternatives *a, size_t number, alternatives_piece *p);
 void alternatives_free_piece(pass_alternatives *a, alternatives_piece *p);
 /* Lists what is fused into the piece; false where nothing is to be compared. */
 bool alternatives_list(pass_alternatives *a, const alternatives_piece *fused);

@@ -15,8 +15,8 @@ static uint32_t list_values(const ir_row_group *row_group, const ir_fused_value 
 }
 
 /* Makes a kernel of each value, those that only a local held in slots that the plan does not have yet.
- * Returns the time of all; below 0: they cannot be compared, add up a sum in another order, or gain nothing.
- */
+ * Returns the time of all, of one that would take too long with what it reads stored; below 0: they cannot be
+ * compared, add up a sum in another order, or gain nothing. */
 static double make_apart(pass_alternatives *a, size_t number, const alternatives_piece *group,
                          const ir_fused_value **values, uint32_t count, alternatives_piece *made) {
   uint32_t fresh = (uint32_t)a->plan->slot_count;
@@ -29,7 +29,9 @@ static double make_apart(pass_alternatives *a, size_t number, const alternatives
     if (!alternatives_step_of(a, from, value, local, &p->step) || !alternatives_shape(a, number, p) ||
         !alternatives_order_keeps(&group->order, &p->order) || !alternatives_time(a, p))
       return -1;
-    ns += p->ns;
+    a->reserved = fresh - (uint32_t)a->plan->slot_count;
+    ns += alternatives_gain(a, group, ns + p->ns) ? p->ns : alternatives_least_of(a, number, p);
+    a->reserved = 0;
     if (!alternatives_gain(a, group, ns)) return -1;
     from = &p->step;
   }

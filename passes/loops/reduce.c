@@ -460,7 +460,9 @@ static uint64_t mixed(uint64_t hash, uint64_t word) { return (hash ^ word) * UIN
 enum { PREFIX_ORDER = LOOP_ANY_ORDER - 1 };
 
 /* Reports in what order a sum of floats takes its terms, to compare it with that of other loops. all: its
- * ranges before they end at masks. number: of the order in which these are (loop_order_reduced). */
+ * ranges before they end at masks. number: of the order in which these are (loop_order_reduced). Prefixes are
+ * told apart from other sums of as many terms, such as those of whole blocks beside them: what views above a
+ * sum leave of it may make a sum of a prefix, but no prefix of a sum. */
 static void tell_order(const reduction *r, const ir_ref *all, const ir_ref *ranges, uint32_t count,
                        int number) {
   const pass_shaping *s = r->n->shaping;
@@ -470,6 +472,7 @@ static void tell_order(const reduction *r, const ir_ref *all, const ir_ref *rang
   if (!s || !s->ordered || !ir_is_float(r->dtype) || is_extremum(r->op)) return;
   for (uint32_t i = 0; i < count; i++)
     terms = mixed(terms, (uint64_t)ir_bounds_of(g, ir_src(g, all[i], 0)).hi);
+  if (number == PREFIX_ORDER) terms = mixed(terms, PREFIX_ORDER);
   if (r->n->lanes_in_reduction)
     reduce_width(r, r->body, ir_bounds_of(g, ir_src(g, ranges[count - 1], 0)).hi, &lanes, &unroll);
   bool blocked = r->blocked && (r->n->lanes_in_reduction || !few_terms(r, ranges, count));
