@@ -216,3 +216,10 @@ $ for t in x86-64-v3 x86-64; do viewfold dump --stage=asm --target $t conditions
 $ viewfold dump --stage=asm --target aarch64 conditions.vf | grep -cE 'umov|mov.v.*b\['
 0
 ? 1
+
+== vectors of half a line bypass the caches where two of them fill it, or one iteration follows another; not alone, lines apart
+$ for w in 8 16; do printf 'graph @panels(%%x: f32[1000,4096]) {\n  %%r = reshape %%x shape=[1000,%d,%d]\n  %%y = permute %%r order=[1,0,2]\n  return %%y\n}\n' $((4096 / w)) $w > panels.vf; viewfold dump --stage=asm --target 'x86-64-v3 l3=1048576' panels.vf | grep -c vmovnt; done
+0
+2
+$ printf 'graph @row(%%x: f32[4096000]) {\n  %%y = neg %%x\n  return %%y\n}\n' > row.vf; viewfold dump --stage=asm --target 'x86-64-v3 l3=1048576' row.vf | grep -c vmovnt
+1
