@@ -71,7 +71,8 @@ static bool streams(const tx_emitter *e, ir_ref ref, const tx_place *a) {
       cc_padded(a->width) != a->width)
     return false;
   int64_t alternating = cg_alternating_loop(e->nest, ref, IR_MAX_INTERLEAVED);
-  bool fills = bytes % IR_CACHE_LINE_BYTES == 0 || cg_unroll_count(&e->order, cg_lanes(e->nest, ref)) == 1 ||
+  bool fills = bytes % IR_CACHE_LINE_BYTES == 0 ||
+               (cg_unroll_count(&e->order, cg_lanes(e->nest, ref)) == 1 && cg_in_sequence(&e->order, ref)) ||
                (alternating >= 0 && e->nest->loops[alternating].extent * bytes % IR_CACHE_LINE_BYTES == 0);
   return fills && cg_aligned_together(e->nest, ref, alternating, tx_bytes(a->kind), bytes);
 }

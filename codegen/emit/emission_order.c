@@ -128,6 +128,15 @@ uint32_t cg_width_of(const cg_order *o, const uint64_t *lanes) {
   return 1;
 }
 
+bool cg_in_sequence(const cg_order *o, ir_ref store) {
+  const cg_nest *nest = o->nest;
+  int64_t step, inner = -1;
+  for (uint32_t l = 0; l < nest->loop_count; l++)
+    if (o->open[l] && (inner < 0 || nest->loops[l].depth > nest->loops[inner].depth)) inner = l;
+  return inner >= 0 && cg_clamped_stride(nest, ir_src(o->g, store, 1), (uint32_t)inner, &step) &&
+         step == (int64_t)nest->width[store];
+}
+
 /* values */
 
 void cg_define(cg_order *o, ir_ref ref, void *unrolled) {

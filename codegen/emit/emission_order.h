@@ -110,6 +110,8 @@ size_t cg_unroll_index(const cg_order *o, const uint64_t *lanes); /* of the curr
 uint32_t cg_width_of(const cg_order *o, const uint64_t *lanes);
 void cg_first_lane(cg_order *o, const uint64_t *lanes);
 bool cg_next_lane(cg_order *o, const uint64_t *lanes); /* false after the last combination */
+/* Does the innermost open loop step by as many elements as a vector that is stored? */
+bool cg_in_sequence(const cg_order *o, ir_ref store);
 
 /* The set of the lane loops of carried value `slot` of a loop or, if it is a lane loop, of its result; the
  * nest owns it. */

@@ -50,6 +50,7 @@ static void start_emitter(cg_emitter *e, const cg_request *request, cg_nest *nes
                     .gathers = request->target->gathers && cg_target_masks_loads(request->target),
                     .names_loops = request->want == CG_LISTING,
                     .halves_64 = cg_target_halves_64(request->target),
+                    .holds_masks = cg_target_holds_masks(request->target),
                     .picks_bytes = cg_target_picks_bytes(request->target),
                     .context = context,
                     .module = module,

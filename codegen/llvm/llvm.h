@@ -58,6 +58,7 @@ typedef struct cg_emitter {
   ir_error *error;
   bool rounds, gathers; /* the target rounds floats to integers; gathers 4- and 8-byte elements fast */
   bool halves_64;       /* see cg_target_halves_64 */
+  bool holds_masks;     /* see cg_target_holds_masks */
   bool picks_bytes;     /* see cg_resize */
   bool streams;         /* some store may bypass the caches */
   bool names_loops;     /* of CG_LISTING */
@@ -108,6 +109,7 @@ void cg_target_align_stack(LLVMContextRef context, LLVMValueRef function, const 
 bool cg_target_rounds(const ir_target *target); /* floor, ceil, trunc and round in one instruction */
 /* f32 to bf16 in one instruction, with our bits, of integers if `whole` */
 bool cg_target_rounds_bf16(const ir_target *target, bool whole);
+bool cg_target_holds_masks(const ir_target *target);    /* registers of a bit for each lane of a vector */
 bool cg_target_looks_up_bytes(const ir_target *target); /* 64 bytes of 128 at once: see byte_table.c */
 bool cg_target_masks_loads(const ir_target *target); /* masked loads and gathers of 4- and 8-byte elements */
 /* Are vectors of 64-bit integers and of floats converted by halves? No instruction converts them, and four

@@ -23,12 +23,36 @@ typedef struct running {
   bool once; /* there is no second iteration, and no counter */
 } running;
 
+/* Vectors of conditions in phis. Where no register holds a bit for each lane, LLVM takes those apart that are
+ * longer than a register has bytes, into one register for each lane; so lanes are integers there, all ones or
+ * zero, as wide as fills a register. `any` of rows of 1024 took 16 times as long with AVX2. */
+
+static bool is_widened(const cg_emitter *e, ir_dtype dtype, uint32_t width) {
+  return dtype == IR_BOOL && width > 1 && !e->holds_masks;
+}
+
+static LLVMTypeRef phi_type(cg_emitter *e, ir_dtype dtype, uint32_t width) {
+  unsigned bits = 8 * (unsigned)e->target->vector_bytes / width;
+  if (!is_widened(e, dtype, width)) return cg_type(e, dtype, width);
+  return cg_int(e, bits < 8 ? 8 : bits > 64 ? 64 : bits, width);
+}
+
+/* Frozen: else LLVM would find the conditions themselves to be what is used behind the loop. */
+static LLVMValueRef to_phi(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef v) {
+  if (!is_widened(e, dtype, width)) return v;
+  return LLVMBuildFreeze(e->b, LLVMBuildSExt(e->b, v, phi_type(e, dtype, width), ""), "");
+}
+
+static LLVMValueRef from_phi(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef v) {
+  return is_widened(e, dtype, width) ? cg_is_negative(e, v) : v;
+}
+
 /* The value that a node has at the end of a finished block, splatted there: splats must not come between
  * phis. */
 static LLVMValueRef fetch_from(cg_emitter *e, LLVMBasicBlockRef block, ir_ref ref, uint32_t width) {
   LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
   LLVMPositionBuilderBefore(e->b, LLVMGetBasicBlockTerminator(block));
-  LLVMValueRef value = cg_fetch(e, ref, width);
+  LLVMValueRef value = to_phi(e, ir_dtype_of(e->g, ref), width, cg_fetch(e, ref, width));
   LLVMPositionBuilderAtEnd(e->b, here);
   return value;
 }
@@ -39,25 +63,41 @@ static LLVMValueRef *unrolled_value(void **carried, uint32_t slot, size_t copy) 
   return &unrolled[copy];
 }
 
-static void **open_carried(cg_emitter *e, const cg_loop *loop, LLVMBasicBlockRef from) {
-  const ir_node *n = ir_get(e->g, loop->node);
-  void **phis = cg_carried_arrays(&e->order, loop);
+/* What phis stand for, by carry and unrolled value. */
+static void values_of(cg_emitter *e, const cg_loop *loop, void **phis, void **values) {
   for (uint32_t i = 0; i < loop->carries && !e->order.failed; i++) {
     const uint64_t *lanes = cg_carry_lanes(&e->order, loop, i);
     uint32_t width = cg_width_of(&e->order, lanes);
-    LLVMTypeRef type = cg_type(e, ir_dtype_of(e->g, n->src[1 + i]), width);
+    ir_dtype dtype = ir_dtype_of(e->g, ir_src(e->g, loop->node, 1 + i));
+    cg_first_lane(&e->order, lanes);
+    do {
+      size_t copy = cg_unroll_index(&e->order, lanes);
+      *unrolled_value(values, i, copy) = from_phi(e, dtype, width, *unrolled_value(phis, i, copy));
+    } while (cg_next_lane(&e->order, lanes));
+  }
+}
+
+static void **open_carried(cg_emitter *e, const cg_loop *loop, LLVMBasicBlockRef from) {
+  const ir_node *n = ir_get(e->g, loop->node);
+  void **phis = cg_carried_arrays(&e->order, loop), **values = cg_carried_arrays(&e->order, loop);
+  for (uint32_t i = 0; i < loop->carries && !e->order.failed; i++) {
+    const uint64_t *lanes = cg_carry_lanes(&e->order, loop, i);
+    uint32_t width = cg_width_of(&e->order, lanes);
+    LLVMTypeRef type = phi_type(e, ir_dtype_of(e->g, n->src[1 + i]), width);
     cg_first_lane(&e->order, lanes);
     do
       *unrolled_value(phis, i, cg_unroll_index(&e->order, lanes)) =
           cg_phi(e, type, fetch_from(e, from, n->src[1 + i], width), from);
     while (cg_next_lane(&e->order, lanes));
-    if (loop->carry[i]) cg_define(&e->order, loop->carry[i], phis[i]);
   }
+  values_of(e, loop, phis, values);
+  for (uint32_t i = 0; i < loop->carries && !e->order.failed; i++)
+    if (loop->carry[i]) cg_define(&e->order, loop->carry[i], values[i]);
   return phis;
 }
 
-/* The next values, by carry and unrolled value; each is added to its phi for the back edge, if there is one.
- */
+/* The next values in the form of phis, by carry and unrolled value; each is added to its phi for the back
+ * edge, if there is one. */
 static void **close_carried(cg_emitter *e, const cg_loop *loop, void **phis, bool once) {
   const ir_node *n = ir_get(e->g, loop->node);
   LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
@@ -67,7 +107,9 @@ static void **close_carried(cg_emitter *e, const cg_loop *loop, void **phis, boo
     cg_first_lane(&e->order, lanes);
     do {
       size_t copy = cg_unroll_index(&e->order, lanes);
-      LLVMValueRef next = cg_fetch(e, n->src[1 + loop->carries + i], cg_width_of(&e->order, lanes));
+      ir_ref of = n->src[1 + loop->carries + i];
+      uint32_t width = cg_width_of(&e->order, lanes);
+      LLVMValueRef next = to_phi(e, ir_dtype_of(e->g, of), width, cg_fetch(e, of, width));
       *unrolled_value(nexts, i, copy) = next;
       if (!once) cg_phi_add(*unrolled_value(phis, i, copy), next, from);
     } while (cg_next_lane(&e->order, lanes));
@@ -224,18 +266,22 @@ void cg_emit_running(void *emitter, uint32_t number) {
   cg_forget_since(&e->order, scope);
   LLVMPositionBuilderAtEnd(e->b, r.after);
   if (r.before) merge_results(e, loop, &r, latch, results);
+  values_of(e, loop, results, results);
   e->order.finals[number] = results;
   e->order.nesting--;
 }
 
 /* loops that are lanes */
 
-/* Combines element i with element i + half, and halves until one is left. The shuffles have the one form that
- * LLVM's own vectoriser writes: with others LLVM 19 does not terminate where it narrows parts of masks, and
- * adds up wrongly where the forms are mixed. */
+/* Combines element i with element i + half, and halves until one is left; conditions all at once. The
+ * shuffles have the one form that LLVM's own vectoriser writes: with others LLVM 19 does not terminate where
+ * it narrows parts of masks, and adds up wrongly where the forms are mixed. */
 static LLVMValueRef tree_of_elements(cg_emitter *e, ir_op op, ir_dtype dtype, LLVMValueRef v,
                                      uint32_t width) {
   if (width == 1) return v;
+  if (dtype == IR_BOOL && op == IR_OP_OR) return cg_any(e, v, width);
+  if (dtype == IR_BOOL && op == IR_OP_AND)
+    return LLVMBuildNot(e->b, cg_any(e, LLVMBuildNot(e->b, v, ""), width), "");
   for (uint32_t half = width / 2; half; half /= 2)
     v = cg_combine(e, op, dtype, width, v, cg_shuffle_down(e, v, half, width));
   return LLVMBuildExtractElement(e->b, v, LLVMConstInt(e->i64, 0, 0), "");

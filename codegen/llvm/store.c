@@ -124,10 +124,44 @@ static LLVMValueRef has_memory_to_itself(cg_emitter *e, const writes *w) {
   return all;
 }
 
-/* Do the stores fill cache lines? Stores to parts of a line are combined only if they follow one another. */
-static bool fills_lines(const writes *w, unsigned bytes, int64_t alternating) {
-  return bytes % IR_CACHE_LINE_BYTES == 0 || w->count == 1 ||
-         (alternating >= 0 && w->count * bytes % IR_CACHE_LINE_BYTES == 0);
+/* The unrolled loop whose vectors follow one another in memory and fill cache lines together, if there is
+ * one, and the others begin whole lines apart; else -1. */
+static int64_t loop_of_lines(const cg_emitter *e, ir_ref store, const writes *w, unsigned bytes) {
+  const uint64_t *lanes = cg_lanes(e->nest, store);
+  int64_t step;
+  for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;)
+    if (e->nest->loops[l].binding == IR_UNROLL &&
+        e->nest->loops[l].extent * bytes % IR_CACHE_LINE_BYTES == 0 &&
+        cg_stride(e->nest, ir_src(e->g, store, 1), (uint32_t)l, &step) && step * w->place.bytes == bytes)
+      return cg_aligned_together(e->nest, store, l, w->place.bytes, IR_CACHE_LINE_BYTES) ? l : -1;
+  return -1;
+}
+
+/* Puts the vectors of each line one behind the other. */
+static bool order_by_lines(cg_emitter *e, uint32_t along, ir_ref store, writes *w) {
+  LLVMValueRef *value = cg_array(&e->order, w->count), *to = cg_array(&e->order, w->count);
+  const uint64_t *lanes = cg_lanes(e->nest, store);
+  size_t apart = 1, extent = (size_t)e->nest->loops[along].extent, made = 0; /* as cg_next_lane counts */
+  for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0 && l != along;)
+    if (e->nest->loops[l].binding == IR_UNROLL) apart *= (size_t)e->nest->loops[l].extent;
+  if (!value || !to) return false;
+  for (size_t i = 0; i < w->count; i++)
+    for (size_t k = 0; i / apart % extent == 0 && k < extent; k++)
+      value[made] = w->value[i + k * apart], to[made++] = w->to[i + k * apart];
+  w->value = value, w->to = to;
+  return true;
+}
+
+/* To how many bytes the first store must be aligned so that all fill cache lines; 0: they do not. Stores to
+ * parts of a line are combined only if they follow one another: vectors of 32 bytes to panels of 8 columns,
+ * 61 MB, took 21.9 ms past the caches and 6.5 through them, those of 16 columns 3.7 in place of 7.6 (Zen 4).
+ */
+static unsigned line_alignment(cg_emitter *e, ir_ref store, writes *w, unsigned bytes, int64_t alternating) {
+  if (bytes % IR_CACHE_LINE_BYTES == 0) return bytes;
+  if (alternating >= 0) return w->count * bytes % IR_CACHE_LINE_BYTES == 0 ? bytes : 0;
+  int64_t along = loop_of_lines(e, store, w, bytes);
+  if (along >= 0) return order_by_lines(e, (uint32_t)along, store, w) ? IR_CACHE_LINE_BYTES : 0;
+  return w->count == 1 && cg_in_sequence(&e->order, store) ? bytes : 0;
 }
 
 /* Are all vectors aligned if the output is? */
@@ -153,13 +187,15 @@ static LLVMValueRef output_gains(cg_emitter *e, ir_ref store, const writes *w, u
   return gains;
 }
 
-static void stream(cg_emitter *e, ir_ref store, const writes *w, int64_t alternating, unsigned bytes) {
+/* bytes: of a vector; align: to which the first one is to be aligned. */
+static void stream(cg_emitter *e, ir_ref store, const writes *w, int64_t alternating, unsigned bytes,
+                   unsigned align) {
   LLVMBasicBlockRef nontemporal = cg_block(e), cached = cg_block(e), after = cg_block(e);
   for (size_t i = 0; i < w->count; i++) w->to[i] = address_for_branches(e, w->to[i]);
-  LLVMValueRef gains = output_gains(e, store, w, bytes);
-  if (!aligned_as_output(e, store, w, bytes)) {
-    bool together = cg_aligned_together(e->nest, store, alternating, w->place.bytes, bytes);
-    LLVMValueRef aligned = are_aligned(e, w, together, bytes);
+  LLVMValueRef gains = output_gains(e, store, w, align);
+  if (!aligned_as_output(e, store, w, align)) {
+    bool together = align > bytes || cg_aligned_together(e->nest, store, alternating, w->place.bytes, bytes);
+    LLVMValueRef aligned = are_aligned(e, w, together, align);
     gains = gains ? LLVMBuildAnd(e->b, aligned, gains, "") : aligned;
   }
   if (ir_arg_mode(ir_get(e->g, store)) == IR_STREAM_MOST)
@@ -191,10 +227,10 @@ void cg_emit_store(void *emitter, ir_ref ref) {
   unsigned bytes = w.place.bytes * e->nest->width[ref];
   int mode = ir_arg_mode(ir_get(e->g, ref));
   bool streams = !cg_never_aligned_together(e->nest, ref, alternating, w.place.bytes, bytes) &&
-                 ir_streams(mode) && bytes == (unsigned)e->target->vector_bytes && w.count == unrolled &&
-                 fills_lines(&w, bytes, alternating);
+                 ir_streams(mode) && bytes == (unsigned)e->target->vector_bytes && w.count == unrolled;
+  unsigned align = streams ? line_alignment(e, ref, &w, bytes, alternating) : 0;
   if (e->aligned.masked && e->aligned.end) cg_write_end(e, &w.place, w.value[0], w.to[0]);
-  else if (streams) stream(e, ref, &w, alternating, bytes);
+  else if (align) stream(e, ref, &w, alternating, bytes, align);
   else write_all(e, &w, 0);
 }
 

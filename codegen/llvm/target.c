@@ -51,6 +51,10 @@ bool cg_target_masks_loads(const ir_target *target) {
   return has_feature(target, "avx512f") && has_feature(target, "avx512vl");
 }
 
+bool cg_target_holds_masks(const ir_target *target) {
+  return cg_target_is_x86(target) ? has_feature(target, "avx512bw") : has_feature(target, "v");
+}
+
 bool cg_target_looks_up_bytes(const ir_target *target) {
   return cg_target_is_x86(target) && has_feature(target, "avx512vbmi") && target->vector_bytes >= 64;
 }

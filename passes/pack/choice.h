@@ -30,6 +30,7 @@ typedef struct pack_choice {
   pack_form columns_form, rows_form;
   bool transposed;
   int64_t wide;     /* columns, with zeros behind them, that fill vectors; 0: those that there are */
+  bool reads_lines; /* a tile reads a line of each row of columns, or less */
   bool constant[2]; /* by operand of the contraction: it depends on constants alone */
   const pass_operand
       *weights; /* of a sum computed in blocks of terms (passes/patterns/online_softmax.h); otherwise NULL */

@@ -19,7 +19,8 @@
  *
  * None of this changes what is added to what in which order, but whether lanes run along the result does. So
  * shapes and views alone decide, for caches and vectors of common sizes; the target gives the width of the
- * panels, and its strategy whether anything is copied. */
+ * panels, and where columns are contiguous, so that lanes run along them in either form, whether tiles are so
+ * narrow that panels pay earlier; its strategy whether anything is copied. */
 #include "choice.h"
 
 #include "passes/ops/check.h"
@@ -89,6 +90,14 @@ static bool copies_once(packer *p, const pass_contraction *c, const pass_operand
   if (!p->target->hoists) return false;
   return pass_contraction_size(c, o->varies) <=
          IR_MAX_HOISTED_GROWTH * pass_constant_elements(&p->constants, p->g, value);
+}
+
+/* Does a tile of many rows read a line of each row of columns, or less? */
+static bool reads_lines(packer *p, ir_dtype dtype) {
+  enum { MANY = 1 << 10 }; /* rows and columns: any number that no tile has */
+  pass_product product = {.dtype = dtype, .rows = MANY, .columns = MANY};
+  return p->strategy->panel_columns &&
+         p->strategy->panel_columns(p->target, &product) * ir_dtypes[dtype].bytes <= IR_CACHE_LINE_BYTES;
 }
 
 /* How often an element of either operand is used, of the one that is used less. */
@@ -181,6 +190,7 @@ static ir_ref packed(packer *p, ir_ref sum) {
         (k.constant[0] || k.constant[1]) && pack_choose_column(&k) && k.columns_form == PACK_PANELS;
     return streams && !k.transposed && !k.wide ? packed_as(p, &k) : pack_windowed_sum(&c, k.constant);
   }
+  k.reads_lines = reads_lines(p, c.dtype);
   if (in_blocks && !rescaled.late && rescaled.depth) k.weights = &c.operand[rescaled.path[0].through];
   if (p->strategy->panel_columns && pack_choose_column(&k))
     return k.wide ? pack_narrow_result(&c, k.column, packed_wide(p, &k)) : packed_as(p, &k);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Random shapes of all classes of work against the best of PyTorch and JAX.
 
-    shapes.py [--build build] [--count N] [--seed N] [--threads N] [--only CLASS] [--first N] [--worst N] [--peers LIST] [--clock CLOCK] [--show]
+    shapes.py [--build build] [--count N] [--seed N] [--threads N] [--only CLASS] [--first N] [--worst N] [--peers LIST] [--clock CLOCK] [--level LEVEL] [--show]
 
 Graphs of one operation, or of the few that belong together (storing/shapes.py), each timed in turn with the same operations
 in PyTorch (oneDNN and MKL where it uses them) and in JAX (compiled by XLA), and compared with the faster one; --peers torch
-leaves JAX out. --clock processor counts processor time, of one thread, where others use the machine. What is below 0.8 is
+leaves JAX out. --level caps all of them to a level of x86-64 (storing/levels.py). --clock processor counts processor time, of one thread, where others use the machine. What is below 0.8 is
 measured again with 31 turns. Prints the geometric mean of the best peer's time / viewfold's by class, how many are below 0.8
 and the --worst. A run of less than 5 us is taken to be 5 us: the call weighs as much. Results are compared with
 PyTorch's. Run it pinned to as many processors as threads. Exit status 1 when one is below 0.8 or a result differs.
@@ -37,6 +37,7 @@ def main():
     parser.add_argument("--worst", type=int, default=20)
     parser.add_argument("--peers", default="torch,jax", help="what to compare with, of torch and jax")
     parser.add_argument("--clock", default="wall", choices=["wall", "processor"], help="what time is: wall, or processor")
+    parser.add_argument("--level", choices=["x86-64-v2", "x86-64-v3", "x86-64-v4"], help="instructions and registers for all")
     parser.add_argument("--show", action="store_true", help="print the graphs; measure nothing")
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
@@ -44,7 +45,9 @@ def main():
         os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
 
     from binding import Context, Refused
-    from storing import shapes
+    from storing import levels, shapes
+    if options.level:
+        levels.cap(options.level)
     from storing.eager import Eager, Lacking
     from storing.jaxed import Jaxed
     from storing.measure import CLOCKS, Timed
@@ -53,7 +56,8 @@ def main():
     eager, jaxed = Eager(options.threads), Jaxed() if "jax" in options.peers.split(",") else None
     cache = tempfile.mkdtemp(prefix="viewfold-shapes-")
     atexit.register(shutil.rmtree, cache, ignore_errors=True)
-    context = Context(options.build, threads=options.threads, cache=cache)
+    context = Context(options.build, threads=options.threads, cache=cache,
+                      target=levels.target(options.level, options.build) if options.level else None)
     found, lacking = [], 0
     for number in range(options.first, options.first + options.count):
         kind, graph = shapes.drawn(number, options.seed)

@@ -145,11 +145,13 @@ int64_t loop_panel_columns(const ir_target *target, const pass_product *p) {
   t.window = p->window <= LOOP_INNER_TERMS ? p->window : 0;
   int64_t rows = p->rows < 1 ? 1 : p->rows, vectors = (p->columns + t.lanes - 1) / t.lanes;
   enum { MIN_TERMS = 64 }; /* of fewer, storing takes most of the time, as measured for tile_time */
+  enum { NARROWEST = IR_CACHE_LINE_BYTES }; /* because copies of half lines at a time take 2 to 4 times */
   if (vectors <= t.columns && !t.window) return t.lanes * vectors; /* one panel, which is not filled up */
   if (p->terms > 0 && p->terms < MIN_TERMS) return t.lanes * (vectors < t.columns ? vectors : t.columns);
   int best = vectors < t.columns ? (int)vectors : t.columns;
   double least = product_time(&t, rows, p->columns, best);
-  for (int width = best - 1; width >= 1 && width * target->vector_bytes >= NARROWEST_PANEL_BYTES; width--) {
+  int narrowest = 2 * target->vector_bytes < NARROWEST ? NARROWEST_PANEL_BYTES : NARROWEST;
+  for (int width = best - 1; width >= 1 && width * target->vector_bytes >= narrowest; width--) {
     if (width * target->vector_bytes % NARROWEST_PANEL_BYTES)
       continue; /* its columns would not be known as such */
     double time = product_time(&t, rows, p->columns, width);

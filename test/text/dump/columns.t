@@ -198,7 +198,7 @@ thread a1.0
 split a1 160; s
 thread a1.0
 
-== of up to eight rows, which one tile has, those are streamed whose columns lie pages apart or are more than 24 MiB, where registers hold 2 KiB
+== of up to eight rows, which one tile has, those are streamed whose columns lie pages apart or are more than 24 MiB, where registers hold 2 KiB; where a tile reads one line of each row, columns of 7 MiB are copied into panels first
 <<< pages.sh
 for n in 1900 2048 6000; do printf 'graph @m(%%a: f32[7,3000], %%b: f32[3000,%d]) {\n  %%y = matmul %%a, %%b\n  return %%y\n}\n' $n >m.vf
 viewfold dump --stage=loops --target "$1 l2=1048576 l3=33554432" m.vf | grep -o 'split a1 [0-9]*; s'; done
@@ -208,6 +208,8 @@ split a1 64; s
 split a1 208; s
 split a1 208; s
 $ sh pages.sh 'vector_bytes=32 registers=16'
+split a1 4; s
 split a1 16; s
+split a1 2; s
 split a1 16; s
 split a1 16; s

@@ -198,3 +198,28 @@ $ for bytes in 64 32 16; do viewfold dump --stage=loops --target vector_bytes=$b
 0
 0
 ? 1
+
+== where no register holds a bit for each lane, conditions that a loop carries stay in vectors, and all are tested at once
+<<< conditions.vf
+graph @any(%x: bool[8,1024]) {
+  %y = any %x axes=[1]
+  return %y
+}
+graph @all(%x: bool[8,1024]) {
+  %y = all %x axes=[1]
+  return %y
+}
+>>>
+$ for t in x86-64-v3 x86-64; do viewfold dump --stage=asm --target $t conditions.vf | awk '/movmskb/ { tests++ } /p(extr|insr)[bw]|movb.*\(/ { lanes++ } END { print tests + 0, lanes + 0 }'; done
+2 0
+2 0
+$ viewfold dump --stage=asm --target aarch64 conditions.vf | grep -cE 'umov|mov.v.*b\['
+0
+? 1
+
+== vectors of half a line bypass the caches where two of them fill it, or one iteration follows another; not alone, lines apart
+$ for w in 8 16; do printf 'graph @panels(%%x: f32[1000,4096]) {\n  %%r = reshape %%x shape=[1000,%d,%d]\n  %%y = permute %%r order=[1,0,2]\n  return %%y\n}\n' $((4096 / w)) $w > panels.vf; viewfold dump --stage=asm --target 'x86-64-v3 l3=1048576' panels.vf | grep -c vmovnt; done
+0
+2
+$ printf 'graph @row(%%x: f32[4096000]) {\n  %%y = neg %%x\n  return %%y\n}\n' > row.vf; viewfold dump --stage=asm --target 'x86-64-v3 l3=1048576' row.vf | grep -c vmovnt
+1
