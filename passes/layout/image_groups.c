@@ -176,6 +176,12 @@ static bool has_lanes_along_lines(ir_graph *g, ir_ref sum, ir_ref factor, ir_ref
   return made < PASS_HALF_VECTOR && size_of(g, image, ir_rank(g, image) - 1) >= 2 * PASS_HALF_VECTOR;
 }
 
+/* Does each image have products with a weight of its own, as a batch of matrices has? */
+static bool is_batch_of_products(ir_graph *g, ir_ref sum, ir_ref factor, ir_ref weight) {
+  return !ir_reduces_axis(g, ir_get(g, sum), 0) && size_of(g, factor, 0) > 1 && varies_along(g, factor, 0) &&
+         varies_along(g, weight, 0);
+}
+
 /* What a sum of products reads. Its result shows the channels of the image that they are kept of. Windows of
  * which no element is used with several weights are read in the order of their results. */
 static void read_by_products(layout_groups *s, ir_ref sum) {
@@ -187,7 +193,8 @@ static void read_by_products(layout_groups *s, ir_ref sum) {
     uint8_t channel = s->channel[factor[k]];
     if (!image) continue;
     bool last = s->marks[pass_below_views(g, factor[k])] & CHANNELS_LAST; /* it reads lines as they are */
-    if (channel != NO_CHANNEL && ir_reduces_axis(g, ir_get(g, sum), channel))
+    if (is_batch_of_products(g, sum, factor[k], other)) mark(s, image, AS_IT_IS);
+    else if (channel != NO_CHANNEL && ir_reduces_axis(g, ir_get(g, sum), channel))
       mark(s, image, last || has_lanes_along_lines(g, sum, factor[k], other, image) ? 0 : CONVOLVED);
     else if (channel == NO_CHANNEL || !varies_along(g, other, channel)) mark(s, image, AS_IT_IS);
     else s->image[sum] = image, s->channel[sum] = axis_kept(g, sum, channel);

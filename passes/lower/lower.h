@@ -75,6 +75,9 @@ bool lower_transposes(ir_graph *g, ir_ref view);
  * their own? Squares are products of a value with itself: they have no tiles, and go in the order of memory.
  */
 bool lower_is_contraction(ir_graph *g, ir_ref reduce);
+/* The same: elements have the axes of one permutation, `view`; does another one bring them back in the order
+ * of its operand? */
+bool lower_brings_back(ir_graph *g, ir_ref permute, ir_ref view);
 
 /* materialize.c: sets stored[r] for those of the live nodes, all of them below `nodes`, of which a copy is
  * worth its pass over memory. rows_bytes: what rows that are processed together may take. False when memory

@@ -10,7 +10,7 @@
  *            reduction (x - max(x)), when rows are long; in the latter case also when few rows are
  *            contiguous, or the contiguous ones are not those that are processed together; in the former
  *            also when rows are contiguous, and are not in what is stored. Not where all that is combined is
- *            reduced again, as of a variance: the sums go over memory as it lies
+ *            reduced again, as of a variance, or permuted back: both go over memory as it lies
  *   behind   a cumulative operation, and elementwise operations on its result, that a view transposes, or
  *            of which a view reads every n-th element: blocks are computed in contiguous lanes */
 #include "lower.h"
@@ -104,10 +104,19 @@ static bool goes_across(ir_graph *g, ir_ref ordered) {
   return innermost(g, x, place) == axis && innermost(g, x, logical) != axis;
 }
 
+/* Is it a permutation that brings elements of a transposed view back in the order of memory? */
+static bool is_permuted_back(const copies *c, ir_ref node) {
+  const ir_node *n = ir_get(c->g, node);
+  const origins *from = n->nsrc ? &c->of[n->src[0]] : NULL;
+  return n->op == IR_OP_PERMUTE && from->alone && ir_op_of(c->g, from->permuted_view) == IR_OP_PERMUTE &&
+         lower_brings_back(c->g, node, from->permuted_view);
+}
+
 static void find_in_view(const copies *c, ir_ref node) {
   const ir_node *n = ir_get(c->g, node);
   origins *o = &c->of[node];
   *o = c->of[n->src[0]];
+  if (is_permuted_back(c, node)) o->combined = 0;
   if (n->op == IR_OP_PERMUTE) o->permuted_view = lower_transposes(c->g, node) ? node : 0;
   o->alone = n->op == IR_OP_PERMUTE, o->broadcast = n->op == IR_OP_EXPAND;
   bool apart = n->op == IR_OP_STRIDE || (n->op == IR_OP_PERMUTE && moves_innermost(c->g, node));
@@ -148,6 +157,7 @@ static void store_combined(const copies *c, const ir_ref *live, size_t count) {
   for (size_t i = count; i-- > 0;) {
     const ir_node *n = ir_get(c->g, live[i]);
     if (ir_ops[n->op].cls == IR_CLASS_REDUCE && is_reordered(c, live[i])) continue;
+    if (is_permuted_back(c, live[i])) continue;
     if (pass_is_elementwise(n) && !c->needed[live[i]]) continue;
     for (uint32_t k = 0; k < n->nsrc; k++) c->needed[n->src[k]] = true;
   }

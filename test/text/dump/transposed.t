@@ -21,7 +21,7 @@ graph @long(%x: f32[2048,512]) {
   %y = softmax %p axis=-1
   return %y
 }
-graph @before(%x: f32[320,320]) {
+graph @before(%x: f32[512,512]) {
   %p = permute %x order=[1,0]
   %y = cumsum %p axis=1
   return %y
@@ -283,3 +283,37 @@ reorder a1 a0; thread a1
 thread a0.0
 reorder a0.0 a0.1 a1.0 a0.2 a1.1; unroll a0.2; vector a1.1; thread a0.0
 thread a0.0
+
+== a softmax whose result is permuted back goes over memory as it lies, and has scores of attention in blocks of keys
+<<< back.vf
+graph @rows(%x: f32[2000,1500]) {
+  %p = permute %x order=[1,0]
+  %n = softmax %p axis=-1
+  %y = permute %n order=[1,0]
+  return %y
+}
+graph @attention(%q: f32[2,512,12], %k: f32[2,20000,12], %v: f32[2,20000,65]) {
+  %t = permute %k order=[0,2,1]
+  %s = matmul %q, %t
+  %p = permute %s order=[0,2,1]
+  %n = softmax %p axis=1
+  %w = permute %n order=[0,2,1]
+  %y = matmul %w, %v
+  return %y
+}
+graph @apart(%x: f32[2000,1500]) {
+  %p = permute %x order=[1,0]
+  %n = softmax %p axis=-1
+  %y = permute %n order=[1,0]
+  return %y, %n
+}
+>>>
+$ for g in rows attention apart; do viewfold dump --stage=kernels --graph $g back.vf | grep '^kernel'; done
+kernel 0 -> temporary 0 f32[8,1500]
+kernel 1 -> %y f32[2000,1500]
+kernel 0 -> temporary 0 of %s f32[2,1,313,12,64]
+kernel 1 -> temporary 1 of %y f32[2,1,3,20000,32]
+kernel 2 -> %y f32[2,512,65]
+kernel 0 -> %p f32[1500,2000]
+kernel 1 -> %n f32[1500,2000]
+kernel 2 -> %y f32[2000,1500]
