@@ -4,10 +4,11 @@
     reduced_views.py --build DIR [--seed N] [--count N] [--case N]
 
 A case is a reduction, or some that belong together (variances, deviations from a mean, sums of exponentials, maxima beside
-sums), of an array whose axes are permuted; pooling with windows that lie one behind the other or overlap; sums and maxima over
-two axes that are not neighbours; or a sum of windows of each channel, as a convolution with ones. Sizes are odd and even, of 1
-to 150. It is compiled for each of the TARGETS, with one thread or two: results have the same bits, and NumPy's value in float64
-within 2e-5 of the largest. Exit status: 0, 1 after a failure, 77 when it cannot run.
+sums), of an array whose axes are permuted; a permuted view that is normed and permuted back; pooling with windows that lie one
+behind the other or overlap; sums and maxima over two axes that are not neighbours; or a sum of windows of each channel, as a
+convolution with ones. Sizes are odd and even, of 1 to 150. It is compiled for each of the TARGETS, with one thread or two:
+results have the same bits, and NumPy's value in float64 within 2e-5 of the largest. Exit status: 0, 1 after a failure, 77 when
+it cannot run.
 """
 import random
 import sys
@@ -62,6 +63,38 @@ def permuted(r):
     return dtype, shape, lines, lambda x: compute(x.transpose(order), tuple(axes))
 
 
+# form: (statements of %n, with the axes, and what they compute of an array of float64)
+NORMED = {
+    "softmax": (["%m = max %v {a} keepdims=true", "%d = sub %v, %m", "%e = exp %d", "%s = sum %e {a} keepdims=true",
+                 "%n = div %e, %s"],
+                lambda v, axes: np.exp(v - v.max(**of_all(axes))) / np.exp(v - v.max(**of_all(axes))).sum(**of_all(axes))),
+    "stored": (["%m = max %v {a} keepdims=true", "%d = sub %v, %m", "%e = exp %d", "%n = stored %e"],
+               lambda v, axes: np.exp(v - v.max(**of_all(axes)))),
+    "centred": (["%m = mean %v {a} keepdims=true", "%d = sub %v, %m", "%q = mul %d, %d", "%s = mean %q {a} keepdims=true",
+                 "%t = add %s, 1.0", "%n = div %d, %t"],
+                lambda v, axes: (v - v.mean(**of_all(axes))) / (v.var(**of_all(axes)) + 1)),
+}
+
+
+def restored(r):
+    """A view is normed and permuted again, mostly back; its elements may be read before."""
+    rank = r.choice([2, 3, 3, 4])
+    shape = [r.choice(SIZES[:12] if rank < 4 else SIZES[:9]) for _ in range(rank)]
+    order, axes = r.sample(range(rank), rank), sorted(r.sample(range(rank), r.randint(1, rank)))
+    back = [order.index(i) for i in range(rank)] if r.random() < 0.7 else r.sample(range(rank), rank)
+    statements, compute = NORMED[r.choice(list(NORMED))]
+    lines = ["%u = mul %x, 2.0", f"%v = permute %u order={listed(order)}"]
+    lines += [s.format(a=f"axes={listed(axes)}") for s in statements] + [f"%b = permute %n order={listed(back)}"]
+    reads, keeps = r.random() < 0.2, r.choice([None, 0, rank - 1])
+    lines.append("%r = sum %n axes=[0]" if reads else "%r = mul %b, 1.0" if keeps is None else f"%r = sum %b axes=[{keeps}]")
+    lines.append("%p = add %r, 1.0")
+
+    def of(x):
+        n = compute(2 * x.transpose(order), tuple(axes))
+        return 1 + (n.sum(0) if reads else n.transpose(back) if keeps is None else n.transpose(back).sum(keeps))
+    return r.choice(["f32", "f32", "f64"]), shape, lines, of
+
+
 def windows(x, size, stride, pad, fill):
     x = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)), constant_values=fill)
     return np.lib.stride_tricks.sliding_window_view(x, size, (2, 3))[:, :, ::stride[0], ::stride[1]]
@@ -96,7 +129,7 @@ def convolved(r):
 def attempt(contexts, seed):
     """None, or what is wrong."""
     r = random.Random(seed)
-    dtype, shape, lines, compute = r.choice([permuted, permuted, pooled, apart, convolved])(r)
+    dtype, shape, lines, compute = r.choice([permuted, permuted, restored, pooled, apart, convolved])(r)
     text = f"graph @g(%x: {dtype}{listed(shape)}) {{\n  " + "\n  ".join(lines) + "\n  return %p\n}\n"
     made = np.random.default_rng(seed).random(shape) * 2 - 1
     x = (made * 64).astype(np.int32) if dtype == "i32" else made.astype(binding.NUMPY[dtype])
