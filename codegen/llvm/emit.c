@@ -202,4 +202,5 @@ void cg_emit_kernel(cg_emitter *e) {
   if (!e->order.failed) cg_emit_effect(&e->order, kernel->src[0]);
   cg_finish_stores(e);
   LLVMBuildRetVoid(e->b);
+  cg_finish_failed(e);
 }

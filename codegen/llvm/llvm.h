@@ -68,7 +68,8 @@ typedef struct cg_emitter {
   LLVMModuleRef module;
   LLVMBuilderRef b;
   LLVMValueRef function, buffers, begin, end, scratch;
-  LLVMValueRef status; /* address of the launch's status word */
+  LLVMValueRef status;      /* address of the launch's status word */
+  LLVMBasicBlockRef failed; /* stores 1 there and ends the kernel; NULL until something needs it */
   /* constants, and addresses of copies of them (memory.c); NULL until they are needed */
   struct {
     LLVMValueRef element, address;
@@ -194,7 +195,7 @@ LLVMTypeRef cg_storage_type(cg_emitter *e, ir_dtype dtype, uint32_t width);
 LLVMValueRef cg_to_storage(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a);
 LLVMValueRef cg_from_storage(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef stored);
 
-/* memory.c: loads, stores, run-time bounds */
+/* memory.c: loads, updates */
 /* Where the elements of an access are, at the current lanes. */
 typedef struct cg_place {
   ir_dtype dtype;
@@ -226,7 +227,13 @@ LLVMValueRef cg_read_byte_table(cg_emitter *e, const cg_place *a);
 LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref);
 void cg_emit_ahead(cg_emitter *e, ir_ref load);
 void cg_emit_update(void *emitter, ir_ref ref);
+
+/* bound.c */
+/* A position along an axis; one that is out of range, where that is checked, ends the kernel. */
 LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref);
+/* The condition of an access, without what the checks of its index have made sure of. */
+LLVMValueRef cg_unchecked_condition(cg_emitter *e, ir_ref index, ir_ref valid);
+void cg_finish_failed(cg_emitter *e); /* at the kernel's end: what ends it early */
 
 /* store.c */
 /* Stores elements as they are in memory, one or a contiguous vector, at the address `to` of the first. */

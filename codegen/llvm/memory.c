@@ -1,4 +1,4 @@
-/* Loads, updates and run-time bounds.
+/* Loads and updates.
  *
  * An access with stride 1 along the vector lanes is one vector access, with stride -1 likewise and reversed;
  * with stride 0 it is a scalar access; loads with small strides read whole vectors and pick elements; any
@@ -403,7 +403,7 @@ void cg_emit_update(void *emitter, ir_ref ref) {
   uint32_t width = e->nest->width[ref], valid_width = e->nest->width[n->src[2]];
   cg_place a = cg_place_of(e, n->src[0], n->src[1], width);
   if (e->nest->width[n->src[1]] == 1) a.stride = 0;
-  LLVMValueRef valid = cg_value(e, n->src[2]), value = cg_fetch(e, n->src[3], width);
+  LLVMValueRef valid = cg_unchecked_condition(e, n->src[1], n->src[2]), value = cg_fetch(e, n->src[3], width);
   bool whole = width == 1 || (a.affine && (a.stride == 1 || a.stride == -1) && valid_width == 1);
   if (n->arg == 0 && !whole && a.affine && a.stride == 1 && valid_width == width &&
       cg_target_masks_stores(e->target, a.bytes)) {
@@ -428,42 +428,4 @@ void cg_emit_update(void *emitter, ir_ref ref) {
     LLVMBuildBr(e->b, after);
     LLVMPositionBuilderAtEnd(e->b, after);
   }
-}
-
-static void report_range(cg_emitter *e, LLVMValueRef bad) {
-  LLVMBasicBlockRef rare = cg_block(e), usual = cg_block(e);
-  cg_branch_unlikely(e, bad, rare, usual);
-  LLVMPositionBuilderAtEnd(e->b, rare);
-  LLVMSetAlignment(LLVMBuildStore(e->b, LLVMConstInt(e->i64, 1, 0), e->status), 8);
-  LLVMBuildBr(e->b, usual);
-  LLVMPositionBuilderAtEnd(e->b, usual);
-}
-
-/* The index, counted from the end where negative; tested by one unsigned comparison; clamped. */
-LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref) {
-  const ir_node *n = ir_get(e->g, ref);
-  ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
-  bool is_signed = cg_is_signed(dtype);
-  uint32_t width = e->nest->width[ref];
-  unsigned wanted = cg_index_bits(e, ref), bits = cg_dtype_bits(dtype) > 32 ? 64 : wanted;
-  LLVMValueRef value = cg_resize(e, cg_fetch(e, n->src[0], width), bits, width, is_signed);
-  LLVMValueRef extent = cg_fetch_index(e, n->src[1], width, bits), zero = LLVMConstNull(LLVMTypeOf(value));
-  LLVMValueRef last = LLVMBuildSub(e->b, extent, cg_int_const(e, bits, width, 1), "");
-  if (ir_bounds_of(e->g, n->src[1]).lo < 1) last = cg_call(e, "llvm.smax", 2, last, zero, NULL);
-  LLVMValueRef clamped;
-  if (is_signed) {
-    LLVMValueRef below = LLVMBuildICmp(e->b, LLVMIntSLT, value, zero, "");
-    value = cg_select(e, below, LLVMBuildAdd(e->b, value, extent, ""), value);
-    clamped = cg_call(e, "llvm.smax", 2, cg_call(e, "llvm.smin", 2, value, last, NULL), zero, NULL);
-  } else {
-    clamped = cg_call(e, "llvm.umin", 2, value, last, NULL);
-  }
-  bool clips = ir_arg_mode(n) == IR_GATHER_CLIP && ir_bounds_of(e->g, n->src[1]).lo < 1; /* may be empty */
-  if ((clips || ir_arg_mode(n) == IR_GATHER_CHECK) && !ir_is_false(e->g, n->src[2])) {
-    LLVMValueRef bad = LLVMBuildICmp(e->b, LLVMIntUGE, clips ? zero : value, extent, ""),
-                 valid = cg_fetch(e, n->src[2], width);
-    if (!cg_is_true(valid)) bad = LLVMBuildAnd(e->b, bad, valid, "");
-    report_range(e, cg_any(e, bad, width));
-  }
-  return cg_resize(e, clamped, wanted, width, true);
 }

@@ -52,11 +52,11 @@ typedef struct attempt {
 static const attempt box_attempts[] = {{AS_IS, {.domains = 24, .boxes = true}, 0},
                                        {AS_IS, {.domains = 12, .boxes = true}, 0}},
                      all_attempts[] = {
-                         {AS_IS, {.domains = MAX_DOMAINS, .slanted = 5, .revisit = true}, 4},
-                         {0, {.domains = MAX_DOMAINS, .slanted = 5, .split_points = true}, 4},
-                         {1, {.domains = MAX_DOMAINS, .slanted = 5, .split_points = true}, 4},
-                         {2, {.domains = MAX_DOMAINS, .slanted = 5, .split_points = true}, 4},
-                         {AS_IS, {.domains = MAX_DOMAINS, .slanted = 5, .split_points = true}, 0},
+                         {AS_IS, {.domains = USUAL_DOMAINS, .slanted = 5, .revisit = true}, 4},
+                         {0, {.domains = USUAL_DOMAINS, .slanted = 5, .split_points = true}, 4},
+                         {1, {.domains = USUAL_DOMAINS, .slanted = 5, .split_points = true}, 4},
+                         {2, {.domains = USUAL_DOMAINS, .slanted = 5, .split_points = true}, 4},
+                         {AS_IS, {.domains = USUAL_DOMAINS, .slanted = 5, .split_points = true}, 0},
                          {AS_IS, {.domains = 20, .slanted = 2}, 0},
                          {AS_IS, {.domains = 12}, 0}};
 
@@ -214,7 +214,7 @@ static ir_ref peeled(peeler *s, const loop_stores *stores) {
 
 /* The stores of an effect, each in loops of its own where `separate`; false on failure. */
 static bool read_stores(ir_graph *g, ir_ref effect, bool separate, loop_stores *out) {
-  if (!loop_read_stores(g, effect, out) || out->count > MAX_DOMAINS / 2) return false;
+  if (!loop_read_stores(g, effect, out) || out->count > USUAL_DOMAINS / 2) return false;
   return !separate || out->count == 1 || loop_separate(g, out);
 }
 
@@ -257,6 +257,14 @@ static bool is_less(remains a, remains b) {
   return a.inside < b.inside || (a.inside == b.inside && a.outside < b.outside);
 }
 
+/* The arrays that the effect joins: its conditional loads, of LOOP_MAX_LOADS. */
+static uint32_t joined_arrays(ir_graph *g, ir_ref effect) {
+  ir_ref loads[LOOP_MAX_LOADS];
+  uint32_t count = affine_find_range(g, effect, IR_OP_LOAD, loads, LOOP_MAX_LOADS), joined = 0;
+  for (uint32_t i = 0; i < count; i++) joined += !ir_is_true(g, ir_src(g, loads[i], 2));
+  return joined;
+}
+
 /* What the attempt makes of the effect; 0 on failure (*failed), where the order of axes is not a new one, and
  * past the attempt's bounds. */
 static ir_ref attempted(peeler *s, ir_graph *g, ir_ref effect, const attempt *choice, bool separate,
@@ -267,8 +275,14 @@ static ir_ref attempted(peeler *s, ir_graph *g, ir_ref effect, const attempt *ch
             (choice->order != AS_IS && !loop_interchange(g, &stores, (uint32_t)choice->order, &interchanged));
   if (*failed || !interchanged) return 0;
   uint64_t left = g->budget_spent < g->budget ? g->budget - g->budget_spent : 0;
+  enum { SOME = LOOP_MAX_LOADS - (MAX_DOMAINS - USUAL_DOMAINS) };
+  enum { FEW = 16 }; /* because fewer have room in the share of outer axes, as 20 stacked arrays do */
+  peel_budget bounds = choice->bounds;
+  uint32_t joined = bounds.domains == USUAL_DOMAINS ? joined_arrays(g, effect) : 0;
+  if (joined > SOME) bounds.domains += joined - SOME;
   *s = (peeler){.g = g,
-                .bounds = choice->bounds,
+                .bounds = bounds,
+                .joins = joined > FEW,
                 .next_range = stores.next_range,
                 .largest = MAX_NODES + GROWTH * size_of(g, &effect, 1),
                 .budget = choice->share ? g->budget_spent + left / choice->share : UINT64_MAX};

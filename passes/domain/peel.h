@@ -9,7 +9,8 @@ enum {
   PEEL_INTERVALS = 5, /* of one axis: four breakpoints, two for each of two masks; of more, conditions stay */
   /* sub-domains of one kernel: borders on both sides of three axes make 27. Code grows with each; beyond them
    * conditions stay, and quotients become unaligned runs */
-  MAX_DOMAINS = 48
+  USUAL_DOMAINS = 48,
+  MAX_DOMAINS = 72 /* of a join of many arrays, each of which takes one: USUAL_DOMAINS and 24 more loads */
 };
 
 /* A sub-domain: a store over ranges, outermost first. Nothing is left to decide about the axes before
@@ -76,6 +77,7 @@ typedef struct peeler {
   int64_t next_range;
   size_t largest;  /* most nodes of all sub-domains together */
   uint64_t budget; /* the value of g->budget_spent that ends the attempt */
+  bool joins;      /* many arrays */
   bool gave_up;    /* over a bound, or a sub-domain would be stored without points: the attempt is given up */
 } peeler;
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-  INNER_SHARE = 2, /* outer axes use one sub-domain in so many, and leave as many to the innermost axis */
+  INNER_SHARE = 2, /* outer axes use one sub-domain in so many, and leave as many to axes further inside */
   MAX_AXES = 16    /* of a sub-domain: each split quotient adds one; with more, quotients stay */
 };
 
@@ -121,8 +121,25 @@ static bool domain_between(peeler *s, const peel_domain *whole, const peel_break
   return peel_replace_axis(s, out, pass_add(g, start, range), &range, 1) && peel_drop_loads(s, out);
 }
 
+/* Do conditions or quotients depend on axes behind that of the level? */
+static bool decides_inside(ir_graph *g, const peel_domain *p) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  bool inside = ir_reachable(g, &p->store, 1, &live, &count, &cap) != IR_OK;
+  for (size_t i = 0; i < count && !inside; i++) {
+    const ir_node *n = ir_get(g, live[i]);
+    bool position = n->nsrc == 2 && ir_dtype_of(g, n->src[0]) == IR_INDEX;
+    if (!position || (n->op != IR_OP_FLOORDIV && ir_ops[n->op].cls != IR_CLASS_COMPARE)) continue;
+    for (uint32_t a = p->level + 1; a < p->axis_count; a++) inside |= affine_depends(g, live[i], p->axes[a]);
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return inside;
+}
+
 bool peel_has_room(const peeler *s, const peel_domain *p) {
-  uint32_t most = p->level + 1 < p->axis_count ? s->bounds.domains / INNER_SHARE : s->bounds.domains;
+  uint32_t most = s->bounds.domains;
+  bool outer = p->level + 1 < p->axis_count;
+  if (outer && (!s->joins || decides_inside(s->g, p))) most /= INNER_SHARE;
   return s->done_count + s->pending_count + s->revisit_count + PEEL_INTERVALS <= most;
 }
 

@@ -159,9 +159,9 @@ bool loop_breakpoint_rounds(ir_graph *g, ir_ref e, ir_ref range);
 
 /* axes.c: a kernel as a list of stores over ranges, one for each sub-domain or each member of a fused row
  * group; neighbours may share outer ranges */
-/* Stores of one kernel [21]: more than the 48 sub-domains of peeling (passes/domain/peel.h) and the 24
+/* Stores of one kernel [21]: more than the 72 sub-domains of peeling (passes/domain/peel.h) and the 24
  * members of a fused group (passes/fuse/row_group.h); a kernel of more is refused (IR_ERR_INTERNAL). */
-enum { MAX_STORES = 64 };
+enum { MAX_STORES = 88 };
 typedef struct loop_stores {
   uint32_t count;
   ir_ref store[MAX_STORES];

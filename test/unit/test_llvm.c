@@ -281,7 +281,8 @@ static void test_nothing_read_inside(void **state) {
   }
 }
 
-/* out[i] = x[bound(at[i])]: indices checked, clipped, and checked only where valid */
+/* out[i] = x[bound(at[i])]: indices checked, clipped, and checked only where valid. A kernel that reports one
+ * stores nothing that means anything. */
 static void test_bound(void **state) {
   enum { N = 16, SIZE = 10 };
   static const char *const modes[] = {[IR_GATHER_CHECK] = "", [IR_GATHER_CLIP] = " mode=clip"};
@@ -310,8 +311,8 @@ static void test_bound(void **state) {
               bool huge = !is_signed && v < 0; /* u64 above INT64_MAX */
               int64_t w = is_signed && v < 0 ? v + SIZE : v;
               int64_t want = huge || w >= SIZE ? SIZE - 1 : w < 0 ? 0 : w;
-              assert_true(out[place] == (float)want);
               bool out_of_range = huge || w != want;
+              assert_true(status || out[place] == (float)want);
               assert_int_equal(status != 0, out_of_range && place < N - 1 && mode == IR_GATHER_CHECK);
             }
         }

@@ -177,3 +177,14 @@ $ viewfold dump --stage=kernels half.vf | grep fuses
   fuses   permute reshape expand reshape expand fma sum cast
 $ sed 's/n=57..64/64/' half.vf | viewfold dump --stage=kernels - | grep -c 'fuses   cast stored'
 2
+
+== each of forty stacked arrays is copied by a loop of its own, which tests nothing
+$ { echo 'graph @g('; for i in $(seq 40); do echo "%x$i: f16[5,30]$([ $i = 40 ] || echo ,)"; done
+>   echo ') {'; printf '  %%y = stack '; for i in $(seq 40); do printf %%x$i; printf "$([ $i = 40 ] || echo ,)"; done
+>   printf ' axis=0\n  return %%y\n}\n'; } > many.vf
+$ viewfold dump --stage=loops --target x86-64-v3 many.vf > loops; grep -c '^# kernel' loops; grep -c -e where -e ' if ' loops
+? 1
+40
+0
+$ viewfold check many.vf
+check y: 6000 elements, bit-equal

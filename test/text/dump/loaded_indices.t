@@ -118,3 +118,15 @@ $ for gather in 0 1; do viewfold dump --stage=asm --target "x86-64-v4 gather=$ga
 $ viewfold dump --stage=asm --target x86-64-v4 along.vf | grep -c -e movslq -e cltq
 ? 1
 0
+
+== an index that is checked ends the kernel where it is out of range: an update in the loop clamps nothing, and tests nothing again
+<<< sums.vf
+graph @sums(%x: f32[256], %i: i64[4096], %u: f32[4096]) {
+  %y = scatter_add %x, %i, %u
+  return %y
+}
+>>>
+$ viewfold dump --stage=asm --target x86-64-v3 sums.vf > code; grep -c cmov code; grep -c -e 'set[gl]' -e andn code
+? 1
+1
+0
