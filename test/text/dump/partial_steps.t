@@ -170,6 +170,16 @@ graph @w(%a: f32[n=1..4096,n], %b: f32[n,n]) {
 $ viewfold dump --stage=loops --target x86-64-v4 square.vf | grep -o 'split a0 8'
 split a0 8
 
+== height and width of a 1 x 1 convolution are the columns of one product where the height is a variable, too
+<<< pointwise.vf
+graph @w(%x: f32[1,64,n=1..4096,14], %w: f32[64,64,1,1]) {
+  %y = conv %x, %w
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target x86-64-v4 pointwise.vf | grep -c '^kernel'
+1
+
 == all compute what the evaluator does
 <<< made.vf
 graph @m(%s: i32[]) {
@@ -192,3 +202,22 @@ graph @m(%s: i32[]) {
 >>>
 $ for g in 1 32; do sed "s/GROUPS/$g/; s/COUNT/$((32 / g))/" made.vf > m.vf; for n in 1 2 17 63 64 65; do viewfold run m.vf --in s=7 --size n=$n --check; done; done | grep -c bit-equal
 12
+<<< made1.vf
+graph @m(%s: i32[]) {
+  %i = iota shape=[1,32,n=1..200,14] axis=3 dtype=i32
+  %j = iota shape=[1,32,n,14] axis=2 dtype=i32
+  %k = mul %j, %s
+  %l = add %k, %i
+  %m = mod %l, 11
+  %o = cast %m dtype=f32
+  %x = stored %o
+  %p = iota shape=[48,32,1,1] axis=0 dtype=i32
+  %t = mod %p, 5
+  %u = cast %t dtype=f32
+  %w = stored %u
+  %y = conv %x, %w
+  return %y
+}
+>>>
+$ for n in 1 2 5 33; do viewfold run made1.vf --in s=7 --size n=$n --check; done | grep -c bit-equal
+4
