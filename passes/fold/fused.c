@@ -181,13 +181,16 @@ ir_ref fold_local(folder *f, ir_ref node, ir_ref valid, const pass_point *p) {
   while (i < s->row_group->count && s->row_group->values[i].value != node) i++;
   if (i == s->row_group->count || !(s->done >> i & 1) || !s->row_group->values[i].local) return 0;
   const ir_fused_value *v = &s->row_group->values[i];
-  bool here = is_in_iteration(f, s, v, p);
+  pass_point at = *p;
+  for (uint32_t a = 0; a < at.rank && s->whole_count; a++)
+    if (!(at.at[a] = pass_substitute(g, p->at[a], s->whole, s->index, s->whole_count))) return 0;
+  bool here = is_in_iteration(f, s, v, &at);
   if (!here && v->copied) return 0; /* then it is read from memory */
   if (!here) {
     f->slots->refused = f->failed = true;
     return 0;
   }
-  ir_ref index = fold_local_index(f, s, v, p);
+  ir_ref index = fold_local_index(f, s, v, &at);
   valid = pass_finalize_clauses(g, valid);
   index = index && valid ? pass_simplify_given(g, index, valid) : 0;
   return index ? ir_make(g, IR_OP_LOAD, t, 0, (ir_ref[]){fold_local_of(f, s, i), index, valid, zero}, 4) : 0;
@@ -206,6 +209,25 @@ pass_point fold_value_point(folder *f, const fold_row_group *s, const ir_fused_v
   return p;
 }
 
+/* The value at its point in this iteration. Where the number of iterations is a variable, little is proven of
+ * the index of a row, a block's first one and more: that it is within its axis, for one. So it is folded at
+ * ranges of whole axes, which the indices of this iteration then replace. */
+static ir_ref value_at(folder *f, fold_row_group *s, const ir_fused_value *v, const pass_point *p) {
+  ir_graph *g = f->g;
+  pass_point whole = *p;
+  s->whole_count = 0;
+  for (uint32_t l = 0; l < s->row_group->loops && !ir_is_const(g, ir_src(g, s->iteration, 0), NULL); l++) {
+    uint32_t a = v->axes[l];
+    ir_ref range = fold_range(f, ir_dim(g, v->value, a));
+    if (!range || ir_op_of(g, range) != IR_OP_RANGE) continue;
+    s->whole[s->whole_count] = whole.at[a] = range, s->index[s->whole_count++] = p->at[a];
+  }
+  ir_ref value = fold_at(f, v->value, &whole);
+  if (value && s->whole_count) value = pass_substitute(g, value, s->whole, s->index, s->whole_count);
+  s->whole_count = 0;
+  return value;
+}
+
 bool fold_effect(folder *f, fold_row_group *s, ir_ref buffer, ir_ref index, ir_ref value) {
   if (!buffer || !index || !value) return false;
   ir_ref made = ir_make(f->g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){buffer, index, value}, 3);
@@ -220,7 +242,7 @@ bool fold_stored(folder *f, fold_row_group *s, uint32_t i) {
   if (v->slot == UINT32_MAX) return true;
   pass_point p = fold_value_point(f, s, v);
   ir_ref index = pass_flatten(f->g, &pass_canonical, ir_shape(f->g, v->value), &p);
-  return fold_effect(f, s, fold_param(f, v->value, v->slot), index, fold_at(f, v->value, &p));
+  return fold_effect(f, s, fold_param(f, v->value, v->slot), index, value_at(f, s, v, &p));
 }
 
 bool fold_value(folder *f, fold_row_group *s, uint32_t i) {
@@ -229,7 +251,7 @@ bool fold_value(folder *f, fold_row_group *s, uint32_t i) {
   fold_discard_answers(f);
   if (v->local) {
     pass_point p = fold_value_point(f, s, v);
-    ir_ref value = fold_at(f, v->value, &p);
+    ir_ref value = value_at(f, s, v, &p);
     if (!fold_effect(f, s, fold_local_of(f, s, i), fold_local_index(f, s, v, &p), value)) return false;
   }
   return fold_stored(f, s, i);

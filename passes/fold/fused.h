@@ -10,7 +10,11 @@ typedef struct fold_row_group {
   ir_ref start[IR_MAX_RANK]; /* by shared loop: its index; of the innermost one, the index of the first row */
   ir_ref rows;               /* number of rows in this iteration */
   ir_ref each;               /* number of rows in all iterations but the last */
-  uint64_t done;             /* set of the values whose locals are stored */
+  /* Ranges of whole axes that stand for the indices of shared loops while a value is folded, and what they
+   * stand for in this iteration. */
+  ir_ref whole[IR_MAX_RANK], index[IR_MAX_RANK];
+  uint32_t whole_count;
+  uint64_t done; /* set of the values whose locals are stored */
   ir_ref *effects;
   uint32_t effect_count;
   /* for blocks of keys: */

@@ -110,3 +110,9 @@ bool loop_is_repeatable(loop_nest *n) {
   }
   return count < LOOP_MAX_NODES;
 }
+
+ir_ref loop_distance_along(ir_graph *g, ir_ref index, ir_ref range) {
+  ir_ref next = pass_add_int(g, range, 1), then = next ? pass_substitute(g, index, &range, &next, 1) : 0;
+  ir_ref apart = then ? pass_sub(g, then, index) : 0;
+  return apart && !affine_depends(g, apart, range) ? apart : 0;
+}

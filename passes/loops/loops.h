@@ -199,6 +199,9 @@ enum {
 /* Coefficient of range in an index, inside every block of `block` elements of the range; false: it has
  * none. */
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride);
+/* The elements from each index of the range to the next, a number or an expression, in the index of an
+ * access; 0: they differ, or on failure. */
+ir_ref loop_distance_along(ir_graph *g, ir_ref index, ir_ref range);
 /* How well lanes along range, in blocks of `block` elements, suit the loads below root: contiguous loads
  * count 4, uniform ones 1, all others -4. */
 int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block);

@@ -13,8 +13,7 @@
 static ir_ref small_distance(ir_graph *g, ir_ref index, ir_ref range) {
   int64_t known;
   if (!affine_depends(g, index, range) || affine_stride(g, index, range, &known)) return 0;
-  ir_ref next = pass_add_int(g, range, 1), then = pass_substitute(g, index, &range, &next, 1);
-  ir_ref apart = then ? pass_sub(g, then, index) : 0;
+  ir_ref apart = loop_distance_along(g, index, range);
   if (!apart || ir_op_of(g, apart) != IR_OP_VAR) return 0;
   ir_bounds b = ir_bounds_of(g, apart);
   return b.lo >= 1 && b.lo < b.hi && b.hi <= IR_MAX_PICKED_STEP ? apart : 0;

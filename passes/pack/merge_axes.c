@@ -24,29 +24,28 @@ static bool is_known(const pass_contraction *c, uint32_t axis) {
 static bool merges(const pass_contraction *c, uint32_t axis) {
   uint32_t behind = axis + 1;
   if (behind == c->rank || pack_has_axis(c->reduced, axis) || pack_has_axis(c->reduced, behind)) return false;
-  if (c->size[axis] == 1 || c->size[behind] == 1 || !is_known(c, axis) || !is_known(c, behind)) return false;
+  if (c->size[axis] == 1 || c->size[behind] == 1 || !is_known(c, behind)) return false;
   return is_one_row(c, &c->operand[0], axis, behind) && is_one_row(c, &c->operand[1], axis, behind);
 }
 
 /* The operand, with each axis of the set in one axis with the one behind it. */
 static ir_ref with_merged(const pass_contraction *c, ir_ref x, uint32_t set) {
-  ir_ref dims[IR_MAX_RANK] = {0};
+  ir_ref dims[IR_MAX_RANK] = {0}, size = 0;
   uint32_t count = 0;
-  int64_t size = 1;
   for (uint32_t i = 0; i < c->rank; i++) {
-    size *= pack_has_axis(set, i) || size > 1 ? c->size[i] : 1;
+    size = size ? pass_mul(c->g, size, ir_dim(c->g, x, i)) : ir_dim(c->g, x, i);
     if (pack_has_axis(set, i)) continue;
-    dims[count++] = size > 1 ? ir_index(c->g, size) : ir_dim(c->g, x, i);
-    size = 1;
+    dims[count++] = size;
+    size = 0;
   }
   ir_ref shape = ir_tuple(c->g, dims, count), src[IR_MAX_RANK + 1] = {x};
   for (uint32_t i = 0; i < count; i++) src[1 + i] = dims[i];
   return ir_make_tensor(c->g, IR_OP_RESHAPE, ir_dtype_of(c->g, src[0]), shape, 0, src, count + 1);
 }
 
-/* The last kept axis of more than one element, if it fills no whole number of panels, and those before it
- * that merge with it: but for the last of them, a set. Other axes stay: fused row groups and scans go over
- * them. */
+/* The last kept axis of more than one element, whose number is known, if it fills no whole number of panels,
+ * and those before it that merge with it, as one variable number with it: but for the last of them, a set.
+ * Other axes stay: fused row groups and scans go over them. */
 static uint32_t axes_of_columns(const pass_contraction *c) {
   uint32_t set = 0, last = c->rank;
   while (last > 0 && (pack_has_axis(c->reduced, last - 1) || c->size[last - 1] == 1)) last--;

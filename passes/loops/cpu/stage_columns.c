@@ -14,14 +14,12 @@ enum {
   MOST_BYTES = 4 << 20 /* of a copy: of 2 MB 32 x 16000 x 300 takes 1.3 times, without 1.9 */
 };
 
-/* Terms of the sum; 0: not known, or more than an int. */
-static int64_t terms_of(const ir_graph *g, ir_ref reduce) {
+/* Terms of the sum, at most. */
+static int64_t terms_of(ir_graph *g, ir_ref reduce) {
   const ir_node *r = ir_get(g, reduce);
-  int64_t terms = 1, size;
-  for (uint32_t i = 1; i < r->nsrc && terms; i++) {
-    bool known = ir_is_const(g, ir_src(g, r->src[i], 0), &size) && size > 0;
-    terms = known && pass_times(terms, size) <= INT32_MAX ? terms * size : 0;
-  }
+  int64_t terms = 1;
+  for (uint32_t i = 1; i < r->nsrc; i++)
+    terms = pass_times(terms, ir_bounds_of(g, ir_src(g, r->src[i], 0)).hi);
   return terms;
 }
 
@@ -53,12 +51,6 @@ static bool reads_once(loop_nest *n, ir_ref reduce, ir_ref load) {
   return read <= all;
 }
 
-/* The elements from one index of the range to the next in an index of an access. */
-static ir_ref distance_along(ir_graph *g, ir_ref index, ir_ref range) {
-  ir_ref next = pass_add_int(g, range, 1), then = next ? pass_substitute(g, index, &range, &next, 1) : 0;
-  return then ? pass_sub(g, then, index) : 0;
-}
-
 static ir_ref at_least(ir_graph *g, ir_ref size, int64_t least) {
   return pass_compare(g, IR_OP_GE, size, ir_index(g, least));
 }
@@ -69,17 +61,18 @@ void loop_stage_columns(loop_nest *n, const loop_axis *vector, const loop_axis *
   const ir_node *r = ir_get(g, reduce);
   ir_ref load = load_of_columns(n, vector, loads, count), sums[2];
   int64_t stride, terms = terms_of(g, reduce), width = (int64_t)vector->unroll * vector->lanes;
-  if (!load || !terms || ir_is_const(g, vector->extent, NULL) ||
+  if (!load || terms < 1 || ir_is_const(g, vector->extent, NULL) ||
       affine_find_range(g, n->store, IR_OP_REDUCE, sums, 2) != 1 || ir_bounds_of(g, row->extent).hi < FEW)
     return;
   const ir_node *l = ir_get(g, load);
   int64_t bytes = ir_dtypes[l->dtype].bytes;
   if (l->arg != 0 || ir_op_of(g, l->src[0]) != IR_OP_PARAM || !ir_is_true(g, l->src[2]) ||
       affine_depends(g, load, row->range) || !affine_stride(g, l->src[1], vector->range, &stride) ||
-      stride != 1 || terms * width * bytes > MOST_BYTES || !reads_once(n, reduce, load))
+      stride != 1 || pass_times(terms, width * bytes) > MOST_BYTES || !reads_once(n, reduce, load))
     return;
-  ir_ref apart = distance_along(g, l->src[1], r->src[r->nsrc - 1]), many = at_least(g, row->extent, MANY);
-  if (!apart || affine_depends(g, apart, r->src[r->nsrc - 1])) return;
+  ir_ref apart = loop_distance_along(g, l->src[1], r->src[r->nsrc - 1]),
+         many = at_least(g, row->extent, MANY);
+  if (!apart) return;
   ir_ref far = pass_and(g, at_least(g, row->extent, FEW), at_least(g, apart, FAR_BYTES / bytes));
   ir_ref when = terms < FAR_TERMS ? many : pass_or(g, many, far);
   if (!when || ir_is_false(g, when)) return;

@@ -17,19 +17,36 @@ static bool is_masked_along(loop_nest *n, const ir_ref *loads, uint32_t count, c
   return masked;
 }
 
+/* The elements from one index of the range to the next; 0: they differ. */
+static ir_ref distance_along(loop_nest *n, ir_ref index, ir_ref range) {
+  int64_t step;
+  return affine_stride(n->g, index, range, &step) ? ir_index(n->g, step)
+                                                  : loop_distance_along(n->g, index, range);
+}
+
+/* How many times `other` the distance `step` is, less than `size`; 0: it is none of these. */
+static int64_t times_of(ir_graph *g, ir_ref step, ir_ref other, int64_t size) {
+  enum { MOST = LOOP_INNER_TERMS }; /* of a distance that is a variable: windows are no longer */
+  int64_t a, b, known = ir_is_const(g, step, &a) && ir_is_const(g, other, &b);
+  if (known) return b && a % b == 0 && a / b > 0 && a / b < size ? a / b : 0;
+  for (int64_t k = 1; k < size && k <= MOST; k++)
+    if (pass_mul_int(g, other, k) == step) return k;
+  return 0;
+}
+
 /* The step of the windows at neighbouring elements of the axis, in steps of a reduced range that moves over
  * the same elements and goes beyond it; 0: they do not overlap. */
 static int64_t window_step(loop_nest *n, const loop_axis *a, ir_ref reduce, ir_ref load) {
   const ir_node *r = ir_get(n->g, reduce);
-  ir_ref index = ir_src(n->g, load, 1);
-  int64_t step, other;
-  if (!affine_stride(n->g, index, a->range, &step) || step == 0) return 0;
-  for (uint32_t k = 1; k < r->nsrc; k++) {
-    if (!affine_stride(n->g, index, r->src[k], &other) || other == 0 || step % other) continue;
+  ir_ref index = ir_src(n->g, load, 1), step = distance_along(n, index, a->range);
+  int64_t none, found = 0;
+  if (!step || (ir_is_const(n->g, step, &none) && none == 0)) return 0;
+  for (uint32_t k = 1; k < r->nsrc && !found; k++) {
+    ir_ref other = distance_along(n, index, r->src[k]);
     int64_t size = ir_bounds_of(n->g, ir_src(n->g, r->src[k], 0)).hi;
-    if (step == other || (step / other > 0 && step / other < size)) return step / other;
+    found = other ? times_of(n->g, step, other, size) : 0;
   }
-  return 0;
+  return found;
 }
 
 loop_axis *loop_window_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce, const ir_ref *loads,

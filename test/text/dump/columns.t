@@ -91,22 +91,23 @@ $ cmp vector_bytes=64registers=32.npy vector_bytes=32registers=16.npy
 $ cmp vector_bytes=64registers=32.npy vector_bytes=16registers=16.npy
 
 == columns of a large matrix are one block where its rows are a page or less, or blocks of more than half a page
-$ for n in 400 1000 1024 1600 4096; do printf 'graph @m(%%x: f32[1,4096], %%w: f32[4096,%d]) {\n  %%y = matmul %%x, %%w\n  return %%y\n}\n' $n >m.vf
+$ for n in 400 1000 1024 1047 1600 4096; do printf 'graph @m(%%x: f32[1,4096], %%w: f32[4096,%d]) {\n  %%y = matmul %%x, %%w\n  return %%y\n}\n' $n >m.vf
 > viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' m.vf | grep -o 'split a0 [0-9]*' | head -1; done
 split a0 400
 split a0 1008
+split a0 1024
 split a0 1024
 split a0 800
 split a0 1024
 
 == blocks of columns are even, the last vector overlapping, so that what is left of a row is not read in a pass of its own; of these vectors, too, the first two lines of a row are prefetched
-$ for n in 1047 2105; do printf 'graph @m(%%x: f32[1,4096], %%w: f32[4096,%d]) {\n  %%y = matmul %%x, %%w\n  return %%y\n}\n' $n >m.vf
+$ for n in 1247 2105; do printf 'graph @m(%%x: f32[1,4096], %%w: f32[4096,%d]) {\n  %%y = matmul %%x, %%w\n  return %%y\n}\n' $n >m.vf
 > viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' m.vf | grep -o -e 'split a0 [0-9]*' -e 'in 0.*unroll'
 > viewfold dump --stage=asm --target 'triple=x86_64-unknown-linux-gnu features=+avx512f vector_bytes=64 registers=32 l2=1048576' m.vf | grep -c prefetcht0; done
-split a0 528
+split a0 624
 split a0 16
-in 0..33 unroll
-in 0..33 unroll
+in 0..39 unroll
+in 0..39 unroll
 32
 split a0 528
 split a0 16

@@ -138,3 +138,86 @@ y: f32[2,128] min 0.0 max 1271.0 mean 635.5 first 0.0 10.0 20.0 30.0 40.0 50.0 .
 check y: 256 elements, bit-equal
 y: f32[1,128] min 1.0 max 1271.0 mean 636 first 1.0 11.0 21.0 31.0 41.0 51.0 ...
 check y: 128 elements, bit-equal
+
+== an index that is within its axis is so in the blocks of rows of a group, too: windows of an image of a variable width take no remainders
+<<< conv.vf
+graph @w(%x: f32[1,16,14,n=1..4096], %w: f32[32,16,3,3]) {
+  %y = conv %x, %w padding=[1,1]
+  return %y
+}
+>>>
+$ viewfold dump --stage=index --target x86-64-v4 conv.vf | grep 'load p2'
+  %0 = load p2[(ridx1+(ridx5*32)+ridx7+((n*ridx5)*16)+(n*ridx6)+((ridx0%((n+63)//64))*64)+(n*(ridx0//((n+63)//64)))+((ridx6+(ridx0//((n+63)//64)))*2))] : f32
+
+== windows slide along an axis whose elements a variable number lie apart
+<<< depth.vf
+graph @w(%x: f32[1,32,14,n=1..4096], %w: f32[32,1,3,3]) {
+  %y = conv %x, %w padding=[1,1] groups=32
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target x86-64-v4 depth.vf | grep -o 'split a1 4\|unroll a1.1'
+split a1 4
+unroll a1.1
+
+== rows a variable number of elements apart are computed again in a last step, and are no more than there are registers for their addresses
+<<< square.vf
+graph @w(%a: f32[n=1..4096,n], %b: f32[n,n]) {
+  %y = matmul %a, %b
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target x86-64-v4 square.vf | grep -o 'split a0 8'
+split a0 8
+
+== height and width of a 1 x 1 convolution are the columns of one product where the height is a variable, too
+<<< pointwise.vf
+graph @w(%x: f32[1,64,n=1..4096,14], %w: f32[64,64,1,1]) {
+  %y = conv %x, %w
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target x86-64-v4 pointwise.vf | grep -c '^kernel'
+1
+
+== all compute what the evaluator does
+<<< made.vf
+graph @m(%s: i32[]) {
+  %i = iota shape=[1,32,14,n=1..200] axis=3 dtype=i32
+  %j = iota shape=[1,32,14,n] axis=2 dtype=i32
+  %k = mul %i, %s
+  %l = add %k, %j
+  %m = mod %l, 11
+  %o = cast %m dtype=f32
+  %x = stored %o
+  %p = iota shape=[32,COUNT,3,3] axis=0 dtype=i32
+  %q = iota shape=[32,COUNT,3,3] axis=3 dtype=i32
+  %r = add %p, %q
+  %t = mod %r, 5
+  %u = cast %t dtype=f32
+  %w = stored %u
+  %y = conv %x, %w padding=[1,1] groups=GROUPS
+  return %y
+}
+>>>
+$ for g in 1 32; do sed "s/GROUPS/$g/; s/COUNT/$((32 / g))/" made.vf > m.vf; for n in 1 2 17 63 64 65; do viewfold run m.vf --in s=7 --size n=$n --check; done; done | grep -c bit-equal
+12
+<<< made1.vf
+graph @m(%s: i32[]) {
+  %i = iota shape=[1,32,n=1..200,14] axis=3 dtype=i32
+  %j = iota shape=[1,32,n,14] axis=2 dtype=i32
+  %k = mul %j, %s
+  %l = add %k, %i
+  %m = mod %l, 11
+  %o = cast %m dtype=f32
+  %x = stored %o
+  %p = iota shape=[48,32,1,1] axis=0 dtype=i32
+  %t = mod %p, 5
+  %u = cast %t dtype=f32
+  %w = stored %u
+  %y = conv %x, %w
+  return %y
+}
+>>>
+$ for n in 1 2 5 33; do viewfold run made1.vf --in s=7 --size n=$n --check; done | grep -c bit-equal
+4
