@@ -23,7 +23,7 @@ typedef struct phases {
   int64_t first, count, taps, later;
 } phases;
 
-enum { MAX_PARTS = 4 };
+enum { MAX_PARTS = 4 }; /* because phases that are cut or not have two numbers of elements each */
 
 typedef struct transposed {
   const op_convolution *c;
@@ -167,9 +167,7 @@ static ir_ref all_phases(ir_graph *g, transposed *t, uint32_t axis) {
  * and much to multiply for them: 8 x 128 channels on 16 x 16 to 64, 66 multiplications for an element, take
  * 0.9 of the time so. */
 static void cut_phases(ir_graph *g, transposed *t) {
-  enum {
-    MIN_SAVED = 32
-  }; /* multiplications for each element of the result, because joining it takes as long as some 8 */
+  enum { MIN_SAVED = 32 }; /* multiplications of a result, because joining one takes as long as 8 */
   const op_convolution *c = t->c;
   int64_t in, size, past[IR_MAX_RANK], cut[IR_MAX_RANK];
   if (!ir_is_const(g, ir_dim(g, c->weight, 0), &in)) return;
