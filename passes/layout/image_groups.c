@@ -55,6 +55,9 @@ static uint8_t axis_above(ir_graph *g, ir_ref view, uint8_t axis) {
   case IR_OP_PERMUTE:
     for (at = 0; ir_get(g, n->src[1 + at])->arg != axis;) at++;
     return at;
+  case IR_OP_GATHER:
+    at = (uint8_t)ir_arg_int(n);
+    return at == axis ? NO_CHANNEL : at < axis ? (uint8_t)(axis + rank - ir_rank(g, below)) : axis;
   case IR_OP_RESHAPE:
   case IR_OP_SQUEEZE:
   case IR_OP_UNSQUEEZE:
@@ -88,7 +91,9 @@ static bool has_shape_of_image(ir_graph *g, ir_ref r) {
 
 static bool may_be_image(const layout_groups *s, ir_ref r) {
   const ir_node *n = ir_get(s->g, r);
-  bool op = (is_elementwise(n) && ir_operand_count(n) == n->nsrc) || n->op == IR_OP_REDUCE_MAX ||
+  bool sampled =
+      n->op == IR_OP_SUM && s->image[r] && s->marks[r] & IN_MEMORY && s->marks[n->src[0]] & MULTIPLIED;
+  bool op = sampled || (is_elementwise(n) && ir_operand_count(n) == n->nsrc) || n->op == IR_OP_REDUCE_MAX ||
             n->op == IR_OP_REDUCE_MIN || n->op == IR_OP_CONCAT;
   return op && !(s->marks[r] & (MULTIPLIED | CONTRACTED)) && has_shape_of_image(s->g, r);
 }
@@ -123,8 +128,10 @@ static bool is_used_again(ir_graph *g, ir_ref sum, ir_ref factor) {
   return again;
 }
 
+/* Positions that are gathered are whole lines of channels that are last, as those that views take. */
 static bool is_view(const ir_node *n) {
-  return ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK;
+  return (ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK) ||
+         n->op == IR_OP_GATHER;
 }
 
 /* Is it what a caller or a file supplies, or computed from constants alone, as weights are? */
@@ -196,7 +203,8 @@ static void read_by_products(layout_groups *s, ir_ref sum) {
     if (is_batch_of_products(g, sum, factor[k], other)) mark(s, image, AS_IT_IS);
     else if (channel != NO_CHANNEL && ir_reduces_axis(g, ir_get(g, sum), channel))
       mark(s, image, last || has_lanes_along_lines(g, sum, factor[k], other, image) ? 0 : CONVOLVED);
-    else if (channel == NO_CHANNEL || !varies_along(g, other, channel)) mark(s, image, AS_IT_IS);
+    else if (channel == NO_CHANNEL || (!varies_along(g, other, channel) && is_used_again(g, sum, factor[k])))
+      mark(s, image, AS_IT_IS);
     else s->image[sum] = image, s->channel[sum] = axis_kept(g, sum, channel);
   }
   if (!s->image[sum] && !(is_used_again(g, sum, factor[0]) && is_used_again(g, sum, factor[1])))
@@ -205,7 +213,9 @@ static void read_by_products(layout_groups *s, ir_ref sum) {
 }
 
 static void find_in_view(layout_groups *s, ir_ref r) {
-  ir_ref below = ir_src(s->g, r, 0);
+  const ir_node *n = ir_get(s->g, r);
+  ir_ref below = n->src[0], index = n->op == IR_OP_GATHER ? n->src[1] : 0;
+  if (index && s->image[index]) mark(s, s->image[index], AS_IT_IS);
   s->image[r] = s->image[below];
   s->channel[r] = axis_above(s->g, r, s->channel[below]);
 }

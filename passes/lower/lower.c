@@ -221,6 +221,10 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   if (ir_ops[n->op].cls == IR_CLASS_ORDERED && !is_sort)
     return pass_lower_cumulative(g, old, l->map[n->src[0]]);
   if (n->op == IR_OP_MATMUL) return lower_matmul(g, old, l->map[n->src[0]], l->map[n->src[1]]);
+  if (n->op == IR_OP_GATHER) {
+    ir_ref made = pass_lower_known_gather(g, old, l->map[n->src[0]]);
+    if (made || g->error->status) return made;
+  }
   if (n->op == IR_OP_FOUND || ir_only_divides((ir_op)n->op)) return l->map[n->src[0]];
   if (scatters_nothing(g, n)) return l->map[n->src[0]];
   if (ir_is_scatter((ir_op)n->op))

@@ -57,6 +57,10 @@ ir_ref pass_lower_first_sorted(ir_graph *g, ir_ref shrink, ir_ref x);
  * indices, or its target; all operands are lowered. */
 ir_ref pass_lower_scatter(ir_graph *g, ir_ref node, ir_ref x, ir_ref at, ir_ref updates);
 
+/* known_gather.c: a GATHER of x, whose indices are literals in steps, as a view. 0: they are others, or it
+ * fails. */
+ir_ref pass_lower_known_gather(ir_graph *g, ir_ref gather, ir_ref x);
+
 /* scan_slices.c: a SCAN whose operands are lowered, without slices of those that are the same in each
  * iteration; 0 on failure. */
 ir_ref pass_lower_scan(ir_graph *g, ir_ref scan);

@@ -59,7 +59,7 @@ def correlate(x, w, stride, dilation, groups):
 
 def conv_transpose(d):
     axes, groups = d.integer(1, 2), d.one([1, 1, 2])
-    few, many = d.integer(1, 2), d.integer(1, 2)
+    few, many = d.one([1, 2, 2, 40]), d.integer(1, 2)
     size = [d.integer(1, 4) for _ in range(axes)]
     kernel = [d.integer(1, 3) for _ in range(axes)]
     stride, dilation = ([d.one([1, 2, 2]) for _ in range(axes)] for _ in range(2))

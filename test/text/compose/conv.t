@@ -159,6 +159,34 @@ padding: i32[1,1,6] = [[[10, 0, 2, 20, 0, 3]]]
 dilation: i32[1,1,5] = [[[1, 2, 13, 20, 30]]]
 groups: i32[1,2,3] = [[[1, 12, 20], [103, 101, 96]]]
 
+== phases that padding shifts are convolutions of their own, of as many positions as they have, where there is much to multiply; with the same results
+<<< phases.vf
+graph @phases() {
+  %i = iota shape=[1,48,4,3] axis=3 dtype=i32
+  %j = iota shape=[1,48,4,3] axis=1 dtype=i32
+  %k = iota shape=[1,48,4,3] axis=2 dtype=i32
+  %l = mul %i, %j
+  %m = mul %k, %k
+  %x = add %l, %m
+  %a = iota shape=[48,3,5,4] axis=3 dtype=i32
+  %b = iota shape=[48,3,5,4] axis=2 dtype=i32
+  %c = iota shape=[48,3,5,4] axis=0 dtype=i32
+  %d = mul %a, %b
+  %e = mul %d, %c
+  %w = sub %e, %b
+  %whole = conv_transpose %x, %w stride=[3,2]
+  %one = shrink %whole bounds=[[0,1],[0,3],[1,13],[1,7]]
+  %y = conv_transpose %x, %w stride=[3,2] padding=[[1,1],[1,1]]
+  %z = eq %y, %one
+  %same = all %z axes=[0,1,2,3]
+  return %same
+}
+>>>
+$ viewfold run phases.vf
+same: bool[] = true
+$ viewfold dump --stage=graph phases.vf | grep -c ' sum '
+8
+
 == pooling
 <<< pool.vf
 graph @pool(%x: f32[2,6], %i: i8[4], %t: i32[2,4]) {

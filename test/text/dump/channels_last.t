@@ -139,6 +139,7 @@ f32[2,9,9,16]
 f32[2,9,9,16]
 $ sh layout.sh depthwise
 f32[1,13,13,24]
+f32[1,1,7,7,24]
 f32[1,7,7,24]
 $ sh layout.sh pooled
 f32[1,13,13,24]
@@ -160,7 +161,8 @@ $ for g in flattened both given windows_of_given shuffled few narrow heads; do s
 
 == windows of each channel are read where they are, with masks
 $ viewfold dump --stage=kernels --graph depthwise images.vf | grep -c 'fuses .* pad .* stride .* fma sum relu stored'
-1
+0
+? 1
 
 == a padded copy whose positions would lie in one set of the L1 cache has a line between them
 $ viewfold dump --print-after=pack --graph sets images.vf | sed -nE 's/.* = pad (.*) pads=.*1,1.*: (.*)/\2/p'
@@ -204,3 +206,29 @@ graph @computed(%x: f32[8,4096], %w: f32[64,4096], %u: f32[64,333]) {
 >>>
 $ viewfold dump --print-after=channels computed.vf | grep stored | wc -l
 0
+
+== images whose positions are gathered and interpolated have one layout with those that are made of them
+<<< gathered.vf
+graph @gathered(%x: f32[1,16,6,6], %w: f32[24,16,3,3], %v: f32[16,24,3,3], %at: i64[9,2], %by: f32[9,2]) {
+  %a = conv %x, %w padding=1
+  %b = relu %a
+  %t = gather %b, %at axis=3 mode=clip
+  %f = reshape %by shape=[1,1,1,9,2]
+  %m = mul %t, %f
+  %s = sum %m axes=[4]
+  %g = gather %s, %at axis=2 mode=clip
+  %h = reshape %by shape=[1,1,9,2,1]
+  %n = mul %g, %h
+  %u = sum %n axes=[3]
+  %c = conv %u, %v padding=1
+  %d = relu %c
+  %y = conv %d, %w padding=1
+  return %y
+}
+>>>
+$ viewfold dump --print-after=channels gathered.vf | sed -n 's/.* = stored .* : //p'
+f32[1,6,6,24]
+f32[1,6,9,24]
+f32[1,9,9,24]
+f32[1,9,9,16]
+$ viewfold check gathered.vf > out

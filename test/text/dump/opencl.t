@@ -253,7 +253,7 @@ $ for t in 'lanes=64 local=32768' 'vector_bytes=64 registers=32'; do for s in 1 
 <<< nested.vf
 graph @nested(%x: u8[15], %i: i64[9]) {
   %k = iota shape=[3] axis=0 dtype=i64
-  %m = mul %k, 2
+  %m = mul %k, %k
   %q = add %m, 4
   %g = gather %x, %q axis=0
   %s = shrink %g bounds=[[0,2]]
