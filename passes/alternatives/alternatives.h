@@ -29,6 +29,7 @@ enum {
 typedef struct alternatives_node {
   ir_ref node;
   ir_ref base;   /* what is below it and views that mask nothing; the node itself: it is none */
+  ir_ref points; /* the value at whose points the last user found evaluates it */
   bool root;     /* the kernel computes it for itself: its value, or one of a row group */
   bool local;    /* of these: it is in no memory */
   bool leaf;     /* it is in memory */

@@ -153,8 +153,8 @@ static bool add(pass_alternatives *a, ir_ref node, bool root, bool local) {
   if (a->mark[node]) return true;
   if (f->count == ALTERNATIVES_FUSED) return false;
   bool leaf = !root && (a->slot_of[node] || schedule_is_leaf(ir_op_of(a->g, node)));
-  f->nodes[f->count] =
-      (alternatives_node){.node = node, .base = node, .root = root, .local = local, .leaf = leaf};
+  f->nodes[f->count] = (alternatives_node){
+      .node = node, .base = node, .points = node, .root = root, .local = local, .leaf = leaf};
   f->nodes[f->count++].elements = pass_elements(a->g, node);
   a->mark[node] = f->count;
   return true;
@@ -207,9 +207,12 @@ static void pass_down(pass_alternatives *a, const alternatives_node *f, bool one
     double some = joins && one_domain ? each
                   : reduces           ? each * below->elements / f->elements
                                       : each * pass_evaluated_each(a->g, f->node, k);
-    /* elementwise users at the points of one value share what they evaluate */
-    if (!elementwise) below->evaluations += some;
+    /* elementwise users at the points of one value share what they evaluate: not those below two operands of
+     * a join, each of which has loops of its own */
+    ir_ref points = elementwise ? f->points : below->node;
+    if (!elementwise || points != below->points) below->evaluations += some;
     else if (some > below->evaluations) below->evaluations = some;
+    below->points = points;
     if (above > below->above) below->above = above;
   }
 }

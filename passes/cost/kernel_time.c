@@ -259,6 +259,16 @@ static void set_path(kernel_walk *w, ir_ref ref, double latency) {
   l->path = fmax(l->path, info->path);
 }
 
+/* What a store, whose path is known, waits for: chains of operations that follow each other in the code of an
+ * iteration overlap as far as a processor looks ahead. A vector of what remains of a row, which computes as
+ * much as one of the loop before, ends long after the next one has begun only if both are in sight. */
+static void end_chain(kernel_walk *w, ir_ref store) {
+  kernel_loop *l = &w->loops[w->nodes[store].home];
+  double all = kernel_instructions(&l->own), instructions = all - l->ended;
+  l->waits += w->nodes[store].path * fmin(instructions / WINDOW, 1);
+  l->ended = all;
+}
+
 /* A reduction over lanes: halves are combined until one is left. */
 static void add_lane_loop(kernel_walk *w, ir_ref ref) {
   const ir_node *n = ir_get(w->g, ref);
@@ -296,7 +306,7 @@ static void add_running_loop(kernel_walk *w, ir_ref ref) {
   l->own.unit[KERNEL_OTHER] += LOOP_INSTRUCTIONS;
   instructions += kernel_instructions(&l->own);
   double busy = kernel_cycles(&l->own, w->target) + l->inner;
-  double iteration = fmax(busy, l->path / fmax(WINDOW / instructions, 1));
+  double iteration = fmax(busy, fmax(l->path / fmax(WINDOW / instructions, 1), l->waits));
   double waiting = l->trips * chain, all = l->trips * instructions;
   double cycles = fmax(l->trips * iteration, waiting * fmin(all / WINDOW, 1));
   kernel_loop *outer = &w->loops[w->nodes[ref].home];
@@ -316,6 +326,7 @@ static bool add_access(kernel_walk *w, ir_ref ref) {
   kernel_cost c = kernel_access_cost(w, ref, a);
   kernel_add(&w->loops[w->nodes[ref].home].own, &c, 1);
   set_path(w, ref, c.latency);
+  if (a->written) end_chain(w, ref);
   return true;
 }
 

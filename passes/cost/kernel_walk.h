@@ -44,6 +44,7 @@ typedef struct kernel_loop {
   kernel_cost own;           /* of one iteration without inner loops */
   double inner, inner_count; /* cycles and instructions of inner loops in one iteration */
   double path;               /* longest sum of latencies in one iteration */
+  double waits, ended;       /* cycles that its stores so far wait, and the instructions up to the last one */
   double touched;            /* bytes of cache lines that one iteration touches */
 } kernel_loop;
 

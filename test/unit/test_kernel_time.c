@@ -116,6 +116,31 @@ static void chains_wait(void **state) {
   assert_true(one > 2 * eight);
 }
 
+/* Chains of operations on vectors of 8, 4 and 2 elements, one behind the other in each iteration: as many as
+ * are not in sight together wait for each other. */
+static double remainders(int vectors) {
+  enum { OPERATIONS = 160 }; /* half of what a processor looks ahead */
+  char text[1 << 15] = "kernel @k(p0: f32[4096], p1: f32[4096]) {\n for ridx0 in 0..64 {\n";
+  size_t at = strlen(text);
+  for (int v = 0; v < vectors; v++) {
+    at += (size_t)snprintf(text + at, sizeof text - at,
+                           "for ridx%d in 0..%d vector {\n %%v%d_0 = load p1[ridx0*64+%d+ridx%d] : f32\n",
+                           v + 1, 8 >> v, v, v * 8, v + 1);
+    for (int i = 0; i < OPERATIONS; i++)
+      at += (size_t)snprintf(text + at, sizeof text - at,
+                             "%%v%d_%d = fma %%v%d_%d, f32(0.5), f32(0.25) : f32\n", v, i + 1, v, i);
+    at += (size_t)snprintf(text + at, sizeof text - at, "store p0[ridx0*64+%d+ridx%d] = %%v%d_%d\n}\n", v * 8,
+                           v + 1, v, OPERATIONS);
+  }
+  snprintf(text + at, sizeof text - at, "}\n}\n");
+  return time_of(text, NULL, NULL).computing_ns;
+}
+
+static void chains_in_sequence_wait(void **state) {
+  double one = remainders(1), three = remainders(3);
+  assert_true(three > 2.5 * one && three < 3.5 * one);
+}
+
 static void rare_values_are_free(void **state) {
   static const char rare[] =
       " %x = load p1[ridx0*16+ridx1] : f32\n %c = lt %x, f32(0.0) : bool\n"
@@ -326,8 +351,8 @@ static void few_allocations(void **state) {
 }
 
 UNIT_TESTS_EACH(k_enter, k_leave, orders_of_accesses, orders_of_operations, lanes_are_faster,
-                trips_are_counted, loops_exclude_each_other, chains_wait, rare_values_are_free,
-                bytes_leave_the_cache, rates_and_sizes_are_given, units_are_halves,
+                trips_are_counted, loops_exclude_each_other, chains_wait, chains_in_sequence_wait,
+                rare_values_are_free, bytes_leave_the_cache, rates_and_sizes_are_given, units_are_halves,
                 integer_products_of_halves, rows_fill_sets, the_last_cache_loses_a_share,
                 rows_that_are_anywhere_wait_once, elements_that_are_anywhere_come_again, memory_is_short,
                 few_allocations)

@@ -61,7 +61,7 @@ $ viewfold dump --print-after=lower --graph behind transposed.vf | grep -B1 perm
 1
 
 == cache lines that were loaded are used up before the next elements of a block
-$ viewfold dump --stage=loops --graph before --target 'vector_bytes=64 registers=32' transposed.vf | grep -o 'nest 4: .*'
+$ viewfold dump --stage=loops --graph before --target 'vector_bytes=16 registers=16' transposed.vf | grep -o 'nest 4: .*'
 nest 4: split a2 16; reorder a1 a2.0 a0 a2.1; vector a2.1
 
 == reversed blocks: vectors begin where blocks do

@@ -164,3 +164,35 @@ kernel 3 -> temporary 1 of %c f64[8,15,1]
 kernel 4 -> temporary 2 of %c f64[8,15,1]
   stored  stored f64[8,15,1]: [..] ms, against [..] ms fused, both predicted
 kernel 5 -> %c f64[8,256]
+
+== what two operands of a join compute is computed in the loops of each, where it is not stored
+<<< operands.vf
+graph @g(%x: f16[1,2048,16,16], %y: f16[1,2050,20,18]) {
+  %p = pad %x pads=[[0,0],[1,1],[2,2],[0,2]] mode=edge
+  %s = sigmoid %p
+  %t = tanh %s
+  %r = concat %s, %t, %y axis=0
+  return %r
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' operands.vf | grep '^kernel'
+kernel 0 -> %p f16[1,2050,20,18]
+kernel 1 -> %s f16[1,2050,20,18]
+kernel 2 -> %r f16[3,2050,20,18]
+
+== rows whose remainders compute long chains take longer than rows without remainders, for which a padded value is stored
+<<< remainders.vf
+graph @g(%x: f32[8,989,80], %y: f32[5,988,77]) {
+  %p = pad %y pads=[[2,1],[0,1],[1,2]] mode=edge
+  %m = min %p, %x
+  %c = cast %m dtype=f64
+  %s = sin %c
+  %a = atan %s
+  %b = atan %a
+  return %b
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' remainders.vf | grep '^kernel'
+kernel 0 -> %p f32[8,989,80]
+kernel 1 -> %s f64[8,989,80]
+kernel 2 -> %b f64[8,989,80]
