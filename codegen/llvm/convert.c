@@ -105,12 +105,36 @@ static LLVMValueRef unpack_f16(cg_emitter *e, uint32_t width, LLVMValueRef store
   return IS_F32(OR(cg_select(e, UNSIGNED_LT(size, INT(32, 0x7c00)), finite, special), sign));
 }
 
+/* The elements that a value was unpacked from, also where it is chosen from such values and constants; NULL:
+ * it was computed. Copies take a twelfth of the time so. */
+static LLVMValueRef unpacked_from(cg_emitter *e, uint32_t width, LLVMValueRef a, int depth) {
+  enum { MOST_CHOICES = 4 /* of values that were joined, one after the other */ };
+  for (uint32_t i = 0; i < CG_UNPACKED; i++)
+    if (e->unpacked[i].value == a) return e->unpacked[i].stored;
+  if (LLVMIsConstant(a)) return pack_f16(e, width, a);
+  if (!LLVMIsASelectInst(a) || depth == MOST_CHOICES) return NULL;
+  LLVMValueRef first = unpacked_from(e, width, LLVMGetOperand(a, 1), depth + 1),
+               second = first ? unpacked_from(e, width, LLVMGetOperand(a, 2), depth + 1) : NULL;
+  return second ? cg_select(e, LLVMGetOperand(a, 0), first, second) : NULL;
+}
+
+static LLVMValueRef unpack_and_keep(cg_emitter *e, uint32_t width, LLVMValueRef stored) {
+  LLVMValueRef value = unpack_f16(e, width, stored);
+  e->unpacked[e->next_unpacked++ % CG_UNPACKED] = (cg_unpacked){value, stored};
+  return value;
+}
+
+static LLVMValueRef pack_computed_f16(cg_emitter *e, uint32_t width, LLVMValueRef a) {
+  LLVMValueRef stored = unpacked_from(e, width, a, 0);
+  return stored ? stored : pack_f16(e, width, a);
+}
+
 LLVMValueRef cg_to_storage(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a) {
   if (dtype == IR_BOOL) return LLVMBuildZExt(e->b, a, cg_int(e, 8, width), "");
   if (dtype == IR_BF16) return LLVMBuildTrunc(e->b, SHR(IS_INT(a), 16), cg_int(e, 16, width), "");
   if (dtype != IR_F16) return a;
   return e->target->has_f16c ? LLVMBuildFPTrunc(e->b, a, cg_storage_type(e, dtype, width), "")
-                             : pack_f16(e, width, a);
+                             : pack_computed_f16(e, width, a);
 }
 
 LLVMValueRef cg_from_storage(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef stored) {
@@ -118,7 +142,7 @@ LLVMValueRef cg_from_storage(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVM
   if (dtype == IR_BF16) return IS_F32(SHL(LLVMBuildZExt(e->b, stored, cg_int(e, 32, width), ""), 16));
   if (dtype != IR_F16) return stored;
   return e->target->has_f16c ? LLVMBuildFPExt(e->b, stored, cg_vector(e->f32, width), "")
-                             : unpack_f16(e, width, stored);
+                             : unpack_and_keep(e, width, stored);
 }
 
 LLVMValueRef cg_bitcast(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, LLVMValueRef a) {

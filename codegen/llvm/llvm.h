@@ -32,6 +32,12 @@ typedef struct cg_anchor {
 } cg_anchor;
 enum { CG_ANCHORS = 8 }; /* anchors that are remembered: of so many streams at a time */
 
+/* A value of f16 as f32, and the bits that it was unpacked from by integer operations (convert.c). */
+typedef struct cg_unpacked {
+  LLVMValueRef value, stored;
+} cg_unpacked;
+enum { CG_UNPACKED = 64 }; /* because so many vectors are unrolled at most where columns are copied */
+
 /* A loop whose stores are aligned when it runs (align.c). */
 enum { CG_MOST_ALIGNED = 9 /* accesses of a loop: a store and those that it is computed of; see align.c */ };
 typedef struct cg_aligned {
@@ -78,6 +84,8 @@ typedef struct cg_emitter {
   unsigned invariant, weights, nontemporal; /* metadata kinds */
   cg_anchor anchors[CG_ANCHORS];            /* the last ones, in turn */
   uint32_t next_anchor;
+  cg_unpacked unpacked[CG_UNPACKED]; /* the last ones, in turn */
+  uint32_t next_unpacked;
   cg_aligned aligned;
   struct {
     ir_ref access;      /* load or store */

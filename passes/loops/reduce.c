@@ -122,13 +122,37 @@ static int64_t operations_of(const reduction *r) {
   return operations;
 }
 
+/* Are rows, of which each is a term of all columns, read one behind the other? */
+static bool reads_in_sequence(const reduction *r, ir_ref body, int64_t columns) {
+  ir_graph *g = r->n->g;
+  ir_ref loads[LOOP_MAX_NODES];
+  uint32_t count = affine_find_range(g, body, IR_OP_LOAD, loads, LOOP_MAX_NODES);
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *l = ir_get(g, loads[i]);
+    int64_t row, line = IR_CACHE_LINE_BYTES / ir_dtypes[ir_dtype_of(g, l->src[0])].bytes;
+    if (!affine_stride(g, l->src[1], r->ranges[r->range_count - 1], &row) || row <= 0 || row > columns + line)
+      return false;
+  }
+  return count && count < LOOP_MAX_NODES;
+}
+
 /* Terms that are added in one iteration of the innermost loop: several where the accumulators of all unrolled
- * iterations are more than the registers. */
-static int64_t terms_together(const reduction *r) {
+ * iterations are more than the registers, unless memory is then not read in sequence, as hardware prefetchers
+ * follow it. One at a time, minima of columns of 34020 x 160 f32 take 0.75 ms in place of 3.7, sums 0.55 in
+ * place of 1.6, of 10631 x 512 0.5 in place of 1.0 (AVX2); minima of 11340 x 480 0.6 in place of 2.6
+ * (AVX-512); where rows take two passes, sums of 8505 x 640 1.5 in place of 0.6 (Zen 4, one thread). */
+static int64_t terms_together(const reduction *r, ir_ref body) {
   int64_t accumulators = 1;
-  for (uint32_t a = 0; a < r->n->axis_count; a++) accumulators *= r->n->axes[a].unroll;
-  bool spills = !r->n->lanes_in_reduction && accumulators > r->n->target->registers - LOOP_SPARE_REGISTERS;
-  return spills ? r->n->strategy->spilled_terms : 1;
+  const loop_axis *columns = NULL;
+  for (uint32_t a = 0; a < r->n->axis_count; a++) {
+    accumulators *= r->n->axes[a].unroll;
+    if (r->n->axes[a].lanes > 1) columns = &r->n->axes[a];
+  }
+  bool spills = !r->n->lanes_in_reduction && accumulators > r->n->target->registers - LOOP_SPARE_REGISTERS,
+       alone = columns && columns->unroll == accumulators;
+  if (!spills || (alone && r->range_count && reads_in_sequence(r, body, accumulators * columns->lanes)))
+    return 1;
+  return r->n->strategy->spilled_terms;
 }
 
 /* so_far and `count` terms from `first` on, one after the other. */
@@ -175,7 +199,7 @@ static int64_t inner_terms(const reduction *r) {
 static ir_ref serial_loops(const reduction *r, ir_ref body) {
   ir_graph *g = r->n->g;
   ir_ref value = body;
-  int64_t together = terms_together(r), inner = together > 1 ? 0 : inner_terms(r);
+  int64_t together = terms_together(r, body), inner = together > 1 ? 0 : inner_terms(r);
   for (uint32_t i = r->range_count; i-- > 0;) {
     bool innermost = i + 1 == r->range_count, chained = !r->blocked && i > 0;
     ir_ref init = chained ? make_carry(r, r->ranges[i - 1]) : r->identity;

@@ -53,12 +53,15 @@ static int64_t wide_columns(const pack_choice *k, const pack_choice *usual) {
  */
 static bool pays_of_lines(const pack_choice *k, int64_t reuse, int64_t bytes) {
   enum {
-    FEW = 3,         /* because 2 x 2000 x 1000 takes 2.6 times as long in panels */
-    FAR = 7 << 20,   /* bytes: of 6 MB 20 x 1500 x 1000 takes 1.6 times, of 4 MB 6 x 1000 x 1000 2.2 times */
-    MIN_TERMS = 1500 /* because 6 x 300 x 10000 takes 2.9 times, 20 x 1000 x 4000 1.9 times */
+    FEW = 3,          /* because 2 x 2000 x 1000 takes 2.6 times as long in panels */
+    FAR = 7 << 20,    /* bytes: of 6 MB 20 x 1500 x 1000 takes 1.6 times, of 4 MB 6 x 1000 x 1000 2.2 times */
+    MIN_TERMS = 1500, /* because 6 x 300 x 10000 takes 2.9 times, 20 x 1000 x 4000 1.9 times */
+    MIN_COLUMNS = 64, /* because 12 x 60000 x 40 takes 1.4 times */
+    MIN_RESULTS = 384 /* of 3 x 20000 x 100 it takes 1.8 times, of 6 x 20000 x 100 0.4 times */
   };
-  return k->reads_lines && reuse >= FEW && bytes >= FAR &&
-         pass_contraction_size(k->c, k->c->reduced) >= MIN_TERMS;
+  int64_t columns = k->c->size[k->column];
+  return k->reads_lines && reuse >= FEW && bytes >= FAR && columns >= MIN_COLUMNS &&
+         reuse * columns >= MIN_RESULTS && pass_contraction_size(k->c, k->c->reduced) >= MIN_TERMS;
 }
 
 /* Do panels pay though rows of columns that lie near one another stay in an L2 cache, since so many come from
@@ -80,9 +83,9 @@ static bool pays_from_memory(const pack_choice *k) {
   return !k->transposed && !k->wide && !k->weights && k->columns_form == PACK_AS_IS &&
          c->rank < IR_MAX_RANK && ir_is_const(c->g, ir_dim(c->g, k->columns->value, k->column), NULL) &&
          !pack_is_masked(c, k->columns) && !pack_is_window(c, k->columns) &&
-         pack_axis_stride(c, k->columns, k->column) == 1 && c->size[k->column] >= MIN_COLUMNS &&
-         (pays_of_lines(k, reuse, bytes) ||
-          (reuse >= FEW && bytes >= (reuse < MANY ? FAR_OF_FEW : FAR_OF_MANY)));
+         pack_axis_stride(c, k->columns, k->column) == 1 &&
+         (pays_of_lines(k, reuse, bytes) || (reuse >= FEW && c->size[k->column] >= MIN_COLUMNS &&
+                                             bytes >= (reuse < MANY ? FAR_OF_FEW : FAR_OF_MANY)));
 }
 
 /* Chooses the axis of the vector lanes: the last kept one, or another one of either operand alone. */

@@ -223,3 +223,17 @@ $ for w in 8 16; do printf 'graph @panels(%%x: f32[1000,4096]) {\n  %%r = reshap
 2
 $ printf 'graph @row(%%x: f32[4096000]) {\n  %%y = neg %%x\n  return %%y\n}\n' > row.vf; viewfold dump --stage=asm --target 'x86-64-v3 l3=1048576' row.vf | grep -c vmovnt
 1
+
+== without instructions for f16, what only moves such elements does not convert them
+<<< moved.vf
+graph @moved(%x: f16[8,64], %y: f16[8,64]) {
+  %f = flip %x axes=[1]
+  %p = pad %f pads=[[1,1],[0,0]]
+  %q = pad %y pads=[[2,0],[0,0]]
+  %r = concat %p, %q axis=1
+  return %r
+}
+>>>
+$ viewfold dump --stage=asm --target x86-64-v2 moved.vf | grep -cE 'addps|subps|cmp.*ps'
+0
+? 1
