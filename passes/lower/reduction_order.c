@@ -224,11 +224,11 @@ static void find_read(reordering *r, const ir_ref *live, size_t count) {
   }
 }
 
-/* The base, if the permutation brings the elements back in its order; otherwise 0. */
+/* The base, if the permutation brings elements that are computed back in its order; otherwise 0. */
 static ir_ref permute_back(const reordering *r, ir_ref node) {
   const ir_node *n = ir_get(r->g, node);
   const permuted *p = &r->as[n->src[0]];
-  if (!p->base) return 0;
+  if (!p->base || r->view[n->src[0]] == n->src[0]) return 0;
   for (uint32_t i = 0; i < ir_rank(r->g, node); i++)
     if (p->order[ir_get(r->g, n->src[1 + i])->arg] != i) return 0;
   return p->base;

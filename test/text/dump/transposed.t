@@ -21,7 +21,7 @@ graph @long(%x: f32[2048,512]) {
   %y = softmax %p axis=-1
   return %y
 }
-graph @before(%x: f32[512,512]) {
+graph @before(%x: f32[640,640]) {
   %p = permute %x order=[1,0]
   %y = cumsum %p axis=1
   return %y
@@ -61,7 +61,7 @@ $ viewfold dump --print-after=lower --graph behind transposed.vf | grep -B1 perm
 1
 
 == cache lines that were loaded are used up before the next elements of a block
-$ viewfold dump --stage=loops --graph before --target 'vector_bytes=16 registers=16' transposed.vf | grep -o 'nest 4: .*'
+$ viewfold dump --stage=loops --graph before --target 'vector_bytes=64 registers=32' transposed.vf | grep -o 'nest 4: .*'
 nest 4: split a2 16; reorder a1 a2.0 a0 a2.1; vector a2.1
 
 == reversed blocks: vectors begin where blocks do
