@@ -12,6 +12,9 @@ enum {
   /* terms in the lanes of a vector that take less time than one after the other: combining four takes two
    * exchanges, and four of f64 are a vector of AVX2 */
   MIN_FILLED_TERMS = 4,
+  /* of narrower integers while their extremum is searched (argmax.c), and of its index: as many lanes as
+   * there are bytes spill them. f16 and bf16 take 0.8 of the time in twice as many lanes (Zen 4) */
+  SEARCHED_BYTES = 4,
   MIN_VECTORS = 4, /* vectors that an axis of varying size has to be able to fill: of shorter ones
                       the remainder, single elements, is a large share */
   /* float operations of a chain that is interleaved: one of 25, of four cycles each, takes as long as the two
@@ -395,18 +398,21 @@ void loop_choose_vectors(loop_nest *n) {
     choose_streams(n, reduces[0], loop_choose_dot_tile(n, reduces[0]));
   if (!last || n->lanes_in_reduction) return;
   ir_ref terms[LOOP_MAX_NODES];
-  bool is_index_reduction = false, product = false, triangle = false;
+  bool is_index_reduction = false, is_float = false, product = false, triangle = false;
   int64_t most = ir_bounds_of(n->g, last->extent).hi, size;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
     terms[k] = r->src[0];
     is_index_reduction |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
+    is_float |= ir_is_float(ir_dtype_of(n->g, r->src[0]));
     product |= loop_multiplies(n->g, reduces[k]);
     if (!loop_is_triangle(n->g, reduces[k], last->range)) continue;
     triangle = true; /* fully unrolled already; the lanes of one block share its terms */
     if (ir_is_const(n->g, ir_src(n->g, r->src[1], 0), &size) && size < most) most = size;
   }
   usual_work work = reduce_count ? work_of(n, terms, reduce_count, NULL) : work_of(n, &n->store, 1, last);
+  if (is_index_reduction && !is_float && work.widest_bytes < SEARCHED_BYTES)
+    work.widest_bytes = SEARCHED_BYTES;
   int lanes = n->target->vector_bytes / work.widest_bytes;
   loop_axis *interleaved = reduce_count ? NULL : loop_alternating(n, last, lanes);
   if (interleaved) {

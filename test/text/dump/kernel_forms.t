@@ -203,3 +203,15 @@ $ for t in x86-64-v3 x86-64-v4; do viewfold dump --stage=loops --target $t trian
 $ viewfold check triangles.vf
 check y: 10800 elements, bit-equal
 check w: 45000 elements, bit-equal
+
+== extrema of bytes are searched in as many lanes as their indices have in a vector
+<<< best.vf
+graph @best(%x: u8[5,4096]) {
+  %y = argmax %x axis=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target x86-64-v4 best.vf | grep '^# kernel'
+\# kernel 0 nest 0: split a0 256; split a0 128; split a0 16; unroll a0.2; vector a0.3; thread a0.0
+$ viewfold check best.vf
+check y: 4096 elements, bit-equal
