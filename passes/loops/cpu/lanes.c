@@ -261,18 +261,24 @@ static int quotients_begin(loop_nest *n, const loop_axis *vector) {
 }
 
 /* Are the terms at most IR_MAX_PICKED_STEP elements apart along the range? What is gathered lies anywhere
- * along the range of the terms as well, so that lanes along these gain nothing. */
+ * along the range of the terms as well, so that lanes along these gain nothing. A search in lanes of the
+ * terms compares these again: indices of the maxima of f64[100000,5] take 0.15 ms in place of 0.55 (Zen 4).
+ */
 static bool reads_near(loop_nest *n, ir_ref reduce, ir_ref range) {
   ir_ref loads[LOOP_MAX_NODES];
   const ir_node *r = ir_get(n->g, reduce);
   ir_ref terms = r->src[r->nsrc - 1];
+  bool search = ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
+  bool words =
+      ir_dtypes[ir_dtype_of(n->g, r->src[0])].bytes > 1; /* bytes of lanes cost as much as their terms */
+  int64_t most = search && words ? MIN_LANE_TERMS : IR_MAX_PICKED_STEP;
   uint32_t count = affine_find_range(n->g, r->src[0], IR_OP_LOAD, loads, LOOP_MAX_NODES);
   for (uint32_t i = 0; i < count; i++) {
     ir_ref index = ir_src(n->g, loads[i], 1);
     int64_t stride;
     bool affine = affine_stride(n->g, index, range, &stride);
     if (!affine && !affine_stride(n->g, index, terms, &stride)) continue;
-    if (!affine || stride < -IR_MAX_PICKED_STEP || stride > IR_MAX_PICKED_STEP) return false;
+    if (!affine || stride < -most || stride > most) return false;
   }
   return count < LOOP_MAX_NODES;
 }

@@ -215,3 +215,17 @@ $ viewfold dump --stage=loops --target x86-64-v4 best.vf | grep '^# kernel'
 \# kernel 0 nest 0: split a0 256; split a0 128; split a0 16; unroll a0.2; vector a0.3; thread a0.0
 $ viewfold check best.vf
 check y: 4096 elements, bit-equal
+
+== of a few terms each, lanes are extrema, though these are as far apart
+<<< few.vf
+graph @few(%x: f64[4096,5], %z: u8[4096,5]) {
+  %y = argmax %x axis=1
+  %w = argmax %z axis=1
+  return %y, %w
+}
+>>>
+$ viewfold dump --stage=loops --target x86-64-v4 few.vf | grep '^# kernel' | grep -c vector
+1
+$ viewfold check few.vf
+check y: 4096 elements, bit-equal
+check w: 4096 elements, bit-equal
