@@ -188,3 +188,44 @@ $ viewfold dump --stage=loops --target x86-64-v3 many.vf > loops; grep -c '^# ke
 0
 $ viewfold check many.vf
 check y: 6000 elements, bit-equal
+
+== rows of a triangle are vectors, the last under a mask, where bytes have masked stores
+<<< triangles.vf
+graph @triangles(%x: u8[3,60,60], %z: f32[50,30,30]) {
+  %y = tril %x
+  %w = triu %z
+  return %y, %w
+}
+>>>
+$ for t in x86-64-v3 x86-64-v4; do viewfold dump --stage=loops --target $t triangles.vf | grep '^# kernel' | grep -c vector; done
+0
+6
+$ viewfold check triangles.vf
+check y: 10800 elements, bit-equal
+check w: 45000 elements, bit-equal
+
+== extrema of bytes are searched in as many lanes as their indices have in a vector
+<<< best.vf
+graph @best(%x: u8[5,4096]) {
+  %y = argmax %x axis=0
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target x86-64-v4 best.vf | grep '^# kernel'
+\# kernel 0 nest 0: split a0 256; split a0 128; split a0 16; unroll a0.2; vector a0.3; thread a0.0
+$ viewfold check best.vf
+check y: 4096 elements, bit-equal
+
+== of a few terms each, lanes are extrema, though these are as far apart
+<<< few.vf
+graph @few(%x: f64[4096,5], %z: u8[4096,5]) {
+  %y = argmax %x axis=1
+  %w = argmax %z axis=1
+  return %y, %w
+}
+>>>
+$ viewfold dump --stage=loops --target x86-64-v4 few.vf | grep '^# kernel' | grep -c vector
+1
+$ viewfold check few.vf
+check y: 4096 elements, bit-equal
+check w: 4096 elements, bit-equal
