@@ -29,6 +29,13 @@ static int64_t vectors_of_all(loop_nest *n, const loop_axis *vector, ir_ref redu
   return (size + vector->lanes - 1) / vector->lanes;
 }
 
+/* Elements of a parameter that a choice counts on: the least; where the number of columns is known, so that
+ * it is their rows that vary, the most: few rows, which caches hold, take as long in wide columns. */
+static int64_t least_elements(loop_nest *n, const loop_axis *columns, ir_ref param) {
+  ir_bounds size = ir_bounds_of(n->g, ir_src(n->g, param, 0));
+  return ir_is_const(n->g, columns->extent, NULL) ? size.hi : size.lo;
+}
+
 /* The only load along the columns of the nest's only reduction, if it reads rows of a large parameter in
  * sequence; 0: there is none. *row: elements from a row to the next. */
 static ir_ref load_of_rows(loop_nest *n, const loop_axis *columns, ir_ref reduce, int64_t *row) {
@@ -44,7 +51,7 @@ static ir_ref load_of_rows(loop_nest *n, const loop_axis *columns, ir_ref reduce
   bool rows = affine_stride(g, l->src[1], columns->range, &column) && column == 1 &&
               pass_about_stride(g, l->src[1], r->src[r->nsrc - 1], row) &&
               ir_op_of(g, l->src[0]) == IR_OP_PARAM && l->arg == 0 &&
-              ir_bounds_of(g, ir_src(g, l->src[0], 0)).lo > n->target->l2_bytes / bytes;
+              least_elements(n, columns, l->src[0]) > n->target->l2_bytes / bytes;
   return rows ? loads[0] : 0;
 }
 

@@ -100,6 +100,10 @@ split a0 1024
 split a0 800
 split a0 1024
 
+== the same where it is the number of rows that varies, and most make a large matrix
+$ printf 'graph @m(%%x: f32[1,n=1..4096], %%w: f32[n,512]) {\n  %%y = matmul %%x, %%w\n  return %%y\n}\n' >v.vf; viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' v.vf | grep -o 'split a0 [0-9]*' | head -1
+split a0 512
+
 == blocks of columns are even, the last vector overlapping, so that what is left of a row is not read in a pass of its own; of these vectors, too, the first two lines of a row are prefetched
 $ for n in 1247 2105; do printf 'graph @m(%%x: f32[1,4096], %%w: f32[4096,%d]) {\n  %%y = matmul %%x, %%w\n  return %%y\n}\n' $n >m.vf
 > viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 l2=1048576' m.vf | grep -o -e 'split a0 [0-9]*' -e 'in 0.*unroll'

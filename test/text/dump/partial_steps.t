@@ -170,6 +170,10 @@ graph @w(%a: f32[n=1..4096,n], %b: f32[n,n]) {
 $ viewfold dump --stage=loops --target x86-64-v4 square.vf | grep -o 'split a0 8'
 split a0 8
 
+== tiles of many results of few terms are four vectors wide
+$ sed 's/22,64/n=1..4096,64/; s/n=43..50/n/' columns.vf | viewfold dump --stage=loops --target x86-64-v4 - | grep -o 'split a1 64; split a1 16'
+split a1 64; split a1 16
+
 == height and width of a 1 x 1 convolution are the columns of one product where the height is a variable, too
 <<< pointwise.vf
 graph @w(%x: f32[1,64,n=1..4096,14], %w: f32[64,64,1,1]) {
