@@ -375,3 +375,22 @@ $ viewfold dump --stage=llvm --target x86-64-v4 odd.vf | grep -c 'call.*masked.l
 36
 $ viewfold check odd.vf
 check y: [..], allowed [..]
+
+== lanes of windows that are as wide as vectors run along the results where these fill them: nothing is combined across lanes
+<<< wide.vf
+graph @wide(%x: f32[144,80], %w: f32[144,9]) {
+  %a = unsqueeze %x axis=0
+  %v = unsqueeze %w axis=1
+  %c = conv %a, %v groups=144
+  return %c
+}
+graph @short(%x: f32[144,12], %w: f32[144,9]) {
+  %a = unsqueeze %x axis=0
+  %v = unsqueeze %w axis=1
+  %c = conv %a, %v groups=144
+  return %c
+}
+>>>
+$ for g in wide short; do viewfold dump --graph $g --stage=loops --target 'vector_bytes=64 registers=32' wide.vf | grep -c 'vector with'; done
+0
+2

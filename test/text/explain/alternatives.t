@@ -196,3 +196,17 @@ $ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' 
 kernel 0 -> %p f32[8,989,80]
 kernel 1 -> %s f64[8,989,80]
 kernel 2 -> %b f64[8,989,80]
+
+== lanes are not stored to lines of one set of the cache, which push one another out: channels are put last by a kernel of their own
+<<< one_set.vf
+graph @one_set(%x: f32[1,1024,28,28]) {
+  %a = max_pool %x kernel=[3,3] stride=[1,1]
+  %b = permute %a order=[0,2,3,1]
+  %c = exp %b
+  return %c
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' one_set.vf | grep -c '^kernel'
+3
+$ sed 's/1024/1000/' one_set.vf | viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' - | grep -c '^kernel'
+2
