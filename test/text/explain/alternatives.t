@@ -210,3 +210,16 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' one_set.vf
 3
 $ sed 's/1024/1000/' one_set.vf | viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' - | grep -c '^kernel'
 2
+
+== a small view that a gather reads again and again is copied where its elements lie apart
+<<< again.vf
+graph @g(%i: i32[768], %x: f32[1,4,28,28]) {
+  %s = stride %x steps=[1,1,2,3]
+  %p = pad %s pads=[[0,0],[1,1],[1,1],[1,0]] mode=wrap
+  %r = gather %p, %i axis=2 mode=fill
+  return %r
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' again.vf | grep '^kernel'
+kernel 0 -> %p f32[1,6,16,11]
+kernel 1 -> %r f32[1,6,768,11]
