@@ -220,7 +220,7 @@ split a1 16; s
 split a1 16; s
 
 == where sums of all columns are more than registers, eight rows are added at a time, or one where rows follow one another in memory
-$ for n in 96 160 512 640; do printf 'graph @m(%%a: f32[9000,%d]) {\n  %%y = max %%a axes=[0]\n  return %%y\n}\n' $n >m.vf; viewfold dump --stage=loops --target 'x86-64-v3' m.vf | awk '/^kernel @m_1/ { exit } /load p1/ { loads++ } END { print loads }'; done
+$ for n in 96 160 640 1100; do printf 'graph @m(%%a: f32[9000,%d]) {\n  %%y = max %%a axes=[0]\n  return %%y\n}\n' $n >m.vf; viewfold dump --stage=loops --target 'x86-64-v3' m.vf | awk '/^kernel @m_1/ { exit } /load p1/ { loads++ } END { print loads }'; done
 1
 1
 1
