@@ -25,7 +25,7 @@ bool loop_stages_here(const loop_place *p, uint32_t first) {
     int64_t elements = a == n->staged_axis ? (int64_t)axis->unroll * axis->lanes : 1;
     if (affine_depends(n->g, n->staged, axis->range) && !is_down_to(p, a, elements)) return false;
   }
-  return n->locals->count < IR_MAX_LOCALS;
+  return n->locals->count < IR_MAX_LOCALS && n->bound_count + 2 * n->axis_count < IR_MAX_RANK;
 }
 
 /* The ranges of loops around the place that the nest's `bound` lacks. */
@@ -80,19 +80,22 @@ static ir_ref copy_to_local(loop_place *p, ir_ref reduce, ir_ref local, int64_t 
   return value && index ? ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){local, index, value}, 3) : 0;
 }
 
-/* The local of the staged load: one of each iteration of the loops around the place. */
+/* The local of the staged load: one of each iteration of the loops around the place, those that the nest's
+ * `bound` has and those around. */
 static ir_ref local_of(loop_place *p, ir_ref reduce, const ir_ref *around, uint32_t count, int64_t width) {
   loop_nest *n = p->n;
   ir_graph *g = n->g;
   const ir_node *r = ir_get(g, reduce);
-  ir_ref sources[MAX_FOUND_RANGES + 1];
+  ir_ref sources[2 * MAX_FOUND_RANGES + 1];
+  uint32_t used = 1;
   int64_t size = width;
   for (uint32_t i = 1; i < r->nsrc; i++) size *= ir_bounds_of(g, ir_src(g, r->src[i], 0)).hi;
   sources[0] = ir_index(g, size);
-  for (uint32_t i = 0; i < count; i++) sources[1 + i] = around[i];
+  for (uint32_t i = 0; i < n->bound_count; i++) sources[used++] = n->bound[i];
+  for (uint32_t i = 0; i < count; i++) sources[used++] = around[i];
   ir_dtype t = ir_dtype_of(g, n->staged);
   n->locals->bytes += size * ir_dtypes[t].bytes;
-  return ir_make(g, IR_OP_LOCAL, t, ir_pack_arg(n->locals->count++, IR_LOCAL_ONCE), sources, 1 + count);
+  return ir_make(g, IR_OP_LOCAL, t, ir_pack_arg(n->locals->count++, IR_LOCAL_ONCE), sources, used);
 }
 
 /* The levels from `first` on, with what the local holds in place of the staged load. */

@@ -10,7 +10,7 @@ graph @g(%a: f32[40,130], %b: f32[130,n=1..4096]) {
 == each step copies its columns of all terms, [130, 64], and all tiles of rows read them there; where rows of columns lie near one another they are read where they are
 $ viewfold dump --stage=loops --target x86-64-v4 columns.vf | grep 'where\|local\|store l0\|load l0' | sed 's/^ *//; s/ridx[0-9]*/r/g; s/%[0-9]*/%v/g'
 for r in 0..where((n<256), 0, 1) {
-local l0: f32[4160] over r
+local l0: f32[4160] over r, r
 store l0[(%v+%v+r)] = %v
 %v = load l0[(%v+r+(r*32))] : f32
 for r in 0..where((n<256), 1, 0) {
