@@ -122,3 +122,17 @@ $ viewfold dump --print-after=split gradient.vf | grep -Eo ' (mul|sum) .*'
  mul %4, %5 : f32[2,6272,144,32]
  sum %6 axes=[1] : f32[2,144,32]
  sum %7 axes=[0] : f32[144,32]
+
+== axes that follow one another are one axis where their innermost has few folds, or its chunks would lie apart
+<<< columns.vf
+graph @columns(%x: f32[2000,9,9,4]) {
+  %y = sum %x axes=[0,1,2]
+  return %y
+}
+>>>
+$ viewfold dump --print-after=split columns.vf | grep -o ' sum .*'
+ sum %1 axes=[1] : f32[45,16,4]
+ sum %2 axes=[0,1] : f32[4]
+$ sed 's/2000,9,9,4/85,174,96,6/' columns.vf | viewfold dump --print-after=split - | grep -o ' sum .*'
+ sum %1 axes=[1] : f32[34,16,6]
+ sum %2 axes=[0,1] : f32[6]
