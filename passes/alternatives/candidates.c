@@ -181,16 +181,19 @@ static alternatives_node *find(pass_alternatives *a, ir_ref node) {
   return a->mark[node] ? &a->fused.nodes[a->mark[node] - 1] : NULL;
 }
 
-/* Has the kernel a reduction, for any of the values that it computes for itself? Then it is one domain:
- * operands of joins and pads are evaluated at all points, and selected (passes/domain/peel.c). */
-static bool has_reduction(const pass_alternatives *a) {
-  bool reduces = false;
-  for (uint32_t i = 0; i < a->fused.count && !reduces; i++) {
+/* Has the kernel an operation of the class, for any of the values that it computes for itself? */
+static bool has(const pass_alternatives *a, ir_class cls) {
+  bool found = false;
+  for (uint32_t i = 0; i < a->fused.count && !found; i++) {
     const alternatives_node *f = &a->fused.nodes[i];
-    reduces = !f->leaf && ir_ops[ir_op_of(a->g, f->node)].cls == IR_CLASS_REDUCE;
+    found = !f->leaf && ir_ops[ir_op_of(a->g, f->node)].cls == cls;
   }
-  return reduces;
+  return found;
 }
+
+/* With a reduction the kernel is one domain: operands of joins and pads are evaluated at all points, and
+ * selected (passes/domain/peel.c). */
+static bool has_reduction(const pass_alternatives *a) { return has(a, IR_CLASS_REDUCE); }
 
 /* Sets evaluations and `above` of the operands of f. */
 static void pass_down(pass_alternatives *a, const alternatives_node *f, bool one_domain) {
@@ -369,7 +372,8 @@ static bool may_be_stored(pass_alternatives *a, const alternatives_node *f, bool
   /* views are index arithmetic: a copy is made only where there is a reduction, whose loops read it again and
    * again, where gathers do, or where lanes of what is computed beside it are lost */
   bool gains = f->irregular > 0 && f->promise > 0,
-       idle = !f->computed && !reduces && !(gains && (enough || f->evaluations >= READ_AGAIN * f->elements));
+       again = f->evaluations >= READ_AGAIN * f->elements && has(a, IR_CLASS_INDIRECT),
+       idle = !f->computed && !reduces && !(gains && (enough || again));
   return !f->root && !f->leaf && !f->after && !idle && !(f->of_local && f->reduces) && !renames && !repeats &&
          !is_term(a->g, f->node) && f->accesses > 0 && ir_rank(a->g, f->node) &&
          bytes_of(a->g, f) <= MOST_GROWTH * bytes;

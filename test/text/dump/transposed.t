@@ -64,6 +64,20 @@ $ viewfold dump --print-after=lower --graph behind transposed.vf | grep -B1 perm
 $ viewfold dump --stage=loops --graph before --target 'vector_bytes=64 registers=32' transposed.vf | grep -o 'nest 4: .*'
 nest 4: split a2 16; reorder a1 a2.0 a0 a2.1; vector a2.1
 
+== terms a few elements apart have the lanes, where those of neighbouring results lie in other lines
+<<< near.vf
+graph @g(%x: f16[48,4096,2]) {
+  %p = permute %x order=[2,0,1]
+  %r = mean %p axes=[2]
+  return %r
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' near.vf | grep -o -e 'vector with' -e 'thread'
+thread
+thread
+thread
+vector with
+
 == reversed blocks: vectors begin where blocks do
 $ viewfold dump --stage=loops --graph reverse --target 'vector_bytes=64 registers=32' transposed.vf | grep '//'
 ? 1
