@@ -1,8 +1,12 @@
 /* a*b + c, rounded once, for targets without the instruction.
  *
  * f32 goes through f64. f64 is computed with integers of 128 bits, by a function of the module that all
- * kernels in it call for each element: it takes about fifty times as long as the instruction. */
+ * kernels in it call for each element: it takes about fifty times as long as the instruction. Vectors whose
+ * elements are of usual size are computed by floats, in a fifth of that. */
 #include "codegen/llvm/llvm.h"
+
+#include <math.h>
+#include <stdio.h>
 
 /* f32: the product is exact in f64, and the sum is rounded to odd there (its error is known exactly, by
  * Knuth's two-sum), so that rounding to f32 is the only rounding. */
@@ -174,23 +178,140 @@ static LLVMValueRef fma_function(cg_emitter *e) {
   return function;
 }
 
-static LLVMValueRef fma_by_integers(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b,
-                                    LLVMValueRef c) {
-  LLVMValueRef function = fma_function(e), all = LLVMGetPoison(LLVMTypeOf(a));
+static LLVMValueRef fma_by_integers(cg_emitter *e, LLVMBuilderRef b, uint32_t width,
+                                    const LLVMValueRef *from) {
+  LLVMValueRef function = fma_function(e), all = LLVMGetPoison(LLVMTypeOf(from[0])), one[3];
   LLVMTypeRef type = LLVMGlobalGetValueType(function);
-  if (width == 1) return LLVMBuildCall2(e->b, type, function, (LLVMValueRef[]){a, b, c}, 3, "");
+  if (width == 1) return LLVMBuildCall2(b, type, function, (LLVMValueRef *)from, 3, "");
   for (uint32_t i = 0; i < width; i++) {
     LLVMValueRef lane = LLVMConstInt(e->i64, i, 0);
-    LLVMValueRef args[] = {LLVMBuildExtractElement(e->b, a, lane, ""),
-                           LLVMBuildExtractElement(e->b, b, lane, ""),
-                           LLVMBuildExtractElement(e->b, c, lane, "")};
-    LLVMValueRef one = LLVMBuildCall2(e->b, type, function, args, 3, "");
-    all = LLVMBuildInsertElement(e->b, all, one, lane, "");
+    for (int k = 0; k < 3; k++) one[k] = LLVMBuildExtractElement(b, from[k], lane, "");
+    all = LLVMBuildInsertElement(b, all, LLVMBuildCall2(b, type, function, one, 3, ""), lane, "");
   }
   return all;
 }
 
+/* Vectors of f64. Each step is one rounded operation of floats; a sum or product with its error is two. */
+
+typedef struct pair {
+  LLVMValueRef high, low;
+} pair;
+
+#define PLUS(x, y)  LLVMBuildFAdd(b, (x), (y), "")
+#define MINUS(x, y) LLVMBuildFSub(b, (x), (y), "")
+#define TIMES(x, y) LLVMBuildFMul(b, (x), (y), "")
+
+/* x + y and its error (Knuth). */
+static pair two_sum(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y) {
+  LLVMValueRef sum = PLUS(x, y), of_y = MINUS(sum, x);
+  return (pair){sum, PLUS(MINUS(x, MINUS(sum, of_y)), MINUS(y, of_y))};
+}
+
+/* x as two numbers of 26 digits (Veltkamp). */
+static pair halves(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef splitter) {
+  LLVMValueRef far = TIMES(x, splitter), high = MINUS(far, MINUS(far, x));
+  return (pair){high, MINUS(x, high)};
+}
+
+/* The error of `product`, which is x * y rounded (Dekker). */
+static LLVMValueRef product_error(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, LLVMValueRef product,
+                                  LLVMValueRef splitter) {
+  pair u = halves(b, x, splitter), v = halves(b, y, splitter);
+  LLVMValueRef error = MINUS(TIMES(u.high, v.high), product);
+  error = PLUS(error, TIMES(u.high, v.low));
+  return PLUS(PLUS(error, TIMES(u.low, v.high)), TIMES(u.low, v.low));
+}
+
+/* x + y rounded to odd: where the sum is not exact and its last bit is 0, the number next to it towards its
+ * error. */
+static LLVMValueRef odd_sum(cg_emitter *e, LLVMBuilderRef b, uint32_t width, LLVMValueRef x, LLVMValueRef y) {
+  pair s = two_sum(b, x, y);
+  LLVMTypeRef i64 = cg_vector(e->i64, width);
+  LLVMValueRef bits = LLVMBuildBitCast(b, s.high, i64, ""), error = LLVMBuildBitCast(b, s.low, i64, ""),
+               one = cg_int_const(e, 64, width, 1), zero = LLVMConstNull(i64);
+  LLVMValueRef even = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, bits, one, ""), zero, "");
+  LLVMValueRef inexact = LLVMBuildFCmp(b, LLVMRealONE, s.low, LLVMConstNull(LLVMTypeOf(s.low)), "");
+  LLVMValueRef opposite = LLVMBuildICmp(b, LLVMIntSLT, LLVMBuildXor(b, bits, error, ""), zero, "");
+  LLVMValueRef next =
+      LLVMBuildSelect(b, opposite, LLVMBuildSub(b, bits, one, ""), LLVMBuildAdd(b, bits, one, ""), "");
+  LLVMValueRef odd = LLVMBuildSelect(b, LLVMBuildAnd(b, even, inexact, ""), next, bits, "");
+  return LLVMBuildBitCast(b, odd, LLVMTypeOf(s.high), "");
+}
+
+/* Is the size of x, which is not negative, in [2^least, 2^most]? */
+static LLVMValueRef is_between(LLVMBuilderRef b, uint32_t width, LLVMTypeRef f64, LLVMValueRef size,
+                               int least, int most) {
+  LLVMValueRef above = LLVMBuildFCmp(b, LLVMRealOGE, size, cg_real_const(f64, width, ldexp(1, least)), "");
+  return LLVMBuildAnd(b, above,
+                      LLVMBuildFCmp(b, LLVMRealOLE, size, cg_real_const(f64, width, ldexp(1, most)), ""), "");
+}
+
+/* a*b + c by floats (S. Boldo, G. Melquiond, "Emulation of FMA and correctly rounded sums", IEEE TC 2008):
+ * with a*b = p + u, c + u = t + t' and p + t = v + v', the result is v + (t' + v') with that sum rounded to
+ * odd. No operation overflows; none that has an error is as small as subnormal numbers, since the least bit
+ * of a*b is not below 2^(-800 - 106). Where a factor is 0, or c, the rounded product plus c is the result.
+ * Where an element is of another size, all are computed with integers. */
+static void fma_by_floats(cg_emitter *e, LLVMBuilderRef b, LLVMValueRef function, uint32_t width) {
+  enum {
+    LEAST_FACTOR = -960,  /* 2^-960, because the lower half of a factor, 2^-53 of it, is not subnormal then */
+    MOST_FACTOR = 990,    /* because halves() multiplies by 2^27, and 2^1024 overflows */
+    LEAST_PRODUCT = -800, /* because its error may be 2^-106 of it, as said above */
+    MOST_SUM = 1000       /* because the sum of the product and c may be twice as large */
+  };
+  LLVMTypeRef type = cg_vector(e->f64, width);
+  LLVMValueRef x = LLVMGetParam(function, 0), y = LLVMGetParam(function, 1), c = LLVMGetParam(function, 2),
+               from[] = {x, y, c}, size[4], zero = LLVMConstNull(type), p = TIMES(x, y), none[3];
+  LLVMValueRef sized[] = {x, y, c, p};
+  unsigned id = LLVMLookupIntrinsicID("llvm.fabs", 9);
+  for (int k = 0; k < 4; k++)
+    size[k] = LLVMBuildCall2(b, LLVMIntrinsicGetType(e->context, id, &type, 1),
+                             LLVMGetIntrinsicDeclaration(e->module, id, &type, 1), &sized[k], 1, "");
+  for (int k = 0; k < 3; k++) none[k] = LLVMBuildFCmp(b, LLVMRealOEQ, from[k], zero, "");
+  LLVMValueRef usual = LLVMBuildAnd(b, is_between(b, width, e->f64, size[0], LEAST_FACTOR, MOST_FACTOR),
+                                    is_between(b, width, e->f64, size[1], LEAST_FACTOR, MOST_FACTOR), "");
+  usual = LLVMBuildAnd(b, usual, is_between(b, width, e->f64, size[3], LEAST_PRODUCT, MOST_SUM), "");
+  usual = LLVMBuildAnd(
+      b, usual, LLVMBuildFCmp(b, LLVMRealOLE, size[2], cg_real_const(e->f64, width, ldexp(1, MOST_SUM)), ""),
+      "");
+  LLVMValueRef product_0 = LLVMBuildOr(b, none[0], none[1], "");
+  LLVMTypeRef mask = LLVMIntTypeInContext(e->context, width);
+  LLVMValueRef all = LLVMBuildBitCast(b, LLVMBuildOr(b, usual, product_0, ""), mask, "");
+  LLVMBasicBlockRef fast = LLVMAppendBasicBlockInContext(e->context, function, ""),
+                    slow = LLVMAppendBasicBlockInContext(e->context, function, "");
+  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, all, LLVMConstAllOnes(mask), ""), fast, slow);
+  LLVMPositionBuilderAtEnd(b, slow);
+  LLVMBuildRet(b, fma_by_integers(e, b, width, from));
+  LLVMPositionBuilderAtEnd(b, fast);
+  LLVMValueRef u = product_error(b, x, y, p, cg_real_const(e->f64, width, 0x1p27 + 1));
+  pair t = two_sum(b, c, u), v = two_sum(b, p, t.high);
+  LLVMValueRef result = PLUS(v.high, odd_sum(e, b, width, t.low, v.low));
+  LLVMBuildRet(b, LLVMBuildSelect(b, LLVMBuildOr(b, product_0, none[2], ""), PLUS(p, c), result, ""));
+}
+
+static LLVMValueRef fma_of_vectors(cg_emitter *e, uint32_t width) {
+  char name[32];
+  snprintf(name, sizeof name, "fma_of_f64_%u", (unsigned)width);
+  LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+  if (function) return function;
+  LLVMTypeRef type = cg_vector(e->f64, width), args[] = {type, type, type};
+  function = LLVMAddFunction(e->module, name, LLVMFunctionType(type, args, 3, 0));
+  LLVMSetLinkage(function, LLVMInternalLinkage);
+  cg_target_attributes(e->context, function, e->target);
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(e->context);
+  LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(e->context, function, ""));
+  fma_by_floats(e, b, function, width);
+  LLVMDisposeBuilder(b);
+  return function;
+}
+
+static LLVMValueRef fma_of_f64(cg_emitter *e, uint32_t width, LLVMValueRef *from) {
+  if (width == 1) return fma_by_integers(e, e->b, width, from);
+  LLVMValueRef function = fma_of_vectors(e, width);
+  return LLVMBuildCall2(e->b, LLVMGlobalGetValueType(function), function, from, 3, "");
+}
+
 LLVMValueRef cg_unrounded_fma(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
   if (e->target->has_fma) return cg_call(e, "llvm.fma", 3, a, b, c);
-  return cg_bits_of(a) == 32 ? fma_through_f64(e, width, a, b, c) : fma_by_integers(e, width, a, b, c);
+  return cg_bits_of(a) == 32 ? fma_through_f64(e, width, a, b, c)
+                             : fma_of_f64(e, width, (LLVMValueRef[]){a, b, c});
 }

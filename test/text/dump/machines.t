@@ -237,3 +237,20 @@ graph @moved(%x: f16[8,64], %y: f16[8,64]) {
 $ viewfold dump --stage=asm --target x86-64-v2 moved.vf | grep -cE 'addps|subps|cmp.*ps'
 0
 ? 1
+
+== without fused multiply-adds, vectors of f64 are computed by floats: the errors of products have the same bits
+<<< errors.vf
+graph @errors() {
+  %i = iota axis=0 shape=[4096] dtype=f64
+  %a = sin %i
+  %h = mul %i, 0.7
+  %b = cos %h
+  %p = mul %a, %b
+  %n = neg %p
+  %e = fma %a, %b, %n
+  return %e
+}
+>>>
+$ viewfold run errors.vf --out e=with.npy > ran; viewfold run errors.vf --target fma=0 --out e=without.npy > ran; cmp with.npy without.npy
+$ printf 'graph @f(%%a: f64[4096], %%b: f64[4096], %%c: f64[4096]) {\n  %%y = fma %%a, %%b, %%c\n  return %%y\n}\n' > fma.vf; viewfold dump --stage=asm --target x86-64-v2 fma.vf | grep -cE '(mul|add|sub)pd'
+37
