@@ -180,23 +180,6 @@ kernel 0 -> %p f16[1,2050,20,18]
 kernel 1 -> %s f16[1,2050,20,18]
 kernel 2 -> %r f16[3,2050,20,18]
 
-== rows whose remainders compute long chains take longer than rows without remainders, for which a padded value is stored
-<<< remainders.vf
-graph @g(%x: f32[8,989,80], %y: f32[5,988,77]) {
-  %p = pad %y pads=[[2,1],[0,1],[1,2]] mode=edge
-  %m = min %p, %x
-  %c = cast %m dtype=f64
-  %s = sin %c
-  %a = atan %s
-  %b = atan %a
-  return %b
-}
->>>
-$ viewfold explain --no-run --target 'vector_bytes=64 registers=32 l3=33554432' remainders.vf | grep '^kernel'
-kernel 0 -> %p f32[8,989,80]
-kernel 1 -> %s f64[8,989,80]
-kernel 2 -> %b f64[8,989,80]
-
 == lanes are not stored to lines of one set of the cache, which push one another out: channels are put last by a kernel of their own
 <<< one_set.vf
 graph @one_set(%x: f32[1,1024,28,28]) {
